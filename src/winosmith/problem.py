@@ -1,0 +1,295 @@
+"""The vocabulary of one problem: `Problem`, `Claim`, `Origin`, `Lineage`, `Edit`.
+
+All are frozen, hashable, picklable and checked on construction: what exists is well-formed.
+The strings that the published files use for these things live in `winosmith.formats`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Literal
+
+from winosmith.errors import ProblemError
+
+__all__ = ["BLANK", "Claim", "Edit", "Extra", "Lineage", "Origin", "Problem", "Scalar"]
+
+BLANK = "_"
+"""What stands for the blank in a sentence (WinoGrande, section 3.1)."""
+
+MIN_OPTIONS, MAX_OPTIONS = 2, 5
+"""WinoGrande has 2 options; the Pronoun Disambiguation Problems have up to 5 (Davis 2016)."""
+
+Scalar = str | int | float | bool | None
+
+_EXTRA_KEY = re.compile(r"[a-z][a-z0-9_]*\.[A-Za-z0-9_]+")
+
+
+class Extra(Mapping[str, Scalar]):
+    """A frozen, hashable mapping of scalars for what only one file format knows.
+
+    Keys read `format.field` ("winogender.occupation", "pdp.agree"), so that a file round-trips
+    without its peculiarities entering the vocabulary. Solvers never see it: `Problem.blind`
+    empties it. Iteration is in the order of the keys.
+
+    Raises:
+        ProblemError: a key that is not `format.field`, or a value that is not a scalar.
+
+    >>> Extra({"wsc.source": "Winograd 1972"})["wsc.source"]
+    'Winograd 1972'
+    """
+
+    __slots__ = ("_items",)
+
+    def __init__(self, items: Mapping[str, Scalar] | None = None):
+        for key, value in (items or {}).items():
+            if not _EXTRA_KEY.fullmatch(key):
+                raise ProblemError(f"the extra key {key!r} must read 'format.field'")
+            if value is not None and not isinstance(value, str | int | float | bool):
+                raise ProblemError(f"the extra value of {key!r} must be a scalar, not {value!r}")
+        self._items: dict[str, Scalar] = dict(sorted((items or {}).items()))
+
+    def __getitem__(self, key: str) -> Scalar:
+        return self._items[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._items.items()))
+
+    def __repr__(self) -> str:
+        return f"Extra({self._items!r})"
+
+
+_NOTHING = Extra()
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a problem comes from.
+
+    Attributes:
+        source: the data set, campaign or tool ("winogrande", "crowd", "wordnet").
+        author: the contributor's pseudonym; never a name or an address.
+        created: an ISO 8601 date or time.
+        domain: "social" or "physical" in WinoGrande (section 2); free text elsewhere.
+        anchor: the word(s) of the topic that both halves must hold.
+        licence: an SPDX identifier or a short name ("CC-BY-4.0").
+
+    Raises:
+        ProblemError: `created` is not ISO 8601.
+    """
+
+    source: str | None = None
+    author: str | None = None
+    created: str | None = None
+    domain: str | None = None
+    anchor: str | None = None
+    licence: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.created is not None:
+            try:
+                datetime.fromisoformat(self.created)
+            except ValueError:
+                raise ProblemError(
+                    f"created is {self.created!r}; an ISO 8601 date or time is needed, "
+                    "such as 2026-11-21"
+                ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One change of a token (EvoGrad, section 3.1): the token at `at` becomes `new`.
+
+    Attributes:
+        op: "substitute"; "insert" (`old` is empty); "delete" (`new` is empty).
+        at: the 0-based token position in the sentence before the edit.
+        old: the token that was there.
+        new: the token that is there now.
+
+    Raises:
+        ProblemError: the words do not fit the operation, or `at` is negative.
+    """
+
+    op: Literal["substitute", "insert", "delete"]
+    at: int
+    old: str = ""
+    new: str = ""
+
+    def __post_init__(self) -> None:
+        if self.at < 0:
+            raise ProblemError(f"an edit's position is 0 or more, not {self.at}")
+        needs = {"substitute": (True, True), "insert": (False, True), "delete": (True, False)}
+        if self.op not in needs:
+            raise ProblemError(f"an edit is one of {', '.join(needs)}; not {self.op!r}")
+        if (bool(self.old), bool(self.new)) != needs[self.op]:
+            raise ProblemError(
+                f"a {self.op} can't have old={self.old!r} and new={self.new!r}; substitute needs "
+                "both, insert only new, delete only old"
+            )
+        if self.op == "substitute" and self.old == self.new:
+            raise ProblemError(f"a substitution must change the token {self.old!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Lineage:
+    """The path from a root to a perturbed problem.
+
+    Attributes:
+        root: the id of the family's root (EvoGrad's "seed").
+        parent: the id of the problem that was perturbed.
+        edits: from the parent to this problem.
+        declared: the depth that the contributor or the file states, 0 or more.
+
+    Raises:
+        ProblemError: an empty id, or a negative depth.
+    """
+
+    root: str
+    parent: str
+    edits: tuple[Edit, ...] = ()
+    declared: int | None = None
+
+    def __post_init__(self) -> None:
+        if not self.root or not self.parent:
+            raise ProblemError("a lineage needs the ids of its root and of its parent")
+        if self.declared is not None and self.declared < 0:
+            raise ProblemError(f"a declared depth is 0 or more, not {self.declared}")
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One sentence with one blank, its options and its answer.
+
+    Attributes:
+        id: unique in its data set. Published ids may give the answer away (WinoGrande's qID
+            does); ids that winosmith makes never do.
+        sentence: holds the blank `_` exactly once.
+        options: 2 to 5 distinct, non-empty strings.
+        answer: the 0-based index of the right option; None when it is withheld.
+        twin_id: shared by the two halves of a twin; stays when one half is gone.
+        pronoun: what the blank replaced, so that pronoun files and test sheets round-trip.
+        origin, lineage: where it comes from; None when nothing is known.
+        embargo: True keeps it out of everything that is published.
+        extra: what only one file format knows; see `Extra`.
+
+    Raises:
+        ProblemError: it is not a problem; the message says why.
+
+    >>> trophy = Problem(
+    ...     id="t1",
+    ...     sentence="The trophy doesn't fit into the suitcase because the _ is too large.",
+    ...     options=("trophy", "suitcase"),
+    ...     answer=0,
+    ... )
+    >>> trophy.fill(1)
+    "The trophy doesn't fit into the suitcase because the suitcase is too large."
+    """
+
+    id: str
+    sentence: str
+    options: tuple[str, ...]
+    answer: int | None = None
+    twin_id: str | None = None
+    pronoun: str | None = None
+    origin: Origin | None = None
+    lineage: Lineage | None = None
+    embargo: bool = False
+    extra: Extra = field(default=_NOTHING)
+
+    def __post_init__(self) -> None:
+        reason = _what_is_wrong(self)
+        if reason:
+            raise ProblemError(reason)
+
+    def fill(self, option: int) -> str:
+        """Return the sentence with the blank replaced by the option of that index, verbatim."""
+        return self.sentence.replace(BLANK, self.options[option], 1)
+
+    def filled(self) -> tuple[str, ...]:
+        """Return the sentence filled with each option in turn."""
+        return tuple(self.fill(index) for index in range(len(self.options)))
+
+    def blind(self) -> Problem:
+        """Return what a solver may see: no answer, and nothing of `extra`."""
+        return replace(self, answer=None, extra=_NOTHING)
+
+
+def _what_is_wrong(problem: Problem) -> str | None:
+    """Return why this is not a problem, or None."""
+    if not isinstance(problem.id, str) or not problem.id.strip():
+        return "the id is empty"
+    if not isinstance(problem.sentence, str):
+        return f"the sentence must be text, not {problem.sentence!r}"
+    blanks = problem.sentence.count(BLANK)
+    if blanks != 1:
+        return f"the sentence has {blanks or 'no'} blank{'s' * (blanks != 1)} ('_'); 1 is needed"
+    return _what_is_wrong_with_options(problem.options) or _what_is_wrong_with_answer(
+        problem.answer, len(problem.options)
+    )
+
+
+def _what_is_wrong_with_options(options: tuple[str, ...]) -> str | None:
+    if not isinstance(options, tuple) or not all(isinstance(option, str) for option in options):
+        return f"the options must be a tuple of texts, not {options!r}"
+    if not MIN_OPTIONS <= len(options) <= MAX_OPTIONS:
+        return f"there are {len(options)} options; {MIN_OPTIONS} to {MAX_OPTIONS} are needed"
+    if not all(option.strip() for option in options):
+        return "an option is empty"
+    if any(BLANK in option for option in options):
+        return "an option holds the blank ('_')"
+    if len({option.strip() for option in options}) < len(options):
+        return f"two options are equal: {', '.join(map(repr, options))}"
+    return None
+
+
+def _what_is_wrong_with_answer(answer: int | None, options: int) -> str | None:
+    if answer is None:
+        return None
+    if isinstance(answer, bool) or not isinstance(answer, int):
+        return f"the answer must be an index or None, not {answer!r}"
+    if not 0 <= answer < options:
+        return f"the answer is {answer}; with {options} options it must be 0 to {options - 1}"
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A problem recast as true or false: does this candidate fill the blank (SuperGLUE-WSC)?
+
+    Attributes:
+        problem_id: shared by the claims of one problem.
+        sentence: holds the blank `_` exactly once.
+        candidate: what is claimed to fill the blank.
+        holds: True, False, or None when it is withheld.
+        pronoun: what the blank replaced.
+        extra: what only one file format knows; see `Extra`.
+
+    Raises:
+        ProblemError: no id, no candidate, or not exactly one blank.
+    """
+
+    problem_id: str
+    sentence: str
+    candidate: str
+    holds: bool | None = None
+    pronoun: str | None = None
+    extra: Extra = field(default=_NOTHING)
+
+    def __post_init__(self) -> None:
+        if not self.problem_id.strip():
+            raise ProblemError("the problem id is empty")
+        if not self.candidate.strip():
+            raise ProblemError("the candidate is empty")
+        blanks = self.sentence.count(BLANK)
+        if blanks != 1:
+            raise ProblemError(f"the sentence has {blanks or 'no'} blanks ('_'); 1 is needed")
+        if self.holds is not None and not isinstance(self.holds, bool):
+            raise ProblemError(f"holds must be True, False or None, not {self.holds!r}")

@@ -1,0 +1,138 @@
+"""Problems and claims as plain records (dicts that JSON can hold), and back.
+
+These are the lines of winosmith's own JSONL, and what a data set's digest covers: a field that
+is empty or has its default is left out, so that a field added later changes no old digest.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from winosmith.errors import ProblemError
+from winosmith.problem import Claim, Edit, Extra, Lineage, Origin, Problem
+
+__all__ = ["canonical", "claim_of", "claim_record", "problem_of", "problem_record"]
+
+Record = dict[str, Any]
+
+_PROBLEM_KEYS = {f.name for f in fields(Problem)}
+_CLAIM_KEYS = {f.name for f in fields(Claim)}
+
+
+def canonical(record: Mapping[str, Any]) -> str:
+    """Return the record as one line of JSON, the same bytes for the same record.
+
+    >>> canonical({"id": "a", "options": ["é", "b"]})
+    '{"id":"a","options":["é","b"]}'
+    """
+    return json.dumps(record, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def problem_record(problem: Problem) -> Record:
+    """Return the record of a problem."""
+    record: Record = {
+        "id": problem.id,
+        "sentence": problem.sentence,
+        "options": list(problem.options),
+        "answer": problem.answer,
+        "twin_id": problem.twin_id,
+        "pronoun": problem.pronoun,
+        "origin": _filled_fields(problem.origin),
+        "lineage": _lineage_record(problem.lineage),
+        "embargo": problem.embargo or None,
+        "extra": dict(problem.extra) or None,
+    }
+    return {key: value for key, value in record.items() if value is not None}
+
+
+def problem_of(record: Mapping[str, Any]) -> Problem:
+    """Return the problem of a record.
+
+    Raises:
+        ProblemError: a key is unknown or missing, or it is not a problem.
+
+    >>> record = {"id": "1", "sentence": "A _ b.", "options": ["x", "y"], "answer": 1}
+    >>> problem_record(problem_of(record)) == record
+    True
+    """
+    _check_keys(record, _PROBLEM_KEYS, needed=("id", "sentence", "options"))
+    if not isinstance(record["options"], list):
+        raise ProblemError(f"the options must be a list, not {record['options']!r}")
+    return Problem(
+        id=record["id"],
+        sentence=record["sentence"],
+        options=tuple(record["options"]),
+        answer=record.get("answer"),
+        twin_id=record.get("twin_id"),
+        pronoun=record.get("pronoun"),
+        origin=_built(Origin, record.get("origin")),
+        lineage=_lineage_of(record.get("lineage")),
+        embargo=bool(record.get("embargo", False)),
+        extra=Extra(record.get("extra")),
+    )
+
+
+def claim_record(claim: Claim) -> Record:
+    """Return the record of a claim."""
+    record: Record = {f.name: getattr(claim, f.name) for f in fields(Claim)}
+    record["extra"] = dict(claim.extra) or None
+    return {key: value for key, value in record.items() if value is not None}
+
+
+def claim_of(record: Mapping[str, Any]) -> Claim:
+    """Return the claim of a record; raises ProblemError when it is none."""
+    _check_keys(record, _CLAIM_KEYS, needed=("problem_id", "sentence", "candidate"))
+    return Claim(**{**record, "extra": Extra(record.get("extra"))})
+
+
+def _check_keys(record: Mapping[str, Any], known: set[str], needed: tuple[str, ...]) -> None:
+    for key in needed:
+        if key not in record:
+            raise ProblemError(f"the record has no {key!r}")
+    for key in record:
+        if key not in known:
+            raise ProblemError(f"the record has an unknown key {key!r}")
+
+
+def _filled_fields(thing: Origin | Edit | None) -> Record | None:
+    if thing is None:
+        return None
+    record = {f.name: getattr(thing, f.name) for f in fields(thing)}
+    return {key: value for key, value in record.items() if value not in (None, "")}
+
+
+def _lineage_record(lineage: Lineage | None) -> Record | None:
+    if lineage is None:
+        return None
+    record: Record = {"root": lineage.root, "parent": lineage.parent}
+    if lineage.edits:
+        record["edits"] = [_filled_fields(edit) for edit in lineage.edits]
+    if lineage.declared is not None:
+        record["declared"] = lineage.declared
+    return record
+
+
+def _lineage_of(record: Any) -> Lineage | None:
+    if record is None:
+        return None
+    if not isinstance(record, dict):
+        raise ProblemError(f"the lineage must be an object, not {record!r}")
+    edits = tuple(_built(Edit, edit) for edit in record.get("edits", ()))
+    lineage: Lineage = _built(Lineage, {**record, "edits": edits})
+    return lineage
+
+
+def _built(kind: Any, record: Any) -> Any:
+    """Construct `kind` from a record, or say which key does not fit."""
+    if record is None:
+        return None
+    if not isinstance(record, dict):
+        raise ProblemError(f"{kind.__name__.lower()} must be an object, not {record!r}")
+    try:
+        return kind(**record)
+    except TypeError as error:
+        detail = str(error).replace("__init__()", "").strip()
+        raise ProblemError(f"{kind.__name__.lower()}: {detail}") from None
