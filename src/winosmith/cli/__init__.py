@@ -1,0 +1,10 @@
+"""The command `winosmith`: one file a command, loaded when it is called.
+
+Each module holds `command`, a `click.Command`. What all share is in `_common`.
+"""
+
+from __future__ import annotations
+
+from winosmith.cli._main import main
+
+__all__ = ["main"]

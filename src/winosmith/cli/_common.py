@@ -1,0 +1,98 @@
+"""Options and output that several commands share."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+__all__ = ["data_argument", "format_option", "json_option", "print_json", "progress", "say"]
+
+
+def data_argument(name: str = "data") -> Callable[[Any], Any]:
+    """Add the argument DATA: an existing file of problems in any known format."""
+    return click.argument(name, metavar=name.upper(), type=click.Path(exists=True, dir_okay=False))
+
+
+def format_option(function: Any) -> Any:
+    """Add `--from FORMAT`, for the files whose format their content does not tell."""
+    return click.option(
+        "--from",
+        "format_name",
+        metavar="FORMAT",
+        help="Format of the input; found from its content when left out.",
+    )(function)
+
+
+def json_option(function: Any) -> Any:
+    """Add `--json`: print the report as JSON instead of text."""
+    return click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")(
+        function
+    )
+
+
+def print_json(report: Any) -> None:
+    """Print a report as indented JSON, non-ASCII characters as they are."""
+    click.echo(json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def say(message: str) -> None:
+    """Tell the user something that is not the result: to the error stream."""
+    click.echo(message, err=True)
+
+
+@contextmanager
+def progress(title: str, total: int | None = None) -> Iterator[Callable[[int, str], None]]:
+    """Show progress on the error stream; yields `advance(done, note)`, `done` so far.
+
+    On a terminal it is a bar; elsewhere (a log file, CI) a plain line at most every 5 seconds.
+    """
+    from rich.console import Console
+
+    console = Console(file=sys.stderr)
+    if console.is_terminal:
+        yield from _bar(console, title, total)
+    else:
+        yield from _plain_lines(title, total)
+
+
+def _bar(console: Any, title: str, total: int | None) -> Iterator[Callable[[int, str], None]]:
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("[dim]{task.fields[note]}"),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(title, total=total, note="")
+        yield lambda done, note="": bar.update(task, completed=done, note=note)
+
+
+def _plain_lines(title: str, total: int | None) -> Iterator[Callable[[int, str], None]]:
+    import time
+
+    last = time.monotonic()
+
+    def advance(done: int, note: str = "") -> None:
+        nonlocal last
+        if time.monotonic() - last >= 5:
+            last = time.monotonic()
+            of = f" of {total}" if total else ""
+            say(f"{title}: {done}{of} {note}".rstrip())
+
+    yield advance

@@ -1,0 +1,94 @@
+"""The group of commands, and what every command does with an error or an interrupt."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+
+import click
+
+from winosmith._version import __version__
+from winosmith.errors import Interrupted, WinosmithError
+
+__all__ = ["main"]
+
+COMMANDS = {
+    "demo": "build a benchmark from the practice corpus, in a minute",
+    "build": "raw twins in, a debiased benchmark and its report out",
+    "check": "validate twins: structure and votes, with a funnel by reason",
+    "stats": "count a data set, and find fields that give the answer away",
+    "debias": "filter a data set: AFLite, PMI or random reduction",
+    "embed": "turn problems into vectors",
+    "convert": "read one published format and write another",
+    "data": "list and download the published data sets",
+    "practice": "write the practice corpus or the hand-written twins",
+}
+"""The commands in the order of the help, each with its one line."""
+
+
+class _Commands(click.Group):
+    """Loads a command's module only when that command is called or asked for help."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"winosmith.cli.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.command(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, prog_name="winosmith")
+def group() -> None:
+    """Smith Winograd schemas: build a commonsense benchmark and see how hard it really is.
+
+    \b
+    Start with:  winosmith demo
+    Then:        winosmith build --help
+    """  # noqa: D301
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line; return 0, 2 for bad input, or 130 after Ctrl-C."""
+    try:
+        group.main(arguments, prog_name="winosmith", standalone_mode=False)
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except Interrupted as told:
+        click.secho(f"\nStopped. {told}", err=True, fg="yellow")
+        return 130
+    except (KeyboardInterrupt, click.Abort):
+        click.secho(f"\nStopped. Run the same command to {_again()}.", err=True, fg="yellow")
+        return 130
+    except WinosmithError as error:
+        return _fail(str(error))
+    except BrokenPipeError:  # the reader of a pipe went away; nothing is wrong here
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        return _fail(f"{error.filename or 'the system'}: {error.strerror or error}")
+    return 0
+
+
+def _again() -> str:
+    return "start again; results are written only when they are complete"
+
+
+def _fail(message: str) -> int:
+    click.secho("Error: ", err=True, fg="red", bold=True, nl=False)
+    click.echo(message, err=True)
+    return 2

@@ -1,0 +1,204 @@
+"""Write files and folders so that nothing is half-written, overwritten or lost.
+
+A folder that winosmith wrote holds a manifest, `winosmith.json`: the recipe, and the files that
+were finished. The rules (`OutputFolder.open`):
+
+- a new or empty folder is taken;
+- ours, with the same recipe, resumes: finished files stay;
+- ours, with another recipe, is refused with the differences; `force` replaces only the files
+  that its manifest names;
+- not ours and not empty is refused, even with `force`.
+
+Files are written aside and renamed when they are complete, so a crash leaves either the old file
+or the new one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from winosmith.errors import OutputError
+
+__all__ = ["MANIFEST", "OutputFolder", "sha256", "write_aside"]
+
+MANIFEST = "winosmith.json"
+
+
+@contextlib.contextmanager
+def write_aside(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
+    """Open a file that takes its name only when the block ends without an error.
+
+    Text is UTF-8 with `\\n` line ends. The file is synced to the disk before it is renamed.
+
+    Raises:
+        OutputError: the folder is missing, not writable, or the disk is full.
+    """
+    path = Path(path)
+    try:
+        handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as error:
+        raise _told(error, path) from error
+    try:
+        text = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
+        with os.fdopen(handle, mode, **text) as file:  # type: ignore[call-overload]
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        Path(aside).chmod(0o666 & ~_umask())
+        Path(aside).replace(path)
+    except OSError as error:
+        Path(aside).unlink(missing_ok=True)
+        raise _told(error, path) from error
+    except BaseException:
+        Path(aside).unlink(missing_ok=True)
+        raise
+
+
+def _told(error: OSError, path: Path) -> OutputError:
+    hints = {
+        errno.ENOSPC: "the disk is full; free some space and run the same command again",
+        errno.EACCES: "it may not be written to; choose another place or change its rights",
+        errno.EROFS: "the disk is read-only; choose another place",
+        errno.ENOENT: "its folder does not exist; make the folder first",
+    }
+    hint = hints.get(error.errno or 0, error.strerror or str(error))
+    return OutputError(f"{path}: {hint}")
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def sha256(path: str | Path) -> str:
+    """Return the SHA-256 of a file's bytes, as 64 hexadecimal digits."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@dataclass
+class OutputFolder:
+    """A folder that holds the results of one recipe.
+
+    Attributes:
+        path: the folder.
+        recipe: what determines the results, as JSON can hold it.
+        files: the finished files, by name relative to the folder, with their SHA-256.
+    """
+
+    path: Path
+    recipe: Mapping[str, Any]
+    files: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def open(
+        cls, path: str | Path, recipe: Mapping[str, Any], *, force: bool = False
+    ) -> OutputFolder:
+        """Take a folder by the rules of this module.
+
+        Raises:
+            OutputError: the folder is somebody else's, holds another recipe's results, or can't
+                be made.
+        """
+        path = Path(path)
+        recipe = json.loads(json.dumps(recipe))
+        if path.exists() and not path.is_dir():
+            raise OutputError(f"{path} is a file; name a folder")
+        if not (path / MANIFEST).exists():
+            if path.is_dir() and any(path.iterdir()):
+                raise OutputError(
+                    f"{path} is not empty and was not written by winosmith; choose a new folder"
+                )
+            try:
+                path.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise _told(error, path) from error
+            folder = cls(path, recipe)
+            folder.save()
+            return folder
+        held = _manifest(path)
+        if held["recipe"] == recipe:
+            return cls(path, recipe, dict(held["files"]))
+        if not force:
+            raise OutputError(
+                f"{path} holds the results of another recipe ({_difference(held['recipe'], recipe)}"
+                "); choose a new folder, or add --force to replace its files"
+            )
+        folder = cls(path, recipe, dict(held["files"]))
+        folder.clear()
+        return folder
+
+    def clear(self) -> None:
+        """Remove the files that the manifest names, and nothing else."""
+        for name in self.files:
+            (self.path / name).unlink(missing_ok=True)
+        self.files.clear()
+        self.save()
+
+    @contextlib.contextmanager
+    def write(self, name: str, mode: str = "w") -> Iterator[IO[Any]]:
+        """Write one file of the folder aside, then put it and its checksum into the manifest."""
+        target = self.path / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with write_aside(target, mode) as file:
+            yield file
+        self.add(name)
+
+    def add(self, name: str) -> None:
+        """Put a file that is already there into the manifest."""
+        self.files[name] = sha256(self.path / name)
+        self.save()
+
+    def finished(self, name: str) -> bool:
+        """Tell whether a file is there as the manifest says it was finished."""
+        target = self.path / name
+        return name in self.files and target.is_file() and sha256(target) == self.files[name]
+
+    def save(self) -> None:
+        """Write the manifest."""
+        with write_aside(self.path / MANIFEST) as file:
+            json.dump(
+                {"recipe": self.recipe, "files": dict(sorted(self.files.items()))},
+                file,
+                indent=2,
+                sort_keys=True,
+                ensure_ascii=False,
+            )
+            file.write("\n")
+
+
+def _manifest(path: Path) -> dict[str, Any]:
+    try:
+        held = json.loads((path / MANIFEST).read_text("utf-8"))
+        safe = all(_inside(path, name) for name in held["files"])
+        if isinstance(held["recipe"], dict) and safe:
+            return dict(held)
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    raise OutputError(f"{path / MANIFEST} can't be read as a manifest; choose a new folder")
+
+
+def _inside(folder: Path, name: str) -> bool:
+    return (folder / name).resolve().is_relative_to(folder.resolve())
+
+
+def _difference(held: Any, asked: Any, key: str = "") -> str:
+    """Say where two recipes differ: "aflite.threshold is 0.75 there, 0.8 here"."""
+    if isinstance(held, dict) and isinstance(asked, dict):
+        found = [
+            _difference(held.get(name), asked.get(name), f"{key}.{name}".lstrip("."))
+            for name in sorted({*held, *asked})
+            if held.get(name) != asked.get(name)
+        ]
+        return "; ".join(found[:4]) + (f"; and {len(found) - 4} more" if len(found) > 4 else "")
+    return f"{key} is {held!r} there, {asked!r} here"
