@@ -35,9 +35,9 @@ MANIFEST = "winosmith.json"
 
 @contextlib.contextmanager
 def write_aside(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
-    """Open a file that takes its name only when the block ends without an error.
+    r"""Open a file that takes its name only when the block ends without an error.
 
-    Text is UTF-8 with `\\n` line ends. The file is synced to the disk before it is renamed.
+    Text is UTF-8 with `\n` line ends. The file is synced to the disk before it is renamed.
 
     Raises:
         OutputError: the folder is missing, not writable, or the disk is full.

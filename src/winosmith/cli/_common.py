@@ -80,7 +80,11 @@ def _bar(console: Any, title: str, total: int | None) -> Iterator[Callable[[int,
     )
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(title, total=total, note="")
-        yield lambda done, note="": bar.update(task, completed=done, note=note)
+
+        def advance(done: int, note: str = "") -> None:
+            bar.update(task, completed=done, note=note)
+
+        yield advance
 
 
 def _plain_lines(title: str, total: int | None) -> Iterator[Callable[[int, str], None]]:
