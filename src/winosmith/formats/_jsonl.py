@@ -1,0 +1,48 @@
+"""Winosmith's own format: JSON Lines, one problem or claim a line, every field kept.
+
+A field that is empty or has its default is left out; `winosmith.records` has the keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TextIO
+
+from winosmith.formats._base import Entry, Format, Item, Source, json_lines
+from winosmith.problem import Problem
+from winosmith.records import canonical, claim_of, claim_record, problem_of, problem_record
+
+__all__ = ["JSONL"]
+
+
+def _recognises(source: Source) -> bool:
+    record = source.first_record()
+    return {"id", "sentence", "options"} <= record.keys() or {
+        "problem_id",
+        "sentence",
+        "candidate",
+    } <= record.keys()
+
+
+def _item(record: Mapping[str, Any], line: int) -> Item:
+    return claim_of(record) if "candidate" in record else problem_of(record)
+
+
+def _read(source: Source) -> Iterator[Entry]:
+    return json_lines(source, _item)
+
+
+def _write(items: Sequence[Item], file: TextIO) -> None:
+    for item in items:
+        record = problem_record(item) if isinstance(item, Problem) else claim_record(item)
+        file.write(canonical(record) + "\n")
+
+
+JSONL = Format(
+    name="winosmith",
+    title="our own JSON Lines: one problem or claim a line, every field kept",
+    recognises=_recognises,
+    read=_read,
+    write=_write,
+    suffix=".jsonl",
+)
