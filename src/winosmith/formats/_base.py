@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import IO, Any
 
 from winosmith.errors import FormatError, ProblemError
 from winosmith.problem import Claim, Problem
@@ -113,7 +113,7 @@ class Format:
     title: str
     recognises: Callable[[Source], bool]
     read: Callable[[Source], Iterable[Entry]]
-    write: Callable[[Sequence[Item], TextIO], None] | None = None
+    write: Callable[[Sequence[Item], IO[str]], None] | None = None
     suffix: str = ".txt"
 
 

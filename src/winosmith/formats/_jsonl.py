@@ -6,7 +6,7 @@ A field that is empty or has its default is left out; `winosmith.records` has th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TextIO
+from typing import IO, Any
 
 from winosmith.formats._base import Entry, Format, Item, Source, json_lines
 from winosmith.problem import Problem
@@ -32,7 +32,7 @@ def _read(source: Source) -> Iterator[Entry]:
     return json_lines(source, _item)
 
 
-def _write(items: Sequence[Item], file: TextIO) -> None:
+def _write(items: Sequence[Item], file: IO[str]) -> None:
     for item in items:
         record = problem_record(item) if isinstance(item, Problem) else claim_record(item)
         file.write(canonical(record) + "\n")

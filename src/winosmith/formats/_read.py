@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from winosmith.dataset import Dataset
@@ -124,7 +124,7 @@ def write(items: Sequence[Item], path: str | Path, format_name: str = "winosmith
         known.write(items, file)
 
 
-def _distinct(entries: Iterator[Entry] | Sequence[Entry]) -> Iterator[Entry]:
+def _distinct(entries: Iterable[Entry]) -> Iterator[Entry]:
     """Turn a problem whose id was already used into a bad record."""
     seen: dict[str, int] = {}
     for found in entries:
@@ -132,7 +132,7 @@ def _distinct(entries: Iterator[Entry] | Sequence[Entry]) -> Iterator[Entry]:
             first = seen.setdefault(found.item.id, found.line)
             if first != found.line:
                 reason = f"the id {found.item.id!r} was already used at line {first}"
-                found = Entry(found.line, found.raw, reason=reason)  # noqa: PLW2901
+                found = Entry(found.line, found.raw, reason=reason)
         yield found
 
 

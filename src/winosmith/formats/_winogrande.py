@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import IO, Any
 
 from winosmith.errors import FormatError
 from winosmith.formats._base import (
@@ -54,7 +54,7 @@ def _read(source: Source) -> Iterator[Entry]:
     return json_lines(source, _problem)
 
 
-def _write(items: Sequence[Item], file: TextIO) -> None:
+def _write(items: Sequence[Item], file: IO[str]) -> None:
     for item in items:
         if isinstance(item, Claim) or len(item.options) != 2:
             name = item.problem_id if isinstance(item, Claim) else item.id
@@ -89,7 +89,7 @@ def read_labels(path: str | Path) -> tuple[int, ...]:
     return tuple(row[0] for row in _label_rows(path, columns=1))
 
 
-def write_labels(answers: Sequence[int], file: TextIO) -> None:
+def write_labels(answers: Sequence[int], file: IO[str]) -> None:
     """Write 0-based answers as a labels file, one 1-based number a line."""
     file.writelines(f"{answer + 1}\n" for answer in answers)
 
