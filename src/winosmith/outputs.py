@@ -1,7 +1,8 @@
 """Write files and folders so that nothing is half-written, overwritten or lost.
 
 A folder that winosmith wrote holds a manifest, `winosmith.json`: the recipe, and the files that
-were finished. The rules (`OutputFolder.open`):
+were finished with their checksums. The files below `private/` stand in a manifest of their own
+there: the checksum of a short answer file is enough to find the answers by trying. The rules (`OutputFolder.open`):
 
 - a new or empty folder is taken;
 - ours, with the same recipe, resumes: finished files stay;
@@ -28,9 +29,10 @@ from typing import IO, Any
 
 from winosmith.errors import OutputError
 
-__all__ = ["MANIFEST", "OutputFolder", "sha256", "write_aside"]
+__all__ = ["MANIFEST", "PRIVATE", "OutputFolder", "sha256", "write_aside"]
 
 MANIFEST = "winosmith.json"
+PRIVATE = "private"
 
 
 @contextlib.contextmanager
@@ -165,27 +167,39 @@ class OutputFolder:
         return name in self.files and target.is_file() and sha256(target) == self.files[name]
 
     def save(self) -> None:
-        """Write the manifest."""
-        with write_aside(self.path / MANIFEST) as file:
-            json.dump(
-                {"recipe": self.recipe, "files": dict(sorted(self.files.items()))},
-                file,
-                indent=2,
-                sort_keys=True,
-                ensure_ascii=False,
-            )
-            file.write("\n")
+        """Write the manifest, and that of the private files where there are any."""
+        private = {name for name in self.files if name.startswith(f"{PRIVATE}/")}
+        public = {name: self.files[name] for name in sorted(self.files.keys() - private)}
+        _write_json(self.path / MANIFEST, {"recipe": self.recipe, "files": public})
+        if private or (self.path / PRIVATE / MANIFEST).exists():
+            kept = {name: self.files[name] for name in sorted(private)}
+            _write_json(self.path / PRIVATE / MANIFEST, {"recipe": self.recipe, "files": kept})
+
+
+def _write_json(path: Path, content: Mapping[str, Any]) -> None:
+    with write_aside(path) as file:
+        json.dump(content, file, indent=2, sort_keys=True, ensure_ascii=False)
+        file.write("\n")
 
 
 def _manifest(path: Path) -> dict[str, Any]:
+    """Return the recipe and the files that a folder's manifests hold, the private ones too."""
+    held = _read_manifest(path, path / MANIFEST)
+    if (path / PRIVATE / MANIFEST).exists():
+        private = _read_manifest(path, path / PRIVATE / MANIFEST)
+        held["files"] = {**held["files"], **private["files"]}
+    return held
+
+
+def _read_manifest(folder: Path, manifest: Path) -> dict[str, Any]:
     try:
-        held = json.loads((path / MANIFEST).read_text("utf-8"))
-        safe = all(_inside(path, name) for name in held["files"])
+        held = json.loads(manifest.read_text("utf-8"))
+        safe = all(_inside(folder, name) for name in held["files"])
         if isinstance(held["recipe"], dict) and safe:
             return dict(held)
     except (OSError, ValueError, KeyError, TypeError):
         pass
-    raise OutputError(f"{path / MANIFEST} can't be read as a manifest; choose a new folder")
+    raise OutputError(f"{manifest} can't be read as a manifest; choose a new folder")
 
 
 def _inside(folder: Path, name: str) -> bool:
