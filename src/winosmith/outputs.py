@@ -2,7 +2,9 @@
 
 A folder that winosmith wrote holds a manifest, `winosmith.json`: the recipe, and the files that
 were finished with their checksums. The files below `private/` stand in a manifest of their own
-there: the checksum of a short answer file is enough to find the answers by trying. The rules (`OutputFolder.open`):
+there: the checksum of a short answer file is enough to find the answers by trying.
+
+The rules (`OutputFolder.open`):
 
 - a new or empty folder is taken;
 - ours, with the same recipe, resumes: finished files stay;
