@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
-import sys
 
 import click
 
@@ -60,11 +58,9 @@ def group() -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line; return 0, 2 for bad input, or 130 after Ctrl-C."""
+    """Run the command line; return 0, a command's own code, 2 for bad input, 130 after Ctrl-C."""
     try:
-        group.main(arguments, prog_name="winosmith", standalone_mode=False)
-    except click.exceptions.Exit as ended:
-        return ended.exit_code
+        code = group.main(arguments, prog_name="winosmith", standalone_mode=False)
     except click.ClickException as error:
         error.show()
         return 2
@@ -76,12 +72,11 @@ def main(arguments: list[str] | None = None) -> int:
         return 130
     except WinosmithError as error:
         return _fail(str(error))
-    except BrokenPipeError:  # the reader of a pipe went away; nothing is wrong here
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except SystemExit:  # so click ends when the reader of a pipe went away; nothing is wrong here
         return 0
     except OSError as error:
         return _fail(f"{error.filename or 'the system'}: {error.strerror or error}")
-    return 0
+    return code if isinstance(code, int) else 0  # what `ctx.exit(1)` asks for arrives as a result
 
 
 def _again() -> str:
