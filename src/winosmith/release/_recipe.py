@@ -1,0 +1,280 @@
+"""The recipe of a build: every parameter that determines its result, read from TOML.
+
+Each table of the file is one dataclass below; a key that is left out has its default. An unknown
+key is an error that names the nearest known one.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from winosmith.errors import RecipeError
+
+__all__ = [
+    "CheckRecipe",
+    "EmbedRecipe",
+    "FilesRecipe",
+    "FilterRecipe",
+    "Recipe",
+    "SplitRecipe",
+    "read_recipe",
+    "recipe_of",
+]
+
+Method = Literal["aflite", "pmi", "random", "none"]
+
+
+@dataclass(frozen=True)
+class CheckRecipe:
+    """`[check]`: the rules for twins (WinoGrande, section 2).
+
+    Attributes:
+        structure: apply the rules of structure; False keeps everything.
+        min_words, max_words: the length of a half in words, the blank counted.
+        min_overlap: the share of words that the halves of a twin have in common, 0–1.
+        max_edit: the share of words that may differ, 0–1.
+        judges: how many distinct people must have judged a problem.
+    """
+
+    structure: bool = True
+    min_words: int = 15
+    max_words: int = 30
+    min_overlap: float = 0.7
+    max_edit: float = 0.3
+    judges: int = 3
+
+
+@dataclass(frozen=True)
+class EmbedRecipe:
+    """`[embed]`: how problems become vectors (WinoGrande, section 3).
+
+    Attributes:
+        encoder: "light", or the hub id or folder of a Hugging Face encoder.
+        array: a .npy or .npz file of vectors, in place of an encoder.
+        combine: "difference" of the two filled-in sentences, or "concat".
+        pooling: "mean" or "cls", for encoders.
+        dimensions: of the light embedder.
+        finetune_train, finetune_dev: problems, in whole twins, that fine-tune the encoder and
+            are then left out (the paper: 5,000 and 1,000); 0 uses the encoder as it is.
+    """
+
+    encoder: str = "light"
+    array: str | None = None
+    combine: Literal["difference", "concat"] = "difference"
+    pooling: Literal["mean", "cls"] = "mean"
+    dimensions: int = 256
+    finetune_train: int = 0
+    finetune_dev: int = 0
+
+
+@dataclass(frozen=True)
+class FilterRecipe:
+    """`[filter]`: what is taken out (WinoGrande, section 3, Algorithm 1).
+
+    Attributes:
+        method: "aflite", "pmi", "random" or "none".
+        ensemble_size: n, the linear classifiers of a phase.
+        train_size: m; None takes the paper's share of the data (10,000 of 47,000 at most).
+        cutoff: k, the most that one phase removes; None takes the paper's share.
+        threshold: tau, the score from which on a problem may be removed, 0–1.
+        C: the inverse strength of the classifiers' penalty.
+        whole_twins: both halves fall on one side of each partition.
+        keep: how many problems "random" and "pmi" keep; None keeps as many as AFLite would.
+        pmi: the variant of "pmi".
+        null_draws: draws of twin-flipped labels for the null beside every figure.
+    """
+
+    method: Method = "aflite"
+    ensemble_size: int = 64
+    train_size: int | None = None
+    cutoff: int | None = None
+    threshold: float = 0.75
+    C: float = 1.0
+    whole_twins: bool = False
+    keep: int | None = None
+    pmi: Literal["signed", "absolute", "max", "pairwise"] = "signed"
+    null_draws: int = 20
+
+
+@dataclass(frozen=True)
+class SplitRecipe:
+    """`[split]`: the shares of the kept problems that become dev and test.
+
+    The defaults are the paper's: 1,267 and 1,767 of 12,282.
+    """
+
+    dev: float = 0.103
+    test: float = 0.144
+
+
+@dataclass(frozen=True)
+class FilesRecipe:
+    """`[files]`: the format of the published files."""
+
+    format: Literal["winosmith", "winogrande"] = "winosmith"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Everything that determines a build.
+
+    Attributes:
+        name: of the benchmark; the prefix of the new ids.
+        data: the file of raw twins; relative to the recipe's own folder.
+        format: its format, when its content does not tell.
+        votes: the file of the judges' votes; None checks no votes.
+        planted: a JSON file that maps the ids of problems known to hold an artifact to its
+            kinds, as `winosmith practice` writes it; the report then says how many were found.
+        seed: of every draw.
+        check, embed, filter, split, files: the tables.
+    """
+
+    name: str
+    data: str
+    format: str | None = None
+    votes: str | None = None
+    planted: str | None = None
+    seed: int = 0
+    check: CheckRecipe = field(default_factory=CheckRecipe)
+    embed: EmbedRecipe = field(default_factory=EmbedRecipe)
+    filter: FilterRecipe = field(default_factory=FilterRecipe)
+    split: SplitRecipe = field(default_factory=SplitRecipe)
+    files: FilesRecipe = field(default_factory=FilesRecipe)
+
+    def __post_init__(self) -> None:
+        for wrong, reason in _limits(self):
+            if wrong:
+                raise RecipeError(reason)
+
+
+def _limits(recipe: Recipe) -> list[tuple[bool, str]]:
+    check, embed, chosen, split = recipe.check, recipe.embed, recipe.filter, recipe.split
+    return [
+        (
+            not recipe.name.replace("-", "").replace("_", "").isalnum(),
+            f"name is {recipe.name!r}; it must be letters, digits, - and _",
+        ),
+        (recipe.seed < 0, f"seed is {recipe.seed}; it must be 0 or more"),
+        (
+            not 1 <= check.min_words <= check.max_words,
+            f"check.min_words is {check.min_words} and check.max_words {check.max_words}; "
+            "they must be 1 or more, and in order",
+        ),
+        (check.judges < 1, f"check.judges is {check.judges}; it must be 1 or more"),
+        (embed.dimensions < 1, f"embed.dimensions is {embed.dimensions}; it must be 1 or more"),
+        (
+            bool(embed.finetune_train) != bool(embed.finetune_dev),
+            "embed.finetune_train and embed.finetune_dev go together; set both or neither",
+        ),
+        (
+            bool(embed.finetune_train) and (embed.encoder == "light" or embed.array is not None),
+            "embed.finetune_train needs a Hugging Face encoder in embed.encoder",
+        ),
+        (
+            not 0.5 < chosen.threshold <= 1,
+            f"filter.threshold is {chosen.threshold}; it must be above 0.5 and at most 1",
+        ),
+        (
+            split.dev < 0 or split.test < 0 or split.dev + split.test >= 1,
+            f"split.dev is {split.dev} and split.test {split.test}; they are shares, 0 or more, "
+            "and must leave something to train on",
+        ),
+    ]
+
+
+def read_recipe(path: str | Path) -> Recipe:
+    """Read a recipe; the files that it names are made relative to where the recipe lies.
+
+    Raises:
+        RecipeError: not TOML, an unknown key (the nearest known one is named), a value of the
+            wrong type or out of range, or a file that does not exist.
+    """
+    path = Path(path)
+    try:
+        table = tomllib.loads(path.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise RecipeError(f"{path}: not a TOML file: {error}") from None
+    except OSError as error:
+        raise RecipeError(f"{path}: {error.strerror}") from None
+    try:
+        return recipe_of(table, folder=path.parent)
+    except RecipeError as error:
+        raise RecipeError(f"{path}: {error}") from None
+
+
+def recipe_of(table: Mapping[str, Any], *, folder: Path | None = None) -> Recipe:
+    """Return the recipe of a table; with `folder`, its file names are found from there.
+
+    >>> recipe_of({"name": "mine", "data": "pool.jsonl", "filter": {"threshold": 0.8}}).filter.C
+    1.0
+    """
+    if folder is not None:
+        table = {**table, **_found_files(table, folder)}
+        if "array" in (embed := dict(table.get("embed", {}))):
+            table["embed"] = {**embed, **_found_files(embed, folder, keys=("array",))}
+    return _typed(Recipe, table, "")
+
+
+def _found_files(
+    table: Mapping[str, Any], folder: Path, keys: tuple[str, ...] = ("data", "votes", "planted")
+) -> dict[str, str]:
+    found = {}
+    for key in keys:
+        if isinstance(table.get(key), str):
+            path = folder / table[key]
+            if not path.is_file():
+                raise RecipeError(f"{key} is {table[key]!r}, but there is no file {path}")
+            found[key] = str(path)
+    return found
+
+
+Kind = TypeVar("Kind")
+
+
+def _typed(kind: type[Kind], table: Mapping[str, Any], where: str) -> Kind:
+    """Construct a dataclass from a table, or say which key does not fit."""
+    hints = typing.get_type_hints(kind)
+    known = [f.name for f in fields(kind)]  # type: ignore[arg-type]
+    for key in table:
+        if key not in known:
+            raise RecipeError(_unknown(key, known, where))
+    needed = [f.name for f in fields(kind) if _is_needed(f) and f.name not in table]  # type: ignore[arg-type]
+    if needed:
+        raise RecipeError(f"the key {where}{needed[0]!r} is missing")
+    return kind(**{key: _value(hints[key], value, where + key) for key, value in table.items()})
+
+
+def _is_needed(known: Any) -> bool:
+    return known.default is MISSING and known.default_factory is MISSING
+
+
+def _unknown(key: str, known: list[str], where: str) -> str:
+    near = difflib.get_close_matches(key, known, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"the keys are {', '.join(known)}"
+    return f"unknown key {where + key!r}; {hint}"
+
+
+def _value(hint: Any, value: Any, where: str) -> Any:
+    if is_dataclass(hint):
+        if not isinstance(value, Mapping):
+            raise RecipeError(f"{where} must be a table: [{where}]")
+        return _typed(typing.cast("type[Any]", hint), value, f"{where}.")
+    if typing.get_origin(hint) is Literal:
+        choices = typing.get_args(hint)
+        if value not in choices:
+            raise RecipeError(f"{where} is {value!r}; it must be one of {', '.join(choices)}")
+        return value
+    kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    if float in kinds and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if (isinstance(value, bool) and bool not in kinds) or not isinstance(value, kinds):
+        names = " or ".join(kind.__name__ for kind in kinds if kind is not types.NoneType)
+        raise RecipeError(f"{where} is {value!r}; it must be of the type {names}")
+    return value

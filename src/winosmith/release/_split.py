@@ -1,0 +1,202 @@
+"""Which problems belong together, and which go to train, dev and test.
+
+Twins, families and copies of one sentence form *blocks*; a block never straddles a split. What a
+filter removed follows its block: beside a dev or test problem it may not be trained on, because
+the removed half of a twin tells the answer of the half that is left.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from winosmith.dataset import Dataset
+from winosmith.errors import DataError
+from winosmith.problem import Problem
+from winosmith.text import tokens, words
+
+__all__ = ["SIZES", "Split", "blocks", "draw", "nested_sizes", "shuffled_blocks", "split"]
+
+SIZES = (("xs", 160), ("s", 640), ("m", 2560), ("l", 10240))
+"""160·4^k problems; WinoGrande's table 4 has 160, 640, 2,558 and 10,234, and then all (xl)."""
+
+_ALIKE = 0.7
+"""The share of words that the halves of a twin have in common at least (WinoGrande, section 2)."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """Rows of the data set, in the order in which they are published.
+
+    Attributes:
+        debiased: kept by the filter, for training.
+        dev, test: kept by the filter.
+        train: whole twins for training: kept or removed by the filter, neither half in dev or test.
+        withheld: what shares a block with a dev or test problem but was not kept; never published.
+    """
+
+    debiased: tuple[int, ...]
+    dev: tuple[int, ...]
+    test: tuple[int, ...]
+    train: tuple[int, ...]
+    withheld: tuple[int, ...]
+
+
+def blocks(dataset: Dataset) -> list[list[int]]:
+    """Return the rows that may not be parted, in an order that tells nothing of the answers.
+
+    Two problems share a block when they share a twin or a family; when their sentences have the
+    same tokens, whatever their case; or when they look like a twin whose id got lost, with the
+    same options and 70 % of their words in common. And so on, from neighbour to neighbour.
+
+    >>> pair = [Problem("a", "A _ b.", ("x", "y"), 0, "t"), Problem("b", "B _ c.", ("x", "y"), 1, "t")]
+    >>> [sorted(block) for block in blocks(Dataset([*pair, Problem("c", "b _ C.", ("x", "z"))]))]
+    [[0, 1, 2]]
+    """  # noqa: E501
+    parent = list(range(len(dataset)))
+
+    def root(row: int) -> int:
+        while parent[row] != row:
+            parent[row] = parent[parent[row]]
+            row = parent[row]
+        return row
+
+    first: dict[tuple[str, str], int] = {}
+    for row, problem in enumerate(dataset):
+        for key in _ties(problem):
+            parent[root(row)] = root(first.setdefault(key, row))
+    for one, other in _lookalikes(dataset):
+        parent[root(one)] = root(other)
+    together: dict[int, list[int]] = {}
+    for row in range(len(dataset)):
+        together.setdefault(root(row), []).append(row)
+    return list(together.values())
+
+
+def _ties(problem: Problem) -> Iterable[tuple[str, str]]:
+    yield "text", " ".join(tokens(problem.sentence.lower()))
+    if problem.twin_id is not None:
+        yield "twin", problem.twin_id
+    yield "family", problem.lineage.root if problem.lineage else problem.id
+
+
+def _lookalikes(dataset: Dataset) -> Iterator[tuple[int, int]]:
+    """Yield the pairs of rows with the same options and 70 % of their words in common."""
+    alike: dict[frozenset[str], list[tuple[int, Counter[str], int]]] = {}
+    for row, problem in enumerate(dataset):
+        counted = Counter(words(problem.sentence.lower()))
+        options = frozenset(option.lower() for option in problem.options)
+        alike.setdefault(options, []).append((row, counted, counted.total()))
+    for bucket in alike.values():
+        for (one, a, length_a), (other, b, length_b) in combinations(bucket, 2):
+            longer, shorter = max(length_a, length_b), min(length_a, length_b)
+            if shorter >= _ALIKE * longer and (a & b).total() >= _ALIKE * longer:
+                yield one, other
+
+
+def _place(problem: Problem, seed: int) -> bytes:
+    """Return a problem's place in the shuffled order: a digest of what a solver may see.
+
+    The order of the input may follow the answers (right option first, say), and the seed is
+    published; so neither the input's order nor its ids nor its answers may enter.
+    """
+    seen = "\0".join((str(seed), problem.sentence, *problem.options))
+    return hashlib.sha256(seen.encode()).digest()
+
+
+def shuffled_blocks(dataset: Dataset, seed: int) -> list[list[int]]:
+    """Return the blocks, and the rows in each, in the shuffled order."""
+    places = [_place(problem, seed) for problem in dataset]
+    shuffled = [sorted(block, key=places.__getitem__) for block in blocks(dataset)]
+    return sorted(shuffled, key=lambda block: places[block[0]])
+
+
+def draw(
+    order: Sequence[Sequence[int]], rows: Iterable[int], sizes: Sequence[int]
+) -> list[list[int]]:
+    """Draw sets of rows in whole blocks, from the end of the shuffled order.
+
+    Args:
+        order: the shuffled blocks.
+        rows: what may be drawn; a block without any is passed over.
+        sizes: how many rows each set needs; the last block may exceed it.
+
+    Raises:
+        DataError: there are too few rows.
+    """
+    allowed = set(rows)
+    if sum(sizes) >= len(allowed):
+        raise DataError(
+            f"{sum(sizes)} problems are to be drawn from {len(allowed)}; nothing would be left"
+        )
+    drawn: list[list[int]] = [[] for _ in sizes]
+    parts = iter(zip(drawn, sizes, strict=True))
+    part, size = next(parts)
+    for block in reversed(order):
+        while len(part) >= size:
+            following = next(parts, None)
+            if following is None:
+                return drawn
+            part, size = following
+        part += [row for row in block if row in allowed]
+    return drawn
+
+
+def split(
+    dataset: Dataset,
+    order: Sequence[Sequence[int]],
+    *,
+    pool: Iterable[int],
+    kept: Iterable[int],
+    dev: float,
+    test: float,
+) -> Split:
+    """Share the kept rows between train, dev and test, and say what may be trained on.
+
+    Args:
+        dataset: everything that was collected.
+        order: its shuffled blocks.
+        pool: the rows that went into the filter.
+        kept: those that the filter kept.
+        dev: the share of the kept rows for dev, 0–1; reached in whole blocks, so give or take one.
+        test: the same for test.
+    """
+    pooled, is_kept = set(pool), set(kept)
+    wanted = {"dev": round(dev * len(is_kept)), "test": round(test * len(is_kept))}
+    parts: dict[str, list[int]] = {"dev": [], "test": []}
+    withheld: list[int] = []
+    training: list[int] = []
+    for block in order:
+        mine = [row for row in block if row in is_kept]
+        part = next((p for p in wanted if mine and len(parts[p]) < wanted[p]), None)
+        if part is None:
+            training += block
+        else:
+            parts[part] += mine
+            withheld += [row for row in block if row not in is_kept]
+    place = {row: at for at, row in enumerate(training) if row in pooled}
+    twins = (
+        sorted(twin, key=place.__getitem__) for twin in dataset.twins if place.keys() >= {*twin}
+    )
+    return Split(
+        debiased=tuple(row for row in training if row in is_kept),
+        dev=tuple(parts["dev"]),
+        test=tuple(parts["test"]),
+        train=tuple(row for twin in sorted(twins, key=lambda t: place[t[0]]) for row in twin),
+        withheld=tuple(withheld),
+    )
+
+
+def nested_sizes(train: Sequence[int]) -> dict[str, tuple[int, ...]]:
+    """Return the nested training sets, each the beginning of the next, in whole twins; xl is all.
+
+    Sizes that the training set does not exceed are left out.
+
+    >>> {name: len(rows) for name, rows in nested_sizes(range(1000)).items()}
+    {'xs': 160, 's': 640, 'xl': 1000}
+    """
+    sizes = {name: tuple(train[:size]) for name, size in SIZES if size < len(train)}
+    return {**sizes, "xl": tuple(train)}

@@ -1,0 +1,75 @@
+"""Reading a recipe."""
+
+from __future__ import annotations
+
+import pytest
+
+from winosmith.errors import RecipeError
+from winosmith.release._recipe import read_recipe, recipe_of
+
+
+def table(**changes):
+    """Return the smallest recipe with some changes."""
+    return {"name": "mine", "data": "pool.jsonl", **changes}
+
+
+def test_defaults_are_the_papers():
+    """A recipe with a name and data alone has WinoGrande's parameters (sections 2 and 3)."""
+    recipe = recipe_of(table())
+    assert (recipe.filter.ensemble_size, recipe.filter.threshold) == (64, 0.75)
+    assert (recipe.check.min_words, recipe.check.max_words, recipe.check.min_overlap) == (
+        15,
+        30,
+        0.7,
+    )
+    assert (round(12_282 * recipe.split.dev), round(12_282 * recipe.split.test)) == (1265, 1769)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"sead": 1}, "unknown key 'sead'; did you mean 'seed'?"),
+        ({"filter": {"treshold": 1.0}}, "unknown key 'filter.treshold'; did you mean 'threshold'?"),
+        ({"filter": {"zzz": 1}}, "unknown key 'filter.zzz'; the keys are method, "),
+        ({"filter": {"method": "af"}}, "filter.method is 'af'; it must be one of aflite, pmi, "),
+        ({"filter": 3}, r"filter must be a table: \[filter\]"),
+        ({"seed": "1"}, "seed is '1'; it must be of the type int"),
+        ({"seed": True}, "seed is True; it must be of the type int"),
+        ({"seed": -1}, "seed is -1; it must be 0 or more"),
+        ({"filter": {"threshold": 0.4}}, "filter.threshold is 0.4; it must be above 0.5"),
+        ({"split": {"dev": 0.6, "test": 0.6}}, "must leave something to train on"),
+        ({"check": {"min_words": 20, "max_words": 10}}, "in order"),
+        ({"embed": {"finetune_train": 100}}, "go together"),
+        ({"embed": {"finetune_train": 100, "finetune_dev": 20}}, "needs a Hugging Face encoder"),
+        ({"name": "../up"}, "it must be letters, digits"),
+    ],
+)
+def test_what_does_not_fit_is_named(changes, message):
+    """A key or value that does not fit is an error that names it and says what would fit."""
+    with pytest.raises(RecipeError, match=message):
+        recipe_of(table(**changes))
+
+
+def test_missing_key_is_named():
+    """A recipe without data says which key is missing."""
+    with pytest.raises(RecipeError, match="the key 'data' is missing"):
+        recipe_of({"name": "mine"})
+
+
+def test_files_lie_beside_the_recipe(tmp_path):
+    """File names in a recipe are relative to the recipe's folder, and must exist."""
+    (tmp_path / "pool.jsonl").write_text("x")
+    recipe = tmp_path / "recipe.toml"
+    recipe.write_text('name = "mine"\ndata = "pool.jsonl"\n')
+    assert read_recipe(recipe).data == str(tmp_path / "pool.jsonl")
+    recipe.write_text('name = "mine"\ndata = "pond.jsonl"\n')
+    with pytest.raises(RecipeError, match=r"recipe\.toml: data is 'pond.jsonl', but there is no"):
+        read_recipe(recipe)
+
+
+def test_broken_toml_names_the_file_and_the_place(tmp_path):
+    """A file that is not TOML is refused with its name and where it breaks."""
+    recipe = tmp_path / "recipe.toml"
+    recipe.write_text("name = \n")
+    with pytest.raises(RecipeError, match=r"recipe\.toml: not a TOML file: .*line 1"):
+        read_recipe(recipe)
