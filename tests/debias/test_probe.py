@@ -1,0 +1,61 @@
+"""What a linear model can still guess."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from winosmith.debias._probe import probe, probe_across
+from winosmith.errors import DataError
+
+
+def data(signal, rows=2000, seed=0):
+    """Return embeddings in which one direction carries the label with that strength."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(rows) % 2
+    X = rng.standard_normal((rows, 5))
+    X[:, 0] += signal * (2 * y - 1)
+    return X, y, [(row, row + 1) for row in range(0, rows, 2)]
+
+
+def test_signal_is_found():
+    """A direction one deviation from the boundary is guessed as the normal distribution says."""
+    found = probe(*data(1.0))
+    assert found.low < 0.8413 < found.high
+    assert (found.chance, found.n) == (0.5, 2000)
+
+
+def test_noise_is_at_chance_and_the_interval_covers_it():
+    """Over 40 draws of pure noise, the 95 % interval holds one half in most of them."""
+    covered = [p.low <= 0.5 <= p.high for p in (probe(*data(0.0, 200, seed)) for seed in range(40))]
+    assert sum(covered) >= 34
+
+
+def test_twins_are_not_parted():
+    """Two copies with opposite labels in one group teach nothing about each other."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.standard_normal((300, 50)), 2, axis=0)
+    y = np.tile([0, 1], 300)
+    groups = [(row, row + 1) for row in range(0, 600, 2)]
+    assert probe(X, y, groups).accuracy == pytest.approx(0.5)
+
+
+def test_trained_on_one_set_and_tested_on_another():
+    """A model from rows with the opposite sign is wrong where it was right."""
+    X, y, _ = data(2.0)
+    X[1000:] *= -1
+    result = probe_across(X, y, np.arange(1000), np.arange(1000, 2000))
+    assert result.accuracy < 0.1
+    assert result.n == 1000
+
+
+def test_too_few_groups_are_refused():
+    """A probe that can't fill its folds says so."""
+    X, y, groups = data(1.0, rows=6)
+    with pytest.raises(DataError, match="5 folds needs as many groups; there are 3"):
+        probe(X, y, groups)
+
+
+def test_same_seed_same_figure():
+    """A probe repeats itself exactly."""
+    assert probe(*data(0.3), seed=4) == probe(*data(0.3), seed=4)
