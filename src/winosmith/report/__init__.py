@@ -1,7 +1,76 @@
-"""How figures are shown: signatures, SVG figures, and the page they stand on."""
+"""How figures are shown: signatures, SVG figures, and the page they stand on.
+
+A page is composed, not configured: drawings and tables go into sections, sections into a page.
+
+>>> from winosmith import report
+>>> html = report.page(
+...     "A debiased benchmark",
+...     [
+...         report.Section(
+...             "What was kept",
+...             [
+...                 report.Cards([report.KeyFigure("problems kept", 12_282)]),
+...                 report.Table("Sizes", ["split", "problems"], [["train", 9_248]]),
+...             ],
+...         )
+...     ],
+... )
+>>> '<td class="number">9,248</td>' in html, "<script" in html
+(True, False)
+"""
 
 from __future__ import annotations
 
+from winosmith.report._blocks import (
+    Block,
+    Cards,
+    Code,
+    Column,
+    Drawing,
+    KeyFigure,
+    Part,
+    Passage,
+    Passages,
+    Section,
+    Table,
+    Text,
+)
+from winosmith.report._charts_assess import Bars, Cloud, Level, clouds, histograms, levels
+from winosmith.report._charts_curve import Curve, curves
+from winosmith.report._charts_filter import funnel, phase_accuracy, phase_sizes, scores
+from winosmith.report._page import page
 from winosmith.report._signature import Signature, sign
+from winosmith.report._svg import Svg
+from winosmith.report._text import shown
 
-__all__ = ["Signature", "sign"]
+__all__ = [
+    "Bars",
+    "Block",
+    "Cards",
+    "Cloud",
+    "Code",
+    "Column",
+    "Curve",
+    "Drawing",
+    "KeyFigure",
+    "Level",
+    "Part",
+    "Passage",
+    "Passages",
+    "Section",
+    "Signature",
+    "Svg",
+    "Table",
+    "Text",
+    "clouds",
+    "curves",
+    "funnel",
+    "histograms",
+    "levels",
+    "page",
+    "phase_accuracy",
+    "phase_sizes",
+    "scores",
+    "shown",
+    "sign",
+]

@@ -1,0 +1,163 @@
+"""Drawings of what the steps of a build did: the funnel, AFLite's phases, its scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from winosmith.report._palette import GONE, INK, KEPT, MUTED, NULL, RULE
+from winosmith.report._svg import Svg, draw
+from winosmith.report._text import clean, shown
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
+
+__all__ = ["funnel", "phase_accuracy", "phase_sizes", "scores"]
+
+
+def funnel(
+    stages: Sequence[tuple[str, int]], *, title: str = "Problems left after each step"
+) -> Svg:
+    """Draw one bar a stage: its name, how many problems it left, how many it took.
+
+    `stages` are in order, the first is what came in.
+    """
+    most = max((count for _, count in stages), default=0) or 1
+    losses = [0, *(before[1] - after[1] for before, after in pairwise(stages))]
+
+    def paint(canvas: Canvas) -> None:
+        axes = canvas.add_subplot()
+        for row, ((name, count), lost) in enumerate(zip(stages, losses, strict=True)):
+            axes.barh(row, most, 0.34, color=RULE)
+            axes.barh(row, count, 0.34, color=KEPT)
+            axes.text(0, row - 0.3, clean(name), color=INK)
+            left = f"{count:,}" if lost <= 0 else f"−{lost:,}   {count:,}"
+            axes.text(most, row - 0.3, left, ha="right", color=INK)
+        axes.set(xlim=(0, most), ylim=(len(stages) - 0.7, -0.85))
+        axes.axis("off")
+
+    told = "; ".join(f"{name}: {count:,}" for name, count in stages)
+    return draw(paint, title=title, description=told, width=440, height=24 + 46 * len(stages))
+
+
+def phase_sizes(
+    sizes: Sequence[int], removed: Sequence[int], *, title: str = "Problems left, by phase"
+) -> Svg:
+    """Draw how many problems each phase began with, and how many it took.
+
+    Args:
+        sizes: problems at the start of each phase.
+        removed: problems that each phase took, as many numbers.
+        title: the drawing's name.
+    """
+    phases = np.arange(1, len(sizes) + 1)
+    left = np.asarray(sizes) - np.asarray(removed)
+
+    def paint(canvas: Canvas) -> None:
+        axes = canvas.add_subplot()
+        axes.bar(phases, left, 0.8, color=KEPT, label="left")
+        axes.bar(phases, removed, 0.8, bottom=left, color=GONE, hatch="////", label="taken")
+        axes.legend(loc="upper right", ncols=2, bbox_to_anchor=(1, 1.14))
+        _by_phase(axes, len(phases), "problems")
+        _thousands(axes)
+
+    told = "No phase was run."
+    if len(sizes):
+        told = (
+            f"{sizes[0]:,} problems at the start of phase 1, {int(left[-1]):,} left after phase "
+            f"{len(sizes)}; {int(np.sum(removed)):,} were taken."
+        )
+    return draw(paint, title=title, description=told, width=440)
+
+
+def phase_accuracy(
+    accuracy: Sequence[float],
+    *,
+    chance: float = 0.5,
+    title: str = "Held-out accuracy of the ensemble, by phase",
+) -> Svg:
+    """Draw the ensemble's mean accuracy on held-out problems (0–1) by phase, beside chance."""
+    phases = np.arange(1, len(accuracy) + 1)
+
+    def paint(canvas: Canvas) -> None:
+        axes = canvas.add_subplot()
+        axes.axhline(chance, color=NULL, linestyle=(0, (4, 3)))
+        axes.text(0.99, chance, "chance", va="bottom", ha="right", color=MUTED,
+                  transform=axes.get_yaxis_transform())  # fmt: skip
+        axes.plot(phases, accuracy, color=INK, marker="o", markersize=4, linewidth=1.6)
+        low, high = min([chance, *accuracy]), max([chance, *accuracy])
+        room = 0.12 * max(high - low, 0.05)
+        axes.set_ylim(low - room, high + room)
+        _by_phase(axes, len(phases), "accuracy")
+
+    told = "No phase was run."
+    if len(accuracy):
+        told = (
+            f"{shown(accuracy[0])} in phase 1, {shown(accuracy[-1])} in phase {len(accuracy)}; "
+            f"chance is {shown(chance)}."
+        )
+    return draw(paint, title=title, description=told, width=440)
+
+
+def scores(
+    edges: ArrayLike,
+    counts: ArrayLike,
+    threshold: float,
+    *,
+    title: str = "How predictable the problems are",
+) -> Svg:
+    """Draw a histogram of AFLite's predictability scores, with the threshold.
+
+    Args:
+        edges: the k + 1 edges of the bins, 0–1.
+        counts: the k numbers of problems.
+        threshold: problems at or above it may be taken.
+        title: the drawing's name.
+    """
+    borders, number = np.asarray(edges, float), np.asarray(counts)
+    above = borders[:-1] >= threshold - 1e-9
+
+    def paint(canvas: Canvas) -> None:
+        axes = canvas.add_subplot()
+        for those, colour, hatch in ((~above, KEPT, None), (above, GONE, "////")):
+            axes.bar(
+                borders[:-1][those],
+                number[those],
+                np.diff(borders)[those],
+                align="edge",
+                color=colour,
+                hatch=hatch,
+                edgecolor="white",
+                linewidth=0.6,
+            )
+        axes.axvline(threshold, color=INK, linestyle=(0, (4, 3)), linewidth=1.2)
+        axes.text(threshold, 1.01, f"threshold {shown(threshold, 'g')}", ha="center",
+                  va="bottom", transform=axes.get_xaxis_transform())  # fmt: skip
+        axes.set(xlabel="share of classifiers that were right, held out", ylabel="problems")
+        axes.set_xlim(borders[0], borders[-1])
+        _thousands(axes)
+
+    total, over = int(number.sum()), int(number[above].sum())
+    told = f"{over:,} of {total:,} problems are in bins at or above the threshold {threshold:g}."
+    return draw(paint, title=title, description=told, width=440)
+
+
+def _by_phase(axes: Axes, phases: int, what: str) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    axes.set(xlabel="phase", ylabel=what)
+    axes.set_xlim(0.4, max(phases, 1) + 0.6)
+    axes.xaxis.set_major_locator(MaxNLocator(8, integer=True, min_n_ticks=1))
+    axes.grid(axis="y")
+
+
+def _thousands(axes: Axes) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
+    axes.yaxis.set_major_formatter("{x:,.0f}")

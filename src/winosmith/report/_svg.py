@@ -1,0 +1,198 @@
+"""Draw with matplotlib, and hand out small, self-describing SVG that is the same every time.
+
+matplotlib reads its settings from a global while it draws; a lock keeps two threads apart, and
+the user's own settings out. No pyplot, no backend, no window.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import threading
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from xml.etree.ElementTree import Element, SubElement, tostring
+
+from winosmith.report._palette import COLOURS, INK, MUTED, RULE
+from winosmith.report._text import clean
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Canvas
+
+__all__ = ["Svg", "draw"]
+
+_FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+
+_SETTINGS: dict[str, Any] = {
+    "figure.dpi": 72,  # one unit of the drawing is one point, and one CSS pixel of the page
+    "svg.hashsalt": "winosmith",
+    "svg.fonttype": "none",  # text stays text: small, sharp, and in the colour of the page
+    "text.parse_math": False,  # a "$" in a name is a "$"
+    "path.simplify": False,
+    "font.size": 11,
+    "text.color": INK,
+    "axes.labelcolor": MUTED,
+    "axes.edgecolor": MUTED,
+    "axes.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 12,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.axisbelow": True,
+    "grid.color": RULE,
+    "grid.linewidth": 0.8,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "legend.frameon": False,
+    "legend.handlelength": 1.4,
+    "lines.solid_capstyle": "round",
+}
+
+_LOCK = threading.Lock()
+_NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
+_ROLES = {colour: f"var(--{role})" for role, colour in COLOURS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Svg:
+    """A drawing that stands alone as an .svg file and goes into a page.
+
+    Attributes:
+        markup: the whole SVG element, without a prolog; the same for the same input.
+        title: the drawing's name.
+        description: what it shows, in words, for those who can't see it.
+    """
+
+    markup: str
+    title: str
+    description: str
+
+    def inline(self, key: str) -> str:
+        """Return the markup for a page: ids begin with `key`, colours follow the page's scheme.
+
+        Two drawings on one page need different keys.
+        """
+        from defusedxml.ElementTree import fromstring
+
+        root = fromstring(self.markup)
+        _strip_namespaces(root)
+        for element in root.iter():
+            for name, value in element.attrib.items():
+                element.set(name, _inlined(name, value, key))
+        return tostring(root, encoding="unicode")
+
+
+def _inlined(name: str, value: str, key: str) -> str:
+    if name in ("id", "aria-labelledby"):
+        return " ".join(f"{key}-{part}" for part in value.split())
+    if name == "href":
+        return value.replace("#", f"#{key}-", 1)
+    value = value.replace("url(#", f"url(#{key}-")
+    if name == "style":
+        for colour, variable in _ROLES.items():
+            value = value.replace(colour, variable)
+    return value
+
+
+def draw(
+    paint: Callable[[Canvas], None],
+    *,
+    title: str,
+    description: str,
+    width: float = 400,
+    height: float = 280,
+) -> Svg:
+    """Return what `paint` draws on an empty figure of this size, in CSS pixels.
+
+    At the default width its text is as large as the page's small print on a desktop, and still
+    legible on a phone, where the drawing shrinks to the screen.
+    """
+    from matplotlib import style
+    from matplotlib.figure import Figure as Canvas
+
+    with _LOCK, style.context(_SETTINGS, after_reset=True), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # browsers have it
+        canvas = Canvas(figsize=(width / 72, height / 72), layout="constrained")
+        paint(canvas)
+        file = io.BytesIO()
+        nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        canvas.savefig(file, format="svg", metadata=nothing, transparent=True)
+    title, description = clean(title), clean(description)
+    return Svg(_tidy(file.getvalue(), title, description), title, description)
+
+
+def _tidy(markup: bytes, title: str, description: str) -> str:
+    """Return matplotlib's SVG with a name, without what it can do without, ids renumbered."""
+    from defusedxml.ElementTree import fromstring
+
+    drawn = fromstring(markup)
+    _strip_namespaces(drawn)
+    root = Element(
+        "svg",
+        {
+            "xmlns": "http://www.w3.org/2000/svg",
+            "viewBox": drawn.attrib["viewBox"],
+            "role": "img",
+            "aria-labelledby": "title desc",
+            "font-family": _FONTS,
+            "stroke-linejoin": "round",
+        },
+    )
+    SubElement(root, "title", {"id": "title"}).text = title
+    SubElement(root, "desc", {"id": "desc"}).text = description
+    root.extend(child for child in drawn if child.find("style") is None)
+    names = _names_of_references(drawn)
+    for element in drawn.iter():
+        _tidy_element(element, names)
+    return tostring(root, encoding="unicode")
+
+
+def _names_of_references(root: Element) -> dict[str, str]:
+    """Return a short name for each id that something refers to."""
+    wanted = [
+        found
+        for element in root.iter()
+        for value in element.attrib.values()
+        for found in re.findall(r"(?:^|url\()#([\w.-]+)", value)
+    ]
+    return {old: f"i{number}" for number, old in enumerate(dict.fromkeys(wanted), 1)}
+
+
+def _tidy_element(element: Element, names: dict[str, str]) -> None:
+    element.tail = None
+    if element.tag != "text":
+        element.text = None
+    kept = dict(element.attrib)
+    element.attrib.clear()
+    for name, value in kept.items():
+        value = _tidy_value(name, value, names)
+        if value:
+            element.set(name, value)
+
+
+def _tidy_value(name: str, value: str, names: dict[str, str]) -> str:
+    if name == "id":
+        return names.get(value, "")
+    if name == "href" or value.startswith("url("):
+        return re.sub(r"#([\w.-]+)", lambda found: f"#{names[found[1]]}", value)
+    if name == "transform":
+        value = re.sub(r"^rotate\(-?0 [^)]*\)$", "", value)
+    elif name == "style":
+        value = re.sub(r"font-family:[^;]*;? ?", "", value)
+    value = _NUMBER.sub(lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), value)
+    if name == "d":
+        value = " ".join(value.split())
+        value = re.sub(r" ?([MLHVCQAZz]) ?", r"\1", value)
+    return value
+
+
+def _strip_namespaces(root: Element) -> None:
+    """Make the names plain, so that the markup is SVG inside HTML too (`href` as in SVG 2)."""
+    for element in root.iter():
+        element.tag = element.tag.rpartition("}")[2]
+        for name in [name for name in element.attrib if "}" in name]:
+            element.attrib[name.rpartition("}")[2]] = element.attrib.pop(name)
+    root.attrib.setdefault("xmlns", "http://www.w3.org/2000/svg")
