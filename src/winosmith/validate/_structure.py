@@ -1,0 +1,104 @@
+"""Structural validation: what WinoGrande asked of its authors, checked on halves and twins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from winosmith.dataset import Dataset, Filtered
+from winosmith.errors import RecipeError
+from winosmith.validate._checks import OF_A_HALF, OF_A_TWIN
+from winosmith.validate._examined import Examined, Outcome, gather
+
+__all__ = ["StructureRules", "examine_structure", "structure"]
+
+
+@dataclass(frozen=True, slots=True)
+class StructureRules:
+    """The rules for halves and twins; None or False switches one off.
+
+    The numbers are WinoGrande's (section 2) where it states them. Of the released train_debiased
+    and dev, 99.7 % of the problems and 99.96 % of the twins keep the first two, which is how we
+    know that words between white space are counted.
+
+    Attributes:
+        length: least and greatest number of words in a half, the blank included.
+        overlap: least share of words that the halves have in common, of the longer half; 0–1.
+        edit: greatest token edit distance between the halves, as a share of the tokens of the
+            longer half, 0–1. The paper asks for "non-zero but small"; the figure is ours: of the
+            2,295 twins in train_debiased and dev, 1 exceeds it. A distance of 0 always fails.
+        anchor: each half holds the words of each anchor that either half names.
+        content_anchor: an anchor is not made of function words alone ("the, it, he, of").
+        options_in_sentence: each option occurs in the sentence, in any case. Ours: it is true of
+            all of WinoGrande; switch it off for COPA, whose options are clauses.
+        same_options: the halves have the same options, in any order and case.
+        flipped: the halves have different answers.
+        complete: the other half is there. Off, because validation is by the question and leaves
+            singles, which WinoGrande keeps; on, it also refuses three problems of one twin id.
+
+    Raises:
+        RecipeError: a number out of its range.
+    """
+
+    length: tuple[int, int] | None = (15, 30)
+    overlap: float | None = 0.7
+    edit: float | None = 0.3
+    anchor: bool = True
+    content_anchor: bool = True
+    options_in_sentence: bool = True
+    same_options: bool = True
+    flipped: bool = True
+    complete: bool = False
+
+    def __post_init__(self) -> None:
+        limits = self.length
+        if limits is not None and not (len(limits) == 2 and 1 <= limits[0] <= limits[1]):
+            raise RecipeError(f"the length must be a range such as (15, 30) words, not {limits}")
+        for name in ("overlap", "edit"):
+            share = getattr(self, name)
+            if share is not None and not 0 <= share <= 1:
+                raise RecipeError(f"{name} must be a share from 0 to 1, not {share}")
+
+
+WINOGRANDE = StructureRules()
+
+
+def structure(dataset: Dataset, rules: StructureRules = WINOGRANDE) -> Filtered:
+    """Drop the problems that break a rule; breaking a rule for twins drops both halves.
+
+    >>> from winosmith import Problem
+    >>> text = "The trophy does not fit into the suitcase because the _ is too "
+    >>> twin = [
+    ...     Problem("a", text + "large.", ("trophy", "suitcase"), 0, twin_id="t"),
+    ...     Problem("b", text + "small indeed.", ("trophy", "suitcase"), 0, twin_id="t"),
+    ... ]
+    >>> for entry in structure(Dataset(twin)).dropped:
+    ...     print(entry.problem.id, entry.reason)
+    a length: 14 words; 15 to 30 are asked for | flipped answers: both halves say 'trophy'
+    b flipped answers: both halves say 'trophy'
+    """
+    return examine_structure(dataset, rules).filtered()
+
+
+def examine_structure(dataset: Dataset, rules: StructureRules = WINOGRANDE) -> Examined:
+    """Check each rule on each problem and twin, and return what was found."""
+    names = [rule.name for rule in (*OF_A_HALF, *OF_A_TWIN) if _is_on(getattr(rules, rule.setting))]
+    return gather(dataset, "structure", _outcomes(dataset, rules), names)
+
+
+def _is_on(setting: object) -> bool:
+    return setting is not None and setting is not False
+
+
+def _outcomes(dataset: Dataset, rules: StructureRules) -> Iterator[Outcome]:
+    set_to = [(rule, getattr(rules, rule.setting)) for rule in (*OF_A_HALF, *OF_A_TWIN)]
+    of_a_half = [(rule, value) for rule, value in set_to if rule in OF_A_HALF and _is_on(value)]
+    of_a_twin = [(rule, value) for rule, value in set_to if rule in OF_A_TWIN and _is_on(value)]
+    for rows in dataset.groups:
+        group = [dataset[row] for row in rows]
+        for row, problem in zip(rows, group, strict=True):
+            for rule, value in of_a_half:
+                yield Outcome(rule.name, (row,), rule.check(problem, group, value))
+        if len(group) == 2:
+            for rule, value in of_a_twin:
+                yield Outcome(rule.name, rows, rule.check(group[0], group[1], value))
