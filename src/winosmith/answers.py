@@ -74,5 +74,5 @@ class Response:
             raise ProblemError(f"the choice is an index of 0 or more, or None, not {self.choice}")
         if sorted(self.shown) != list(range(len(self.shown))):
             raise ProblemError(f"the shown order {self.shown} is not an order of the options")
-        if self.seconds is not None and not self.seconds >= 0:
+        if self.seconds is not None and not 0 <= self.seconds < math.inf:
             raise ProblemError(f"the time taken is 0 seconds or more, not {self.seconds}")
