@@ -33,12 +33,17 @@ def test_defaults_are_the_papers():
         ({"filter": {"zzz": 1}}, "unknown key 'filter.zzz'; the keys are method, "),
         ({"filter": {"method": "af"}}, "filter.method is 'af'; it must be one of aflite, pmi, "),
         ({"filter": 3}, r"filter must be a table: \[filter\]"),
-        ({"seed": "1"}, "seed is '1'; it must be of the type int"),
-        ({"seed": True}, "seed is True; it must be of the type int"),
+        ({"seed": "1"}, "seed is '1'; it must be a whole number"),
+        ({"seed": True}, "seed is True; it must be a whole number"),
+        (
+            {"structure": {"length": 15}},
+            r"structure.length is 15; it must be a list such as \[15, 30\]",
+        ),
         ({"seed": -1}, "seed is -1; it must be 0 or more"),
         ({"filter": {"threshold": 0.4}}, "filter.threshold is 0.4; it must be above 0.5"),
         ({"split": {"dev": 0.6, "test": 0.6}}, "must leave something to train on"),
-        ({"check": {"min_words": 20, "max_words": 10}}, "in order"),
+        ({"structure": {"length": [20, 10]}}, r"\[structure\] the length must be a range"),
+        ({"votes": {"judges": 0}}, r"\[votes\] judges must be 1 or more"),
         ({"embed": {"finetune_train": 100}}, "go together"),
         ({"embed": {"finetune_train": 100, "finetune_dev": 20}}, "needs a Hugging Face encoder"),
         ({"name": "../up"}, "it must be letters, digits"),
@@ -48,6 +53,14 @@ def test_what_does_not_fit_is_named(changes, message):
     """A key or value that does not fit is an error that names it and says what would fit."""
     with pytest.raises(RecipeError, match=message):
         recipe_of(table(**changes))
+
+
+def test_false_switches_a_rule_off():
+    """A rule of structure that is set to false is not applied."""
+    recipe = recipe_of(table(structure={"length": False, "overlap": 0.5, "anchor": False}))
+    assert recipe.structure.length is None
+    assert recipe.structure.overlap == 0.5
+    assert not recipe.structure.anchor
 
 
 def test_missing_key_is_named():

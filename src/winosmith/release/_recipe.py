@@ -1,7 +1,7 @@
 """The recipe of a build: every parameter that determines its result, read from TOML.
 
-Each table of the file is one dataclass below; a key that is left out has its default. An unknown
-key is an error that names the nearest known one.
+Each table of the file is one dataclass; a key that is left out has its default, and `false`
+switches off what can be switched off. An unknown key is an error that names the nearest known one.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from winosmith.errors import RecipeError
+from winosmith.validate import StructureRules, VoteRules
 
 __all__ = [
-    "CheckRecipe",
     "EmbedRecipe",
     "FilesRecipe",
     "FilterRecipe",
@@ -29,26 +29,6 @@ __all__ = [
 ]
 
 Method = Literal["aflite", "pmi", "random", "none"]
-
-
-@dataclass(frozen=True)
-class CheckRecipe:
-    """`[check]`: the rules for twins (WinoGrande, section 2).
-
-    Attributes:
-        structure: apply the rules of structure; False keeps everything.
-        min_words, max_words: the length of a half in words, the blank counted.
-        min_overlap: the share of words that the halves of a twin have in common, 0–1.
-        max_edit: the share of words that may differ, 0–1.
-        judges: how many distinct people must have judged a problem.
-    """
-
-    structure: bool = True
-    min_words: int = 15
-    max_words: int = 30
-    min_overlap: float = 0.7
-    max_edit: float = 0.3
-    judges: int = 3
 
 
 @dataclass(frozen=True)
@@ -129,20 +109,23 @@ class Recipe:
         name: of the benchmark; the prefix of the new ids.
         data: the file of raw twins; relative to the recipe's own folder.
         format: its format, when its content does not tell.
-        votes: the file of the judges' votes; None checks no votes.
+        votes_file: the judges' votes; None checks no votes.
         planted: a JSON file that maps the ids of problems known to hold an artifact to its
             kinds, as `winosmith practice` writes it; the report then says how many were found.
         seed: of every draw.
-        check, embed, filter, split, files: the tables.
+        structure: the rules for twins, `winosmith.validate.StructureRules`.
+        votes: the rules for votes, `winosmith.validate.VoteRules`.
+        embed, filter, split, files: the tables above.
     """
 
     name: str
     data: str
     format: str | None = None
-    votes: str | None = None
+    votes_file: str | None = None
     planted: str | None = None
     seed: int = 0
-    check: CheckRecipe = field(default_factory=CheckRecipe)
+    structure: StructureRules = field(default_factory=StructureRules)
+    votes: VoteRules = field(default_factory=VoteRules)
     embed: EmbedRecipe = field(default_factory=EmbedRecipe)
     filter: FilterRecipe = field(default_factory=FilterRecipe)
     split: SplitRecipe = field(default_factory=SplitRecipe)
@@ -155,19 +138,13 @@ class Recipe:
 
 
 def _limits(recipe: Recipe) -> list[tuple[bool, str]]:
-    check, embed, chosen, split = recipe.check, recipe.embed, recipe.filter, recipe.split
+    embed, chosen, split = recipe.embed, recipe.filter, recipe.split
     return [
         (
             not recipe.name.replace("-", "").replace("_", "").isalnum(),
             f"name is {recipe.name!r}; it must be letters, digits, - and _",
         ),
         (recipe.seed < 0, f"seed is {recipe.seed}; it must be 0 or more"),
-        (
-            not 1 <= check.min_words <= check.max_words,
-            f"check.min_words is {check.min_words} and check.max_words {check.max_words}; "
-            "they must be 1 or more, and in order",
-        ),
-        (check.judges < 1, f"check.judges is {check.judges}; it must be 1 or more"),
         (embed.dimensions < 1, f"embed.dimensions is {embed.dimensions}; it must be 1 or more"),
         (
             bool(embed.finetune_train) != bool(embed.finetune_dev),
@@ -223,7 +200,9 @@ def recipe_of(table: Mapping[str, Any], *, folder: Path | None = None) -> Recipe
 
 
 def _found_files(
-    table: Mapping[str, Any], folder: Path, keys: tuple[str, ...] = ("data", "votes", "planted")
+    table: Mapping[str, Any],
+    folder: Path,
+    keys: tuple[str, ...] = ("data", "votes_file", "planted"),
 ) -> dict[str, str]:
     found = {}
     for key in keys:
@@ -248,7 +227,11 @@ def _typed(kind: type[Kind], table: Mapping[str, Any], where: str) -> Kind:
     needed = [f.name for f in fields(kind) if _is_needed(f) and f.name not in table]  # type: ignore[arg-type]
     if needed:
         raise RecipeError(f"the key {where}{needed[0]!r} is missing")
-    return kind(**{key: _value(hints[key], value, where + key) for key, value in table.items()})
+    values = {key: _value(hints[key], value, where + key) for key, value in table.items()}
+    try:
+        return kind(**values)
+    except RecipeError as error:
+        raise RecipeError(f"[{where.rstrip('.')}] {error}" if where else str(error)) from None
 
 
 def _is_needed(known: Any) -> bool:
@@ -262,19 +245,43 @@ def _unknown(key: str, known: list[str], where: str) -> str:
 
 
 def _value(hint: Any, value: Any, where: str) -> Any:
+    """Return a value of TOML as the field's type, or say that it does not fit."""
     if is_dataclass(hint):
         if not isinstance(value, Mapping):
             raise RecipeError(f"{where} must be a table: [{where}]")
         return _typed(typing.cast("type[Any]", hint), value, f"{where}.")
-    if typing.get_origin(hint) is Literal:
-        choices = typing.get_args(hint)
-        if value not in choices:
-            raise RecipeError(f"{where} is {value!r}; it must be one of {', '.join(choices)}")
-        return value
     kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
-    if float in kinds and isinstance(value, int) and not isinstance(value, bool):
+    if types.NoneType in kinds and value is False:
+        return None
+    for kind in kinds:
+        fitting = _fitting(kind, value)
+        if fitting is not None:
+            return fitting
+    wanted = " or ".join(_in_words(kind) for kind in kinds if kind is not types.NoneType)
+    raise RecipeError(f"{where} is {value!r}; it must be {wanted}")
+
+
+def _fitting(kind: Any, value: Any) -> Any:
+    """Return the value as this one type, or None when it does not fit."""
+    if typing.get_origin(kind) is Literal:
+        return value if value in typing.get_args(kind) else None
+    if typing.get_origin(kind) is tuple:
+        inner = typing.get_args(kind)
+        if isinstance(value, list) and len(value) == len(inner):
+            items = tuple(_fitting(kind, item) for kind, item in zip(inner, value, strict=True))
+            return None if None in items else items
+        return None
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
-    if (isinstance(value, bool) and bool not in kinds) or not isinstance(value, kinds):
-        names = " or ".join(kind.__name__ for kind in kinds if kind is not types.NoneType)
-        raise RecipeError(f"{where} is {value!r}; it must be of the type {names}")
-    return value
+    if isinstance(value, bool) and kind is not bool:
+        return None
+    return value if isinstance(value, kind) else None
+
+
+def _in_words(kind: Any) -> str:
+    if typing.get_origin(kind) is Literal:
+        return "one of " + ", ".join(typing.get_args(kind))
+    if typing.get_origin(kind) is tuple:
+        return "a list such as [15, 30]"
+    words = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}
+    return words[kind]
