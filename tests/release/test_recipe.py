@@ -17,11 +17,8 @@ def test_defaults_are_the_papers():
     """A recipe with a name and data alone has WinoGrande's parameters (sections 2 and 3)."""
     recipe = recipe_of(table())
     assert (recipe.filter.ensemble_size, recipe.filter.threshold) == (64, 0.75)
-    assert (recipe.check.min_words, recipe.check.max_words, recipe.check.min_overlap) == (
-        15,
-        30,
-        0.7,
-    )
+    assert (recipe.structure.length, recipe.structure.overlap) == ((15, 30), 0.7)
+    assert recipe.votes.judges == 3
     assert (round(12_282 * recipe.split.dev), round(12_282 * recipe.split.test)) == (1265, 1769)
 
 
