@@ -41,7 +41,7 @@ from winosmith.report._charts_filter import funnel, phase_accuracy, phase_sizes,
 from winosmith.report._page import page
 from winosmith.report._signature import Signature, sign
 from winosmith.report._svg import Svg
-from winosmith.report._text import shown
+from winosmith.report._text import Value, shown
 
 __all__ = [
     "Bars",
@@ -62,6 +62,7 @@ __all__ = [
     "Svg",
     "Table",
     "Text",
+    "Value",
     "clouds",
     "curves",
     "funnel",

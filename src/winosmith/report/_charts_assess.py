@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import shorten
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from winosmith.report._palette import INK, MUTED, NULL, ONE, TWO
-from winosmith.report._svg import Svg, draw
+from winosmith.report._svg import NICE, Svg, draw
 from winosmith.report._text import clean, shown
 
 if TYPE_CHECKING:
@@ -92,7 +93,6 @@ def _histogram(panel: Bars, share: np.ndarray, top: float, what: str) -> Svg:
             axes.stairs(share[index], edges, fill=True, color=colour, alpha=0.22, linewidth=0)
             axes.stairs(share[index], edges, color=colour, linestyle=line, label=name)
         axes.set(xlim=(edges[0], edges[-1]), ylim=(0, top), xlabel=what, ylabel="% of the answer")
-        axes.legend(loc="upper right")
         _name(axes, panel.name, panel.note)
 
     counts = np.asarray(panel.counts)
@@ -137,12 +137,13 @@ def _cloud(panel: Cloud, low: np.ndarray, high: np.ndarray, names: tuple[str, st
     def paint(canvas: Canvas) -> None:
         axes = canvas.add_subplot()
         axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-        for answer, (colour, cap) in enumerate(((ONE, "round"), (TWO, "projecting"))):
-            _dots(axes, points[answers == answer], colour, cap)
-            axes.plot([], [], color=colour, marker="os"[answer], linestyle="",
-                      markersize=5, label=f"option {answer + 1}")  # fmt: skip
+        for start in range(_LAYERS):  # in turns, so that neither answer hides the other
+            for answer, colour in enumerate((ONE, TWO)):
+                _dots(axes, points[answers == answer][start::_LAYERS], colour, square=bool(answer))
+        for answer, colour in enumerate((ONE, TWO)):
+            axes.plot([], [], color=colour, marker="os"[answer], linestyle="", markersize=5,
+                      label=f"option {answer + 1}")  # fmt: skip
         axes.set(xlabel=names[0], ylabel=names[1])
-        axes.legend(loc="upper right", handletextpad=0.1, borderaxespad=0)
         _name(axes, panel.name, panel.note)
 
     told = (
@@ -153,19 +154,27 @@ def _cloud(panel: Cloud, low: np.ndarray, high: np.ndarray, names: tuple[str, st
                 description=told.strip())  # fmt: skip
 
 
-def _dots(axes: Axes, points: np.ndarray, colour: str, cap: str) -> None:
-    """Draw points as one path of lines without length: their caps are the dots.
+_LAYERS = 6
 
-    An element a point would take 100 bytes each; this takes 15.
+
+def _dots(axes: Axes, points: np.ndarray, colour: str, *, square: bool) -> None:
+    """Draw points as one path of lines next to no length: their caps are the dots.
+
+    An element a point would take 100 bytes each; this takes 20.
     """
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
     if not len(points):
         return
+    span = np.subtract(*axes.get_xlim()[::-1])
+    ends = points + np.array([1.5e-4 * span, 0])  # some readers draw no cap at length 0
     codes = np.tile([Path.MOVETO, Path.LINETO], len(points))
-    path = Path(np.repeat(points, 2, axis=0), codes)
-    axes.add_patch(PathPatch(path, fill=False, color=colour, alpha=0.55, linewidth=3, capstyle=cap))
+    path = Path(np.stack([points, ends], axis=1).reshape(-1, 2), codes)
+    axes.add_patch(
+        PathPatch(path, fill=False, color=colour, alpha=0.6, linewidth=2.7 if square else 3,
+                  capstyle="projecting" if square else "round")
+    )  # fmt: skip
 
 
 def levels(
@@ -175,9 +184,11 @@ def levels(
     what: str = "KL divergence, nats",
     null: str = "95 % of the null",
 ) -> Svg:
-    """Draw one dot a row, over the interval that the null spans."""
+    """Draw one diamond a row, over the interval that the null spans."""
 
     def paint(canvas: Canvas) -> None:
+        from matplotlib.ticker import MaxNLocator
+
         axes = canvas.add_subplot()
         for row, level in enumerate(rows):
             if level.low is not None and level.high is not None:
@@ -188,17 +199,23 @@ def levels(
                           label="measured" if row == 0 else "_")  # fmt: skip
                 axes.annotate(shown(level.value), (level.value, row), (0, 9), ha="center",
                               textcoords="offset points")  # fmt: skip
-        axes.set_yticks(range(len(rows)), [clean(level.name) for level in rows], color=INK)
+        axes.set_yticks(
+            range(len(rows)),
+            [shorten(clean(level.name), 22, placeholder="…") for level in rows],
+            color=INK,
+        )
         axes.set(ylim=(len(rows) - 0.4, -0.7), xlabel=what)
-        axes.set_xlim(left=0)
         axes.margins(x=0.12)
+        axes.set_xlim(left=0)
+        axes.xaxis.set_major_locator(MaxNLocator(5, steps=NICE))
         axes.grid(axis="x")
+        axes.set_title(clean(title), pad=30)
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)
-        canvas.legend(loc="outside upper right", ncols=2)
+        axes.legend(loc="lower left", ncols=2, bbox_to_anchor=(0, 1), borderaxespad=0.4)
 
     told = "; ".join(_level_in_words(level) for level in rows)
-    return draw(paint, title=title, description=told, width=440, height=96 + 40 * len(rows))
+    return draw(paint, title=title, description=told, height=96 + 40 * len(rows))
 
 
 def _level_in_words(level: Level) -> str:
@@ -211,7 +228,8 @@ def _level_in_words(level: Level) -> str:
 
 
 def _name(axes: Axes, name: str, note: str) -> None:
-    """Put the panel's name over it, and a note under the name."""
-    axes.set_title(clean(name), color=INK, pad=20 if note else 8)
-    if note:
-        axes.text(0, 1.02, clean(note), color=MUTED, transform=axes.transAxes, va="bottom")
+    """Put the panel's name over it, a note under the name, and the legend beside it."""
+    axes.set_title(shorten(clean(name), 30, placeholder="…"), pad=24)
+    axes.text(0, 1.02, clean(note), color=MUTED, transform=axes.transAxes, va="bottom")
+    axes.legend(loc="lower right", ncols=2, bbox_to_anchor=(1.02, 1.08), borderaxespad=0,
+                handletextpad=0.4, columnspacing=1)  # fmt: skip

@@ -88,4 +88,4 @@ def curves(
         )
         for name, line in lines.items()
     )
-    return draw(paint, title=title, description=told, width=440)
+    return draw(paint, title=title, description=told)

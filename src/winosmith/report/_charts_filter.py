@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from textwrap import shorten
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from winosmith.report._palette import GONE, INK, KEPT, MUTED, NULL, RULE
-from winosmith.report._svg import Svg, draw
+from winosmith.report._palette import GONE, INK, KEPT, MUTED, NULL, PAGE, RULE
+from winosmith.report._svg import NICE, Svg, draw
 from winosmith.report._text import clean, shown
 
 if TYPE_CHECKING:
@@ -35,18 +36,19 @@ def funnel(
         for row, ((name, count), lost) in enumerate(zip(stages, losses, strict=True)):
             axes.barh(row, most, 0.34, color=RULE)
             axes.barh(row, count, 0.34, color=KEPT)
-            axes.text(0, row - 0.3, clean(name), color=INK)
-            left = f"{count:,}" if lost <= 0 else f"−{lost:,}   {count:,}"
-            axes.text(most, row - 0.3, left, ha="right", color=INK)
+            axes.text(0, row - 0.3, shorten(clean(name), 40, placeholder="…"), color=INK)
+            axes.text(most, row - 0.3, f"{count:,}", ha="right", color=INK, weight="bold")
+            if lost > 0:
+                axes.text(0.84 * most, row - 0.3, f"−{lost:,}", ha="right", color=MUTED)
         axes.set(xlim=(0, most), ylim=(len(stages) - 0.7, -0.85))
         axes.axis("off")
 
     told = "; ".join(f"{name}: {count:,}" for name, count in stages)
-    return draw(paint, title=title, description=told, width=440, height=24 + 46 * len(stages))
+    return draw(paint, title=title, description=told, height=20 + 46 * len(stages))
 
 
 def phase_sizes(
-    sizes: Sequence[int], removed: Sequence[int], *, title: str = "Problems left, by phase"
+    sizes: Sequence[int], removed: Sequence[int], *, title: str = "Problems left"
 ) -> Svg:
     """Draw how many problems each phase began with, and how many it took.
 
@@ -61,9 +63,11 @@ def phase_sizes(
     def paint(canvas: Canvas) -> None:
         axes = canvas.add_subplot()
         axes.bar(phases, left, 0.8, color=KEPT, label="left")
-        axes.bar(phases, removed, 0.8, bottom=left, color=GONE, hatch="////", label="taken")
-        axes.legend(loc="upper right", ncols=2, bbox_to_anchor=(1, 1.14))
-        _by_phase(axes, len(phases), "problems")
+        axes.bar(phases, removed, 0.8, bottom=left, color=GONE, hatch="////",
+                 edgecolor=PAGE, linewidth=0, label="taken")  # fmt: skip
+        legend = axes.legend(loc="lower right", ncols=2, borderaxespad=0, bbox_to_anchor=(1, 1.04))
+        legend.set_in_layout(False)
+        _by_phase(axes, len(phases), "problems", title)
         _thousands(axes)
 
     told = "No phase was run."
@@ -72,14 +76,14 @@ def phase_sizes(
             f"{sizes[0]:,} problems at the start of phase 1, {int(left[-1]):,} left after phase "
             f"{len(sizes)}; {int(np.sum(removed)):,} were taken."
         )
-    return draw(paint, title=title, description=told, width=440)
+    return draw(paint, title=title, description=told)
 
 
 def phase_accuracy(
     accuracy: Sequence[float],
     *,
     chance: float = 0.5,
-    title: str = "Held-out accuracy of the ensemble, by phase",
+    title: str = "Held-out accuracy of the ensemble",
 ) -> Svg:
     """Draw the ensemble's mean accuracy on held-out problems (0–1) by phase, beside chance."""
     phases = np.arange(1, len(accuracy) + 1)
@@ -93,7 +97,7 @@ def phase_accuracy(
         low, high = min([chance, *accuracy]), max([chance, *accuracy])
         room = 0.12 * max(high - low, 0.05)
         axes.set_ylim(low - room, high + room)
-        _by_phase(axes, len(phases), "accuracy")
+        _by_phase(axes, len(phases), "accuracy", title)
 
     told = "No phase was run."
     if len(accuracy):
@@ -101,7 +105,7 @@ def phase_accuracy(
             f"{shown(accuracy[0])} in phase 1, {shown(accuracy[-1])} in phase {len(accuracy)}; "
             f"chance is {shown(chance)}."
         )
-    return draw(paint, title=title, description=told, width=440)
+    return draw(paint, title=title, description=told)
 
 
 def scores(
@@ -132,7 +136,7 @@ def scores(
                 align="edge",
                 color=colour,
                 hatch=hatch,
-                edgecolor="white",
+                edgecolor=PAGE,
                 linewidth=0.6,
             )
         axes.axvline(threshold, color=INK, linestyle=(0, (4, 3)), linewidth=1.2)
@@ -144,20 +148,21 @@ def scores(
 
     total, over = int(number.sum()), int(number[above].sum())
     told = f"{over:,} of {total:,} problems are in bins at or above the threshold {threshold:g}."
-    return draw(paint, title=title, description=told, width=440)
+    return draw(paint, title=title, description=told)
 
 
-def _by_phase(axes: Axes, phases: int, what: str) -> None:
+def _by_phase(axes: Axes, phases: int, what: str, title: str) -> None:
     from matplotlib.ticker import MaxNLocator
 
+    axes.set_title(clean(title), pad=12)
     axes.set(xlabel="phase", ylabel=what)
     axes.set_xlim(0.4, max(phases, 1) + 0.6)
-    axes.xaxis.set_major_locator(MaxNLocator(8, integer=True, min_n_ticks=1))
+    axes.xaxis.set_major_locator(MaxNLocator(8, integer=True, min_n_ticks=1, steps=NICE))
     axes.grid(axis="y")
 
 
 def _thousands(axes: Axes) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
+    axes.yaxis.set_major_locator(MaxNLocator(5, integer=True, steps=NICE))
     axes.yaxis.set_major_formatter("{x:,.0f}")

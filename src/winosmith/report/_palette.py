@@ -6,8 +6,9 @@ any of the common colour deficiencies tell apart.
 
 from __future__ import annotations
 
-__all__ = ["COLOURS", "GONE", "INK", "KEPT", "MUTED", "NULL", "ONE", "RULE", "TWO"]
+__all__ = ["COLOURS", "GONE", "INK", "KEPT", "MUTED", "NULL", "ONE", "PAGE", "RULE", "TWO"]
 
+PAGE = "#ffffff"
 INK = "#1b2733"
 MUTED = "#55626f"
 RULE = "#d5dce3"
@@ -18,6 +19,7 @@ GONE = "#a04b86"
 NULL = "#8592a0"
 
 COLOURS = {
+    "page": PAGE,
     "ink": INK,
     "muted": MUTED,
     "rule": RULE,

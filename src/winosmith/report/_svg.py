@@ -21,7 +21,10 @@ from winosmith.report._text import clean
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
-__all__ = ["Svg", "draw"]
+__all__ = ["NICE", "Svg", "draw"]
+
+NICE = [1, 2, 5, 10]
+"""The steps between the ticks of an axis, times powers of ten."""
 
 _FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
@@ -31,16 +34,17 @@ _SETTINGS: dict[str, Any] = {
     "svg.fonttype": "none",  # text stays text: small, sharp, and in the colour of the page
     "text.parse_math": False,  # a "$" in a name is a "$"
     "path.simplify": False,
-    "font.size": 11,
+    "font.size": 12,
     "text.color": INK,
     "axes.labelcolor": MUTED,
     "axes.edgecolor": MUTED,
     "axes.linewidth": 0.8,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.titlesize": 12,
+    "axes.titlesize": 13,
     "axes.titleweight": "bold",
     "axes.titlelocation": "left",
+    "axes.titlecolor": INK,
     "axes.axisbelow": True,
     "grid.color": RULE,
     "grid.linewidth": 0.8,
@@ -53,6 +57,7 @@ _SETTINGS: dict[str, Any] = {
 
 _LOCK = threading.Lock()
 _NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
+_REFERENCE = re.compile(r"(^|url\()#([\w.-]+)")
 _ROLES = {colour: f"var(--{role})" for role, colour in COLOURS.items()}
 
 
@@ -91,7 +96,7 @@ def _inlined(name: str, value: str, key: str) -> str:
     if name == "href":
         return value.replace("#", f"#{key}-", 1)
     value = value.replace("url(#", f"url(#{key}-")
-    if name == "style":
+    if name in ("style", "fill", "stroke"):
         for colour, variable in _ROLES.items():
             value = value.replace(colour, variable)
     return value
@@ -107,8 +112,8 @@ def draw(
 ) -> Svg:
     """Return what `paint` draws on an empty figure of this size, in CSS pixels.
 
-    At the default width its text is as large as the page's small print on a desktop, and still
-    legible on a phone, where the drawing shrinks to the screen.
+    At the default width its text is as large as the page's on a desktop, and still legible on a
+    phone, where the drawing shrinks to the screen.
     """
     from matplotlib import style
     from matplotlib.figure import Figure as Canvas
@@ -152,11 +157,13 @@ def _tidy(markup: bytes, title: str, description: str) -> str:
 
 def _names_of_references(root: Element) -> dict[str, str]:
     """Return a short name for each id that something refers to."""
+    there = {element.get("id") for element in root.iter()}
     wanted = [
-        found
+        found[2]
         for element in root.iter()
         for value in element.attrib.values()
-        for found in re.findall(r"(?:^|url\()#([\w.-]+)", value)
+        for found in _REFERENCE.finditer(value)
+        if found[2] in there
     ]
     return {old: f"i{number}" for number, old in enumerate(dict.fromkeys(wanted), 1)}
 
@@ -176,8 +183,7 @@ def _tidy_element(element: Element, names: dict[str, str]) -> None:
 def _tidy_value(name: str, value: str, names: dict[str, str]) -> str:
     if name == "id":
         return names.get(value, "")
-    if name == "href" or value.startswith("url("):
-        return re.sub(r"#([\w.-]+)", lambda found: f"#{names[found[1]]}", value)
+    value = _REFERENCE.sub(lambda found: f"{found[1]}#{names.get(found[2], found[2])}", value)
     if name == "transform":
         value = re.sub(r"^rotate\(-?0 [^)]*\)$", "", value)
     elif name == "style":

@@ -26,13 +26,13 @@ def clean(text: object) -> str:
 
 
 def shown(value: object, form: str = "") -> str:
-    """Return a value as the report prints it.
+    r"""Return a value as the report prints it.
 
     Nothing (None, NaN) is "—"; whole numbers have commas; other numbers three decimals, unless
     `form`, a format specification, says otherwise; text stays.
 
     >>> shown(12282), shown(0.12345), shown(0.12345, ".1%"), shown(None)
-    ('12,282', '0.123', '12.3%', '—')
+    ('12,282', '0.123', '12.3\xa0%', '—')
     """
     if value is None or (isinstance(value, Real) and math.isnan(value)):
         return "—"
@@ -41,5 +41,5 @@ def shown(value: object, form: str = "") -> str:
     if isinstance(value, Integral):
         return format(int(value), form or ",")
     if isinstance(value, Real):
-        return format(float(value), form or ",.3f").replace("-", "−")
+        return format(float(value), form or ",.3f").replace("-", "−").replace("%", "\u00a0%")
     return clean(value)
