@@ -78,7 +78,7 @@ def _overlap(first: Problem, second: Problem, least: float) -> str:
     share = text.overlap(text.words(first.sentence), text.words(second.sentence))
     if share >= least:
         return ""
-    return f"the halves share {share:.1%} of their words; {least:.0%} are asked for"
+    return f"the halves share {share * 100:.1f} % of their words; {least * 100:.0f} % are asked for"
 
 
 def _edit(first: Problem, second: Problem, most: float) -> str:
@@ -88,7 +88,7 @@ def _edit(first: Problem, second: Problem, most: float) -> str:
         return "the halves are the same sentence"
     if distance <= most * longer:
         return ""
-    return f"the halves differ in {distance} of {longer} tokens; at most {most:.0%} may"
+    return f"the halves differ in {distance} of {longer} tokens; at most {most * 100:.0f} % may"
 
 
 def _plain(option: str) -> str:

@@ -1,0 +1,22 @@
+"""Figures about data sets and about people's answers.
+
+>>> from winosmith import Dataset, Problem, metrics
+>>> data = Dataset([Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug"), 1)])
+>>> metrics.statistics(data).singles
+1
+"""
+
+from __future__ import annotations
+
+from winosmith.metrics._leaks import Leak, leaks
+from winosmith.metrics._people import HumanAccuracy, human_accuracy
+from winosmith.metrics._statistics import Statistics, statistics
+
+__all__ = [
+    "HumanAccuracy",
+    "Leak",
+    "Statistics",
+    "human_accuracy",
+    "leaks",
+    "statistics",
+]

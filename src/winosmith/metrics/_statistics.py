@@ -1,0 +1,136 @@
+"""The statistics of a data set: table 5 of WinoGrande, and what is wrong with the data."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from winosmith import text
+from winosmith.dataset import Dataset
+from winosmith.metrics._leaks import Leak, leaks
+from winosmith.report import Signature, sign
+
+__all__ = ["Statistics", "statistics"]
+
+EXAMPLES = 5
+"""How many examples `Statistics.record` gives of each fault."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What a data set is made of.
+
+    Attributes:
+        problems: how many.
+        average_length: Penn Treebank tokens a sentence, the blank included (table 5); 0 for none.
+        vocabulary: distinct lower-cased tokens of the sentences, the blank included (table 5).
+        twins: whole twins, two problems each.
+        singles: problems that are not half of a twin.
+        answers: how many problems have the option of that index as their answer.
+        withheld: how many have none.
+        options: how many problems have so many options.
+        duplicates: the ids of each set of problems with the same sentence and the same options.
+        contradictions: those of `duplicates` that have different answers.
+        missing_options: the ids of problems with an option that is not in the sentence, in any
+            case of the letters.
+        leaks: fields that give the answer away; see `leaks`. None when every answer is withheld,
+            so that nothing could be tried.
+        signature: of the data.
+    """
+
+    problems: int
+    average_length: float
+    vocabulary: int
+    twins: int
+    singles: int
+    answers: tuple[int, ...]
+    withheld: int
+    options: Mapping[int, int]
+    duplicates: tuple[tuple[str, ...], ...]
+    contradictions: tuple[tuple[str, ...], ...]
+    missing_options: tuple[str, ...]
+    leaks: tuple[Leak, ...] | None
+    signature: Signature
+
+    def record(self) -> dict[str, Any]:
+        """Return the statistics as JSON can hold them, with a few examples of each fault."""
+        return {
+            "problems": self.problems,
+            "average_length": self.average_length,
+            "vocabulary": self.vocabulary,
+            "twins": self.twins,
+            "singles": self.singles,
+            "answers": list(self.answers),
+            "withheld": self.withheld,
+            "options": {str(number): count for number, count in self.options.items()},
+            "duplicates": _listed(self.duplicates),
+            "contradictions": _listed(self.contradictions),
+            "missing_options": {
+                **_listed(self.missing_options),
+                "share": len(self.missing_options) / self.problems if self.problems else 0.0,
+            },
+            "leaks": None if self.leaks is None else [leak.record() for leak in self.leaks],
+            "signature": str(self.signature),
+        }
+
+
+def _listed(faults: tuple[Any, ...]) -> dict[str, Any]:
+    return {"count": len(faults), "examples": list(faults[:EXAMPLES])}
+
+
+def statistics(dataset: Dataset, seed: int = 0) -> Statistics:
+    """Count a data set, and look for faults.
+
+    Args:
+        dataset: the problems.
+        seed: of the search for leaks.
+
+    >>> from winosmith import Problem
+    >>> cup = Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug"), 1)
+    >>> found = statistics(Dataset([cup]))
+    >>> found.average_length, found.vocabulary, found.answers
+    (10.0, 8, (0, 1))
+    """
+    cut = [text.tokens(problem.sentence) for problem in dataset]
+    answered = Counter(answer for answer in dataset.answers if answer is not None)
+    most = max((len(problem.options) for problem in dataset), default=0)
+    duplicates = _duplicates(dataset)
+    return Statistics(
+        problems=len(dataset),
+        average_length=sum(map(len, cut)) / len(cut) if cut else 0.0,
+        vocabulary=len({token.lower() for sentence in cut for token in sentence}),
+        twins=len(dataset.twins),
+        singles=len(dataset.singles),
+        answers=tuple(answered[index] for index in range(most)),
+        withheld=len(dataset) - answered.total(),
+        options=dict(sorted(Counter(len(problem.options) for problem in dataset).items())),
+        duplicates=tuple(_ids(dataset, rows) for rows in duplicates),
+        contradictions=tuple(_ids(dataset, r) for r in duplicates if _contradict(dataset, r)),
+        missing_options=tuple(p.id for p in dataset if not _holds_options(p.sentence, p.options)),
+        leaks=leaks(dataset, seed) if answered else None,
+        signature=sign(dataset, seed),
+    )
+
+
+def _ids(dataset: Dataset, rows: tuple[int, ...]) -> tuple[str, ...]:
+    return tuple(dataset[row].id for row in rows)
+
+
+def _duplicates(dataset: Dataset) -> list[tuple[int, ...]]:
+    """Return the rows that share sentence and options, the options in any order."""
+    same: dict[tuple[str, frozenset[str]], list[int]] = {}
+    for row, problem in enumerate(dataset):
+        same.setdefault((problem.sentence, frozenset(problem.options)), []).append(row)
+    return [tuple(rows) for rows in same.values() if len(rows) > 1]
+
+
+def _contradict(dataset: Dataset, rows: tuple[int, ...]) -> bool:
+    problems = [dataset[row] for row in rows]
+    return len({p.options[p.answer] for p in problems if p.answer is not None}) > 1
+
+
+def _holds_options(sentence: str, options: tuple[str, ...]) -> bool:
+    lowered = sentence.casefold()
+    return all(option.strip().casefold() in lowered for option in options)
