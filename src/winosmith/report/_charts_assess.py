@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from textwrap import shorten
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from winosmith.report._palette import INK, MUTED, NULL, ONE, TWO
 from winosmith.report._svg import NICE, Svg, draw
-from winosmith.report._text import clean, shown
+from winosmith.report._text import clean, cut, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -201,7 +200,7 @@ def levels(
                               textcoords="offset points")  # fmt: skip
         axes.set_yticks(
             range(len(rows)),
-            [shorten(clean(level.name), 22, placeholder="…") for level in rows],
+            [cut(level.name, 22) for level in rows],
             color=INK,
         )
         axes.set(ylim=(len(rows) - 0.4, -0.7), xlabel=what)
@@ -212,7 +211,8 @@ def levels(
         axes.set_title(clean(title), pad=30)
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)
-        axes.legend(loc="lower left", ncols=2, bbox_to_anchor=(0, 1), borderaxespad=0.4)
+        if axes.lines:
+            axes.legend(loc="lower left", ncols=2, bbox_to_anchor=(0, 1), borderaxespad=0.4)
 
     told = "; ".join(_level_in_words(level) for level in rows)
     return draw(paint, title=title, description=told, height=96 + 40 * len(rows))
@@ -229,7 +229,7 @@ def _level_in_words(level: Level) -> str:
 
 def _name(axes: Axes, name: str, note: str) -> None:
     """Put the panel's name over it, a note under the name, and the legend beside it."""
-    axes.set_title(shorten(clean(name), 30, placeholder="…"), pad=24)
+    axes.set_title(cut(name, 30), pad=24)
     axes.text(0, 1.02, clean(note), color=MUTED, transform=axes.transAxes, va="bottom")
     axes.legend(loc="lower right", ncols=2, bbox_to_anchor=(1.02, 1.08), borderaxespad=0,
                 handletextpad=0.4, columnspacing=1)  # fmt: skip

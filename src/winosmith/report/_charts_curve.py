@@ -77,7 +77,8 @@ def curves(
         if percent:
             axes.set_ylim(-0.02, 1.02)
             axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
-        canvas.legend(loc="outside upper left", ncols=2, handlelength=2.6)
+        if lines:
+            canvas.legend(loc="outside upper left", ncols=2, handlelength=2.6)
 
     form = ".1%" if percent else ""
     told = "; ".join(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from textwrap import shorten
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from winosmith.report._palette import GONE, INK, KEPT, MUTED, NULL, PAGE, RULE
 from winosmith.report._svg import NICE, Svg, draw
-from winosmith.report._text import clean, shown
+from winosmith.report._text import clean, cut, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,14 +28,14 @@ def funnel(
     `stages` are in order, the first is what came in.
     """
     most = max((count for _, count in stages), default=0) or 1
-    losses = [0, *(before[1] - after[1] for before, after in pairwise(stages))]
+    losses = [before[1] - after[1] for before, after in pairwise([*stages[:1], *stages])]
 
     def paint(canvas: Canvas) -> None:
         axes = canvas.add_subplot()
         for row, ((name, count), lost) in enumerate(zip(stages, losses, strict=True)):
             axes.barh(row, most, 0.34, color=RULE)
             axes.barh(row, count, 0.34, color=KEPT)
-            axes.text(0, row - 0.3, shorten(clean(name), 40, placeholder="…"), color=INK)
+            axes.text(0, row - 0.3, cut(name, 40), color=INK)
             axes.text(most, row - 0.3, f"{count:,}", ha="right", color=INK, weight="bold")
             if lost > 0:
                 axes.text(0.84 * most, row - 0.3, f"−{lost:,}", ha="right", color=MUTED)
@@ -65,8 +64,7 @@ def phase_sizes(
         axes.bar(phases, left, 0.8, color=KEPT, label="left")
         axes.bar(phases, removed, 0.8, bottom=left, color=GONE, hatch="////",
                  edgecolor=PAGE, linewidth=0, label="taken")  # fmt: skip
-        legend = axes.legend(loc="lower right", ncols=2, borderaxespad=0, bbox_to_anchor=(1, 1.04))
-        legend.set_in_layout(False)
+        axes.legend(loc="lower right", ncols=2, borderaxespad=0, bbox_to_anchor=(1, 1.04))
         _by_phase(axes, len(phases), "problems", title)
         _thousands(axes)
 

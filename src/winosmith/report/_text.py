@@ -6,7 +6,7 @@ import math
 import re
 from numbers import Integral, Real
 
-__all__ = ["Value", "clean", "shown"]
+__all__ = ["Value", "clean", "cut", "shown"]
 
 Value = str | int | float | bool | None
 """What a cell of a table or a key figure may hold; numpy's scalars count as numbers."""
@@ -23,6 +23,16 @@ def clean(text: object) -> str:
     'a�b'
     """
     return _UNSHOWABLE.sub("�", str(text))
+
+
+def cut(text: object, most: int) -> str:
+    """Return the text cleaned, on one line, and no longer than `most` characters.
+
+    >>> cut("not answerable from the local context", 20)
+    'not answerable from…'
+    """
+    line = " ".join(clean(text).split())
+    return line if len(line) <= most else line[: most - 1].rstrip() + "…"
 
 
 def shown(value: object, form: str = "") -> str:

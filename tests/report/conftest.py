@@ -1,0 +1,105 @@
+"""A page with every kind of block on it, and axe-core to inspect it with."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from winosmith import report
+
+AXE = Path(__file__).parents[2] / ".venv/npm/node_modules/axe-core/axe.min.js"
+
+
+@pytest.fixture(scope="session")
+def axe_source() -> str:
+    """Return the script of axe-core, from WINOSMITH_AXE or where .ci/run installs it."""
+    path = Path(os.environ.get("WINOSMITH_AXE", AXE))
+    if not path.is_file():
+        reason = f"axe-core is not installed at {path}"
+        if os.environ.get("CI") == "true":
+            pytest.fail(f"missing in CI: {reason}")
+        pytest.skip(reason)
+    return path.read_text("utf-8")
+
+
+@pytest.fixture(scope="session")
+def drawings() -> dict[str, tuple[report.Svg, ...]]:
+    """Return one of every drawing, from made-up figures."""
+    return draw_all()
+
+
+def draw_all() -> dict[str, tuple[report.Svg, ...]]:
+    """Return one of every drawing, from made-up figures."""
+    rng = np.random.default_rng(0)
+    points, answers = rng.normal(size=(400, 2)), rng.integers(0, 2, 400)
+    counts = rng.integers(0, 50, (2, 40))
+    edges = np.linspace(-3, 3, 41)
+    names = ["all", "random", "pmi", "aflite"]
+    line = report.Curve([0.3, 0.6, 0.9], [0.2, 0.5, 0.8], [0.4, 0.7, 1.0])
+    return {
+        "funnel": (report.funnel([("collected", 7000), ("valid", 4760), ("kept", 1100)]),),
+        "phases": (
+            report.phase_sizes([400, 300, 250], [100, 50, 12]),
+            report.phase_accuracy([0.71, 0.62, 0.55]),
+        ),
+        "scores": (report.scores(np.linspace(0, 1, 21), np.arange(20), 0.75),),
+        "clouds": report.clouds(
+            [report.Cloud(name, points[i:], answers[i:]) for i, name in enumerate(names)]
+        ),
+        "histograms": report.histograms(
+            [report.Bars(name, edges, counts, "KL 0.1") for name in names]
+        ),
+        "levels": (report.levels([report.Level("all", 2.5, 0.1, 0.2)], title="KL"),),
+        "curves": (
+            report.curves(
+                [0.0, 0.5, 1.0], {"recall": line}, title="Recall", x="strength", y="share",
+                percent=True,
+            ),
+        ),
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def sections() -> Callable[[str], list[report.Section]]:
+    """Return what makes sections in which every slot for text holds the same text."""
+    return sections_of
+
+
+def sections_of(text: str) -> list[report.Section]:
+    """Return sections in which every slot for text holds `text`."""
+    part = [report.Part(text), report.Part(text, "toward"), report.Part(text, "away")]
+    passage = report.Passage(part, [text, text], 1, text, True, [text])
+    table = report.Table(text, [text, report.Column(text)], [[text, 12_345], [text, None]], text)
+    blocks: list[report.Block] = [
+        report.Text([text, text]),
+        report.Text([text], kind="note"),
+        report.Text([text], kind="warning"),
+        report.Cards([report.KeyFigure(text, text, text), report.KeyFigure(text, 0.5, text)]),
+        table,
+        report.Passages(text, [[passage, passage], [passage]], text),
+        report.Code(text, text),
+        report.Drawing(text, [], table),
+    ]
+    return [report.Section(text, blocks, text) for _ in range(3)]
+
+
+@pytest.fixture(scope="session")
+def full_page(drawings: dict[str, tuple[report.Svg, ...]]) -> str:
+    """Return a page with every kind of block and every drawing."""
+    long = "a_long_name_without_any_space_in_it_" * 6
+    figures = [
+        report.Drawing(f"The {name}.", panels, signature="data:0123|n:4|seed:0")
+        for name, panels in drawings.items()
+    ]
+    wide = report.Table(
+        "Wide", [f"column {n}" for n in range(12)], [[f"row {n}", *range(11)] for n in range(4)]
+    )
+    extra = [report.Section("Drawings", figures, "A lead."), report.Section(long, [wide])]
+    return report.page(
+        "A benchmark", [*sections_of("Some words."), *extra], subtitle="Its proof.",
+        signature=f"data:0123|n:4|{long}:1|seed:0|version:1", footer="The end.",
+    )  # fmt: skip

@@ -1,0 +1,147 @@
+"""The page in a real browser: no request, no fault, nothing cut, and no objection of axe-core."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+_QUIET = """--no-sandbox --disable-gpu --disable-background-networking --disable-component-update
+--disable-sync --no-first-run""".split()
+
+
+@pytest.fixture(scope="module")
+def browser(chromium_path: str) -> Iterator[Any]:
+    """Run the installed Chromium without a network."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=chromium_path, args=_QUIET)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="module")
+def page_file(full_page: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write the page to a file, as a build does."""
+    path: Path = tmp_path_factory.mktemp("page") / "report.html"
+    path.write_text(full_page, "utf-8")
+    return path
+
+
+class Opened:
+    """A page that was opened, with what it asked for and what the console said."""
+
+    def __init__(self, context: Any, path: Path):
+        self.requests: list[str] = []
+        self.complaints: list[str] = []
+        context.set_offline(True)
+        self.page = context.new_page()
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.goto(path.as_uri())
+
+
+@pytest.fixture(
+    params=[(1200, "light"), (360, "light"), (360, "dark")], ids=["desktop", "phone", "dark"]
+)
+def opened(request: pytest.FixtureRequest, browser: Any, page_file: Path) -> Iterator[Opened]:
+    """Open the page on a desktop, on a phone, and on a phone in the dark."""
+    width, scheme = request.param
+    context = browser.new_context(
+        viewport={"width": width, "height": 800}, color_scheme=scheme, bypass_csp=False
+    )
+    yield Opened(context, page_file)
+    context.close()
+
+
+def test_the_page_asks_for_nothing_and_nothing_is_wrong(opened: Opened, page_file: Path) -> None:
+    """The file itself is all that is read, and the console stays empty."""
+    opened.page.wait_for_load_state("networkidle")
+    assert [url for url in opened.requests if not url.startswith("data:")] == [page_file.as_uri()]
+    assert opened.complaints == []
+
+
+def test_the_page_never_scrolls_sideways(opened: Opened) -> None:
+    """Wide tables and long words stay inside the screen; what is wide scrolls in its own box."""
+    scroll, inner = opened.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    assert scroll <= inner
+    out = opened.page.evaluate(
+        """[...document.querySelectorAll('main *')].filter(e => !e.closest('.scroll, svg, .hidden')
+        && e.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML.slice(0, 80))"""
+    )
+    assert out == []
+
+
+def test_every_drawing_has_a_name(opened: Opened, drawings: dict[str, tuple[Any, ...]]) -> None:
+    """The browser's own accessibility tree shows each drawing as an image with its title."""
+    for panels in drawings.values():
+        for panel in panels:
+            image = opened.page.get_by_role("img", name=panel.title).first
+            assert image.is_visible()
+    named = opened.page.locator("svg[role=img]").count()
+    assert named == opened.page.locator("figure svg").count() == sum(map(len, drawings.values()))
+
+
+def test_text_in_drawings_is_legible(opened: Opened) -> None:
+    """No text of a drawing is smaller than 9 pixels, on a phone either."""
+    sizes = opened.page.evaluate(
+        """[...document.querySelectorAll('svg text')].map(
+        e => parseFloat(getComputedStyle(e).fontSize)
+             * Math.hypot(e.getScreenCTM().a, e.getScreenCTM().b))"""
+    )
+    assert len(sizes) > 50
+    assert min(sizes) >= 9
+
+
+def test_no_text_is_cut_off_by_its_drawing(opened: Opened) -> None:
+    """Every label lies inside its drawing, whatever font the browser has."""
+    cut = opened.page.evaluate(
+        """[...document.querySelectorAll('svg text')].filter(e => {
+          const t = e.getBoundingClientRect(), s = e.ownerSVGElement.getBoundingClientRect();
+          return t.left < s.left - 2 || t.right > s.right + 2 || t.top < s.top - 2
+              || t.bottom > s.bottom + 2;
+        }).map(e => e.textContent)"""
+    )
+    assert cut == []
+
+
+def test_axe_finds_no_fault(
+    request: pytest.FixtureRequest, browser: Any, page_file: Path, axe_source: str
+) -> None:
+    """axe-core reports no violation of WCAG 2.2 AA or its best practices, by day and by night."""
+    for width, scheme in ((1200, "light"), (360, "dark")):
+        context = browser.new_context(
+            viewport={"width": width, "height": 800}, color_scheme=scheme, bypass_csp=True
+        )
+        page = Opened(context, page_file).page
+        page.add_script_tag(content=axe_source)
+        result = page.evaluate("axe.run(document)")
+        context.close()
+        assert len(result["passes"]) > 20
+        assert [
+            (found["id"], node["html"][:120], node["failureSummary"])
+            for found in result["violations"]
+            for node in found["nodes"]
+        ] == []
+
+
+def test_on_paper_nothing_is_hidden_in_a_box(browser: Any, page_file: Path) -> None:
+    """In print nothing scrolls: tables and code show all of what they hold, in light colours."""
+    context = browser.new_context(viewport={"width": 720, "height": 1000}, color_scheme="dark")
+    page = Opened(context, page_file).page
+    page.emulate_media(media="print", color_scheme="dark")
+    hidden = page.evaluate(
+        """[...document.querySelectorAll('.scroll')].filter(
+        e => e.clientHeight && getComputedStyle(e).overflowX !== 'visible').length"""
+    )
+    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert page.pdf(format="A4").startswith(b"%PDF")
+    context.close()
+    assert hidden == 0
+    assert background == "rgb(255, 255, 255)"

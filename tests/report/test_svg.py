@@ -1,0 +1,174 @@
+"""Drawings: the same every time, self-describing, small, and safe."""
+
+from __future__ import annotations
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+from xml.etree.ElementTree import Element
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from defusedxml.ElementTree import fromstring
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from winosmith import report
+from winosmith.report._palette import COLOURS
+
+Drawings = dict[str, tuple[report.Svg, ...]]
+
+
+def a_funnel(name: str = "valid") -> report.Svg:
+    """Return a small drawing with a text of the caller's in it."""
+    return report.funnel([("collected", 70), (name, 40)], title=name)
+
+
+def tag(element: Element) -> str:
+    """Return an element's name without its vocabulary."""
+    return element.tag.rpartition("}")[2]
+
+
+def test_a_drawing_is_the_same_every_time_whatever_the_users_settings() -> None:
+    """Neither a second call nor the user's own matplotlib settings change a byte."""
+    first = a_funnel()
+    with mpl.rc_context({"font.size": 31, "axes.facecolor": "red", "svg.hashsalt": "other"}):
+        second = a_funnel()
+        assert mpl.rcParams["font.size"] == 31
+    assert first == second
+
+
+def test_threads_draw_the_same() -> None:
+    """Drawings made at once by several threads are those made one after the other."""
+    names = [f"stage {number}" for number in range(6)]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(a_funnel, names)) == [a_funnel(name) for name in names]
+
+
+def test_every_drawing_names_and_describes_itself(drawings: Drawings) -> None:
+    """Each is an image with a title and a description that its label refers to."""
+    for panels in drawings.values():
+        for panel in panels:
+            root = fromstring(panel.markup)
+            assert root.get("role") == "img"
+            told = {e.get("id"): e.text for e in root if tag(e) in ("title", "desc")}
+            assert [told[key] for key in root.get("aria-labelledby", "").split()] == [
+                panel.title,
+                panel.description,
+            ]
+            assert panel.title
+            assert panel.description
+
+
+def test_drawings_load_nothing_and_run_nothing(drawings: Drawings) -> None:
+    """They hold no script, style sheet, image or address; references stay inside."""
+    allowed = {"svg", "title", "desc", "g", "path", "text", "use", "defs", "clipPath", "rect",
+               "pattern"}  # fmt: skip
+    for panels in drawings.values():
+        for panel in panels:
+            root = fromstring(panel.markup)
+            assert {tag(element) for element in root.iter()} <= allowed
+            values = [v for e in root.iter() for k, v in e.attrib.items() if k.endswith("href")]
+            assert all(value.startswith("#") for value in values)
+            assert panel.markup.count("http") == 1  # the name of the SVG vocabulary
+
+
+def test_references_point_to_what_is_there(drawings: Drawings) -> None:
+    """Every id is unique and used, and every reference finds one, inline too."""
+    for panels in drawings.values():
+        for panel in panels:
+            for markup, prefix in ((panel.markup, ""), (panel.inline("f1"), "f1-")):
+                ids = re.findall(r' id="([^"]+)"', markup)
+                used = re.findall(r'(?:url\(|href=")#([^")]+)', markup)
+                assert len(ids) == len(set(ids))
+                assert set(used) == set(ids) - {f"{prefix}title", f"{prefix}desc"}
+
+
+def test_inline_drawings_follow_the_colours_of_the_page(drawings: Drawings) -> None:
+    """Inline, every colour is a variable of the page's style sheet."""
+    css = report.page("x", [])
+    for role in COLOURS:
+        assert css.count(f"--{role}:") == 2, "one for light pages, one for dark ones"
+    for panels in drawings.values():
+        for panel in panels:
+            assert not re.search(r"[:\"] ?#[0-9a-f]{6}", panel.inline("f1"))
+            assert "var(" not in panel.markup
+
+
+def test_points_are_cheap() -> None:
+    """A scatter of 1,500 points takes less than 60 kB, and shows every one of them."""
+    rng = np.random.default_rng(0)
+    (panel,) = report.clouds([report.Cloud("all", rng.normal(size=(1500, 2)), np.arange(1500) % 2)])
+    assert len(panel.markup) < 60_000
+    dots = re.findall(r'<path d="((?:M[^M"]+L[^M"]+){20,})"', panel.markup)
+    assert sum(path.count("M") for path in dots) == 1500
+
+
+def test_small_multiples_share_their_axes() -> None:
+    """Panels of one figure have the same limits, so that they compare."""
+    near = report.Cloud("near", [[0, 0], [1, 1]], [0, 1])
+    far = report.Cloud("far", [[0, 0], [90, 1]], [0, 1])
+    ticks = [re.findall(r">([\d.−]+)</text>", p.markup) for p in report.clouds([near, far])]
+    assert ticks[0] == ticks[1]
+    assert "80" in ticks[0]
+
+
+def test_descriptions_tell_the_figures() -> None:
+    """Who can't see a drawing reads its figures."""
+    assert a_funnel().description == "collected: 70; valid: 40"
+    phases = report.phase_sizes([400, 300], [100, 50])
+    assert phases.description == (
+        "400 problems at the start of phase 1, 250 left after phase 2; 150 were taken."
+    )
+    assert report.phase_accuracy([0.7, 0.6]).description == (
+        "0.700 in phase 1, 0.600 in phase 2; chance is 0.500."
+    )
+    score = report.scores([0, 0.5, 0.75, 1], [5, 3, 2], 0.75)
+    assert score.description == "2 of 10 problems are in bins at or above the threshold 0.75."
+    level = report.levels(
+        [report.Level("all", 2.5, 0.1, 0.2), report.Level("none", None)], title=""
+    )
+    assert level.description == "all: 2.500 (null 0.100 to 0.200); none: —"
+
+
+def test_nothing_to_draw_is_no_error() -> None:
+    """A filter that ran no phase, kept no row or was given no stage can still be shown."""
+    empty = [
+        report.funnel([]),
+        report.phase_sizes([], []),
+        report.phase_accuracy([]),
+        *report.clouds([report.Cloud("none", np.empty((0, 2)), [])]),
+        *report.histograms([report.Bars("none", [0, 1], [[0], [0]])]),
+        report.levels([], title="none"),
+        report.levels([report.Level("none", None)], title="none"),
+        report.curves([], {}, title="none", x="x", y="y"),
+    ]
+    assert all(panel.markup.startswith("<svg") for panel in empty)
+
+
+def test_long_names_are_cut_not_lost() -> None:
+    """A name that does not fit ends in an ellipsis, even without a space in it."""
+    assert f">{'x' * 39}…</text>" in a_funnel("x" * 90).markup
+
+
+def test_too_many_curves_are_refused() -> None:
+    """More curves than can be told apart are an error, not a puzzle."""
+    lines = {str(number): report.Curve([1]) for number in range(7)}
+    with pytest.raises(ValueError, match="7 curves can't be told apart"):
+        report.curves([0], lines, title="", x="", y="")
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.text(min_size=1, max_size=60))
+def test_any_name_is_drawn_as_text(name: str) -> None:
+    """Markup, mathematics and controls in a name stay text: only the text differs."""
+    hostile, plain = a_funnel(name), a_funnel()
+    tags = [[tag(e) for e in fromstring(s.inline("k")).iter()] for s in (hostile, plain)]
+    assert tags[0] == tags[1] or not name.strip()
+
+
+@pytest.mark.parametrize("name", ["$x<y$", "</text><script>", "a & b", "$\\frac{", "日本\u0000"])
+def test_hostile_names_survive(name: str) -> None:
+    """Names that look like markup, mathematics or nothing a font holds are drawn as they are."""
+    texts = [e.text for e in fromstring(a_funnel(name).markup).iter() if tag(e) == "text"]
+    assert name.replace("\x00", "\ufffd") in texts
