@@ -1,18 +1,19 @@
 """Leaks: fields that give the answer away although they are not part of the problem.
 
 Nothing is known beforehand of how a field might do it. Each tell of `_tells` is tried: on a random
-half of the groups (twins, singles), each of its values is put down for the answer that goes with
-it most often, and the other half of the groups is predicted from that; then the other way round.
-A group in which that is right more often than always saying the most frequent answer is a win,
-the reverse a loss, and a sign test (McNemar 1947) on either half says whether the wins may be
-chance. The groups are the unit because the halves of a twin have opposite answers; the halves are
-tested apart because their results depend on each other (pooled over five folds, clean data
-failed a test at 10 % in 15 % of the draws).
+half of the groups, each of its values is put down for the answer that goes with it most often,
+and the other half of the groups is predicted from that; then the other way round. A group in
+which that is right more often than always saying the most frequent answer is a win, the reverse a
+loss, and a sign test (McNemar 1947) on either half says whether the wins may be chance.
+
+A group is a twin, a family, or a problem alone: what it holds is not independent. The two halves
+are tested apart because their results depend on each other (with five folds tested together,
+clean data failed a test at 10 % in 15 % of the draws; so they fail it in fewer than 2 %).
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 
 from winosmith.dataset import Dataset
 from winosmith.metrics._columns import columns
-from winosmith.metrics._tells import tells
+from winosmith.metrics._tells import tells, tells_of_options
 
 __all__ = ["Leak", "leaks"]
 
@@ -31,6 +32,9 @@ ALPHA = 0.001
 
 FLOOR = 0.05
 """A leak must be right this much more often than the most frequent answer; ours."""
+
+LEAST_GROUPS = 40
+"""With fewer, even a tell that is always right passes no corrected test."""
 
 SHOWN = 3
 """How many values of a tell are spelt out."""
@@ -43,7 +47,7 @@ class Leak:
     """A field that gives the answer away.
 
     Attributes:
-        field: its name ("id", "row number", "wsc.source").
+        field: its name ("id", "row number", "options", "wsc.source").
         tell: what of it does ("last character").
         accuracy: the share of held-out problems whose answer it predicts, 0–1.
         problems: the number of problems that have it and an answer.
@@ -63,10 +67,11 @@ class Leak:
     def __str__(self) -> str:
         """Return the leak in words."""
         share = "100 %" if self.accuracy == 1 else f"{min(self.accuracy * 100, 99.9):.1f} %"
-        says = ", ".join(f"{value} → option {option}" for value, option in self.says)
+        says = ", ".join(f"{value!r} says option {option}" for value, option in self.says)
         return (
-            f"the {self.field}'s {self.tell} gives the answer away in {share} of "
-            f"{self.problems:,} problems ({self.chance * 100:.1f} % by chance): {says}"
+            f"the {self.field}'{'' if self.field.endswith('s') else 's'} {self.tell} gives the "
+            f"answer away in {share} of "
+            f"{self.problems:,} problems (chance {self.chance * 100:.1f} %); {says}"
         )
 
     def record(self) -> dict[str, Any]:
@@ -74,16 +79,20 @@ class Leak:
         return asdict(self)
 
 
-def leaks(dataset: Dataset, seed: int = 0) -> tuple[Leak, ...]:
+def leaks(dataset: Dataset, seed: int = 0) -> tuple[Leak, ...] | None:
     """Return, for each field that gives the answer away, the tell that predicts most answers.
 
     A field is reported when the sign test, corrected for all tells of all fields, is below 0.001
     and the tell is right at least 5 points more often than the most frequent answer. Problems
-    without an answer are left out; from fewer than some 20 groups nothing can be significant.
+    whose answer is withheld are left out.
 
     Args:
         dataset: problems with answers.
         seed: of the random halves.
+
+    Returns:
+        The leaks, or None when it can't be told: fewer than 40 twins and singles have an answer,
+        too few for any result to be significant.
 
     >>> from winosmith import Problem
     >>> data = Dataset(
@@ -91,22 +100,24 @@ def leaks(dataset: Dataset, seed: int = 0) -> tuple[Leak, ...]:
     ...     for number, answer in enumerate(np.random.default_rng(0).integers(0, 2, 60).tolist())
     ... )
     >>> print(leaks(data)[0])
-    the id's last character gives the answer away in 100 % of 60 problems (56.7 % by chance): y → option 2, x → option 1
+    the id's last character gives the answer away in 100 % of 60 problems (chance 56.7 %); 'y' says option 2, 'x' says option 1
     """  # noqa: E501
     rows = np.array([row for row, answer in enumerate(dataset.answers) if answer is not None])
-    if not rows.size:
-        return ()
+    groups = _groups(dataset)[rows] if rows.size else rows
+    if len(np.unique(groups)) < LEAST_GROUPS:
+        return None
     answers = np.array([cast(int, dataset.answers[row]) for row in rows])
-    groups = _groups(dataset)[rows]
     folds = np.random.default_rng([seed, FOLDS]).integers(0, FOLDS, len(dataset))[groups]
     tried = 0
     found: dict[str, list[Leak]] = {}
-    for field, values in columns(dataset):
-        for tell, of in tells(values, dataset):
-            tried += 1
-            leak = _measured(field, tell, [of[row] for row in rows], answers, groups, folds)
-            if leak is not None:
-                found.setdefault(field, []).append(leak)
+    for field, tell, of in _all_tells(dataset):
+        tried += 1
+        leak = _measured(field, tell, [of[row] for row in rows], answers, groups, folds)
+        if leak is not None:
+            found.setdefault(field, []).append(leak)
+    skew = _skew(dataset)
+    if skew is not None:
+        found["options"] = [skew]
     telling = ([leak for leak in of if leak.p_value * tried < ALPHA] for of in found.values())
     return tuple(max(of, key=_gain) for of in telling if of)
 
@@ -115,11 +126,44 @@ def _gain(leak: Leak) -> float:
     return (leak.accuracy - leak.chance) * leak.problems
 
 
+def _all_tells(dataset: Dataset) -> Iterator[tuple[str, str, Sequence[Hashable]]]:
+    for tell, of in tells_of_options(dataset):
+        yield "options", tell, of
+    for field, values in columns(dataset):
+        for tell, of in tells(values, dataset):
+            yield field, tell, of
+
+
 def _groups(dataset: Dataset) -> Ints:
-    groups = np.zeros(len(dataset), dtype=np.intp)
-    for number, rows in enumerate(dataset.groups):
-        groups[list(rows)] = number
-    return groups
+    """Return the number of each row's group: what a twin or a family ties together."""
+    above = list(range(len(dataset)))
+
+    def first(row: int) -> int:
+        while above[row] != row:
+            above[row] = row = above[above[row]]
+        return row
+
+    for rows in (*dataset.groups, *dataset.families.values()):
+        for row in rows[1:]:
+            above[first(row)] = first(rows[0])
+    return np.array([first(row) for row in range(len(dataset))], dtype=np.intp)
+
+
+def _skew(dataset: Dataset) -> Leak | None:
+    """Return the leak that the order of the options is when the right one has a usual place."""
+    from scipy.special import bdtrc
+
+    answered = [problem for problem in dataset if problem.answer is not None]
+    places = np.bincount([problem.answer or 0 for problem in answered])
+    place = int(places.argmax())
+    chance = sum(1 / len(p.options) for p in answered if len(p.options) > place) / len(answered)
+    share = places[place] / len(answered)
+    if share < chance + FLOOR:
+        return None
+    p_value = len(places) * float(bdtrc(places[place] - 1, len(answered), chance))
+    return Leak(
+        "options", "order", share, len(answered), chance, min(1.0, p_value), (("any", place + 1),)
+    )
 
 
 def _measured(

@@ -35,8 +35,8 @@ class Statistics:
         contradictions: those of `duplicates` that have different answers.
         missing_options: the ids of problems with an option that is not in the sentence, in any
             case of the letters.
-        leaks: fields that give the answer away; see `leaks`. None when every answer is withheld,
-            so that nothing could be tried.
+        leaks: fields that give the answer away, or None when too few answers are known to tell;
+            see `leaks`.
         signature: of the data.
     """
 
@@ -109,7 +109,7 @@ def statistics(dataset: Dataset, seed: int = 0) -> Statistics:
         duplicates=tuple(_ids(dataset, rows) for rows in duplicates),
         contradictions=tuple(_ids(dataset, r) for r in duplicates if _contradict(dataset, r)),
         missing_options=tuple(p.id for p in dataset if not _holds_options(p.sentence, p.options)),
-        leaks=leaks(dataset, seed) if answered else None,
+        leaks=leaks(dataset, seed),
         signature=sign(dataset, seed),
     )
 

@@ -12,9 +12,9 @@ from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 from winosmith.dataset import Dataset
-from winosmith.problem import Scalar
+from winosmith.problem import Problem, Scalar
 
-__all__ = ["Tell", "tells"]
+__all__ = ["Tell", "tells", "tells_of_options"]
 
 Tell = tuple[str, Sequence[Hashable]]
 """What is looked at, in words, and its value for each row; None where there is none."""
@@ -53,9 +53,30 @@ def tells(values: Sequence[Scalar], dataset: Dataset) -> Iterator[Tell]:
     yield from _of_texts(texts)
     yield "likeness to an option", _likeness(texts, dataset)
     numbers = [_last_number(text) for text in texts]
-    yield from ((f"last number's {what}", of) for what, of in _of_numbers(numbers, dataset))
-    yield "order in its twin", _order_in_twin(texts, dataset)
+    yield from ((f"{what} (last number)", of) for what, of in _of_numbers(numbers, dataset))
+    yield "order in the twin", _order_in_twin(texts, dataset)
     yield "place in sorted order", _blocks(texts)
+
+
+def tells_of_options(dataset: Dataset) -> Iterator[Tell]:
+    """Yield what the order of the options could tell: the option that stands out, by its index."""
+    yield "order in the sentence", [_least(*_places(problem)) for problem in dataset]
+    yield "alphabetical order", [_least(*map(str.casefold, p.options)) for p in dataset]
+    yield "lengths", [_least(*(-len(option) for option in p.options)) for p in dataset]
+
+
+def _places(problem: Problem) -> list[int | None]:
+    sentence = problem.sentence.casefold()
+    found = (sentence.find(option.strip().casefold()) for option in problem.options)
+    return [None if at < 0 else at for at in found]
+
+
+def _least(*values: Any) -> int | None:
+    """Return the index of the one least value; None when it is shared or a value is missing."""
+    if None in values:
+        return None
+    least = min(values)
+    return values.index(least) if values.count(least) == 1 else None
 
 
 def _of_texts(texts: Sequence[str | None]) -> Iterator[Tell]:
@@ -75,11 +96,10 @@ def _of_texts(texts: Sequence[str | None]) -> Iterator[Tell]:
 
 
 def _of_numbers(numbers: Sequence[Any], dataset: Dataset) -> Iterator[Tell]:
-    """Yield the tells of numbers, whole or not."""
     for name, divisor in (("parity", 2), ("remainder by 3", 3), ("remainder by 4", 4)):
         yield name, [None if n is None else n % divisor for n in numbers]
     yield "last digit", [None if n is None else n % 10 for n in numbers]
-    yield "order in its twin", _order_in_twin(numbers, dataset)
+    yield "order in the twin", _order_in_twin(numbers, dataset)
     yield "place in sorted order", _blocks(numbers)
 
 

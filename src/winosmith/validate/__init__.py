@@ -2,15 +2,14 @@
 
 >>> from winosmith import Dataset, Problem, validate
 >>> data = Dataset([Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug"), 1)])
->>> found = validate.examine_structure(data)
->>> [(finding.rule, finding.detail) for finding in found.findings]
-[('length', '9 words; 15 to 30 are asked for')]
->>> validate.funnel({"structure": found.filtered()}).kept.problems
-0
+>>> checked = validate.check(data)
+>>> checked.funnel.kept.problems, checked.result.dropped[0].reason
+(0, 'length: 9 words; 15 to 30 are asked for')
 """
 
 from __future__ import annotations
 
+from winosmith.validate._check import Checked, check
 from winosmith.validate._eligible import SetAside, eligible
 from winosmith.validate._examined import Examined, Finding
 from winosmith.validate._funnel import Count, Funnel, Step, funnel
@@ -20,6 +19,7 @@ from winosmith.validate._votes_file import read_votes, write_votes
 
 __all__ = [
     "Agreement",
+    "Checked",
     "Count",
     "Examined",
     "Finding",
@@ -28,6 +28,7 @@ __all__ = [
     "Step",
     "StructureRules",
     "VoteRules",
+    "check",
     "eligible",
     "examine_structure",
     "examine_votes",

@@ -80,9 +80,9 @@ def votes(
 ) -> Filtered:
     """Drop the problems that their judges do not find valid.
 
-    Only votes that count are counted; see `eligible`. The dropped were chosen by these people's
-    answers, so the same answers can't serve as human performance: among the kept, the majority is
-    right by construction.
+    Only votes that count are counted; see `eligible`. What is kept was chosen by these people's
+    answers, so the same answers can't serve as human performance: the majority would be right by
+    construction.
 
     Raises:
         DataError: a response that does not fit its problem.

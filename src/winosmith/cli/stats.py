@@ -1,0 +1,80 @@
+"""`winosmith stats`: count a data set, and find what is wrong with it."""
+
+from __future__ import annotations
+
+import click
+
+from winosmith import formats
+from winosmith.cli._common import data_argument, format_option, json_option, print_json
+from winosmith.cli._tables import print_table
+from winosmith.metrics import Statistics, statistics
+from winosmith.report import shown
+
+__all__ = ["command"]
+
+
+@click.command()
+@data_argument()
+@format_option
+@click.option("--seed", default=0, show_default=True, help="Of the search for leaks.")
+@json_option
+def command(data: str, format_name: str | None, seed: int, as_json: bool) -> None:
+    """Count a data set, and find fields that give the answer away.
+
+    The counts are those of WinoGrande's table 5. A field gives the answer away when something of
+    it (its last character, its parity, its order in a twin …) predicts answers it was not fitted
+    on: in the released WinoGrande, the id does.
+
+    \b
+    Example:
+        winosmith stats dev.jsonl
+    """  # noqa: D301
+    dataset = formats.read(data, format_name)
+    found = statistics(dataset, seed)
+    if as_json:
+        print_json({"data": dataset.name, **found.record()})
+        return
+    _print(dataset.name, found)
+
+
+def _print(name: str, found: Statistics) -> None:
+    answers = [f"option {index + 1}: {count:,}" for index, count in enumerate(found.answers)]
+    if found.withheld:
+        answers = [*(answers if any(found.answers) else []), f"withheld: {found.withheld:,}"]
+    missing = len(found.missing_options)
+    print_table(
+        shown(name),
+        ("", ""),
+        [
+            ("problems", f"{found.problems:,}"),
+            ("average length", f"{found.average_length:.2f} tokens"),
+            ("vocabulary", f"{found.vocabulary:,} tokens"),
+            ("twins", f"{found.twins:,}"),
+            ("singles", f"{found.singles:,}"),
+            ("answers", ", ".join(answers)),
+            ("options", ", ".join(f"{n} in {of:,} problems" for n, of in found.options.items())),
+            ("duplicates", f"{len(found.duplicates):,} sets{_first(found.duplicates)}"),
+            ("contradictory", f"{len(found.contradictions):,} sets{_first(found.contradictions)}"),
+            (
+                "option missing",
+                f"{missing:,} problems ({missing / max(1, found.problems) * 100:.1f} %)"
+                + (f", as {found.missing_options[0]}" if missing else ""),
+            ),
+        ],
+    )
+    _print_leaks(found)
+    click.echo(f"Signature: {found.signature}")
+
+
+def _first(sets: tuple[tuple[str, ...], ...]) -> str:
+    return f", as {' = '.join(sets[0])}" if sets else ""
+
+
+def _print_leaks(found: Statistics) -> None:
+    if found.leaks is None:
+        click.echo("Too few answers are known to tell whether a field gives them away.")
+    elif not found.leaks:
+        click.echo("No field was found that gives the answer away.")
+    for leak in found.leaks or ():
+        click.secho("LEAK ", nl=False, fg="red", bold=True)
+        click.echo(shown(str(leak)))
