@@ -10,30 +10,43 @@
 
 from __future__ import annotations
 
-from winosmith.formats._base import Entry, Format, Source
+from winosmith.formats._base import Entry, Format, Item
 from winosmith.formats._known import FORMATS
+from winosmith.formats._labels import read_labels, read_submission, write_labels
+from winosmith.formats._losses import Losses, losses
 from winosmith.formats._read import (
+    Contents,
     detect,
     format_named,
     read,
     read_claims,
     read_items,
+    scan,
+    set_aside,
+    unfit,
     write,
 )
-from winosmith.formats._winogrande import read_labels, read_submission, write_labels
+from winosmith.formats._source import Source
 
 __all__ = [
     "FORMATS",
+    "Contents",
     "Entry",
     "Format",
+    "Item",
+    "Losses",
     "Source",
     "detect",
     "format_named",
+    "losses",
     "read",
     "read_claims",
     "read_items",
     "read_labels",
     "read_submission",
+    "scan",
+    "set_aside",
+    "unfit",
     "write",
     "write_labels",
 ]

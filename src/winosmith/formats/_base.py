@@ -2,29 +2,31 @@
 
 A reader yields one `Entry` a record, in the order of the file, and never stops at a bad one: the
 entry then holds the reason in place of the record. Whether that ends the reading or is set aside
-is decided in one place (`winosmith.formats.read`).
+is decided in one place (`winosmith.formats.read`). A writer either writes what its reader will
+read back, or raises; what the format has no place for is told by `winosmith.formats.losses`.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import IO, Any
+from types import UnionType
+from typing import IO
 
 from winosmith.errors import FormatError, ProblemError
-from winosmith.problem import Claim, Problem
+from winosmith.formats._source import Source
+from winosmith.problem import Claim, Problem, Scalar
 
 __all__ = [
     "Entry",
     "Format",
     "Item",
-    "Source",
+    "cannot_write",
     "entry",
-    "json_lines",
+    "named",
     "option_number",
-    "text_field",
+    "problems_of",
+    "scalars",
 ]
 
 Item = Problem | Claim
@@ -47,55 +49,6 @@ class Entry:
     reason: str | None = None
 
 
-class Source:
-    """The text of one file, decoded.
-
-    Attributes:
-        path: the file.
-        text: its whole text, without a byte-order mark, line ends as they are.
-
-    Raises:
-        FormatError: the file is empty, can't be opened, or is not UTF-8 (with the line).
-    """
-
-    def __init__(self, path: str | Path):
-        self.path = Path(path)
-        try:
-            raw = self.path.read_bytes()
-        except OSError as error:
-            raise FormatError(error.strerror or str(error), self.path) from error
-        if not raw.strip():
-            raise FormatError("the file is empty", self.path)
-        try:
-            self.text = raw.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            line = raw.count(b"\n", 0, error.start) + 1
-            raise FormatError(
-                "the text is not UTF-8; convert it first, for example with: "
-                "iconv -f latin1 -t utf-8",
-                self.path,
-                line,
-            ) from None
-
-    def lines(self) -> Iterator[tuple[int, str]]:
-        """Yield each line that is not blank, with its 1-based number."""
-        for number, line in enumerate(self.text.split("\n"), start=1):
-            if line.strip():
-                yield number, line.rstrip("\r")
-
-    def first_line(self) -> str:
-        """Return the first line that is not blank."""
-        return next(line for _, line in self.lines())
-
-    def first_record(self) -> dict[str, Any]:
-        """Return the first line as a JSON object, or an empty one when it is none."""
-        try:
-            record = json.loads(self.first_line())
-        except ValueError:
-            return {}
-        return record if isinstance(record, dict) else {}
-
-
 @dataclass(frozen=True)
 class Format:
     """A published file format.
@@ -106,7 +59,10 @@ class Format:
         recognises: tells from its content whether a file is in this format.
         read: yields the entries of a file, in order.
         write: writes problems or claims to a text file; None when it is only read.
+        holds: Problem, Claim, or both: what a file in this format is made of.
         suffix: the usual ending of a file in this format.
+        keeps: the fields that come back as they were from whatever the writer accepts, once their
+            white space is tidy.
     """
 
     name: str
@@ -114,7 +70,9 @@ class Format:
     recognises: Callable[[Source], bool]
     read: Callable[[Source], Iterable[Entry]]
     write: Callable[[Sequence[Item], IO[str]], None] | None = None
+    holds: type[Item] | UnionType = Problem
     suffix: str = ".txt"
+    keeps: frozenset[str] = frozenset()
 
 
 def entry(line: int, raw: str, build: Callable[[], Item]) -> Entry:
@@ -127,31 +85,7 @@ def entry(line: int, raw: str, build: Callable[[], Item]) -> Entry:
         return Entry(line, raw, reason=f"the record has no {error.args[0]!r}")
 
 
-def json_lines(source: Source, build: Callable[[Mapping[str, Any], int], Item]) -> Iterator[Entry]:
-    """Yield the entry of each line of a JSON Lines file; `build` gets the object and its line."""
-    for number, line in source.lines():
-        try:
-            record = json.loads(line)
-        except ValueError as error:
-            yield Entry(number, line, reason=f"the line is not JSON: {error}")
-            continue
-        if not isinstance(record, dict):
-            yield Entry(number, line, reason=f"the line is not a JSON object: {line[:40]!r}")
-            continue
-        yield entry(number, line, lambda record=record, number=number: build(record, number))  # type: ignore[misc]
-
-
-def text_field(record: Mapping[str, Any], key: str) -> str:
-    """Return a field that must be text; raises ProblemError when it is missing or no text."""
-    if key not in record:
-        raise ProblemError(f"the record has no {key!r}")
-    value = record[key]
-    if not isinstance(value, str):
-        raise ProblemError(f"{key!r} must be text, not {value!r}")
-    return value
-
-
-def option_number(value: Any, options: int) -> int | None:
+def option_number(value: object, options: int) -> int | None:
     """Return the 0-based answer of a 1-based number written as text or integer, or None if empty.
 
     Raises:
@@ -163,7 +97,51 @@ def option_number(value: Any, options: int) -> int | None:
     if value is None or value == "":
         return None
     if str(value) in map(str, range(1, options + 1)) and not isinstance(value, bool):
-        return int(value) - 1
+        return int(str(value)) - 1
     raise ProblemError(
         f"the answer is {value!r}; with {options} options it must be a number from 1 to {options}"
     )
+
+
+def scalars(record: Iterable[tuple[str, object]], format_key: str) -> dict[str, Scalar]:
+    """Return what only this format knows as items of `Extra`, with keys `format_key.field`.
+
+    Raises:
+        ProblemError: a value is no scalar.
+    """
+    kept: dict[str, Scalar] = {}
+    for key, value in record:
+        if value is not None and not isinstance(value, str | int | float | bool):
+            raise ProblemError(f"{key!r} must be a text, a number or true or false, not {value!r}")
+        kept[f"{format_key}.{key}"] = value
+    return kept
+
+
+def cannot_write(item: Item, why: str) -> FormatError:
+    """Return the error for an item that does not fit into a format."""
+    return FormatError(f"{named(item)!r} can't be written: {why}")
+
+
+def named(item: Item) -> str:
+    """Return the id of a problem, or of a claim's problem."""
+    return item.problem_id if isinstance(item, Claim) else item.id
+
+
+def problems_of(items: Iterable[Item], options: int | None = None) -> Iterator[Problem]:
+    """Yield the items as problems.
+
+    Args:
+        items: what is to be written.
+        options: how many options the format has a place for; None for any number.
+
+    Raises:
+        FormatError: one is a claim, or has another number of options.
+    """
+    for item in items:
+        if isinstance(item, Claim):
+            raise cannot_write(item, "the format holds no true-or-false claims")
+        if options is not None and len(item.options) != options:
+            raise cannot_write(
+                item, f"the format has {options} options a problem, not {len(item.options)}"
+            )
+        yield item

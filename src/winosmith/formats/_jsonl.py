@@ -6,17 +6,20 @@ A field that is empty or has its default is left out; `winosmith.records` has th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from typing import IO, Any
 
-from winosmith.formats._base import Entry, Format, Item, Source, json_lines
-from winosmith.problem import Problem
+from winosmith.formats._base import Entry, Format, Item
+from winosmith.formats._json import json_lines
+from winosmith.formats._source import Source
+from winosmith.problem import Claim, Problem
 from winosmith.records import canonical, claim_of, claim_record, problem_of, problem_record
 
 __all__ = ["JSONL"]
 
 
 def _recognises(source: Source) -> bool:
-    record = source.first_record()
+    record = source.first_record
     return {"id", "sentence", "options"} <= record.keys() or {
         "problem_id",
         "sentence",
@@ -24,7 +27,7 @@ def _recognises(source: Source) -> bool:
     } <= record.keys()
 
 
-def _item(record: Mapping[str, Any], line: int) -> Item:
+def _item(record: Mapping[str, Any], position: int) -> Item:
     return claim_of(record) if "candidate" in record else problem_of(record)
 
 
@@ -44,5 +47,7 @@ JSONL = Format(
     recognises=_recognises,
     read=_read,
     write=_write,
+    holds=Problem | Claim,
     suffix=".jsonl",
+    keeps=frozenset(f.name for kind in (Problem, Claim) for f in fields(kind)),
 )

@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
+from typing import IO
 
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
-from winosmith.formats._base import Entry, Format, Item, Source
+from winosmith.formats._base import Entry, Format, Item, named
 from winosmith.formats._known import FORMATS
+from winosmith.formats._source import Source
 from winosmith.outputs import write_aside
 from winosmith.problem import Claim, Problem
 
-__all__ = ["detect", "format_named", "read", "read_claims", "read_items", "write"]
+__all__ = [
+    "Contents",
+    "detect",
+    "format_named",
+    "read",
+    "read_claims",
+    "read_items",
+    "scan",
+    "set_aside",
+    "unfit",
+    "write",
+]
 
 
 def format_named(name: str) -> Format:
@@ -43,6 +58,48 @@ def detect(source: Source) -> Format:
     raise FormatError(f"{what} its content; name one with --from ({names})", source.path)
 
 
+@dataclass(frozen=True)
+class Contents:
+    """What a file holds.
+
+    Attributes:
+        format: the format in which it was read.
+        items: the problems or claims, in order.
+        lines: the 1-based line where each of the items starts.
+        bad: the records that can't be read, each with its line and reason.
+    """
+
+    format: Format
+    items: list[Item]
+    lines: list[int]
+    bad: list[Entry]
+
+    def first_error(self, path: str | Path) -> FormatError:
+        """Return the error for the first bad record, which says how many more there are."""
+        first = min(self.bad, key=lambda found: found.line)
+        more = len(self.bad) - 1
+        others = f"; {more} more record{'s' * (more > 1)} can't be read" if more else ""
+        return FormatError(f"{first.reason}{others}", path, first.line)
+
+
+def scan(path: str | Path, format_name: str | None = None) -> Contents:
+    """Read every record of a file, the bad ones with the reason.
+
+    Raises:
+        FormatError: the file can't be opened or decoded, or no format fits.
+    """
+    source = Source(path)
+    known = format_named(format_name) if format_name else detect(source)
+    contents = Contents(known, [], [], [])
+    for found in _distinct(known.read(source)):
+        if found.item is None:
+            contents.bad.append(found)
+        else:
+            contents.items.append(found.item)
+            contents.lines.append(found.line)
+    return contents
+
+
 def read_items(
     path: str | Path, format_name: str | None = None, *, skip_bad: str | Path | None = None
 ) -> list[Item]:
@@ -58,22 +115,14 @@ def read_items(
     Raises:
         FormatError: no format fits, a record can't be read (file, line, reason), or none is left.
     """
-    source = Source(path)
-    known = format_named(format_name) if format_name else detect(source)
-    items: list[Item] = []
-    bad: list[Entry] = []
-    for found in _distinct(known.read(source)):
-        if found.item is not None:
-            items.append(found.item)
-        elif skip_bad is None:
-            raise FormatError(found.reason or "unreadable", source.path, found.line)
-        else:
-            bad.append(found)
-    if bad and skip_bad is not None:
-        _set_aside(bad, skip_bad)
-    if not items:
-        raise FormatError("the file holds no record that can be read", source.path)
-    return items
+    contents = scan(path, format_name)
+    if contents.bad and skip_bad is None:
+        raise contents.first_error(path)
+    if contents.bad and skip_bad is not None:
+        set_aside(contents.bad, skip_bad)
+    if not contents.items:
+        raise FormatError("the file holds no record that can be read", path)
+    return contents.items
 
 
 def read(
@@ -118,26 +167,56 @@ def write(items: Sequence[Item], path: str | Path, format_name: str = "winosmith
         OutputError: the file can't be written.
     """
     known = format_named(format_name)
+    writer = _writer(known)
+    if not all(isinstance(item, known.holds) for item in items):
+        kind = "claims" if known.holds is Claim else "problems"
+        raise FormatError(
+            f"the format {known.name!r} holds {kind} alone; turn the others into them with "
+            f"--recast {kind}"
+        )
+    with write_aside(path) as file:
+        writer(items, file)
+
+
+def unfit(items: Sequence[Item], format_name: str) -> dict[int, str]:
+    """Return the rows of the items that don't fit into a format, each with the reason.
+
+    Raises:
+        FormatError: the format is unknown or only read.
+    """
+    known = format_named(format_name)
+    reasons: dict[int, str] = {}
+    for row, item in enumerate(items):
+        try:
+            _writer(known)([item], StringIO())
+        except FormatError as error:
+            reasons[row] = error.reason.removeprefix(f"{named(item)!r} can't be written: ")
+    return reasons
+
+
+def _writer(known: Format) -> Callable[[Sequence[Item], IO[str]], None]:
     if known.write is None:
         raise FormatError(f"the format {known.name!r} can be read, not written")
+    return known.write
+
+
+def set_aside(bad: Sequence[Entry], path: str | Path) -> None:
+    """Write bad records as JSON Lines with `line`, `reason` and `record`."""
     with write_aside(path) as file:
-        known.write(items, file)
+        for found in bad:
+            record = {"line": found.line, "reason": found.reason, "record": found.raw}
+            file.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
 def _distinct(entries: Iterable[Entry]) -> Iterator[Entry]:
     """Turn a problem whose id was already used into a bad record."""
     seen: dict[str, int] = {}
     for found in entries:
-        if isinstance(found.item, Problem):
-            first = seen.setdefault(found.item.id, found.line)
-            if first != found.line:
-                reason = f"the id {found.item.id!r} was already used at line {first}"
-                found = Entry(found.line, found.raw, reason=reason)
+        problem = found.item
+        if isinstance(problem, Problem) and problem.id in seen:
+            reason = f"the id {problem.id!r} was already used at line {seen[problem.id]}"
+            yield Entry(found.line, found.raw, reason=reason)
+            continue
+        if isinstance(problem, Problem):
+            seen[problem.id] = found.line
         yield found
-
-
-def _set_aside(bad: Sequence[Entry], path: str | Path) -> None:
-    with write_aside(path) as file:
-        for found in bad:
-            record = {"line": found.line, "reason": found.reason, "record": found.raw}
-            file.write(json.dumps(record, ensure_ascii=False) + "\n")

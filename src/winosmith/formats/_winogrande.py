@@ -1,115 +1,151 @@
-"""WinoGrande 1.1: problems as JSON Lines, labels apart, and leaderboard submissions.
+"""WinoGrande 1.1 and the files in its form: JSON Lines with sentence, option1, option2, answer.
 
-`qID` becomes the id. It is the crowd task's id, shared by both halves, and then "-1" or "-2":
-**the published suffix is the answer**, also in the test file, which withholds the answer itself.
-The id is kept as published because everybody's predictions are keyed by it; `winosmith stats`
-reports the leak, and what `winosmith build` writes has new ids.
+`qID` becomes the id. In WinoGrande it is the crowd task's id, shared by both halves, and then
+"-1" or "-2": **the published suffix is the answer**, also in the test file, which withholds the
+answer itself. The id is kept as published because everybody's predictions are keyed by it;
+`winosmith stats` reports the leak, and what `winosmith build` writes has new ids.
+
+Three files have this form and are told apart by their further keys, which go to `extra`:
+
+- `winogrande`: none. Without qID (as other hubs export it) a problem's id is its 0-based line,
+  and twins are told by their order.
+- `wsc273-jsonl` (of the KnowRef-60k benchmark): `ed`; qIDs "wsc-1" to "wsc-273".
+- `perturbed-wsc-jsonl` (Abdou et al. 2020): `pair_number`, `associative`, `switchable`; qIDs are
+  "q", one digit for the kind of change, and the 0-based schema: "q110" is schema 10 in the other
+  voice. The original of each is its root.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import IO, Any
 
-from winosmith.errors import FormatError
+from winosmith.errors import ProblemError
 from winosmith.formats._base import (
     Entry,
     Format,
     Item,
-    Source,
-    json_lines,
+    cannot_write,
     option_number,
-    text_field,
+    problems_of,
+    scalars,
 )
-from winosmith.problem import Claim, Problem
+from winosmith.formats._json import json_lines, text_field
+from winosmith.formats._source import Source
+from winosmith.formats._wording import paired
+from winosmith.problem import Extra, Lineage, Problem
 
-__all__ = ["SIZES", "WINOGRANDE", "read_labels", "read_submission", "write_labels"]
+__all__ = ["PERTURBED_JSONL", "PERTURBED_QID", "WINOGRANDE", "WSC273_JSONL"]
 
-SIZES = ("xs", "s", "m", "l", "xl")
-"""The columns of a leaderboard submission: one a training size (WinoGrande, table 4)."""
+_KEYS = frozenset({"qID", "sentence", "option1", "option2", "answer"})
+_TASK = re.compile(r"(.+)-[12]")
 
-_QID = re.compile(r"(.+)-[12]")
-
-
-def _recognises(source: Source) -> bool:
-    return {"qID", "sentence", "option1", "option2"} <= source.first_record().keys()
+PERTURBED_QID = re.compile(r"q([0-7])(\d+)")
+"""One digit for the kind of change, then the 0-based schema of the WSC."""
 
 
-def _problem(record: Mapping[str, Any], line: int) -> Problem:
-    qid = text_field(record, "qID")
-    task = _QID.fullmatch(qid)
+def _is_form(source: Source, *further: str) -> bool:
+    keys = source.first_record.keys()
+    told = {"ed", "pair_number"} & keys
+    return {"sentence", "option1", "option2"} <= keys and told == set(further)
+
+
+def _problem(record: Mapping[str, Any], position: int, format_key: str) -> Problem:
+    further: Iterable[tuple[str, object]] = ()
+    if len(record) > len(_KEYS) or not record.keys() <= _KEYS:
+        further = ((key, value) for key, value in record.items() if key not in _KEYS)
     return Problem(
-        id=qid,
+        id=text_field(record, "qID") if "qID" in record else str(position),
         sentence=text_field(record, "sentence"),
         options=(text_field(record, "option1"), text_field(record, "option2")),
         answer=option_number(record.get("answer"), 2),
-        twin_id=task[1] if task else None,
+        extra=Extra(scalars(further, format_key)),
     )
 
 
-def _read(source: Source) -> Iterator[Entry]:
-    return json_lines(source, _problem)
+def _winogrande_problem(record: Mapping[str, Any], position: int) -> Problem:
+    problem = _problem(record, position, "winogrande")
+    task = _TASK.fullmatch(problem.id)
+    return replace(problem, twin_id=task[1]) if task else problem
 
 
-def _write(items: Sequence[Item], file: IO[str]) -> None:
-    for item in items:
-        if isinstance(item, Claim) or len(item.options) != 2:
-            name = item.problem_id if isinstance(item, Claim) else item.id
-            raise FormatError(f"{name!r} can't be written: WinoGrande has 2 options and no claims")
-        record = {
-            "qID": item.id,
-            "sentence": item.sentence,
-            "option1": item.options[0],
-            "option2": item.options[1],
+def _read_winogrande(source: Source) -> Iterable[Entry]:
+    entries = json_lines(source, _winogrande_problem)
+    return entries if "qID" in source.first_record else paired(entries)
+
+
+def _read_wsc273(source: Source) -> list[Entry]:
+    return paired(json_lines(source, lambda record, at: _problem(record, at, "wsc273")))
+
+
+def _perturbed_problem(record: Mapping[str, Any], position: int) -> Problem:
+    problem = _problem(record, position, "perturbed_wsc")
+    qid = PERTURBED_QID.fullmatch(problem.id)
+    if not qid:
+        raise ProblemError(f"the qID {problem.id!r} is not 'q', a digit from 0 to 7, and a number")
+    if qid[1] == "0":
+        return problem
+    root = f"q0{qid[2]}"
+    return replace(problem, lineage=Lineage(root, root))
+
+
+def _read_perturbed(source: Source) -> list[Entry]:
+    return paired(json_lines(source, _perturbed_problem))
+
+
+def _write(format_key: str, items: Sequence[Item], file: IO[str]) -> None:
+    for problem in problems_of(items, options=2):
+        record: dict[str, Any] = {
+            "qID": problem.id,
+            "sentence": problem.sentence,
+            "option1": problem.options[0],
+            "option2": problem.options[1],
         }
-        if item.answer is not None:
-            record["answer"] = str(item.answer + 1)
+        if problem.answer is not None:
+            record["answer"] = str(problem.answer + 1)
+        for key, value in problem.extra.items():
+            prefix, field = key.split(".", 1)
+            if prefix == format_key and field not in _KEYS:
+                record[field] = value
         file.write(json.dumps(record) + "\n")
+
+
+def _write_perturbed(items: Sequence[Item], file: IO[str]) -> None:
+    for problem in problems_of(items):
+        if not PERTURBED_QID.fullmatch(problem.id):
+            raise cannot_write(problem, "its id is not one of this format, such as 'q110'")
+    _write("perturbed_wsc", items, file)
 
 
 WINOGRANDE = Format(
     name="winogrande",
-    title="WinoGrande 1.1: qID, sentence, option1, option2, answer",
-    recognises=_recognises,
-    read=_read,
-    write=_write,
+    title="WinoGrande 1.1: JSON Lines with qID, sentence, option1, option2, answer",
+    recognises=lambda source: _is_form(source),
+    read=_read_winogrande,
+    write=lambda items, file: _write("winogrande", items, file),
     suffix=".jsonl",
+    keeps=frozenset({"id", "sentence", "options", "answer"}),
 )
 
+WSC273_JSONL = Format(
+    name="wsc273-jsonl",
+    title="WSC273 in the form of WinoGrande, with the edit distance of the twin ('ed')",
+    recognises=lambda source: _is_form(source, "ed"),
+    read=_read_wsc273,
+    write=lambda items, file: _write("wsc273", items, file),
+    suffix=".jsonl",
+    keeps=frozenset({"id", "sentence", "options", "answer"}),
+)
 
-def read_labels(path: str | Path) -> tuple[int, ...]:
-    """Read a labels file: one "1" or "2" a line, in the order of the problems; 0-based here.
-
-    Raises:
-        FormatError: a line that is neither, with its number.
-    """
-    return tuple(row[0] for row in _label_rows(path, columns=1))
-
-
-def write_labels(answers: Sequence[int], file: IO[str]) -> None:
-    """Write 0-based answers as a labels file, one 1-based number a line."""
-    file.writelines(f"{answer + 1}\n" for answer in answers)
-
-
-def read_submission(path: str | Path) -> dict[str, tuple[int, ...]]:
-    """Read a leaderboard submission: five comma-separated labels a line, xs to xl; 0-based here.
-
-    Raises:
-        FormatError: a line without exactly five labels of 1 or 2, with its number.
-    """
-    rows = _label_rows(path, columns=len(SIZES))
-    return dict(zip(SIZES, map(tuple, zip(*rows, strict=True)), strict=True))
-
-
-def _label_rows(path: str | Path, columns: int) -> list[tuple[int, ...]]:
-    rows = []
-    for number, line in Source(path).lines():
-        labels = [label.strip() for label in line.split(",")]
-        if len(labels) != columns or not set(labels) <= {"1", "2"}:
-            wanted = "one label" if columns == 1 else f"{columns} comma-separated labels"
-            raise FormatError(f"{line[:40]!r} is not {wanted}, each 1 or 2", path, number)
-        rows.append(tuple(int(label) - 1 for label in labels))
-    return rows
+PERTURBED_JSONL = Format(
+    name="perturbed-wsc-jsonl",
+    title="perturbed WSC (Abdou et al. 2020), one file a kind of change",
+    recognises=lambda source: _is_form(source, "pair_number"),
+    read=_read_perturbed,
+    write=_write_perturbed,
+    suffix=".jsonl",
+    keeps=frozenset({"id", "sentence", "options", "answer"}),
+)

@@ -1,0 +1,148 @@
+"""`winosmith convert`: read one published format and write another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from winosmith import formats
+from winosmith.cli._common import json_option, print_json, say
+from winosmith.cli._conversion import WRITABLE, Made, check_paths, noun, recast, target_format
+from winosmith.errors import FormatError
+from winosmith.formats import Contents, Format, Losses
+
+__all__ = ["command"]
+
+_HINT = "; add --skip-bad FILE to set such records aside and go on"
+
+
+@click.command()
+@click.argument("source", metavar="IN", type=click.Path(exists=True, dir_okay=False))
+@click.argument("target", metavar="OUT", type=click.Path(dir_okay=False))
+@click.option(
+    "--from",
+    "format_name",
+    type=click.Choice([known.name for known in formats.FORMATS]),
+    metavar="FORMAT",
+    help="Format of IN; found from its content when left out.",
+)
+@click.option(
+    "--to",
+    "to_name",
+    type=click.Choice([known.name for known in WRITABLE]),
+    metavar="FORMAT",
+    help="Format of OUT; found from its ending when left out.",
+)
+@click.option(
+    "--recast",
+    "kind",
+    type=click.Choice(["problems", "claims"]),
+    help="Turn true-or-false claims into problems, or problems into claims.",
+)
+@click.option(
+    "--skip-bad",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    help="Set what can't be read, grouped or written aside in this file, and go on.",
+)
+@click.option("--force", is_flag=True, help="Overwrite files that exist.")
+@json_option
+def command(
+    source: str,
+    target: str,
+    format_name: str | None,
+    to_name: str | None,
+    kind: str | None,
+    skip_bad: str | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Read IN in any known format and write OUT in another.
+
+    An OUT that ends in .jsonl is winosmith's own format, one record a line,
+    which loses nothing; .csv is a plain table, .txt is DPR's. For any other
+    format, say --to. After writing, OUT is read again, and what its format
+    could not hold is told.
+
+    \b
+      winosmith convert WSCollection.xml wsc.jsonl
+      winosmith convert val.jsonl problems.jsonl --recast problems
+      winosmith convert twins.jsonl twins.xml --to wsc-xml
+
+    """  # noqa: D301
+    into = target_format(target, to_name)
+    check_paths(source, target, skip_bad, force)
+    contents = formats.scan(source, format_name)
+    if contents.bad and skip_bad is None:
+        raise _hinted(contents.first_error(source))
+    made = _written(recast(contents, kind), target, into, skip_bad)
+    if made.aside and skip_bad is not None:
+        formats.set_aside(made.aside, skip_bad)
+    lost = formats.losses(made.items, formats.scan(target, into.name).items)
+    if as_json:
+        print_json(_report(contents, made, into, lost))
+    else:
+        _tell(source, target, contents, made, into, lost, skip_bad)
+
+
+_LIST = "\n".join(f"  {known.name:<20}  {known.title}" for known in formats.FORMATS)
+command.epilog = f"\b\nFormats:\n{_LIST}"
+
+
+def _hinted(error: FormatError) -> FormatError:
+    return FormatError(error.reason + _HINT, error.path, error.line)
+
+
+def _written(made: Made, target: str, into: Format, skip_bad: str | None) -> Made:
+    """Write what there is; what does not fit ends the command or, with --skip-bad, is left over."""
+    try:
+        _write(made, target, into)
+    except FormatError as error:
+        if not made.items:
+            raise
+        if skip_bad is None:
+            raise _hinted(error) from error
+        made = made.fitting(into)
+        _write(made, target, into)
+    return made
+
+
+def _write(made: Made, target: str, into: Format) -> None:
+    if not made.items:
+        reasons = "; ".join(f"{count} x {reason}" for reason, count in made.reasons())
+        raise FormatError(f"no record is left to write ({reasons or 'the file holds none'})")
+    formats.write(made.items, target, into.name)
+
+
+def _tell(
+    source: str,
+    target: str,
+    contents: Contents,
+    made: Made,
+    into: Format,
+    lost: Losses,
+    skip_bad: str | None,
+) -> None:
+    what = noun(made.items)
+    say(f"read: {source} ({contents.format.name}), {len(contents.items)} {noun(contents.items)}")
+    for reason, count in made.reasons():
+        say(f"left over: {count} ({reason})")
+    if made.aside:
+        say(f"left over, all: {len(made.aside)}" + (f", in {skip_bad}" if skip_bad else ""))
+    say(f"wrote: {target} ({into.name}), {len(made.items)} {what}")
+    for line in lost.told(what) or ["lost: nothing"]:
+        say(line)
+
+
+def _report(contents: Contents, made: Made, into: Format, lost: Losses) -> dict[str, Any]:
+    return {
+        "from": contents.format.name,
+        "to": into.name,
+        "read": len(contents.items),
+        "left_over": dict(made.reasons()),
+        "written": len(made.items),
+        "lost": dict(sorted(lost.lost.items())),
+        "changed": dict(sorted(lost.changed.items())),
+        "added": dict(sorted(lost.added.items())),
+    }

@@ -1,0 +1,168 @@
+"""Plain tables for spreadsheets: a header with sentence, option1, option2 … and a row a problem.
+
+Separated by commas, semicolons or tabs when read, by commas when written. Columns that are known
+have the names of `_FIELDS` below; `id` may also be called `qID`. `answer` is the 1-based number of
+the option, or empty. Other columns go to `extra`: "winogender.gender" as it is called, "colour" as
+`csv.colour`. Values in `extra` are numbers, true, false or null where they read as JSON. Without
+an id a problem's id is its 0-based row.
+
+Everything a problem holds fits. A cell that a spreadsheet would run as a formula gets an
+apostrophe before it, which is taken off again when it is read.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from typing import IO, Any
+
+from winosmith.errors import ProblemError
+from winosmith.formats._base import Entry, Format, Item, cannot_write, option_number, problems_of
+from winosmith.formats._source import Source
+from winosmith.formats._table import Row, has_columns, table, write_rows
+from winosmith.problem import MAX_OPTIONS, Problem, Scalar
+from winosmith.records import canonical, problem_of, problem_record
+
+__all__ = ["CSV"]
+
+_OPTIONS = [f"option{number}" for number in range(1, MAX_OPTIONS + 1)]
+
+_FIELDS = {
+    "twin_id": ("twin_id",),
+    "pronoun": ("pronoun",),
+    "source": ("origin", "source"),
+    "author": ("origin", "author"),
+    "created": ("origin", "created"),
+    "domain": ("origin", "domain"),
+    "anchor": ("origin", "anchor"),
+    "licence": ("origin", "licence"),
+    "root": ("lineage", "root"),
+    "parent": ("lineage", "parent"),
+    "depth": ("lineage", "declared"),
+    "edits": ("lineage", "edits"),
+    "embargo": ("embargo",),
+}
+"""The columns beside id, sentence, options and answer, and where a record holds each."""
+
+_KNOWN = {"id", "qID", "sentence", *_OPTIONS, "answer", *_FIELDS}
+_FORMULA = re.compile(r"'*[=+\-@\t\r].")
+_NAME = re.compile(r"[A-Za-z0-9_]+")
+_DOTTED = re.compile(r"[a-z][a-z0-9_]*\.[A-Za-z0-9_]+")
+
+
+def _problem(row: Row, position: int) -> Problem:
+    cells = {name: _unguarded(cell) for name, cell in row.items()}
+    options = [cells[name] for name in _OPTIONS if cells.get(name)]
+    record: dict[str, Any] = {
+        "id": cells.get("id") or cells.get("qID") or str(position),
+        "sentence": cells["sentence"],
+        "options": options,
+        "answer": option_number(cells.get("answer", "").strip(), len(options)),
+        "extra": _extra(cells),
+    }
+    for name, path in _FIELDS.items():
+        if cells.get(name):
+            inside = record.setdefault(path[0], {}) if len(path) > 1 else record
+            inside[path[-1]] = _value(name, cells[name])
+    return problem_of(record)
+
+
+def _value(name: str, cell: str) -> Any:
+    if name not in ("depth", "edits", "embargo"):
+        return cell
+    try:
+        return json.loads(cell.lower() if name == "embargo" else cell)
+    except ValueError:
+        wanted = {"depth": "a whole number", "edits": "a JSON list", "embargo": "true or false"}
+        raise ProblemError(f"{name!r} must be {wanted[name]}, not {cell!r}") from None
+
+
+def _extra(cells: Row) -> dict[str, Scalar]:
+    extra: dict[str, Scalar] = {}
+    for name, cell in cells.items():
+        if name in _KNOWN or not cell:
+            continue
+        plain = "_".join(_NAME.findall(name)) or "unnamed"
+        key = name if _DOTTED.fullmatch(name) else f"csv.{plain}"
+        if key in extra:
+            raise ProblemError(f"two columns would both be {key!r}; rename {name!r}")
+        extra[key] = _scalar(cell)
+    return extra
+
+
+def _scalar(cell: str) -> Scalar:
+    try:
+        value = json.loads(cell, parse_constant=str)
+    except ValueError:
+        return cell
+    return value if value is None or isinstance(value, str | int | float | bool) else cell
+
+
+def _unguarded(cell: str) -> str:
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
+
+
+def _guarded(cell: str) -> str:
+    return f"'{cell}" if _FORMULA.match(cell) else cell
+
+
+def _write(items: Sequence[Item], file: IO[str]) -> None:
+    found = [_cells(problem) for problem in problems_of(items)]
+    used = {name for cells in found for name in cells}
+    known = ["id", "sentence", *_OPTIONS, "answer", *_FIELDS]
+    header = [name for name in known if name in used] + sorted(used - set(known))
+    write_rows(file, header, ([cells.get(name, "") for name in header] for cells in found))
+
+
+def _cells(problem: Problem) -> dict[str, str]:
+    record = problem_record(problem)
+    cells = {"id": problem.id, "sentence": problem.sentence, "answer": ""}
+    cells |= dict(zip(_OPTIONS, problem.options, strict=False))
+    if problem.answer is not None:
+        cells["answer"] = str(problem.answer + 1)
+    for name, path in _FIELDS.items():
+        value: Any = record
+        for key in path:
+            value = (value or {}).get(key)
+        if value is not None:
+            cells[name] = value if isinstance(value, str) else canonical(value)
+    for key, value in problem.extra.items():
+        cells[_column(key)] = _text(value)
+    if any(not cell and name not in ("answer",) for name, cell in cells.items()):
+        raise cannot_write(problem, "a table can't tell an empty text from none")
+    return {name: _guarded(cell) for name, cell in cells.items()}
+
+
+def _column(key: str) -> str:
+    name = key.removeprefix("csv.")
+    return key if name in _KNOWN or _DOTTED.fullmatch(name) else name
+
+
+def _text(value: Scalar) -> str:
+    """Return the cell that `_scalar` reads as this value."""
+    if isinstance(value, str) and value and _scalar(value) == value:
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _recognises(source: Source) -> bool:
+    needed = {"sentence", "option1", "option2"}
+    return has_columns(source, needed) and not has_columns(source, {"distance", "index"})
+
+
+def _read(source: Source) -> Iterable[Entry]:
+    return table(source, _problem, ("sentence", "option1", "option2"))
+
+
+CSV = Format(
+    name="csv",
+    title="a plain table: sentence, option1, option2 …, answer, and any further columns",
+    recognises=_recognises,
+    read=_read,
+    write=_write,
+    suffix=".csv",
+    keeps=frozenset(
+        "id sentence options answer twin_id pronoun origin lineage embargo extra".split()
+    ),
+)

@@ -1,0 +1,121 @@
+"""KnowRef (Emami et al. 2019): a JSON array, with the target pronoun in brackets.
+
+Candidates, answer and original sentence are lists of one text. The answer is `correct_candidate`;
+`correct_candidate_idx` contradicts it in 299 of the 1,269 test records, where the sentences show
+that the text is right. The other fields go to `extra` and are written back as they were.
+
+Two of the test records are no problems, and are told as such: one has the same name twice, one
+has two pronouns in brackets. 23 records are duplicates, and three have a candidate that is not in
+the sentence: they are kept. `oiginal_id` (the file's spelling) is not unique, so a problem's id is
+its 0-based place.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import IO, Any
+
+from winosmith.errors import ProblemError
+from winosmith.formats._base import (
+    Entry,
+    Format,
+    Item,
+    cannot_write,
+    entry,
+    problems_of,
+    scalars,
+)
+from winosmith.formats._json import array_records, text_field
+from winosmith.formats._source import Source
+from winosmith.formats._wording import answer_among, restored, tidy
+from winosmith.problem import BLANK, Extra, Problem
+
+__all__ = ["KNOWREF"]
+
+_KEY = "knowref"
+_BRACKETS = re.compile(r"\[([^\[\]]*)\]")
+_CORE = ("sentence_with_pronoun", "candidate0", "candidate1", "correct_candidate")
+
+
+def _problem(record: Mapping[str, Any], position: int) -> Problem:
+    sentence = text_field(record, "sentence_with_pronoun")
+    pronouns = _BRACKETS.findall(sentence)
+    if len(pronouns) != 1:
+        raise ProblemError(
+            f"the sentence has {len(pronouns) or 'no'} pronoun{'s' * (len(pronouns) != 1)} in "
+            "brackets; 1 is needed"
+        )
+    if BLANK in sentence.replace(f"[{BLANK}]", ""):
+        raise ProblemError("the sentence holds a blank ('_')")
+    options = (_only(record, "candidate0"), _only(record, "candidate1"))
+    answer = _only(record, "correct_candidate")
+    further = ((key, _alone(value)) for key, value in record.items() if key not in _CORE)
+    return Problem(
+        id=str(position),
+        sentence=_BRACKETS.sub(BLANK, sentence),
+        options=options,
+        answer=answer_among(options, answer) if answer else None,
+        pronoun=None if pronouns[0] == BLANK else pronouns[0],
+        extra=Extra(scalars(further, _KEY)),
+    )
+
+
+def _only(record: Mapping[str, Any], key: str) -> str:
+    value = _alone(record.get(key, ""))
+    if not isinstance(value, str):
+        raise ProblemError(f"{key!r} must be one text, not {value!r}")
+    return tidy(value)
+
+
+def _alone(value: object) -> object:
+    """Return the one element of a list of one; "" for an empty list."""
+    if isinstance(value, list) and len(value) < 2:
+        return value[0] if value else ""
+    return value
+
+
+def _read(source: Source) -> Iterator[Entry]:
+    for position, (line, raw, record, reason) in enumerate(array_records(source)):
+        if record is None:
+            yield Entry(line, raw, reason=reason)
+        else:
+            yield entry(line, raw, lambda: _problem(record, position))  # noqa: B023 - called here
+
+
+def _write(items: Sequence[Item], file: IO[str]) -> None:
+    lines = [json.dumps(_record(problem)) for problem in problems_of(items, options=2)]
+    file.write("[\n" + ",\n".join(lines) + "\n]\n")
+
+
+def _record(problem: Problem) -> dict[str, Any]:
+    sentence = problem.sentence.replace(BLANK, f"[{restored(problem)}]")
+    record: dict[str, Any] = {
+        "sentence_with_pronoun": sentence,
+        "candidate0": [problem.options[0]],
+        "candidate1": [problem.options[1]],
+    }
+    if problem.answer is not None:
+        record["correct_candidate"] = [problem.options[problem.answer]]
+        record["correct_candidate_idx"] = problem.answer
+    for key, value in problem.extra.items():
+        if key.startswith(f"{_KEY}."):
+            field = key.removeprefix(f"{_KEY}.")
+            record[field] = [value] if field == "original_sentence" else value
+    if len(_BRACKETS.findall(sentence)) != 1:
+        raise cannot_write(problem, "the sentence holds brackets, which mark the pronoun here")
+    if any(option != tidy(option) for option in problem.options):
+        raise cannot_write(problem, "the options must be tidy: single spaces, none at the ends")
+    return record
+
+
+KNOWREF = Format(
+    name="knowref",
+    title="KnowRef: a JSON array with the pronoun in brackets",
+    recognises=lambda source: "sentence_with_pronoun" in source.first_element,
+    read=_read,
+    write=_write,
+    suffix=".json",
+    keeps=frozenset({"sentence", "options", "answer", "pronoun"}),
+)

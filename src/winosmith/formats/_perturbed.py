@@ -1,0 +1,107 @@
+"""The perturbed WSC (Abdou et al. 2020) as its one table: a row a schema, a column a change.
+
+Each text that is not "-" is a problem: the 285 originals, then the changed ones, kind by kind,
+each with the original as its root, and with what only this file knows in `extra`
+(`perturbed_wsc.kind`, `.pair_number`, `.associative`, `.switchable`). Ids are those of the
+authors' JSON Lines ("q110" is schema 10 in the other voice); the three kinds that are in the table
+alone have their names for ids ("scrambled-10").
+
+The place of the pronoun is a column too, wrong by some words here and there: the pronoun nearest
+to it is taken. Twins are told by their order, like those of the WSC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from winosmith.errors import ProblemError
+from winosmith.formats._base import Entry, Format, entry, scalars
+from winosmith.formats._source import Source
+from winosmith.formats._table import Row, has_columns, rows
+from winosmith.formats._wording import paired, tidy
+from winosmith.formats._wsc_xml import letter_index
+from winosmith.problem import BLANK, Extra, Lineage, Problem
+
+__all__ = ["PERTURBED_WSC"]
+
+_ABSENT = "-"
+
+
+class _Kind(NamedTuple):
+    """A kind of change: its id before the schema's number, and the columns that hold it."""
+
+    id: str
+    text: str
+    place: str
+    pronoun: str = "pron"
+    options: str = ""
+
+
+_KINDS = {
+    "original": _Kind("q0", "text_original", "pron_index"),
+    "voice": _Kind("q1", "text_voice", "pron_index_voice"),
+    "tense": _Kind("q2", "text_tense", "pron_index_tense"),
+    "number": _Kind("q3", "text_number", "pron_index_number", "pron_number", "_number"),
+    "gender": _Kind("q4", "text_gender", "pron_index_gender", "pron_gender", "_gender"),
+    "relative": _Kind("q5", "text_rel_clause", "pron_index_rel"),
+    "synonym": _Kind("q6", "text_syn", "pron_index_syn", options="_syn"),
+    "adverb": _Kind("q7", "text_adverb", "pron_index_adverb"),
+    "context": _Kind("context-", "text_random_context", "pron_index_context"),
+    "scrambled": _Kind("scrambled-", "text_scrambled", "pron_index_scrambled"),
+    "freqnoun": _Kind("freqnoun-", "text_freqnoun", "pron_index_freqnoun"),
+}
+
+
+def _problem(row: Row, position: int, name: str) -> Problem:
+    kind = _KINDS[name]
+    pieces = row[kind.text].split()
+    at = _pronoun_at(pieces, row[kind.pronoun], row[kind.place])
+    answer = letter_index(row["correct_answer"], 2)
+    told = [(key, row[key]) for key in ("pair_number", "associative", "switchable") if row[key]]
+    root = f"{_KINDS['original'].id}{position}"
+    return Problem(
+        id=f"{kind.id}{position}",
+        sentence=" ".join([*pieces[:at], BLANK, *pieces[at + 1 :]]),
+        options=(tidy(row[f"answer_a{kind.options}"]), tidy(row[f"answer_b{kind.options}"])),
+        answer=answer,
+        pronoun=pieces[at],
+        lineage=None if name == "original" else Lineage(root, root),
+        extra=Extra(scalars([("kind", name), *_numbers(told)], "perturbed_wsc")),
+    )
+
+
+def _numbers(told: list[tuple[str, str]]) -> list[tuple[str, object]]:
+    return [(key, int(text) if text.isdecimal() else text) for key, text in told]
+
+
+def _pronoun_at(pieces: list[str], pronoun: str, index: str) -> int:
+    """Return the place of the pronoun that is nearest to the place that the table names."""
+    found = [at for at, piece in enumerate(pieces) if piece.casefold() == pronoun.casefold()]
+    if not found or not index.isdecimal():
+        raise ProblemError(f"the pronoun {pronoun!r} is not in the text at {index!r}")
+    return min(found, key=lambda at: abs(at - int(index)))
+
+
+def _read(source: Source) -> Iterator[Entry]:
+    table = list(rows(source, [kind.text for kind in _KINDS.values()], quoted=False))
+    for line, raw, row, reason in table:
+        if row is None:
+            yield Entry(line, raw, reason=reason)
+    for name in _KINDS:
+        yield from paired(_of_kind(table, name))
+
+
+def _of_kind(table: list[tuple[int, str, Row | None, str | None]], name: str) -> Iterator[Entry]:
+    for position, (line, raw, row, _) in enumerate(table):
+        if row is not None and row[_KINDS[name].text].strip() not in ("", _ABSENT):
+            yield entry(line, raw, lambda: _problem(row, position, name))  # noqa: B023 - called here
+
+
+PERTURBED_WSC = Format(
+    name="perturbed-wsc",
+    title="perturbed WSC (Abdou et al. 2020) as one table of all changes (read only)",
+    recognises=lambda source: has_columns(source, ("text_original", "pron_index")),
+    read=_read,
+    suffix=".tsv",
+)

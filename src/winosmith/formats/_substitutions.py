@@ -1,0 +1,155 @@
+"""wsc273.json and pdp60.json: the sentence with each option filled in, right or wrong.
+
+A question is told by its `question_id`; its sentence and options are what the fillings share and
+what they don't, cut at whole words. So "because The city councilmen feared" and "because The
+demonstrators feared" give "because The _ feared" with "city councilmen" and "demonstrators": the
+filled sentences are the file's own, letter for letter.
+
+A question with more than two options was written as comparisons with the right option, each
+`(wrong, right)` or `(right, wrong)` in the order of the options, so that the right filling
+repeats: the 60 PDPs are 80 comparisons (160 rows). They are problems with up to five options
+here; `winosmith.recast.to_pairs` gives the 80.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import IO, Any
+
+from winosmith.errors import ProblemError
+from winosmith.formats._base import Entry, Format, Item, cannot_write, entry, problems_of
+from winosmith.formats._json import array_records, text_field, whole_number
+from winosmith.formats._source import Source
+from winosmith.formats._wording import paired
+from winosmith.problem import BLANK, Problem
+
+__all__ = ["SUBSTITUTIONS"]
+
+_WORD = re.compile(r"\w+(?:['’-]\w+)*|\W")
+
+Row = Mapping[str, Any]
+
+
+def _problem(rows: Sequence[Row]) -> Problem:
+    fillings = [text_field(row, "substitution") for row in rows]
+    rights = {filling for row, filling in zip(rows, fillings, strict=True) if _is_right(row)}
+    if len(rights) > 1:
+        raise ProblemError(f"{len(rights)} fillings of one question are marked as right")
+    if "correctness" in rows[0] and not rights:
+        raise ProblemError("no filling of the question is marked as right")
+    right = next(iter(rights), None)
+    ordered = _in_order(fillings, right)
+    before, after = _shared([_WORD.findall(filling) for filling in ordered])
+    cut = slice(len(before), -len(after) or None)
+    return Problem(
+        id=str(rows[0]["question_id"]),
+        sentence=before + BLANK + after,
+        options=tuple(filling[cut] for filling in ordered),
+        answer=None if right is None else ordered.index(right),
+    )
+
+
+def _is_right(row: Row) -> bool:
+    right = row.get("correctness", False)
+    if not isinstance(right, bool):
+        raise ProblemError(f"'correctness' must be true or false, not {right!r}")
+    return right
+
+
+def _in_order(fillings: Sequence[str], right: str | None) -> list[str]:
+    """Return the distinct fillings in the order of the options; see the module."""
+    ahead = [
+        first
+        for first, second in zip(fillings[::2], fillings[1::2], strict=False)
+        if second == right != first
+    ]
+    return list(dict.fromkeys([*ahead, *([right] if right else []), *fillings]))
+
+
+def _shared(fillings: Sequence[Sequence[str]]) -> tuple[str, str]:
+    """Return the words that all fillings begin with, and those that all end with."""
+    if len(fillings) < 2:
+        raise ProblemError("the question has only one filling")
+    shortest = min(map(len, fillings))
+    ahead = _common(fillings, shortest)
+    behind = _common([words[::-1] for words in fillings], shortest)
+    # No option may be empty: what would be both beginning and end belongs to the options.
+    behind = min(behind, max(0, shortest - ahead - 1))
+    ahead = min(ahead, shortest - behind - 1)
+    # Words stay apart: the space before an option is the sentence's, not the option's.
+    return "".join(fillings[0][:ahead]), "".join(fillings[0][len(fillings[0]) - behind :])
+
+
+def _common(fillings: Sequence[Sequence[str]], most: int) -> int:
+    return next(
+        (n for n in range(most) if len({words[n] for words in fillings}) > 1),
+        most,
+    )
+
+
+def _read(source: Source) -> list[Entry]:
+    return paired(_questions(source))
+
+
+def _questions(source: Source) -> Iterator[Entry]:
+    for key, group in groupby(array_records(source), key=_question_id):
+        found = list(group)
+        line, raw = found[0][0], ",\n".join(raw for _, raw, _, _ in found)
+        reason = next((reason for _, _, _, reason in found if reason), None)
+        rows = [record for _, _, record, _ in found if record is not None]
+        if reason:
+            yield Entry(line, raw, reason=reason)
+        elif key is None:
+            yield Entry(line, raw, reason="the record has no 'question_id'")
+        else:
+            yield entry(line, raw, lambda: _problem(rows))  # noqa: B023 - called here
+
+
+def _question_id(found: tuple[int, str, Row | None, str | None]) -> Any:
+    return found[2].get("question_id") if found[2] else None
+
+
+def _write(items: Sequence[Item], file: IO[str]) -> None:
+    records = []
+    for problem in problems_of(items):
+        found = list(_records(problem))
+        if _problem(found).filled() != problem.filled():
+            raise cannot_write(problem, "its options can't be told from their filled-in sentences")
+        records.extend(found)
+    lines = (json.dumps(record, ensure_ascii=False) for record in records)
+    file.write("[" + ",\n".join(lines) + "]\n")
+
+
+def _records(problem: Problem) -> Iterator[dict[str, Any]]:
+    for index in _comparisons(problem):
+        record: dict[str, Any] = {
+            "question_id": whole_number(problem.id),
+            "substitution": problem.fill(index),
+        }
+        if problem.answer is not None:
+            record["correctness"] = index == problem.answer
+        yield record
+
+
+def _comparisons(problem: Problem) -> Iterator[int]:
+    options = range(len(problem.options))
+    if problem.answer is None:
+        yield from options
+        return
+    for wrong in options:
+        if wrong != problem.answer:
+            yield from sorted((wrong, problem.answer))
+
+
+SUBSTITUTIONS = Format(
+    name="substitutions",
+    title="wsc273.json and pdp60.json: each option filled in, right or wrong",
+    recognises=lambda source: {"question_id", "substitution"} <= source.first_element.keys(),
+    read=_read,
+    write=_write,
+    suffix=".json",
+    keeps=frozenset({"id", "answer"}),
+)

@@ -1,0 +1,179 @@
+"""The XML of Davis's collections: the Winograd Schema Challenge, and the PDPs with human counts.
+
+The pronoun is replaced by the blank and kept as `pronoun`. A possessive pronoun leaves a bare
+blank ("_ drawing"), as in every published recast of these files. The snippet (`quote`) and the
+source go to `extra`, and so do the human counts of the Pronoun Disambiguation Problems:
+`pdp.agree` of `pdp.subjects` people gave the answer, and `pdp.same_text` marks a problem on the
+text of the one before.
+
+The files have no ids. A schema's id is its 0-based place in WSC (as in wsc273.json and most
+annotations of it) and its 1-based place in PDP (as in pdp60.json). WSC273 is the first 273 of
+the 285: `read(path)[:273]`. Twins are told by their order; PDPs have none.
+
+Survived: twelve spellings of the right answer ("A.  "), stray spaces and line ends, "Â" that a
+no-break space left when its encoding was mistaken, and a declared ISO-8859-1 that is UTF-8.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import IO
+from xml.etree.ElementTree import Element, SubElement
+
+from winosmith.errors import ProblemError
+from winosmith.formats._base import Entry, Format, Item, cannot_write, entry, problems_of
+from winosmith.formats._source import Source
+from winosmith.formats._wording import blanked, halves, paired, restored, tidy
+from winosmith.formats._xml import child_text, elements, legal, write_tree
+from winosmith.problem import Extra, Problem, Scalar
+
+__all__ = ["PDP_XML", "WSC_XML", "letter_index"]
+
+_LETTERS = "ABCDE"
+_MISTAKEN_SPACE = re.compile(r"Â(?=\s)")
+_COUNTS = re.compile(r"\s*(\d+) out of (\d+) subjects? got this answer\.?\s*")
+
+
+def letter_index(letter: str, options: int) -> int | None:
+    """Return the 0-based index that an answer's letter stands for; None when it is empty.
+
+    Raises:
+        ProblemError: it is not the letter of an option.
+
+    >>> letter_index(" B.  ", 2)
+    1
+    """
+    bare = letter.strip(" \n\t.")
+    if not bare:
+        return None
+    if len(bare) != 1 or bare not in _LETTERS[:options]:
+        raise ProblemError(
+            f"the answer is {letter.strip()!r}; with {options} options it must be a letter from A "
+            f"to {_LETTERS[options - 1]}"
+        )
+    return _LETTERS.index(bare)
+
+
+def _problem(schema: Element, problem_id: str) -> Problem:
+    before, pronoun, after = (
+        _MISTAKEN_SPACE.sub("", child_text(schema, f"text/{part}"))
+        for part in ("txt1", "pron", "txt2")
+    )
+    sentence, pronoun_or_none = blanked(before, pronoun, after)
+    options = tuple(tidy("".join(answer.itertext())) for answer in schema.iter("answer"))
+    return Problem(
+        id=problem_id,
+        sentence=sentence,
+        options=options,
+        answer=letter_index(schema.findtext("correctAnswer") or "", len(options)),
+        pronoun=pronoun_or_none,
+        extra=Extra(_kept(schema)),
+    )
+
+
+def _kept(schema: Element) -> dict[str, Scalar]:
+    texts = {
+        "wsc.source": schema.findtext("source"),
+        "wsc.quote1": schema.findtext("quote/quote1"),
+        "wsc.quote2": schema.findtext("quote/quote2"),
+    }
+    kept: dict[str, Scalar] = {
+        key: tidy(text) for key, text in texts.items() if text and tidy(text)
+    }
+    if schema.find("sameText") is not None:
+        kept["pdp.same_text"] = True
+    people = schema.findtext("humanSubjects")
+    if people is not None:
+        counts = _COUNTS.fullmatch(people)
+        if not counts:
+            raise ProblemError(f"{people.strip()!r} is not 'N out of M subjects got this answer'")
+        kept["pdp.agree"], kept["pdp.subjects"] = int(counts[1]), int(counts[2])
+    return kept
+
+
+def _entries(source: Source, first_id: int) -> Iterator[Entry]:
+    for position, found in enumerate(elements(source, "schema"), start=first_id):
+        if isinstance(found, Entry):
+            yield found
+        else:
+            line, raw, schema = found
+            yield entry(line, raw, _building(schema, str(position)))
+
+
+def _building(schema: Element, problem_id: str) -> Callable[[], Problem]:
+    return lambda: _problem(schema, problem_id)
+
+
+def _is_collection(source: Source) -> bool:
+    return "<collection" in source.start and "<schema" in source.start
+
+
+def _has_counts(source: Source) -> bool:
+    return "<humanSubjects" in source.text
+
+
+def _schema(problem: Problem) -> Element:
+    before, after = halves(problem)
+    pronoun = restored(problem)
+    texts = (problem.sentence, *problem.options, pronoun, *map(str, problem.extra.values()))
+    if not all(map(legal, texts)):
+        raise cannot_write(problem, "XML has no place for one of its control characters")
+    extra = problem.extra
+    schema = Element("schema")
+    if extra.get("pdp.same_text"):
+        SubElement(schema, "sameText")
+    _add(schema, "text", ("txt1", before), ("pron", pronoun), ("txt2", after))
+    quotes = [(part, extra.get(f"wsc.{part}")) for part in ("quote1", "quote2")]
+    _add(schema, "quote", quotes[0], ("pron", pronoun), quotes[1])
+    _add(schema, "answers", *(("answer", option) for option in problem.options))
+    if problem.answer is not None:
+        SubElement(schema, "correctAnswer").text = _LETTERS[problem.answer]
+    if "pdp.agree" in extra and "pdp.subjects" in extra:
+        told = f"{extra['pdp.agree']} out of {extra['pdp.subjects']} subjects got this answer."
+        SubElement(schema, "humanSubjects").text = told
+    if "wsc.source" in extra:
+        SubElement(schema, "source").text = str(extra["wsc.source"])
+    return schema
+
+
+def _add(parent: Element, tag: str, *children: tuple[str, Scalar]) -> None:
+    element = SubElement(parent, tag)
+    for name, text in children:
+        if text is not None:
+            SubElement(element, name).text = str(text)
+
+
+def _write(items: Sequence[Item], file: IO[str]) -> None:
+    collection = Element("collection")
+    collection.extend([_schema(problem) for problem in problems_of(items)])
+    write_tree(collection, file)
+
+
+def _read_wsc(source: Source) -> Iterable[Entry]:
+    return paired(_entries(source, 0))
+
+
+def _read_pdp(source: Source) -> Iterable[Entry]:
+    return _entries(source, 1)
+
+
+WSC_XML = Format(
+    name="wsc-xml",
+    title="the Winograd Schema Challenge as XML (285; the first 273 are WSC273)",
+    recognises=lambda source: _is_collection(source) and not _has_counts(source),
+    read=_read_wsc,
+    write=_write,
+    suffix=".xml",
+    keeps=frozenset({"sentence", "options", "answer", "pronoun"}),
+)
+
+PDP_XML = Format(
+    name="pdp-xml",
+    title="the Pronoun Disambiguation Problems as XML, with human counts",
+    recognises=lambda source: _is_collection(source) and _has_counts(source),
+    read=_read_pdp,
+    write=_write,
+    suffix=".xml",
+    keeps=frozenset({"sentence", "options", "answer", "pronoun"}),
+)

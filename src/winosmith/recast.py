@@ -1,0 +1,173 @@
+"""The same questions asked in other ways: as true-or-false claims, and as two-way comparisons.
+
+A problem with k options is k claims, of which one holds (SuperGLUE-WSC), and k - 1 comparisons of
+the right option with a wrong one (the 60 PDPs are 80 comparisons; WinoGrande's table 5 counts
+those).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from winosmith.dataset import Dataset
+from winosmith.errors import ProblemError
+from winosmith.problem import MAX_OPTIONS, Claim, Extra, Problem
+
+__all__ = ["Leftover", "Recast", "to_claims", "to_pairs", "to_problems"]
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """A claim that belongs to no problem.
+
+    Attributes:
+        claim: as it was given.
+        reason: why, in words.
+        row: its 0-based place among the claims that were given.
+    """
+
+    claim: Claim
+    reason: str
+    row: int
+
+
+@dataclass(frozen=True, slots=True)
+class Recast:
+    """What `to_problems` made of claims: each is in one of the problems or left over.
+
+    Attributes:
+        problems: in the order of their first claims.
+        leftovers: the claims that could not be grouped, in order.
+    """
+
+    problems: Dataset
+    leftovers: tuple[Leftover, ...]
+
+
+def to_claims(problems: Iterable[Problem]) -> tuple[Claim, ...]:
+    """Return a claim for each option of each problem, in order.
+
+    A claim has no place for the twin, the origin, the lineage and the embargo of its problem.
+
+    >>> problem = Problem("p", "The cup hit the jug and _ broke.", ("the cup", "the jug"), 1)
+    >>> [(claim.candidate, claim.holds) for claim in to_claims([problem])]
+    [('the cup', False), ('the jug', True)]
+    """
+    return tuple(
+        Claim(
+            problem_id=problem.id,
+            sentence=problem.sentence,
+            candidate=option,
+            holds=None if problem.answer is None else index == problem.answer,
+            pronoun=problem.pronoun,
+            extra=problem.extra,
+        )
+        for problem in problems
+        for index, option in enumerate(problem.options)
+    )
+
+
+def to_problems(claims: Sequence[Claim], name: str = "") -> Recast:
+    """Group claims by their `problem_id` into problems, and name those that can't be grouped.
+
+    The options are the candidates in order. A claim that says the same as an earlier one of its
+    group is left over as a repetition. A group is left over when its claims differ in the
+    sentence, are fewer than two or more than five, when some have a label and some have none, or
+    when not exactly one holds. What all claims of a group share in `extra` is kept.
+
+    >>> claims = to_claims([Problem("p", "A _ b.", ("x", "y"), 0)])
+    >>> recast = to_problems([*claims, Claim("q", "A _ b.", "x", holds=True)])
+    >>> recast.problems.ids, [(left.claim.problem_id, left.reason) for left in recast.leftovers]
+    (('p',), [('q', 'it is the only claim of its problem')])
+    """
+    groups: dict[str, list[int]] = {}
+    for row, claim in enumerate(claims):
+        groups.setdefault(claim.problem_id, []).append(row)
+    problems: list[Problem] = []
+    reasons: dict[int, str] = {}
+    for rows in groups.values():
+        first_said, repeated = _once(claims, rows)
+        reasons |= repeated
+        group = [claims[row] for row in first_said]
+        reason = _what_is_wrong(group)
+        if reason is None:
+            try:
+                problems.append(_problem(group))
+            except ProblemError as error:
+                reason = str(error)
+        if reason is not None:
+            reasons |= dict.fromkeys(first_said, reason)
+    leftovers = tuple(Leftover(claims[row], reasons[row], row) for row in sorted(reasons))
+    return Recast(Dataset(problems, name), leftovers)
+
+
+def _once(claims: Sequence[Claim], rows: list[int]) -> tuple[list[int], dict[int, str]]:
+    """Return the rows that say something for the first time, and a reason for the others."""
+    said: dict[tuple[str, bool | None], int] = {}
+    repeated: dict[int, str] = {}
+    for row in rows:
+        claim = claims[row]
+        first = said.setdefault((claim.candidate.strip(), claim.holds), row)
+        if first != row:
+            repeated[row] = "it repeats an earlier claim"
+    return list(said.values()), repeated
+
+
+def _what_is_wrong(group: Sequence[Claim]) -> str | None:
+    if len({(claim.sentence, claim.pronoun) for claim in group}) > 1:
+        return "the claims of its problem have different sentences"
+    if len(group) == 1:
+        return "it is the only claim of its problem"
+    if len(group) > MAX_OPTIONS:
+        return f"its problem has {len(group)} claims; a problem has at most {MAX_OPTIONS}"
+    labels = [claim.holds for claim in group]
+    if None in labels and any(label is not None for label in labels):
+        return "some claims of its problem have a label and some have none"
+    if None not in labels and labels.count(True) != 1:
+        return f"{labels.count(True) or 'no'} claims of its problem hold; 1 is needed"
+    return None
+
+
+def _problem(group: Sequence[Claim]) -> Problem:
+    first = group[0]
+    shared = set.intersection(*(set(claim.extra.items()) for claim in group))
+    labels = [claim.holds for claim in group]
+    return Problem(
+        id=first.problem_id,
+        sentence=first.sentence,
+        options=tuple(claim.candidate for claim in group),
+        answer=labels.index(True) if True in labels else None,
+        pronoun=first.pronoun,
+        extra=Extra(dict(shared)),
+    )
+
+
+def to_pairs(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Return the comparisons of the right option with each wrong one, as two-option problems.
+
+    A problem with two options is itself, as is one whose answer is withheld. The others give
+    k - 1 comparisons with ids "id#1" to "id#4", by the 1-based place of the wrong option among
+    the wrong ones, so that the id tells nothing of the answer; the options keep their order.
+
+    >>> problem = Problem("p", "It is _.", ("red", "green", "blue"), 1)
+    >>> [(pair.id, pair.options, pair.answer) for pair in to_pairs([problem])]
+    [('p#1', ('red', 'green'), 1), ('p#2', ('green', 'blue'), 0)]
+    """
+    return tuple(pair for problem in problems for pair in _pairs(problem))
+
+
+def _pairs(problem: Problem) -> Iterator[Problem]:
+    right = problem.answer
+    if len(problem.options) == 2 or right is None:
+        yield problem
+        return
+    wrongs = [index for index in range(len(problem.options)) if index != right]
+    for number, wrong in enumerate(wrongs, start=1):
+        first, second = sorted((wrong, right))
+        yield replace(
+            problem,
+            id=f"{problem.id}#{number}",
+            options=(problem.options[first], problem.options[second]),
+            answer=int(right > wrong),
+        )
