@@ -61,6 +61,8 @@ def write_aside(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
         Path(aside).replace(path)
     except OSError as error:
         Path(aside).unlink(missing_ok=True)
+        if error.filename not in (None, aside):  # another file that was read or written meanwhile
+            raise
         raise _told(error, path) from error
     except BaseException:
         Path(aside).unlink(missing_ok=True)
@@ -98,15 +100,23 @@ class OutputFolder:
         path: the folder.
         recipe: what determines the results, as JSON can hold it.
         files: the finished files, by name relative to the folder, with their SHA-256.
+        secret: what else determines the results but must not be published, such as a digest of
+            the answers; kept in the private manifest alone.
     """
 
     path: Path
     recipe: Mapping[str, Any]
     files: dict[str, str] = field(default_factory=dict)
+    secret: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def open(
-        cls, path: str | Path, recipe: Mapping[str, Any], *, force: bool = False
+        cls,
+        path: str | Path,
+        recipe: Mapping[str, Any],
+        *,
+        secret: Mapping[str, Any] | None = None,
+        force: bool = False,
     ) -> OutputFolder:
         """Take a folder by the rules of this module.
 
@@ -115,7 +125,7 @@ class OutputFolder:
                 be made.
         """
         path = Path(path)
-        recipe = json.loads(json.dumps(recipe))
+        recipe, secret = json.loads(json.dumps([recipe, secret or {}]))
         if path.exists() and not path.is_dir():
             raise OutputError(f"{path} is a file; name a folder")
         if not (path / MANIFEST).exists():
@@ -127,18 +137,19 @@ class OutputFolder:
                 path.mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise _told(error, path) from error
-            folder = cls(path, recipe)
+            folder = cls(path, recipe, secret=secret)
             folder.save()
             return folder
         held = _manifest(path)
-        if held["recipe"] == recipe:
-            return cls(path, recipe, dict(held["files"]))
+        folder = cls(path, recipe, dict(held["files"]), secret)
+        there, here = {**held["secret"], **held["recipe"]}, {**secret, **recipe}
+        if there == here:
+            return folder
         if not force:
             raise OutputError(
-                f"{path} holds the results of another recipe ({_difference(held['recipe'], recipe)}"
-                "); choose a new folder, or add --force to replace its files"
+                f"{path} holds the results of another recipe ({_difference(there, here)}); "
+                "choose a new folder, or add --force to replace its files"
             )
-        folder = cls(path, recipe, dict(held["files"]))
         folder.clear()
         return folder
 
@@ -173,9 +184,13 @@ class OutputFolder:
         private = {name for name in self.files if name.startswith(f"{PRIVATE}/")}
         public = {name: self.files[name] for name in sorted(self.files.keys() - private)}
         _write_json(self.path / MANIFEST, {"recipe": self.recipe, "files": public})
-        if private or (self.path / PRIVATE / MANIFEST).exists():
+        if private or self.secret or (self.path / PRIVATE / MANIFEST).exists():
             kept = {name: self.files[name] for name in sorted(private)}
-            _write_json(self.path / PRIVATE / MANIFEST, {"recipe": self.recipe, "files": kept})
+            (self.path / PRIVATE).mkdir(exist_ok=True)
+            _write_json(
+                self.path / PRIVATE / MANIFEST,
+                {"recipe": self.recipe, "secret": self.secret, "files": kept},
+            )
 
 
 def _write_json(path: Path, content: Mapping[str, Any]) -> None:
@@ -186,17 +201,18 @@ def _write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 def _manifest(path: Path) -> dict[str, Any]:
     """Return the recipe and the files that a folder's manifests hold, the private ones too."""
-    held = _read_manifest(path, path / MANIFEST)
+    held = {"secret": {}, **_read_manifest(path, path / MANIFEST)}
     if (path / PRIVATE / MANIFEST).exists():
         private = _read_manifest(path, path / PRIVATE / MANIFEST)
         held["files"] = {**held["files"], **private["files"]}
+        held["secret"] = dict(private.get("secret", {}))
     return held
 
 
 def _read_manifest(folder: Path, manifest: Path) -> dict[str, Any]:
     try:
         held = json.loads(manifest.read_text("utf-8"))
-        safe = all(_inside(folder, name) for name in held["files"])
+        safe = all(_inside(folder, name) for name in dict(held["files"]))
         if isinstance(held["recipe"], dict) and safe:
             return dict(held)
     except (OSError, ValueError, KeyError, TypeError):
