@@ -14,6 +14,9 @@ from winosmith.formats import Contents, Format, Losses
 
 __all__ = ["command"]
 
+_REASONS = 5
+"""How many of the reasons are told, the most frequent first."""
+
 _HINT = "; add --skip-bad FILE to set such records aside and go on"
 
 
@@ -99,7 +102,7 @@ def _written(made: Made, target: str, into: Format, skip_bad: str | None) -> Mad
     try:
         _write(made, target, into)
     except FormatError as error:
-        if not made.items:
+        if not (made.items and all(isinstance(item, into.holds) for item in made.items)):
             raise
         if skip_bad is None:
             raise _hinted(error) from error
@@ -110,7 +113,7 @@ def _written(made: Made, target: str, into: Format, skip_bad: str | None) -> Mad
 
 def _write(made: Made, target: str, into: Format) -> None:
     if not made.items:
-        reasons = "; ".join(f"{count} x {reason}" for reason, count in made.reasons())
+        reasons = "; ".join(f"{count} x {reason}" for reason, count in made.reasons()[:_REASONS])
         raise FormatError(f"no record is left to write ({reasons or 'the file holds none'})")
     formats.write(made.items, target, into.name)
 
@@ -126,10 +129,12 @@ def _tell(
 ) -> None:
     what = noun(made.items)
     say(f"read: {source} ({contents.format.name}), {len(contents.items)} {noun(contents.items)}")
-    for reason, count in made.reasons():
-        say(f"left over: {count} ({reason})")
     if made.aside:
-        say(f"left over, all: {len(made.aside)}" + (f", in {skip_bad}" if skip_bad else ""))
+        say(f"left over: {len(made.aside)} records{f', in {skip_bad}' if skip_bad else ''}")
+    for reason, count in made.reasons()[:_REASONS]:
+        say(f"  {count} x {reason}")
+    if len(made.reasons()) > _REASONS:
+        say(f"  and {len(made.reasons()) - _REASONS} more reasons")
     say(f"wrote: {target} ({into.name}), {len(made.items)} {what}")
     for line in lost.told(what) or ["lost: nothing"]:
         say(line)

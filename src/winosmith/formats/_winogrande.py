@@ -41,6 +41,7 @@ from winosmith.problem import Extra, Lineage, Problem
 __all__ = ["PERTURBED_JSONL", "PERTURBED_QID", "WINOGRANDE", "WSC273_JSONL"]
 
 _KEYS = frozenset({"qID", "sentence", "option1", "option2", "answer"})
+_NOTHING = Extra()
 _TASK = re.compile(r"(.+)-[12]")
 
 PERTURBED_QID = re.compile(r"q([0-7])(\d+)")
@@ -54,26 +55,21 @@ def _is_form(source: Source, *further: str) -> bool:
 
 
 def _problem(record: Mapping[str, Any], position: int, format_key: str) -> Problem:
-    further: Iterable[tuple[str, object]] = ()
-    if len(record) > len(_KEYS) or not record.keys() <= _KEYS:
-        further = ((key, value) for key, value in record.items() if key not in _KEYS)
+    qid = text_field(record, "qID") if "qID" in record else str(position)
+    task = _TASK.fullmatch(qid) if format_key == "winogrande" else None
+    further = [(key, value) for key, value in record.items() if key not in _KEYS]
     return Problem(
-        id=text_field(record, "qID") if "qID" in record else str(position),
+        id=qid,
         sentence=text_field(record, "sentence"),
         options=(text_field(record, "option1"), text_field(record, "option2")),
         answer=option_number(record.get("answer"), 2),
-        extra=Extra(scalars(further, format_key)),
+        twin_id=task[1] if task else None,
+        extra=Extra(scalars(further, format_key)) if further else _NOTHING,
     )
 
 
-def _winogrande_problem(record: Mapping[str, Any], position: int) -> Problem:
-    problem = _problem(record, position, "winogrande")
-    task = _TASK.fullmatch(problem.id)
-    return replace(problem, twin_id=task[1]) if task else problem
-
-
 def _read_winogrande(source: Source) -> Iterable[Entry]:
-    entries = json_lines(source, _winogrande_problem)
+    entries = json_lines(source, lambda record, at: _problem(record, at, "winogrande"))
     return entries if "qID" in source.first_record else paired(entries)
 
 

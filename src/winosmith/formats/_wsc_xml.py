@@ -79,7 +79,7 @@ def _kept(schema: Element) -> dict[str, Scalar]:
         "wsc.quote2": schema.findtext("quote/quote2"),
     }
     kept: dict[str, Scalar] = {
-        key: tidy(text) for key, text in texts.items() if text and tidy(text)
+        key: tidy(text) for key, text in texts.items() if text and text.strip()
     }
     if schema.find("sameText") is not None:
         kept["pdp.same_text"] = True

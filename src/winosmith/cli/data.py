@@ -1,0 +1,90 @@
+"""`winosmith data`: list and download the published data sets."""
+
+from __future__ import annotations
+
+import click
+
+from winosmith import fetch
+from winosmith.cli._common import json_option, print_json, progress, say
+from winosmith.cli._tables import print_table
+
+__all__ = ["command"]
+
+
+@click.group()
+def command() -> None:
+    """List and download the data sets that others have published.
+
+    \b
+      winosmith data list
+      winosmith data get wsc --out wsc
+    """  # noqa: D301
+
+
+@command.command("list")
+@json_option
+def listed(as_json: bool) -> None:
+    """List the data sets: name, licence, size and what they are."""
+    if as_json:
+        print_json([_record(data) for data in fetch.PUBLISHED])
+        return
+    print_table(
+        "Published data sets",
+        ("name", "what it is", "licence", "KiB"),
+        [(data.name, data.title, data.licence, _kib(data)) for data in fetch.PUBLISHED],
+    )
+    say("Get one with: winosmith data get NAME")
+
+
+def _record(data: fetch.Published) -> dict[str, object]:
+    return {
+        "name": data.name,
+        "title": data.title,
+        "licence": data.licence,
+        "home": data.home,
+        "files": [
+            {"url": remote.url, "sha256": remote.sha256, "size": remote.size}
+            for remote in data.remotes
+        ],
+    }
+
+
+def _kib(data: fetch.Published) -> int | None:
+    sizes = [remote.size for remote in data.remotes]
+    return None if None in sizes else round(sum(size or 0 for size in sizes) / 1024)
+
+
+@command.command("get")
+@click.argument("name", type=click.Choice([data.name for data in fetch.PUBLISHED]), metavar="NAME")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False),
+    metavar="DIR",
+    help="Folder to write to; NAME when left out.",
+)
+@json_option
+def get(name: str, out: str | None, as_json: bool) -> None:
+    """Download a data set over HTTPS, check it, and unpack it.
+
+    A download that broke off goes on where it stopped when the command is run again.
+
+    \b
+      winosmith data get winogrande
+      winosmith stats winogrande/winogrande_1.1/dev.jsonl
+    """  # noqa: D301
+    data = fetch.published(name)
+    say(f"{data.title}")
+    say(f"licence: {data.licence}; see {data.home}")
+    with progress("downloading", None) as advance:
+        files = fetch.get(
+            data,
+            out or name,
+            on_progress=lambda remote, done, total: advance(done, f"bytes of {remote.name}"),
+        )
+    if as_json:
+        print_json([{"path": str(f.path), "sha256": f.sha256, "checked": f.checked} for f in files])
+        return
+    for found in files:
+        click.echo(found.path)
+        if not found.checked:
+            say(f"  no checksum is known for it; its SHA-256 is {found.sha256}")
