@@ -41,18 +41,23 @@ PRIVATE = "private"
 def write_aside(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
     r"""Open a file that takes its name only when the block ends without an error.
 
-    Text is UTF-8 with `\n` line ends. The file is synced to the disk before it is renamed.
+    Text is UTF-8 with `\n` line ends. The file is synced to the disk before it is renamed. What is
+    no file (/dev/null, a pipe) is written to as it is, and never replaced.
 
     Raises:
         OutputError: the folder is missing, not writable, or the disk is full.
     """
     path = Path(path)
+    text = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
+    if path.exists() and not path.is_file() and not path.is_dir():
+        with path.open(mode, **text) as file:  # type: ignore[call-overload]
+            yield file
+        return
     try:
         handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except OSError as error:
         raise _told(error, path) from error
     try:
-        text = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
         with os.fdopen(handle, mode, **text) as file:  # type: ignore[call-overload]
             yield file
             file.flush()
