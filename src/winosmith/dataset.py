@@ -142,7 +142,15 @@ class Dataset(Sequence[Problem]):
         return Dataset((problem.blind() for problem in self.problems), self.name)
 
     def drop(self, reasons: dict[int, str], stage: str) -> Filtered:
-        """Return this data set without the rows that have a reason, and those with it."""
+        """Return this data set without the rows that have a reason, and those with it.
+
+        Raises:
+            DataError: a row that the data set does not have.
+        """
+        reasons = {int(row): reason for row, reason in reasons.items()}
+        missing = [row for row in reasons if not 0 <= row < len(self)]
+        if missing:
+            raise DataError(f"there is no row {missing[0]} to drop; there are {len(self)} rows")
         return Filtered(
             Dataset((p for row, p in enumerate(self.problems) if row not in reasons), self.name),
             tuple(Dropped(self.problems[row], stage, reasons[row], row) for row in sorted(reasons)),

@@ -6,9 +6,10 @@ The strings that the published files use for these things live in `winosmith.for
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Literal
 
@@ -35,7 +36,7 @@ class Extra(Mapping[str, Scalar]):
     empties it. Iteration is in the order of the keys.
 
     Raises:
-        ProblemError: a key that is not `format.field`, or a value that is not a scalar.
+        ProblemError: a key that is not `format.field`, or a value that is not a finite scalar.
 
     >>> Extra({"wsc.source": "Winograd 1972"})["wsc.source"]
     'Winograd 1972'
@@ -44,12 +45,19 @@ class Extra(Mapping[str, Scalar]):
     __slots__ = ("_items",)
 
     def __init__(self, items: Mapping[str, Scalar] | None = None):
-        for key, value in (items or {}).items():
-            if not _EXTRA_KEY.fullmatch(key):
+        items = {} if items is None else items
+        if not isinstance(items, Mapping):
+            raise ProblemError(f"extra must map keys to values, not {items!r}")
+        for key, value in items.items():
+            if not isinstance(key, str) or not _EXTRA_KEY.fullmatch(key):
                 raise ProblemError(f"the extra key {key!r} must read 'format.field'")
-            if value is not None and not isinstance(value, str | int | float | bool):
+            if isinstance(value, str):
+                _check_text(key, value)
+            elif value is not None and not isinstance(value, int | float):
                 raise ProblemError(f"the extra value of {key!r} must be a scalar, not {value!r}")
-        self._items: dict[str, Scalar] = dict(sorted((items or {}).items()))
+            elif isinstance(value, float) and not math.isfinite(value):
+                raise ProblemError(f"the extra value of {key!r} must be finite, not {value}")
+        self._items: dict[str, Scalar] = dict(sorted(items.items()))
 
     def __getitem__(self, key: str) -> Scalar:
         return self._items[key]
@@ -70,6 +78,25 @@ class Extra(Mapping[str, Scalar]):
 _NOTHING = Extra()
 
 
+def _check_text(name: str, value: object, *, optional: bool = False) -> None:
+    """Raise ProblemError when a value is not text that a UTF-8 file can hold."""
+    if value is None and optional:
+        return
+    if not isinstance(value, str):
+        raise ProblemError(f"{name} must be text, not {value!r}")
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise ProblemError(f"{name} holds half a character: {value!r}") from None
+
+
+def _check_count(name: str, value: object) -> None:
+    """Raise ProblemError when a value is not a whole number of 0 or more."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ProblemError(f"{name} must be a whole number of 0 or more, not {value!r}")
+
+
 @dataclass(frozen=True, slots=True)
 class Origin:
     """Where a problem comes from.
@@ -83,7 +110,7 @@ class Origin:
         licence: an SPDX identifier or a short name ("CC-BY-4.0").
 
     Raises:
-        ProblemError: `created` is not ISO 8601.
+        ProblemError: a value that is not text, or `created` that is not ISO 8601.
     """
 
     source: str | None = None
@@ -94,6 +121,8 @@ class Origin:
     licence: str | None = None
 
     def __post_init__(self) -> None:
+        for known in fields(self):
+            _check_text(known.name, getattr(self, known.name), optional=True)
         if self.created is not None:
             try:
                 datetime.fromisoformat(self.created)
@@ -124,8 +153,9 @@ class Edit:
     new: str = ""
 
     def __post_init__(self) -> None:
-        if self.at < 0:
-            raise ProblemError(f"an edit's position is 0 or more, not {self.at}")
+        _check_count("the position of an edit", self.at)
+        _check_text("old", self.old)
+        _check_text("new", self.new)
         needs = {"substitute": (True, True), "insert": (False, True), "delete": (True, False)}
         if self.op not in needs:
             raise ProblemError(f"an edit is one of {', '.join(needs)}; not {self.op!r}")
@@ -158,10 +188,12 @@ class Lineage:
     declared: int | None = None
 
     def __post_init__(self) -> None:
+        _check_text("the root", self.root)
+        _check_text("the parent", self.parent)
         if not self.root or not self.parent:
             raise ProblemError("a lineage needs the ids of its root and of its parent")
-        if self.declared is not None and self.declared < 0:
-            raise ProblemError(f"a declared depth is 0 or more, not {self.declared}")
+        if self.declared is not None:
+            _check_count("a declared depth", self.declared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +237,10 @@ class Problem:
     extra: Extra = field(default=_NOTHING)
 
     def __post_init__(self) -> None:
+        _check_text("the id", self.id)
+        _check_text("the sentence", self.sentence)
+        _check_text("the twin id", self.twin_id, optional=True)
+        _check_text("the pronoun", self.pronoun, optional=True)
         reason = _what_is_wrong(self)
         if reason:
             raise ProblemError(reason)
@@ -224,10 +260,10 @@ class Problem:
 
 def _what_is_wrong(problem: Problem) -> str | None:
     """Return why this is not a problem, or None."""
-    if not isinstance(problem.id, str) or not problem.id.strip():
+    if not problem.id.strip():
         return "the id is empty"
-    if not isinstance(problem.sentence, str):
-        return f"the sentence must be text, not {problem.sentence!r}"
+    if problem.twin_id is not None and not problem.twin_id.strip():
+        return "the twin id is empty; leave it out for a problem without a twin"
     blanks = problem.sentence.count(BLANK)
     if blanks != 1:
         return f"the sentence has {blanks or 'no'} blank{'s' * (blanks != 1)} ('_'); 1 is needed"
@@ -237,8 +273,10 @@ def _what_is_wrong(problem: Problem) -> str | None:
 
 
 def _what_is_wrong_with_options(options: tuple[str, ...]) -> str | None:
-    if not isinstance(options, tuple) or not all(isinstance(option, str) for option in options):
+    if not isinstance(options, tuple):
         return f"the options must be a tuple of texts, not {options!r}"
+    for option in options:
+        _check_text("an option", option)
     if not MIN_OPTIONS <= len(options) <= MAX_OPTIONS:
         return f"there are {len(options)} options; {MIN_OPTIONS} to {MAX_OPTIONS} are needed"
     if not all(option.strip() for option in options):
@@ -284,6 +322,10 @@ class Claim:
     extra: Extra = field(default=_NOTHING)
 
     def __post_init__(self) -> None:
+        _check_text("the problem id", self.problem_id)
+        _check_text("the sentence", self.sentence)
+        _check_text("the candidate", self.candidate)
+        _check_text("the pronoun", self.pronoun, optional=True)
         if not self.problem_id.strip():
             raise ProblemError("the problem id is empty")
         if not self.candidate.strip():

@@ -70,7 +70,7 @@ def problem_of(record: Mapping[str, Any]) -> Problem:
         pronoun=record.get("pronoun"),
         origin=_built(Origin, record.get("origin")),
         lineage=_lineage_of(record.get("lineage")),
-        embargo=bool(record.get("embargo", False)),
+        embargo=_flag("embargo", record.get("embargo", False)),
         extra=Extra(record.get("extra")),
     )
 
@@ -97,6 +97,12 @@ def _check_keys(record: Mapping[str, Any], known: set[str], needed: tuple[str, .
             raise ProblemError(f"the record has an unknown key {key!r}")
 
 
+def _flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ProblemError(f"{name} must be true or false, not {value!r}")
+    return value
+
+
 def _filled_fields(thing: Origin | Edit | None) -> Record | None:
     if thing is None:
         return None
@@ -120,7 +126,10 @@ def _lineage_of(record: Any) -> Lineage | None:
         return None
     if not isinstance(record, dict):
         raise ProblemError(f"the lineage must be an object, not {record!r}")
-    edits = tuple(_built(Edit, edit) for edit in record.get("edits", ()))
+    edits = record.get("edits", [])
+    if not isinstance(edits, list):
+        raise ProblemError(f"the edits must be a list, not {edits!r}")
+    edits = tuple(_built(Edit, edit) for edit in edits)
     lineage: Lineage = _built(Lineage, {**record, "edits": edits})
     return lineage
 
