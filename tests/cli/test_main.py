@@ -1,0 +1,118 @@
+"""The command `winosmith`: help, exit codes, and what goes to which stream."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from winosmith import __version__
+from winosmith.cli import main
+from winosmith.cli._main import COMMANDS
+from winosmith.errors import DataError, Interrupted
+
+
+def _outcome(monkeypatch: pytest.MonkeyPatch, error: BaseException | None) -> int:
+    """Return the exit code of a command that ends with an error."""
+
+    @click.command()
+    def command() -> None:
+        if error is not None:
+            raise error
+
+    monkeypatch.setattr("winosmith.cli._main._Commands.get_command", lambda *_: command)
+    return main(["anything"])
+
+
+def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    """`winosmith --help` names each command with one line, and ends with code 0."""
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    assert [name for name in COMMANDS if f"\n  {name}  " not in shown] == []
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_command_has_a_help_with_an_example(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`winosmith COMMAND --help` says what it does and shows a line that can be typed."""
+    assert main([name, "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith(f"Usage: winosmith {name} ")
+    assert f"winosmith {name}" in shown.split("Usage:")[1].split("\n", 1)[1]
+
+
+def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    """`winosmith --version` prints the version of the package."""
+    assert main(["--version"]) == 0
+    assert __version__ in capsys.readouterr().out
+
+
+def test_a_command_that_is_none_is_bad_input(capsys: pytest.CaptureFixture[str]) -> None:
+    """An unknown command ends with code 2, and is told on the error stream."""
+    assert main(["fly"]) == 2
+    output = capsys.readouterr()
+    assert "No such command 'fly'" in output.err
+    assert output.out == ""
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "told"),
+    [
+        (None, 0, ""),
+        (click.exceptions.Exit(1), 1, ""),
+        (DataError("the labels are of one class"), 2, "Error: the labels are of one class"),
+        (click.UsageError("no such thing"), 2, "no such thing"),
+        (FileNotFoundError(2, "No such file", "a.npy"), 2, "Error: a.npy: No such file"),
+        (Interrupted("Run it again to go on."), 130, "Stopped. Run it again to go on."),
+        (KeyboardInterrupt(), 130, "Stopped."),
+    ],
+)
+def test_how_a_command_ends_is_the_exit_code(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    error: BaseException | None,
+    code: int,
+    told: str,
+) -> None:
+    """Bad input ends with code 2, Ctrl-C with 130, and both are told on the error stream."""
+    assert _outcome(monkeypatch, error) == code
+    output = capsys.readouterr()
+    assert told in output.err
+    assert output.out == ""
+
+
+def test_a_fault_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error that is not bad input is raised as it is, for the traceback."""
+    with pytest.raises(ZeroDivisionError):
+        _outcome(monkeypatch, ZeroDivisionError())
+
+
+def test_python_m_winosmith_is_the_command() -> None:
+    """`python -m winosmith` runs the command line and passes its exit code on."""
+    done = subprocess.run([sys.executable, "-m", "winosmith", "fly"], capture_output=True)
+    assert done.returncode == 2
+
+
+def test_a_closed_pipe_is_no_error() -> None:
+    """When the reader of a pipe went away, the command ends quietly."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "winosmith", "--help"], stdout=writer, stderr=subprocess.PIPE
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_command_is_one_module(name: str) -> None:
+    """`winosmith X` is `command` in `winosmith/cli/X.py`."""
+    module = importlib.import_module(f"winosmith.cli.{name}")
+    assert isinstance(module.command, click.Command)
+    assert Path(str(module.__file__)).name == f"{name}.py"

@@ -1,0 +1,170 @@
+"""The floors of ARCHITECTURE.md, and an import that is instant."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import winosmith
+
+PACKAGE = Path(winosmith.__file__).parent
+
+TABLE = Path(__file__).parents[1].joinpath("ARCHITECTURE.md").read_text("utf-8")
+
+FLOORS = tuple(
+    frozenset(re.findall(r"`(\w+)`", where))
+    for where in re.findall(r"^\| \d \|.*\|(.*)\|$", TABLE, re.MULTILINE)
+)
+"""What stands on which floor, from the ground up, as ARCHITECTURE.md's table has it."""
+
+TESTING = "testing"
+"""Stands beside the house: it sees floors 0 and 1."""
+
+GROUND_LIBRARIES = {"numpy", "rapidfuzz"}
+"""What floor 0 may use beside the standard library."""
+
+HEAVY = "numpy scipy sklearn numba torch matplotlib rich transformers statsmodels jinja2".split()
+
+
+def _floor(place: str) -> int:
+    """Return the number of a floor; `_version` and the like are on the ground."""
+    if place.startswith("_"):
+        return 0
+    return next(number for number, names in enumerate(FLOORS) if place in names)
+
+
+def _may_import(place: str, other: str) -> bool:
+    """Tell whether a module or folder may import another."""
+    if place == other or place in ("__init__", "__main__"):
+        return True
+    if other == TESTING:
+        return False
+    if place == TESTING:
+        return _floor(other) <= 1
+    if _floor(place) == _floor(other):
+        return _floor(place) == 0 or (_floor(place) == 1 and other == "report")
+    return _floor(other) < _floor(place)
+
+
+def _imports(source: str) -> Iterator[str]:
+    """Yield the full names that a module imports, at its top or inside its functions."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, "imports are absolute"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _faults(module: str, source: str) -> list[str]:
+    """Return what is wrong with the imports of a module, named by its path ("cli/check.py")."""
+    place = module.removesuffix(".py").split("/")[0]
+    faults = []
+    for name in _imports(source):
+        first, *rest = name.split(".")
+        if first in sys.stdlib_module_names:
+            continue
+        if first == "winosmith" and rest:
+            other, *inside = rest
+            is_folder = (PACKAGE / other).is_dir()
+            if not is_folder and not (PACKAGE / f"{other}.py").exists():
+                continue  # a name that winosmith/__init__.py exports
+            if not _may_import(place, other):
+                faults.append(f"{module} imports {name} from a floor that it may not see")
+            if is_folder and place != other and inside and inside[0].startswith("_"):
+                faults.append(f"{module} imports {name}, which is private")
+        elif place in FLOORS[0] and first not in GROUND_LIBRARIES:
+            faults.append(f"{module} imports {first}, which floor 0 does without")
+    return faults
+
+
+MODULES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_imports_only_from_its_own_floor_and_below(module: str) -> None:
+    """A module imports only what ARCHITECTURE.md lets it see, and nothing private of others."""
+    assert _faults(module, (PACKAGE / module).read_text("utf-8")) == []
+
+
+def test_everything_stands_on_a_floor() -> None:
+    """Each folder and module of the package has its place in ARCHITECTURE.md's table."""
+    places = {module.removesuffix(".py").split("/")[0] for module in MODULES}
+    homeless = places - frozenset().union(*FLOORS)
+    assert {place for place in homeless if not place.startswith("_")} == {TESTING}
+
+
+def test_the_table_has_five_floors() -> None:
+    """The table of ARCHITECTURE.md is read: five floors, formats on the first, cli on the last."""
+    assert [len(FLOORS), "formats" in FLOORS[1], FLOORS[-1]] == [5, True, {"cli"}]
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("text.py", "import torch"),
+        ("dataset.py", "from winosmith.formats import read"),
+        ("formats/_x.py", "from winosmith import validate"),
+        ("validate/_x.py", "def f():\n    from winosmith.metrics import leaks"),
+        ("embed/_x.py", "import winosmith.debias"),
+        ("debias/_x.py", "from winosmith.release import build"),
+        ("debias/_x.py", "from winosmith.report._svg import Svg"),
+        ("cli/x.py", "from winosmith.debias._aflite import aflite"),
+        ("cli/x.py", "from winosmith.testing import made_twins"),
+        ("testing.py", "from winosmith.embed import embed"),
+    ],
+)
+def test_an_import_that_breaks_the_rules_is_found(module: str, source: str) -> None:
+    """The test of the floors fails for imports upwards, sideways and into private modules."""
+    assert len(_faults(module, source)) == 1
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("validate/_x.py", "from winosmith.report import sign"),
+        ("validate/_x.py", "from winosmith.validate._votes import votes"),
+        ("embed/_x.py", "def f():\n    import torch\n    from winosmith.models import load"),
+        ("release/_x.py", "from winosmith import Dataset, debias, embed, formats"),
+        ("cli/x.py", "import click"),
+    ],
+)
+def test_an_import_that_keeps_the_rules_is_let_through(module: str, source: str) -> None:
+    """The test of the floors lets a module see its own folder, lower floors and libraries."""
+    assert _faults(module, source) == []
+
+
+def _loaded(*arguments: str) -> set[str]:
+    """Return the heavy libraries that a fresh interpreter has loaded after running something."""
+    report = "import atexit, sys; atexit.register(lambda: print('LOADED', *sys.modules))\n"
+    done = subprocess.run(
+        [sys.executable, "-c", report + arguments[0], *arguments[1:]],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    loaded = done.stdout.split("LOADED", 1)[1].split()
+    return {name for name in HEAVY if name in loaded}
+
+
+def test_importing_winosmith_loads_no_heavy_library() -> None:
+    """`import winosmith` loads neither numpy nor anything heavier."""
+    assert _loaded("import winosmith") == set()
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_help_and_version_load_no_heavy_library(option: str) -> None:
+    """`winosmith --help` and `--version` load neither numpy nor anything heavier."""
+    run = "from winosmith.cli import main; sys.exit(main(sys.argv[1:]))"
+    assert _loaded(run, option) == set()
+
+
+def test_a_heavy_library_would_be_noticed() -> None:
+    """The two tests above see a library that is loaded."""
+    assert _loaded("import numpy") == {"numpy"}

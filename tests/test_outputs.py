@@ -1,0 +1,232 @@
+"""Output files and folders are never half-written, and never somebody else's."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from winosmith.errors import OutputError
+from winosmith.outputs import MANIFEST, OutputFolder, sha256, write_aside
+
+RECIPE = {"command": "build", "aflite": {"threshold": 0.75}}
+
+
+def names(folder: Path) -> set[str]:
+    """Return the names of everything in a folder."""
+    return {path.name for path in folder.iterdir()}
+
+
+def test_a_file_appears_when_it_is_complete(tmp_path: Path) -> None:
+    """The file takes its name at the end of the block; nothing else is left."""
+    path = tmp_path / "a.txt"
+    with write_aside(path) as file:
+        file.write("one\n")
+        assert not path.exists()
+    assert path.read_bytes() == b"one\n"
+    assert names(tmp_path) == {"a.txt"}
+
+
+@pytest.mark.parametrize("failure", [RuntimeError, KeyboardInterrupt, OSError])
+def test_a_failure_leaves_the_old_file(tmp_path: Path, failure: type[BaseException]) -> None:
+    """Whatever ends the block early, the old file stays as it was and nothing is left beside it."""
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+
+    def fail() -> None:
+        with write_aside(path) as file:
+            file.write("new")
+            raise failure
+
+    with pytest.raises((failure, OutputError)):
+        fail()
+    assert path.read_text() == "old"
+    assert names(tmp_path) == {"a.txt"}
+
+
+def test_bytes_are_written_as_they_are(tmp_path: Path) -> None:
+    """A binary file holds the bytes that were written, and text has plain line ends."""
+    with write_aside(tmp_path / "b", "wb") as file:
+        file.write(b"\r\n\x00")
+    assert (tmp_path / "b").read_bytes() == b"\r\n\x00"
+
+
+def test_a_new_file_has_the_usual_rights(tmp_path: Path) -> None:
+    """A file has the rights that the umask leaves, as any new file."""
+    (tmp_path / "usual").touch()
+    with write_aside(tmp_path / "ours"):
+        pass
+    assert (tmp_path / "ours").stat().st_mode == (tmp_path / "usual").stat().st_mode
+
+
+def test_a_missing_folder_is_told(tmp_path: Path) -> None:
+    """Writing into a folder that is not there says so, and what to do."""
+    with (
+        pytest.raises(OutputError, match="its folder does not exist; make the folder first"),
+        write_aside(tmp_path / "missing" / "a.txt"),
+    ):
+        pass
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_a_full_disk_is_told(tmp_path: Path) -> None:
+    """A full disk ends in an OutputError that says so, and leaves nothing behind."""
+
+    def write() -> None:
+        with write_aside(tmp_path / "a.txt") as file:
+            os.dup2(os.open("/dev/full", os.O_WRONLY), file.fileno())
+            file.write("x" * 100_000)
+
+    with pytest.raises(OutputError, match=r"a\.txt: the disk is full; free some space"):
+        write()
+    assert names(tmp_path) == set()
+
+
+def test_another_files_error_is_its_own(tmp_path: Path) -> None:
+    """A file that is missing while another is written is not put down to the one written."""
+    with pytest.raises(FileNotFoundError) as told, write_aside(tmp_path / "a.txt") as file:
+        file.write((tmp_path / "missing").read_text())
+    assert told.value.errno == errno.ENOENT
+    assert str(told.value.filename).endswith("missing")
+    assert names(tmp_path) == set()
+
+
+def test_a_new_or_empty_folder_is_taken(tmp_path: Path) -> None:
+    """A folder that is not there is made, with its parents; an empty one is used."""
+    assert OutputFolder.open(tmp_path / "a" / "b", RECIPE).files == {}
+    (tmp_path / "c").mkdir()
+    assert OutputFolder.open(tmp_path / "c", RECIPE).files == {}
+    assert names(tmp_path / "c") == {MANIFEST}
+
+
+def test_the_same_recipe_resumes(tmp_path: Path) -> None:
+    """A folder with the same recipe is taken again, with the files that were finished."""
+    folder = OutputFolder.open(tmp_path / "out", RECIPE)
+    with folder.write("sub/kept.jsonl") as file:
+        file.write("{}\n")
+    again = OutputFolder.open(tmp_path / "out", json.loads(json.dumps(RECIPE)))
+    assert again.finished("sub/kept.jsonl")
+    assert not again.finished("other.jsonl")
+    assert again.files["sub/kept.jsonl"] == sha256(tmp_path / "out" / "sub" / "kept.jsonl")
+
+
+def test_a_file_that_was_changed_is_not_finished(tmp_path: Path) -> None:
+    """A file whose bytes are no longer those of the manifest has to be written again."""
+    folder = OutputFolder.open(tmp_path / "out", RECIPE)
+    with folder.write("a.txt") as file:
+        file.write("as written")
+    (tmp_path / "out" / "a.txt").write_text("tampered with")
+    assert not folder.finished("a.txt")
+
+
+def test_another_recipe_is_refused_with_the_differences(tmp_path: Path) -> None:
+    """A folder of another recipe is refused, and the message says in what they differ."""
+    OutputFolder.open(tmp_path / "out", RECIPE)
+    with pytest.raises(OutputError, match=r"aflite\.threshold is 0\.75 there, 0\.8 here.*--force"):
+        OutputFolder.open(tmp_path / "out", {"command": "build", "aflite": {"threshold": 0.8}})
+
+
+def test_force_replaces_only_our_files(tmp_path: Path) -> None:
+    """With force the files of the manifest go, and what a person put there stays."""
+    folder = OutputFolder.open(tmp_path / "out", RECIPE)
+    with folder.write("ours.txt") as file:
+        file.write("ours")
+    (tmp_path / "out" / "notes.txt").write_text("mine")
+    taken = OutputFolder.open(tmp_path / "out", {"command": "other"}, force=True)
+    assert taken.files == {}
+    assert names(tmp_path / "out") == {MANIFEST, "notes.txt"}
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_folder_that_is_not_ours_is_refused(tmp_path: Path, force: bool) -> None:
+    """A folder that holds something else is refused, even with force."""
+    (tmp_path / "thesis.tex").write_text("...")
+    with pytest.raises(OutputError, match="is not empty and was not written by winosmith"):
+        OutputFolder.open(tmp_path, RECIPE, force=force)
+    assert names(tmp_path) == {"thesis.tex"}
+
+
+def test_a_file_is_no_folder(tmp_path: Path) -> None:
+    """A path that is a file is refused as an output folder."""
+    (tmp_path / "a").write_text("")
+    with pytest.raises(OutputError, match="is a file; name a folder"):
+        OutputFolder.open(tmp_path / "a", RECIPE)
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        "not JSON",
+        "[]",
+        '{"recipe": {}}',
+        '{"recipe": [], "files": {}}',
+        '{"recipe": {}, "files": ["a.txt"]}',
+        '{"recipe": {}, "files": {"../victim.txt": "0"}}',
+        '{"recipe": {}, "files": {"/etc/passwd": "0"}}',
+    ],
+)
+def test_a_manifest_that_is_not_ours_deletes_nothing(tmp_path: Path, manifest: str) -> None:
+    """A manifest that can't be read, or names files outside the folder, is refused with force."""
+    (tmp_path / "victim.txt").write_text("precious")
+    folder = tmp_path / "out"
+    folder.mkdir()
+    (folder / MANIFEST).write_text(manifest)
+    with pytest.raises(OutputError, match="can't be read as a manifest"):
+        OutputFolder.open(folder, RECIPE, force=True)
+    assert (tmp_path / "victim.txt").read_text() == "precious"
+
+
+def test_checksums_of_private_files_stay_private(tmp_path: Path) -> None:
+    """The public manifest says nothing of private files, which are resumed all the same."""
+    folder = OutputFolder.open(tmp_path / "out", RECIPE)
+    with folder.write("private/answers.lst") as file:
+        file.write("1\n")
+    assert "answers" not in (tmp_path / "out" / MANIFEST).read_text()
+    assert OutputFolder.open(tmp_path / "out", RECIPE).finished("private/answers.lst")
+
+
+def test_a_device_is_written_to_and_stays(tmp_path: Path) -> None:
+    """A pipe or a device is written to as it is, not replaced by a file."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    with write_aside(pipe) as file:
+        file.write("through")
+    assert os.read(reader, 99) == b"through"
+    assert pipe.is_fifo()
+    os.close(reader)
+
+
+def test_a_secret_determines_the_results_unseen(tmp_path: Path) -> None:
+    """Another secret is another recipe, and the public manifest does not hold it."""
+    OutputFolder.open(tmp_path / "out", RECIPE, secret={"answers": "a digest"})
+    assert OutputFolder.open(tmp_path / "out", RECIPE, secret={"answers": "a digest"})
+    assert "a digest" not in (tmp_path / "out" / MANIFEST).read_text()
+    with pytest.raises(OutputError, match="holds the results of another recipe"):
+        OutputFolder.open(tmp_path / "out", RECIPE, secret={"answers": "another"})
+
+
+@given(st.dictionaries(st.text("abc/.", min_size=1), st.integers() | st.text(), max_size=4))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
+def test_any_recipe_resumes(tmp_path: Path, recipe: dict[str, object]) -> None:
+    """Whatever JSON can hold as a recipe is recognised again."""
+    path = tmp_path / str(abs(hash(json.dumps(recipe, sort_keys=True))))
+    OutputFolder.open(path, recipe)
+    assert OutputFolder.open(path, recipe).recipe == recipe
+
+
+@pytest.fixture(autouse=True)
+def _restores_the_umask() -> Iterator[None]:
+    """Check that asking for the umask does not change it."""
+    before = os.umask(0o022)
+    os.umask(before)
+    yield
+    after = os.umask(0o022)
+    os.umask(after)
+    assert after == before

@@ -1,0 +1,73 @@
+"""Work spread over an executor gives the same results in the same order."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from winosmith.parallel import ordered_map
+
+
+@given(st.lists(st.integers(), max_size=30), st.integers(1, 5), st.integers(1, 9))
+def test_the_executor_changes_nothing(items: list[int], workers: int, ahead: int) -> None:
+    """Results and their order are those of `map`, whatever the number of workers."""
+    with ThreadPoolExecutor(workers) as executor:
+        assert list(ordered_map(str, items, executor, ahead=ahead)) == list(map(str, items))
+    assert list(ordered_map(str, items)) == list(map(str, items))
+
+
+def test_results_keep_their_order_when_later_ones_are_quicker() -> None:
+    """A slow first item does not let the others overtake it."""
+    with ThreadPoolExecutor(4) as executor:
+        waits = [0.05, 0.0, 0.02, 0.0]
+        assert list(ordered_map(lambda s: (time.sleep(s), s)[1], waits, executor)) == waits
+
+
+def test_processes_do_the_same() -> None:
+    """A pool of processes gives what one process gives."""
+    with ProcessPoolExecutor(2) as executor:
+        assert list(ordered_map(abs, range(-20, 0), executor)) == list(range(20, 0, -1))
+
+
+def test_a_long_iterable_is_not_held_at_once() -> None:
+    """No more items are taken than results were asked for, and so many ahead."""
+    taken: list[int] = []
+
+    def endless() -> Iterator[int]:
+        number = 0
+        while True:
+            taken.append(number)
+            yield number
+            number += 1
+
+    with ThreadPoolExecutor(2) as executor:
+        results = ordered_map(str, endless(), executor, ahead=3)
+        assert [next(results) for _ in range(5)] == ["0", "1", "2", "3", "4"]
+        results.close()  # type: ignore[attr-defined]
+    assert len(taken) <= 5 + 3
+
+
+def test_a_failure_reaches_the_caller_and_cancels_the_rest() -> None:
+    """The error of an item is raised at its place, and what has not started is not started."""
+    started: list[int] = []
+    gate = threading.Event()
+
+    def work(item: int) -> int:
+        started.append(item)
+        if item == 0:
+            raise ZeroDivisionError
+        gate.wait(5)
+        return item
+
+    with ThreadPoolExecutor(1) as executor:
+        results = ordered_map(work, range(100), executor, ahead=8)
+        with pytest.raises(ZeroDivisionError):
+            next(results)
+        gate.set()
+    assert len(started) <= 2

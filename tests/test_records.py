@@ -1,0 +1,147 @@
+"""Problems and claims go to records and come back the same."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from winosmith import Claim, Edit, Extra, Lineage, Origin, Problem
+from winosmith.errors import ProblemError
+from winosmith.records import canonical, claim_of, claim_record, problem_of, problem_record
+
+texts = st.text(st.characters(codec="utf-8", exclude_characters="_"), min_size=1, max_size=12)
+names = texts.filter(str.strip)
+sentences = st.builds("{}_{}".format, texts, texts)
+scalars = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | texts
+)
+extras = st.dictionaries(
+    st.from_regex(r"[a-z][a-z0-9_]{0,5}\.[A-Za-z0-9_]{1,5}", fullmatch=True), scalars, max_size=3
+).map(Extra)
+edits = st.one_of(
+    st.builds(Edit, st.just("insert"), st.integers(0, 30), st.just(""), names),
+    st.builds(Edit, st.just("delete"), st.integers(0, 30), names),
+    st.builds(lambda at, old: Edit("substitute", at, old, old + "!"), st.integers(0, 30), names),
+)
+lineages = st.builds(
+    Lineage, names, names, st.lists(edits, max_size=3).map(tuple), st.none() | st.integers(0, 9)
+)
+origins = st.builds(
+    Origin,
+    source=st.none() | names,
+    author=st.none() | names,
+    created=st.none() | st.dates().map(str) | st.datetimes().map(lambda when: when.isoformat()),
+    anchor=st.none() | names,
+)
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> Problem:
+    """Draw any problem."""
+    options = tuple(
+        draw(st.lists(names, min_size=2, max_size=5, unique_by=lambda option: option.strip()))
+    )
+    return Problem(
+        id=draw(names),
+        sentence=draw(sentences),
+        options=options,
+        answer=draw(st.none() | st.integers(0, len(options) - 1)),
+        twin_id=draw(st.none() | names),
+        pronoun=draw(st.none() | texts),
+        origin=draw(st.none() | origins),
+        lineage=draw(st.none() | lineages),
+        embargo=draw(st.booleans()),
+        extra=draw(extras),
+    )
+
+
+claims = st.builds(
+    Claim, names, sentences, names, st.none() | st.booleans(), st.none() | texts, extras
+)
+
+
+@given(problems())
+def test_a_problem_survives_its_record(problem: Problem) -> None:
+    """A problem written as a line of JSON and read back is the same problem."""
+    assert problem_of(json.loads(canonical(problem_record(problem)))) == problem
+
+
+@given(claims)
+def test_a_claim_survives_its_record(claim: Claim) -> None:
+    """A claim written as a line of JSON and read back is the same claim."""
+    assert claim_of(json.loads(canonical(claim_record(claim)))) == claim
+
+
+@given(problems())
+def test_a_record_leaves_out_what_is_empty(problem: Problem) -> None:
+    """A record holds no null and no empty field, so a field added later changes no old digest."""
+    record = problem_record(problem)
+    assert None not in record.values()
+    assert record.get("embargo", True) is True
+    assert record.get("extra", {"some": 1})
+
+
+def test_a_record_is_one_line_that_people_can_read() -> None:
+    """A record is one line of JSON, non-ASCII letters as they are."""
+    problem = Problem("1", "José's _\nfell.", ("cup", "jug"), 0)
+    line = '{"id":"1","sentence":"José\'s _\\nfell.","options":["cup","jug"],"answer":0}'
+    assert canonical(problem_record(problem)) == line
+
+
+GOOD = {"id": "1", "sentence": "A _ b.", "options": ["x", "y"]}
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"sentense": "A _."}, "the record has an unknown key 'sentense'"),
+        ({"options": "xy"}, "the options must be a list, not 'xy'"),
+        ({"options": ["x", None]}, "an option must be text, not None"),
+        ({"embargo": "false"}, "embargo must be true or false, not 'false'"),
+        ({"origin": "crowd"}, "origin must be an object, not 'crowd'"),
+        ({"origin": {"writer": "w"}}, "origin: "),
+        ({"origin": {"created": 2026}}, "created must be text, not 2026"),
+        ({"lineage": ["a"]}, "the lineage must be an object, not ['a']"),
+        ({"lineage": {"root": "a"}}, "lineage: "),
+        ({"lineage": {"root": "a", "parent": "a", "edits": 3}}, "the edits must be a list, not 3"),
+        ({"lineage": {"root": "a", "parent": "a", "edits": [3]}}, "edit must be an object, not 3"),
+        ({"extra": [1]}, "extra must map keys to values, not [1]"),
+        ({"answer": "0"}, "the answer must be an index or None, not '0'"),
+    ],
+)
+def test_a_wrong_record_is_refused_with_the_reason(change: dict[str, object], reason: str) -> None:
+    """A record with a key or a value that does not fit is refused, and the message says why."""
+    with pytest.raises(ProblemError) as told:
+        problem_of({**GOOD, **change})
+    assert str(told.value).startswith(reason)
+
+
+@pytest.mark.parametrize("key", ["id", "sentence", "options"])
+def test_a_record_needs_id_sentence_and_options(key: str) -> None:
+    """A record without an id, a sentence or options is refused by the name of the key."""
+    with pytest.raises(ProblemError, match=f"the record has no '{key}'"):
+        problem_of({name: value for name, value in GOOD.items() if name != key})
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"problem_id": "1", "sentence": "A _."},
+        {"problem_id": 1, "sentence": "A _.", "candidate": "x"},
+        {"problem_id": "1", "sentence": None, "candidate": "x"},
+        {"problem_id": "1", "sentence": "A _.", "candidate": "x", "holds": "yes"},
+        {"problem_id": "1", "sentence": "A _.", "candidate": "x", "answer": 1},
+        {"problem_id": "1", "sentence": "A _.", "candidate": "x", "extra": 1},
+    ],
+)
+def test_a_wrong_record_of_a_claim_is_refused(record: dict[str, object]) -> None:
+    """A record that is no claim is refused as a ProblemError."""
+    with pytest.raises(ProblemError):
+        claim_of(record)
