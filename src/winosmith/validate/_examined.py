@@ -70,9 +70,11 @@ class Examined:
         asked for | overlap: …"). Up to its first colon it is the rule that `funnel` counts.
         """
         reasons: dict[int, list[str]] = {}
-        for found in self.findings:
-            for row in found.rows:
-                reasons.setdefault(row, []).append(f"{found.rule}: {found.detail}")
+        for rule in self.checked:
+            for found in self.findings:
+                if found.rule == rule:
+                    for row in found.rows:
+                        reasons.setdefault(row, []).append(f"{rule}: {found.detail}")
         return self.dataset.drop(
             {row: " | ".join(details) for row, details in reasons.items()}, self.stage
         )

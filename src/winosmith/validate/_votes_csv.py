@@ -37,8 +37,8 @@ def check_names(names: Iterable[str], needed: tuple[str, ...], path: str | Path,
 
 
 def write_csv(responses: Iterable[Response], file: IO[str]) -> None:
-    """Write responses as CSV with a header."""
-    table = csv.writer(file, lineterminator="\n")
+    """Write responses as CSV with a header, by RFC 4180."""
+    table = csv.writer(file, lineterminator="\r\n")
     table.writerow(COLUMNS)
     table.writerows(map(_cells, responses))
 

@@ -1,0 +1,258 @@
+"""Each rule of structure is applied where it can be, and nowhere else."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from winosmith import Dataset, Origin, Problem, formats, validate
+from winosmith.errors import RecipeError
+from winosmith.testing import made_twins
+from winosmith.validate import StructureRules
+
+TEXT = "The trophy does not fit into the brown suitcase because the _ is far too {} indeed."
+FIRST = Problem("a", TEXT.format("large"), ("trophy", "suitcase"), 0, "t")
+SECOND = Problem("b", TEXT.format("small"), ("trophy", "suitcase"), 1, "t")
+
+
+def broken(*problems: Problem, **rules: Any) -> dict[str, tuple[int, ...]]:
+    """Return the rows that break each rule."""
+    found = validate.examine_structure(Dataset(problems), StructureRules(**rules))
+    return {rule: found.failed(rule) for rule in found.checked if found.failed(rule)}
+
+
+def anchored(problem: Problem, anchor: str) -> Problem:
+    """Return the problem with an anchor."""
+    return replace(problem, origin=Origin(anchor=anchor))
+
+
+def test_a_sound_twin_breaks_no_rule() -> None:
+    """A twin written as WinoGrande asks for is kept whole."""
+    assert broken(FIRST, SECOND, complete=True) == {}
+
+
+@pytest.mark.parametrize(("words", "kept"), [(14, False), (15, True), (30, True), (31, False)])
+def test_a_half_has_15_to_30_words(words: int, kept: bool) -> None:
+    """15 and 30 words between white space are enough, 14 and 31 are not."""
+    sentence = "trophy suitcase _ " + "word " * (words - 3)
+    assert (broken(replace(FIRST, sentence=sentence)) == {}) == kept
+
+
+def test_only_the_half_that_is_too_short_is_dropped() -> None:
+    """A rule for halves drops the half that breaks it, and leaves the other a single."""
+    short = replace(FIRST, sentence="The trophy leaves the suitcase: the _ is large.")
+    result = validate.structure(Dataset([short, SECOND]), StructureRules(overlap=None, edit=None))
+    assert (result.kept.ids, result.kept.singles) == (("b",), (0,))
+    assert result.dropped[0].reason == "length: 9 words; 15 to 30 are asked for"
+
+
+def test_the_halves_share_70_percent_of_their_words() -> None:
+    """Of ten words, three may differ and not four; breaking it drops both halves."""
+    start = "trophy suitcase _ d e f "
+    first = replace(FIRST, sentence=start + "g h i j")
+    for end, expected in (("g x y z", {}), ("w x y z", {"overlap": (0, 1)})):
+        second = replace(SECOND, sentence=start + end)
+        assert broken(first, second, length=(1, 30), edit=None) == expected
+
+
+def test_the_edit_is_small_and_not_nothing() -> None:
+    """Of ten tokens, three may be edited and not four; the same sentence twice is no twin."""
+    start = "trophy suitcase _ d e f "
+    first = replace(FIRST, sentence=start + "g h i j")
+    for end, expected in (
+        ("g x y z", {}),
+        ("w x y z", {"edit distance": (0, 1)}),
+        ("g h i j", {"edit distance": (0, 1)}),
+    ):
+        second = replace(SECOND, sentence=start + end)
+        assert broken(first, second, length=(1, 30), overlap=None) == expected
+
+
+def test_an_edit_moves_words_that_the_overlap_does_not_see() -> None:
+    """Halves with the same words in another order share all, yet differ in many tokens."""
+    first = replace(FIRST, sentence="trophy suitcase _ a b c d e f g")
+    second = replace(SECOND, sentence="trophy suitcase _ g f e d c b a")
+    assert broken(first, second, length=(1, 30)) == {"edit distance": (0, 1)}
+
+
+def test_the_halves_have_different_answers() -> None:
+    """Both halves saying the same option is a fault, wherever that option stands."""
+    assert broken(FIRST, replace(SECOND, answer=0)) == {"flipped answers": (0, 1)}
+    turned = replace(SECOND, options=("suitcase", "trophy"))
+    assert broken(FIRST, replace(turned, answer=0)) == {}
+    assert broken(FIRST, replace(turned, answer=1)) == {"flipped answers": (0, 1)}
+
+
+def test_the_halves_have_the_same_options() -> None:
+    """The options are the same in any order and case, and not others."""
+    assert broken(FIRST, replace(SECOND, options=("Suitcase", "trophy"), answer=0)) == {}
+    assert broken(FIRST, replace(SECOND, options=("trophy", "brown"))) == {"same options": (0, 1)}
+
+
+def test_the_options_are_in_the_sentence() -> None:
+    """An option that the sentence does not hold is a fault of that half, in any case of letters."""
+    missing = replace(FIRST, options=("trophy", "bag"))
+    assert broken(missing, same_options=False) == {"options": (0,)}
+    assert broken(replace(FIRST, options=("TROPHY", "Suitcase "))) == {}
+    assert broken(missing, options_in_sentence=False) == {}
+
+
+def test_both_halves_hold_the_anchor() -> None:
+    """The words of an anchor that either half names are in both halves, in any case."""
+    assert broken(anchored(FIRST, "Brown suitcase"), SECOND) == {}
+    assert broken(anchored(FIRST, "the large"), SECOND) == {"anchor": (1,)}
+    assert broken(FIRST, anchored(SECOND, "hiking, boots")) == {"anchor": (0, 1)}
+
+
+@pytest.mark.parametrize("anchor", ["the", "It", "he", "of", "of the", "!"])
+def test_an_anchor_is_not_a_function_word(anchor: str) -> None:
+    """An anchor without a content word is a fault (WinoGrande, section 2: "the, it, he, of")."""
+    assert broken(anchored(FIRST, anchor), SECOND) == {"function word": (0,)}
+
+
+def test_a_missing_half_is_a_fault_only_when_asked() -> None:
+    """A single is kept, unless twins must be complete; three of one twin id are no twin."""
+    third = replace(SECOND, id="c")
+    assert broken(FIRST) == {}
+    assert broken(FIRST, complete=True) == {"other half": (0,)}
+    assert broken(FIRST, SECOND, third, complete=True) == {"other half": (0, 1, 2)}
+
+
+def test_a_rule_without_its_input_is_not_checked_and_never_failed() -> None:
+    """Singles have no overlap, withheld answers no flip, and no anchor can't be missing."""
+    blind = [replace(FIRST, answer=None), replace(SECOND, answer=None)]
+    single = replace(FIRST, id="c", twin_id=None)
+    found = validate.examine_structure(Dataset([*blind, single]))
+    assert found.findings == ()
+    assert found.checked == {
+        "length": 3,
+        "options": 3,
+        "anchor": 0,
+        "function word": 0,
+        "same options": 2,
+        "flipped answers": 0,
+        "overlap": 2,
+        "edit distance": 2,
+    }
+
+
+@pytest.mark.parametrize(
+    ("off", "rule"),
+    [
+        ({"length": None}, "length"),
+        ({"overlap": None}, "overlap"),
+        ({"edit": None}, "edit distance"),
+        ({"anchor": False}, "anchor"),
+        ({"content_anchor": False}, "function word"),
+        ({"options_in_sentence": False}, "options"),
+        ({"same_options": False}, "same options"),
+        ({"flipped": False}, "flipped answers"),
+    ],
+)
+def test_a_rule_that_is_off_is_neither_checked_nor_named(off: dict[str, Any], rule: str) -> None:
+    """Switching a rule off takes it, and it alone, out of the examination."""
+    data = made_twins(3)
+    names = validate.examine_structure(data).checked
+    assert {*validate.examine_structure(data, StructureRules(**off)).checked, rule} == {*names}
+    assert rule not in validate.examine_structure(data, StructureRules(**off)).checked
+
+
+def test_a_limit_of_nothing_is_not_off() -> None:
+    """An edit limit of 0 refuses every twin, and an overlap of 0 is checked and kept."""
+    found = validate.examine_structure(made_twins(2), StructureRules(edit=0, overlap=0))
+    assert found.failed("edit distance") == (0, 1, 2, 3)
+    assert found.checked["overlap"] == 4
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {"length": (0, 30)},
+        {"length": (30, 15)},
+        {"length": (15,)},
+        {"overlap": 1.1},
+        {"overlap": float("nan")},
+        {"edit": -0.1},
+    ],
+)
+def test_a_limit_out_of_range_is_refused(rules: dict[str, Any]) -> None:
+    """A length that is no range, or a share outside 0 to 1, is refused."""
+    with pytest.raises(RecipeError):
+        StructureRules(**rules)
+
+
+def test_every_broken_rule_is_named_the_first_one_first() -> None:
+    """The reason of a dropped problem lists its faults in the order of the rules."""
+    second = replace(SECOND, sentence="The suitcase is small, and the _ is not.", answer=0)
+    dropped = validate.structure(Dataset([FIRST, second])).dropped
+    rules = [[part.partition(":")[0] for part in entry.reason.split(" | ")] for entry in dropped]
+    assert rules == [
+        ["flipped answers", "overlap", "edit distance"],
+        ["length", "options", "flipped answers", "overlap", "edit distance"],
+    ]
+
+
+words = st.sampled_from("trophy suitcase brown large small the is".split())
+halves = st.builds(
+    lambda number, before, after, answer, twin_id: Problem(
+        str(number), " ".join([*before, "_", *after]), ("trophy", "suitcase"), answer, twin_id
+    ),
+    st.integers(0, 10_000),
+    st.lists(words, max_size=20),
+    st.lists(words, max_size=20),
+    st.sampled_from([None, 0, 1]),
+    st.sampled_from([None, "t", "u"]),
+)
+
+
+@given(st.lists(halves, max_size=6, unique_by=lambda problem: problem.id))
+def test_kept_and_dropped_are_the_input(problems: list[Problem]) -> None:
+    """Nothing gets lost: kept and dropped are together what went in, for any data."""
+    data = Dataset(problems)
+    result = validate.structure(data)
+    assert result.input() == data
+    assert validate.structure(result.kept, StructureRules(complete=True)).input() == result.kept
+
+
+@given(st.permutations(range(12)))
+def test_the_order_of_the_problems_does_not_matter(order: list[int]) -> None:
+    """Permuting the problems changes neither which are kept nor why the others went."""
+    data = made_twins(6)
+    data = Dataset(
+        replace(p, answer=0) if row in (1, 5) else p for row, p in enumerate(data) if row != 3
+    )
+    order = [row for row in order if row < len(data)]
+    rules = StructureRules(complete=True)
+    straight = validate.structure(data, rules)
+    permuted = validate.structure(data.select(order), rules)
+    assert {*permuted.kept.ids} == {*straight.kept.ids}
+    assert {(d.problem.id, d.reason) for d in permuted.dropped} == {
+        (d.problem.id, d.reason) for d in straight.dropped
+    }
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("name", "broken_rules", "kept"),
+    [
+        ("dev", {"length": 2}, 1265),
+        ("train_debiased", {"length": 28, "edit distance": 2, "overlap": 2}, 9218),
+        ("train_l", {"length": 38, "edit distance": 4, "overlap": 4}, 10190),
+        ("test", {"length": 3}, 1764),
+    ],
+)
+def test_released_problems_keep_the_rules(
+    data_dir: Path, name: str, broken_rules: dict[str, int], kept: int
+) -> None:
+    """The released WinoGrande breaks the rules in the few places counted here."""
+    data = formats.read(data_dir / f"winogrande/{name}.jsonl")
+    found = validate.examine_structure(data)
+    counts = {rule: len(found.failed(rule)) for rule in found.checked}
+    assert Counter({rule: n for rule, n in counts.items() if n}) == broken_rules
+    assert len(found.filtered().kept) == kept

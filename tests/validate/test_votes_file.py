@@ -1,0 +1,147 @@
+"""Files of responses are read as they are meant, and errors are told by file and line."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from winosmith import Response
+from winosmith.errors import FormatError
+from winosmith.validate import read_votes, write_votes
+
+texts = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8)
+responses = st.lists(
+    st.builds(
+        Response,
+        texts | st.sampled_from(["=1+1", "-1", "@x", "'=x", "''", "\t", '"', "a,b", "a\r\nb"]),
+        texts,
+        st.sampled_from(["local", "validate", "test"]),
+        st.none() | st.integers(0, 4),
+        st.booleans(),
+        st.booleans(),
+        st.integers(0, 5).flatmap(lambda n: st.permutations(range(n)).map(tuple)),
+        st.none() | st.floats(0, 1e9),
+    ),
+    min_size=1,
+    max_size=5,
+)
+
+
+@given(responses)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.parametrize("name", ["votes.csv", "votes.jsonl"])
+def test_responses_survive_their_file(tmp_path: Path, name: str, given: list[Response]) -> None:
+    """Responses written as CSV or as JSON Lines and read back are the same."""
+    write_votes(given, tmp_path / name)
+    assert read_votes(tmp_path / name) == tuple(given)
+
+
+@given(responses)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_cell_is_a_formula(tmp_path: Path, given: list[Response]) -> None:
+    """A spreadsheet finds no cell that it would run: none begins with =, +, -, @ or a tab."""
+    write_votes(given, tmp_path / "votes.csv")
+    with (tmp_path / "votes.csv").open(newline="", encoding="utf-8") as file:
+        assert not [cell for row in csv.reader(file) for cell in row if cell[:1] in set("=+-@\t\r")]
+
+
+def read(tmp_path: Path, text: str | bytes) -> tuple[Response, ...]:
+    """Return the responses of a file with this text."""
+    path = tmp_path / "votes"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return read_votes(path)
+
+
+def test_three_columns_are_enough(tmp_path: Path) -> None:
+    """A table of problem, participant and choice is a table of votes; choices count from 1."""
+    found = read(tmp_path, "participant,problem_id,choice\nann,p,2\nbob,p,\n")
+    assert found == (Response("p", "ann", "validate", 1), Response("p", "bob", "validate"))
+
+
+def test_what_spreadsheets_add_is_taken(tmp_path: Path) -> None:
+    """A byte-order mark, Windows line ends, quotes, blank rows and yes or TRUE are no hindrance."""
+    found = read(
+        tmp_path,
+        b'\xef\xbb\xbf"problem_id",participant, choice ,ambiguous,associative\r\n'
+        b"p,ann, 1 ,TRUE,no\r\n,,,,\r\n\r\np,bob,2,yes,0\r\n",
+    )
+    assert [(r.choice, r.ambiguous, r.associative) for r in found] == [
+        (0, True, False),
+        (1, True, False),
+    ]
+
+
+def test_json_lines_count_from_0(tmp_path: Path) -> None:
+    """In JSON Lines the fields are those of a response, so choices count from 0."""
+    line = '{"problem_id": "p", "participant": "ann", "purpose": "local", "choice": 1'
+    assert read(tmp_path, line + ', "shown": [1, 0]}') == (
+        Response("p", "ann", "local", 1, shown=(1, 0)),
+    )
+
+
+HEAD = "problem_id,participant,choice,purpose,ambiguous,shown,seconds\n"
+JSON = '{"problem_id": "p", "participant": "ann", "purpose": "test"'
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "votes: the file is empty"),
+        (" \n", "votes: the file is empty"),
+        (b"\xff\xfep\x00", "votes:1: the text is not UTF-8; save it as UTF-8 first"),
+        (HEAD.encode() + b"p,ann\xe9,1,,,,\n", "votes:2: the text is not UTF-8"),
+        ("problem_id,choice\np,1\n", "votes:1: there is no 'participant'"),
+        ("problem_id;participant;choice\n", "votes:1: there is no 'problem_id'"),
+        (HEAD.replace("choice", "choise"), "votes:1: there is no 'choice'"),
+        (HEAD[:-1] + ",answer\n", "votes:1: the column 'answer' is unknown; the columns are"),
+        (HEAD[:-1] + ",choice\n", "votes:1: the column 'choice' occurs twice"),
+        (HEAD + "p,ann,1\n", "votes:2: the row has 3 cells; the header has 7"),
+        (HEAD + "p,ann,0,,,,\n", "votes:2: '0' is not the number of an option; they count from 1"),
+        (HEAD + "p,ann,A,,,,\n", "votes:2: 'A' is not the number of an option"),
+        (HEAD + "p,ann,1.0,,,,\n", "votes:2: '1.0' is not the number of an option"),
+        (HEAD + "p,ann,1,,,,\n\np,bob,1,fun,,,\n", "votes:4: the purpose 'fun' is not local"),
+        (HEAD + '"p\nq",ann,1,,,,\np,b,1,,maybe,,\n', "votes:4: ambiguous is 'maybe'; it must be"),
+        (HEAD + "p,ann,1,,,1 1,\n", "votes:2: the shown order (0, 0) is not an order"),
+        (HEAD + "p,ann,1,,,,soon\n", "votes:2: seconds is 'soon'; a number or nothing is needed"),
+        (HEAD + "p,ann,1,,,,inf\n", "votes:2: the time taken is 0 seconds or more, not inf"),
+        (HEAD + ",ann,1,,,,\n", "votes:2: a response needs the ids of its problem"),
+        (HEAD + '"p,ann,1,,,,\n', "votes:2: the row is not CSV"),
+        ("{}", "votes:1: there is no 'problem_id'"),
+        (JSON, "votes:1: the line is not JSON"),
+        (JSON + "}\n[1]", "votes:2: the line is not a JSON object"),
+        (JSON + ', "answer": 1}', "votes:1: the column 'answer' is unknown"),
+        (JSON + ', "choice": "1"}', 'votes:1: choice can\'t be "1"'),
+        (JSON + ', "choice": true}', "votes:1: choice can't be true"),
+        (JSON + ', "ambiguous": 1}', "votes:1: ambiguous can't be 1"),
+        (JSON + ', "shown": "21"}', 'votes:1: shown can\'t be "21"'),
+        (JSON + ', "choice": -1}', "votes:1: the choice is an index of 0 or more, or None, not -1"),
+        ("[" * 99_999, "votes:1: the line is not JSON"),
+    ],
+)
+def test_a_wrong_file_is_told_by_file_and_line(
+    tmp_path: Path, text: str | bytes, reason: str
+) -> None:
+    """What can't be read is told with the file, the line and the reason."""
+    with pytest.raises(FormatError) as told:
+        read(tmp_path, text)
+    assert str(told.value).startswith(f"{tmp_path}/{reason}")
+
+
+def test_a_missing_file_is_told(tmp_path: Path) -> None:
+    """A file that is not there is bad input."""
+    with pytest.raises(FormatError, match="No such file"):
+        read_votes(tmp_path / "none.csv")
+
+
+@given(st.text())
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_text_is_read_or_refused(tmp_path: Path, text: str) -> None:
+    """Whatever rows a table holds, they are read as responses or refused as bad input."""
+    with contextlib.suppress(FormatError):
+        found = read(tmp_path, HEAD.encode() + text.encode("utf-8", "surrogatepass"))
+        assert all(isinstance(response, Response) for response in found)
