@@ -1,0 +1,28 @@
+"""Twins to practise on: a generator that plants artifacts, a simulated crowd, and twins by hand.
+
+>>> from winosmith import practice
+>>> made = practice.corpus(10, seed=1)
+>>> len(made.dataset), len(made.planted), len(made.votes)
+(20, 8, 120)
+"""
+
+from __future__ import annotations
+
+from winosmith.practice._artifacts import ARTIFACTS, Artifact
+from winosmith.practice._corpus import PracticeCorpus, corpus
+from winosmith.practice._crowd import crowd, participants
+from winosmith.practice._found import Found, Share, found
+from winosmith.practice._handwritten import handwritten
+
+__all__ = [
+    "ARTIFACTS",
+    "Artifact",
+    "Found",
+    "PracticeCorpus",
+    "Share",
+    "corpus",
+    "crowd",
+    "found",
+    "handwritten",
+    "participants",
+]

@@ -1,0 +1,177 @@
+"""What a linear classifier sees: nothing of sound problems, and each artifact where we say."""
+
+import re
+from collections.abc import Callable
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+
+from winosmith import Dataset, Problem
+from winosmith.practice import PracticeCorpus, corpus
+from winosmith.practice._frames import fillers
+from winosmith.practice._repertoire import drafts
+
+Represent = Callable[[Dataset], sparse.csr_matrix]
+
+CHANCE = 0.045
+"""Three standard deviations of the accuracy on 1,500 problems at chance, rounded up."""
+
+
+def tfidf(texts: list[list[str]]) -> list[sparse.csr_matrix]:
+    """Return the weighted words of each list of texts, in one vocabulary."""
+    vectorizer = TfidfVectorizer(analyzer=str.split, min_df=2)
+    vectorizer.fit([text for column in texts for text in column])
+    return [vectorizer.transform(column) for column in texts]
+
+
+def n_grams(text: str, longest: int = 3) -> str:
+    """Return the runs of 1 to 3 words, each joined by hyphens."""
+    parts = re.findall(r"[\w']+", text.lower())
+    return " ".join(
+        "-".join(parts[start : start + size])
+        for size in range(1, longest + 1)
+        for start in range(len(parts) - size + 1)
+    )
+
+
+def difference(data: Dataset) -> sparse.csr_matrix:
+    """Return the n-grams of the sentence filled with option 1, less those with option 2."""
+    first, second = tfidf([[n_grams(p.fill(option)) for p in data] for option in (0, 1)])
+    return first - second
+
+
+def reduced_difference(data: Dataset) -> sparse.csr_matrix:
+    """Return the difference in 128 dimensions (SVD)."""
+    reduced = TruncatedSVD(128, random_state=0).fit_transform(difference(data))
+    return sparse.csr_matrix(reduced / np.abs(reduced).std())
+
+
+def concat(data: Dataset) -> sparse.csr_matrix:
+    """Return the n-grams of the two filled-in sentences, side by side."""
+    return sparse.hstack(tfidf([[n_grams(p.fill(o)) for p in data] for o in (0, 1)])).tocsr()
+
+
+def pairs(data: Dataset) -> sparse.csr_matrix:
+    """Return pairs of a word near an option's mention and one after the blank, as a difference."""
+    first, second = tfidf([[" ".join(_pairs(p, option)) for p in data] for option in (0, 1)])
+    return first - second
+
+
+def _pairs(problem: Problem, option: int) -> list[str]:
+    parts = re.findall(r"\w+", problem.sentence.lower())
+    at, blank = parts.index(problem.options[option].lower()), parts.index("_")
+    near = parts[max(0, at - 3) : at] + parts[at + 1 : at + 4]
+    return [f"{a}~{b}" for a, b in product(near, parts[blank + 1 : blank + 5])]
+
+
+def accuracy(X: sparse.csr_matrix, y: np.ndarray, train: np.ndarray, test: np.ndarray) -> float:
+    """Return the accuracy on the test rows of a logistic regression on the training rows."""
+    model = LogisticRegression(C=10, max_iter=1_000).fit(X[train], y[train])
+    return float(model.score(X[test], y[test]))
+
+
+@pytest.fixture(scope="module")
+def sound() -> Dataset:
+    """Return 3,000 sound problems, one half of a twin each."""
+    return corpus(3_000, seed=21, strength=0).dataset.select(range(0, 6_000, 2))
+
+
+@pytest.mark.parametrize("represent", [difference, reduced_difference, concat])
+def test_sound_problems_are_at_chance(sound: Dataset, represent: Represent):
+    """On held-out sound problems, a linear classifier is right half of the time."""
+    y = np.array(sound.answers)
+    rows = np.arange(3_000)
+    found = accuracy(represent(sound), y, rows[:1_500], rows[1_500:])
+    assert found == pytest.approx(0.5, abs=CHANCE)
+
+
+@pytest.mark.parametrize("represent", [difference, concat, pairs])
+def test_sound_problems_of_new_frames_are_at_chance(represent: Represent):
+    """Trained on half of the frames, a linear classifier is at chance on the others.
+
+    So is one that sees pairs of words, which can learn by heart the frames that it was trained on.
+    """
+    written = list(drafts([None] * 3_000, 0.5, 1, np.random.default_rng(5)))
+    data = Dataset(
+        Problem(str(row), draft.sentence(row % 2), draft.listed(), draft.answer(row % 2))
+        for row, draft in enumerate(written)
+    )
+    number = {frame: place for place, frame in enumerate({draft.frame for draft in written})}
+    side = np.array([number[draft.frame] % 2 for draft in written])
+    y = np.array(data.answers)
+    found = accuracy(represent(data), y, np.flatnonzero(side == 0), np.flatnonzero(side == 1))
+    assert found == pytest.approx(0.5, abs=CHANCE)
+
+
+@pytest.fixture(scope="module")
+def planted() -> PracticeCorpus:
+    """Return 3,000 twins, six in ten of them planted."""
+    return corpus(3_000, seed=22, strength=0.6)
+
+
+def rates(made: PracticeCorpus, represent: Represent) -> dict[str, float]:
+    """Return each kind's accuracy on the second half of the twins, trained on the first."""
+    data = made.dataset
+    X, y = represent(data), np.array(data.answers)
+    train = np.arange(len(data)) < len(data) // 2
+    correct = LogisticRegression(C=10, max_iter=1_000).fit(X[train], y[train]).predict(X) == y
+    kind = np.array([made.planted.get(row, "sound") for row in data.ids])
+    return {name: float(correct[(kind == name) & ~train].mean()) for name in set(kind)}
+
+
+def test_the_difference_sees_association_and_length(planted: PracticeCorpus):
+    """The difference of the two sentences predicts these two, and is at chance on all others."""
+    seen = rates(planted, difference)
+    assert seen["association"] > 0.75
+    assert seen["length"] > 0.75
+    assert seen["sound"] == pytest.approx(0.5, abs=CHANCE)
+    assert seen["polarity"] == pytest.approx(0.5, abs=0.1)
+    assert seen["position"] == pytest.approx(0.5, abs=0.1)
+
+
+def test_the_sentences_side_by_side_see_position(planted: PracticeCorpus):
+    """The two sentences side by side predict position, and are at chance on polarity and sound."""
+    seen = rates(planted, concat)
+    assert seen["position"] > 0.9
+    assert seen["polarity"] == pytest.approx(0.5, abs=0.1)
+    assert seen["sound"] == pytest.approx(0.5, abs=CHANCE)
+
+
+def test_pairs_of_words_see_polarity_and_position(planted: PracticeCorpus):
+    """Words near an option paired with words after the blank predict these far above sound."""
+    seen = rates(planted, pairs)
+    assert seen["polarity"] > 0.9
+    assert seen["position"] > 0.8
+    assert seen["sound"] < 0.7
+
+
+def test_ids_say_nothing_of_the_answer_or_the_planting(planted: PracticeCorpus):
+    """A classifier on the digits of ids and twin ids, and their order, is at chance."""
+    data = planted.dataset
+    digits = [
+        [int(digit, 16) for digit in (problem.id + (problem.twin_id or ""))] for problem in data
+    ]
+    first = [data[row].id < data[row ^ 1].id for row in range(len(data))]
+    codes = sparse.csr_matrix(
+        np.column_stack([np.eye(16)[np.array(digits)].reshape(len(data), -1), first])
+    )
+    half = len(data) // 2
+    rows = np.arange(len(data))
+    for labels in (np.array(data.answers), np.array([row in planted.planted for row in data.ids])):
+        largest = max(labels.mean(), 1 - labels.mean())
+        found = accuracy(codes, labels, rows[:half], rows[half:])
+        assert found <= largest + CHANCE
+
+
+def test_names_are_in_every_role():
+    """Every name and every object stands as the first and as the second option mentioned."""
+    written = list(drafts([None] * 4_000, 0.5, 1, np.random.default_rng(6)))
+    firsts = {draft.options[0] for draft in written}
+    seconds = {draft.options[1] for draft in written}
+    everything = {word for pool in fillers().pools.values() for own in pool for word in own}
+    assert firsts == seconds == everything

@@ -1,0 +1,150 @@
+"""The practice corpus keeps every structural rule, whatever its arguments."""
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from winosmith import validate
+from winosmith.errors import DataError
+from winosmith.practice import ARTIFACTS, PracticeCorpus, _repertoire, corpus
+from winosmith.practice._frames import fillers, frames
+from winosmith.text import words
+
+ALL_RULES = validate.StructureRules(complete=True)
+
+
+@pytest.fixture(scope="module")
+def large() -> PracticeCorpus:
+    """Return a corpus of 5,000 twins."""
+    return corpus(5_000, seed=3)
+
+
+def test_5000_twins_keep_every_structural_rule(large: PracticeCorpus):
+    """Of 5,000 twins none breaks a rule for length, overlap, anchor, options or answers."""
+    examined = validate.examine_structure(large.dataset, ALL_RULES)
+    assert examined.findings == ()
+    assert set(examined.checked.values()) == {10_000}
+
+
+def test_5000_twins_have_no_equal_sentences(large: PracticeCorpus):
+    """No sentence occurs twice among 10,000."""
+    assert len({problem.sentence for problem in large.dataset}) == 10_000
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    twins=st.integers(0, 60),
+    seed=st.integers(0, 2**32),
+    strength=st.floats(0, 1),
+    artifacts=st.lists(st.sampled_from(ARTIFACTS), min_size=1, unique=True),
+    social=st.floats(0, 1),
+    habits=st.integers(1, 8),
+)
+def test_any_arguments_give_sound_structure(twins, seed, strength, artifacts, social, habits):
+    """Whatever is planted, halves are whole twins that keep the rules, and only it is planted."""
+    made = corpus(
+        twins, seed=seed, strength=strength, artifacts=artifacts, social=social, habits=habits
+    )
+    assert len(made.dataset.twins) == twins
+    assert validate.examine_structure(made.dataset, ALL_RULES).findings == ()
+    assert len(made.planted) == 2 * round(twins * strength)
+    assert set(made.planted.values()) <= set(artifacts)
+    for first, second in made.dataset.twins:
+        kinds = {made.planted.get(made.dataset.ids[row]) for row in (first, second)}
+        assert len(kinds) == 1
+        assert second == first + 1
+
+
+def test_the_kinds_have_equal_shares(large: PracticeCorpus):
+    """Half of the twins are planted, a quarter of these with each kind."""
+    assert Counter(large.planted.values()) == dict.fromkeys(ARTIFACTS, 1_250)
+
+
+def test_zero_strength_plants_nothing():
+    """With strength zero no problem is planted."""
+    assert corpus(200, strength=0).planted == {}
+
+
+def test_the_same_seed_gives_the_same_corpus():
+    """Equal arguments give equal problems, planting and votes; another seed gives others."""
+    first, again, other = corpus(100, seed=4), corpus(100, seed=4), corpus(100, seed=5)
+    assert first == again
+    assert first.dataset.digest != other.dataset.digest
+    assert set(first.dataset.ids).isdisjoint(other.dataset.ids)
+
+
+def test_the_domains_are_mixed_as_asked():
+    """The share of social twins is the one asked for; 0 and 1 give a single domain."""
+    for social in (0.0, 0.3, 1.0):
+        origins = [problem.origin for problem in corpus(1_000, social=social).dataset]
+        share = sum(o is not None and o.domain == "social" for o in origins) / len(origins)
+        assert share == pytest.approx(social, abs=0.05)
+
+
+def test_answers_and_the_order_of_halves_are_balanced(large: PracticeCorpus):
+    """Each index is the answer of half of the problems, and of half of the first halves."""
+    assert Counter(large.dataset.answers) == {0: 5_000, 1: 5_000}
+    first_halves = [large.dataset[first].answer for first, _ in large.dataset.twins]
+    assert first_halves.count(0) / 5_000 == pytest.approx(0.5, abs=0.03)
+
+
+def test_the_anchor_is_in_neither_option(large: PracticeCorpus):
+    """The anchor is not one of the options."""
+    for problem in large.dataset:
+        assert problem.origin is not None
+        assert problem.origin.anchor not in problem.options
+
+
+def test_social_options_are_two_people_of_one_gender(large: PracticeCorpus):
+    """No social problem sets a woman against a man."""
+    women, men = map(set, fillers().pools["names"])
+    for problem in large.dataset:
+        if problem.origin is not None and problem.origin.domain == "social":
+            assert set(problem.options) <= women or set(problem.options) <= men
+
+
+def test_an_option_fits_the_blank_with_the_words_before_it(large: PracticeCorpus):
+    """Objects stand after an article, at their mention and at the blank; names never do."""
+    for problem in large.dataset:
+        parts = [word.strip(".,").lower() for word in words(problem.sentence)]
+        domain = problem.origin.domain if problem.origin else None
+        for option in ("_", *problem.options):
+            before = parts[parts.index(option.lower()) - 1] if option.lower() != parts[0] else ""
+            assert (before == "the") == (domain == "physical")
+
+
+def test_the_planting_is_not_in_the_problems():
+    """A problem carries no trace of its artifact in its origin or elsewhere."""
+    made = corpus(300)
+    for problem in made.dataset:
+        assert not problem.extra
+        assert problem.lineage is None
+        assert replace(problem.origin, author=None, anchor=None, domain=None).source == "practice"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"twins": -1}, "twins must be 0 or more, not -1"),
+        ({"strength": 1.5}, "strength must be a share from 0 to 1, not 1.5"),
+        ({"social": -0.1}, "social must be a share from 0 to 1, not -0.1"),
+        ({"habits": 0}, "habits must be 1 or more, not 0"),
+        ({"artifacts": ["colour"]}, "there is no artifact 'colour'; there are association, length"),
+        ({"artifacts": []}, "a strength above 0 needs an artifact to plant"),
+        ({"pool": 6}, "enlarge it or ask for fewer judges"),
+    ],
+)
+def test_what_cannot_be_made_is_refused(arguments, said):
+    """A number out of range or an unknown kind is refused with what to change."""
+    with pytest.raises(DataError, match=said):
+        corpus(**{"twins": 10, **arguments})
+
+
+def test_running_out_of_sentences_is_said(monkeypatch: pytest.MonkeyPatch):
+    """When the frames give no new sentence any more, the error says so."""
+    monkeypatch.setattr(_repertoire, "frames", lambda: frames()[-1:])
+    with pytest.raises(DataError, match="ask for fewer twins or for more kinds of artifact"):
+        corpus(5_000, strength=1, artifacts=["association"], social=0)

@@ -1,0 +1,150 @@
+"""The simulated crowd votes by the paper's rules, and rejects about as much as its crowd did."""
+
+from collections import defaultdict
+
+import pytest
+
+from winosmith import Dataset, Filtered, Origin, Problem, Response, validate
+from winosmith.errors import DataError
+from winosmith.practice import PracticeCorpus, corpus, crowd, handwritten, participants
+
+SENTENCE = "The cup stood beside the jug until the _ fell."
+
+
+@pytest.fixture(scope="module")
+def made() -> PracticeCorpus:
+    """Return a corpus with votes."""
+    return corpus(2_000, seed=12)
+
+
+@pytest.fixture(scope="module")
+def judged(made: PracticeCorpus) -> Filtered:
+    """Return what the default rules for votes make of it."""
+    return validate.votes(made.dataset, made.votes)
+
+
+def judges_of(votes: tuple[Response, ...], purpose: str) -> dict[str, list[str]]:
+    """Return who voted on each problem for this purpose."""
+    judges = defaultdict(list)
+    for vote in votes:
+        if vote.purpose == purpose:
+            judges[vote.problem_id].append(vote.participant)
+    return judges
+
+
+@pytest.mark.parametrize("purpose", ["local", "validate"])
+def test_three_distinct_judges_see_each_problem(made: PracticeCorpus, purpose: str):
+    """Each problem has three different judges for each purpose."""
+    judges = judges_of(made.votes, purpose)
+    assert set(judges) == set(made.dataset.ids)
+    assert all(len(own) == len(set(own)) == 3 for own in judges.values())
+
+
+def test_no_judge_wrote_or_saw_the_twin(made: PracticeCorpus):
+    """No judge is the contributor, and none judges both halves of a twin."""
+    judges = judges_of(made.votes, "validate")
+    for first, second in made.dataset.twins:
+        halves = made.dataset[first], made.dataset[second]
+        assert set(judges[halves[0].id]).isdisjoint(judges[halves[1].id])
+        for half in halves:
+            assert half.origin is not None
+            assert half.origin.author not in judges[half.id]
+
+
+def test_every_vote_counts(made: PracticeCorpus):
+    """The rules for votes set none of them aside."""
+    _, aside = validate.eligible(made.dataset, made.votes)
+    assert aside == ()
+
+
+def test_about_68_percent_are_valid(made: PracticeCorpus, judged: Filtered):
+    """The default rates leave the paper's 68 % of the problems, within 3 points."""
+    assert len(judged.kept) / len(made.dataset) == pytest.approx(0.68, abs=0.03)
+
+
+def test_votes_reject_for_every_reason(judged: Filtered):
+    """Each of the paper's three rules rejects some problems."""
+    reasons = {entry.reason.split(":")[0] for entry in judged.dropped}
+    assert reasons == {"majority", "ambiguity", "word association", "local context"}
+
+
+def test_the_crowd_is_blind_to_what_is_planted(made: PracticeCorpus, judged: Filtered):
+    """Planted problems are found valid as often as sound ones."""
+    kept = set(judged.kept.ids)
+    planted = set(made.planted)
+    sound = set(made.dataset.ids) - planted
+    shares = [len(kept & part) / len(part) for part in (planted, sound)]
+    assert shares[0] == pytest.approx(shares[1], abs=0.05)
+
+
+def test_contributors_come_from_the_pool(made: PracticeCorpus):
+    """Contributors and judges are the same forty people."""
+    authors = {problem.origin.author for problem in made.dataset if problem.origin}
+    assert authors == {vote.participant for vote in made.votes} == set(participants(40))
+
+
+def test_judges_differ_in_reliability(made: PracticeCorpus):
+    """The most reliable judge errs at less than half the rate of the least reliable one."""
+    answers = dict(zip(made.dataset.ids, made.dataset.answers, strict=True))
+    wrong = defaultdict(list)
+    for vote in made.votes:
+        if vote.purpose == "validate":
+            wrong[vote.participant].append(vote.choice != answers[vote.problem_id])
+    rates = sorted(sum(own) / len(own) for own in wrong.values())
+    assert rates[0] < rates[-1] / 2
+
+
+def test_the_same_seed_gives_the_same_votes():
+    """Equal arguments give equal votes; another seed gives others."""
+    twins = handwritten()
+    assert crowd(twins, seed=1) == crowd(twins, seed=1)
+    assert crowd(twins, seed=1) != crowd(twins, seed=2)
+
+
+def test_a_perfect_crowd_makes_no_error():
+    """With every rate at zero each judge is right on the whole."""
+    twins = handwritten()
+    votes = crowd(twins, error_rate=0, ambiguous_rate=0, associative_rate=0)
+    answers = dict(zip(twins.ids, twins.answers, strict=True))
+    assert all(v.choice == answers[v.problem_id] for v in votes if v.purpose == "validate")
+
+
+def test_a_hopeless_crowd_is_always_wrong():
+    """With an error rate of one each judge is wrong on the whole, with any number of options."""
+    options = ("cup", "jug", "vase")
+    data = Dataset([Problem("a", SENTENCE, options, 2), Problem("b", SENTENCE, options, 0)])
+    votes = crowd(data, error_rate=1, ambiguous_rate=0, associative_rate=0)
+    answers = {"a": 2, "b": 0}
+    assert all(v.choice != answers[v.problem_id] for v in votes if v.purpose == "validate")
+
+
+def test_rates_of_one_mark_everything():
+    """When every problem is ambiguous and associative, hardly any is valid."""
+    twins = handwritten()
+    votes = crowd(twins, ambiguous_rate=1, associative_rate=1)
+    assert len(validate.votes(twins, votes).kept) < 0.1 * len(twins)
+
+
+def test_a_pool_just_large_enough_serves():
+    """A twin needs twice the judges and its author; one person fewer is refused, with a number."""
+    origin = Origin(author="p02")
+    half = Problem("a", SENTENCE, ("cup", "jug"), 0, "t", origin=origin)
+    other = Problem("b", SENTENCE.replace("fell", "stayed"), ("cup", "jug"), 1, "t", origin=origin)
+    twin = Dataset([half, other])
+    assert len(crowd(twin, judges=2, pool=5)) == 2 * 2 * 2
+    with pytest.raises(DataError, match=r"4 judges who did not write it are needed.* 4 has 3"):
+        crowd(twin, judges=2, pool=4)
+
+
+@pytest.mark.parametrize("arguments", [{"judges": 0}, {"error_rate": 1.1}, {"ambiguous_rate": -1}])
+def test_numbers_out_of_range_are_refused(arguments):
+    """A rate that is no share, or no judge at all, is refused."""
+    with pytest.raises(DataError, match=r"must be 1 or more|a share from 0 to 1"):
+        crowd(handwritten(), **arguments)
+
+
+def test_withheld_answers_are_refused():
+    """A crowd can't be simulated without the answers; the error names the problem."""
+    blind = handwritten().blind()
+    with pytest.raises(DataError, match=f"the answer of '{blind.ids[0]}' is withheld"):
+        crowd(blind)
