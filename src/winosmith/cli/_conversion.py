@@ -44,13 +44,15 @@ def check_paths(source: str, target: str, skip_bad: str | None, force: bool) -> 
     """Refuse to write over what is read, or, without `--force`, over any file.
 
     Raises:
-        OutputError: two of the files are one, or one exists.
+        OutputError: two of the files are one, or one exists, or OUT is a device.
     """
     paths = [Path(path).resolve() for path in (source, target, skip_bad) if path]
     if len(set(paths)) < len(paths):
         raise OutputError("IN, OUT and the file of --skip-bad must be different files")
+    if Path(target).exists() and not Path(target).is_file():
+        raise OutputError(f"{target} is no file; OUT is read again after it is written")
     for path in (target, skip_bad):
-        if path and Path(path).exists() and not force:
+        if path and Path(path).is_file() and not force:
             raise OutputError(f"{path} exists; choose another name, or add --force to overwrite it")
 
 

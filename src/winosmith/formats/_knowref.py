@@ -90,9 +90,8 @@ def _write(items: Sequence[Item], file: IO[str]) -> None:
 
 
 def _record(problem: Problem) -> dict[str, Any]:
-    sentence = problem.sentence.replace(BLANK, f"[{restored(problem)}]")
     record: dict[str, Any] = {
-        "sentence_with_pronoun": sentence,
+        "sentence_with_pronoun": problem.sentence.replace(BLANK, f"[{restored(problem)}]"),
         "candidate0": [problem.options[0]],
         "candidate1": [problem.options[1]],
     }
@@ -103,11 +102,23 @@ def _record(problem: Problem) -> dict[str, Any]:
         if key.startswith(f"{_KEY}."):
             field = key.removeprefix(f"{_KEY}.")
             record[field] = [value] if field == "original_sentence" else value
-    if len(_BRACKETS.findall(sentence)) != 1:
-        raise cannot_write(problem, "the sentence holds brackets, which mark the pronoun here")
-    if any(option != tidy(option) for option in problem.options):
-        raise cannot_write(problem, "the options must be tidy: single spaces, none at the ends")
+    if not _reads_back(record, problem):
+        raise cannot_write(
+            problem, "the format needs tidy options, and brackets around the pronoun alone"
+        )
     return record
+
+
+def _reads_back(record: Mapping[str, Any], problem: Problem) -> bool:
+    try:
+        back = _problem(record, 0)
+    except ProblemError:
+        return False
+    return (back.sentence, back.options, back.pronoun) == (
+        problem.sentence,
+        problem.options,
+        problem.pronoun,
+    )
 
 
 KNOWREF = Format(

@@ -77,9 +77,10 @@ def answer_among(options: Iterable[str], answer: str) -> int:
 def paired(entries: Iterable[Entry]) -> list[Entry]:
     """Give the halves of a twin a common `twin_id`, in a file that says only by order who they are.
 
-    Two neighbours are a twin when their right options differ and they have the same options, in
-    any case and order, and 30 % of their words; or one option and 70 % of their words (four
-    schemas of the WSC change an option). Two pronouns of one text, as in the PDPs, are no twin.
+    Two neighbours are a twin when they have the same options, in any case and order, different
+    answers, and 30 % of their words in common; or when one option was changed, as in four schemas
+    of the WSC, the other one is right in one of the two, and they share 70 % of their words. Two
+    pronouns of one text, as in the PDPs, are no twin.
     """
     found = list(entries)
     row = 0
@@ -100,12 +101,15 @@ def _twins(first: Problem, second: Problem) -> bool:
     one, other = (
         [tidy(option).casefold() for option in problem.options] for problem in (first, second)
     )
-    if one[first.answer] == other[second.answer] or not set(one) & set(other):
+    shared = set(one) & set(other)
+    right, other_right = one[first.answer], other[second.answer]
+    if len(shared) < len(one):  # an option was changed: the one that stayed is right once
+        alike, flipped = _ALIKE_WITHOUT_OPTIONS, (right in shared) != (other_right in shared)
+    else:
+        alike, flipped = _ALIKE, right != other_right
+    if not flipped or _is_same_text(tokens(first.sentence), tokens(second.sentence)):
         return False
-    if _is_same_text(tokens(first.sentence), tokens(second.sentence)):
-        return False
-    alike = overlap(words(first.sentence), words(second.sentence))
-    return alike >= (_ALIKE if set(one) == set(other) else _ALIKE_WITHOUT_OPTIONS)
+    return overlap(words(first.sentence), words(second.sentence)) >= alike
 
 
 def _is_same_text(one: list[str], other: list[str]) -> bool:

@@ -1,0 +1,313 @@
+"""What holds of every format, published or ours."""
+
+from __future__ import annotations
+
+# ruff: noqa: E501 - a record is a line
+import codecs
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from winosmith import Claim, formats
+from winosmith.errors import FormatError
+
+NAMES = [known.name for known in formats.FORMATS]
+
+WSC = """<?xml version="1.0" encoding="ISO-8859-1"?>
+<collection>
+<schema>
+<text><txt1>The cup hit the jug and</txt1> <pron> it </pron> <txt2>broke.</txt2></text>
+<quote><pron>it</pron><quote2>broke</quote2></quote>
+<answers><answer>the cup </answer><answer> the jug</answer></answers>
+<correctAnswer> B. </correctAnswer>{counts}
+<source>nobody</source>
+</schema>
+<schema>
+<text><txt1>The cup hit the jug and</txt1> <pron> it </pron> <txt2>bounced.</txt2></text>
+<quote><pron>it</pron><quote2>bounced</quote2></quote>
+<answers><answer>the cup </answer><answer> the jug</answer></answers>
+<correctAnswer>A  </correctAnswer>{counts}
+<source>nobody</source>
+</schema>
+</collection>
+"""
+
+PERTURBED_COLUMNS = (
+    "text_original text_voice text_tense text_number text_gender text_rel_clause text_syn "
+    "text_adverb text_random_context text_scrambled text_freqnoun pair_number pron pron_gender "
+    "pron_number pron_index pron_index_voice pron_index_tense pron_index_number "
+    "pron_index_gender pron_index_rel pron_index_syn pron_index_adverb pron_index_context "
+    "pron_index_scrambled pron_index_freqnoun answer_a answer_b answer_a_syn answer_b_syn "
+    "answer_a_number answer_b_number answer_a_gender answer_b_gender correct_answer associative "
+    "switchable"
+).split()
+
+TEXTS = {
+    "winosmith": """{"id":"a","sentence":"The cup hit the jug and _ broke.","options":["the cup","the jug"],"answer":1}
+{"id":"b","sentence":"The cup hit the jug and _ bounced.","options":["the cup","the jug"],"answer":0}
+""",
+    "csv": """sentence,option1,option2,answer
+The cup hit the jug and _ broke.,the cup,the jug,2
+The cup hit the jug and _ bounced.,the cup,the jug,1
+""",
+    "winogrande": """{"qID": "A-2", "sentence": "The cup hit the jug and _ broke.", "option1": "the cup", "option2": "the jug", "answer": "2"}
+{"qID": "A-1", "sentence": "The cup hit the jug and _ bounced.", "option1": "the cup", "option2": "the jug", "answer": "1"}
+""",
+    "wsc-xml": WSC.format(counts=""),
+    "pdp-xml": WSC.format(
+        counts="<humanSubjects> 19 out of 19 subjects got this answer. </humanSubjects>"
+    ),
+    "wsc-csv": """,source,label,answer_0,answer_1,txt1,pron,txt2
+0,nobody,1,the cup,the jug,The cup hit the jug and,it,broke.
+1,nobody,0,the cup,the jug,The cup hit the jug and,it,bounced.
+""",
+    "wsc273-jsonl": """{"qID": "wsc-1", "sentence": "The cup hit the jug and _ broke.", "option1": "the cup", "option2": "the jug", "answer": "2", "ed": "1"}
+{"qID": "wsc-2", "sentence": "The cup hit the jug and _ bounced.", "option1": "the cup", "option2": "the jug", "answer": "1", "ed": "1"}
+""",
+    "substitutions": """[{"question_id": 0, "substitution": "The cup hit the jug and the cup broke.", "correctness": false},
+{"question_id": 0, "substitution": "The cup hit the jug and the jug broke.", "correctness": true},
+{"question_id": 1, "substitution": "The cup hit the jug and the cup bounced.", "correctness": true},
+{"question_id": 1, "substitution": "The cup hit the jug and the jug bounced.", "correctness": false}]
+""",
+    "superglue-wsc": """{"text": "The cup hit the jug and it broke.", "target": {"span1_text": "The cup", "span1_index": 0, "span2_text": "it", "span2_index": 6}, "idx": 0, "label": false}
+{"text": "The cup hit the jug and it broke.", "target": {"span1_text": "the jug", "span1_index": 3, "span2_text": "it", "span2_index": 6}, "idx": 1, "label": true}
+""",
+    "superglue-copa": """{"premise": "The cup hit the jug.", "choice1": "The jug broke.", "choice2": "The jug sang.", "question": "effect", "label": 0, "idx": 0}
+{"premise": "The jug broke.", "choice1": "It was blue.", "choice2": "I dropped it.", "question": "cause", "label": 1, "idx": 1}
+""",
+    "copa-xml": """<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE copa-corpus SYSTEM "copa.dtd">
+<copa-corpus version="1.0">
+<item id="1" asks-for="effect" most-plausible-alternative="1">
+<p>The cup hit the jug.</p><a1>The jug broke.</a1><a2>The jug sang.</a2>
+</item>
+<item id="2" asks-for="cause" most-plausible-alternative="2">
+<p>The jug broke.</p><a1>It was blue.</a1><a2>I dropped it.</a2>
+</item>
+</copa-corpus>
+""",
+    "dpr": """The cup hit the jug and it broke.
+it
+the cup,the jug
+the jug
+
+The cup hit the jug and it bounced.
+it
+the cup,the jug
+the cup
+""",
+    "dpr-tsv": """index\tsentence1\tsentence2\tlabel\tcandidate0\tcandidate1
+0\tThe cup hit the jug and the cup\t broke.\t0\tthe cup\tthe jug
+0\tThe cup hit the jug and the jug\t broke.\t1\tthe cup\tthe jug
+1\tThe cup hit the jug and the cup\t bounced.\t1\tthe cup\tthe jug
+1\tThe cup hit the jug and the jug\t bounced.\t0\tthe cup\tthe jug
+""",
+    "knowref": """[
+{"sentence_with_pronoun": "Ann hit Eve and [she] fell .", "candidate0": ["Ann"], "candidate1": ["Eve"], "correct_candidate": ["Eve"], "correct_candidate_idx": 0},
+{"sentence_with_pronoun": "Ann hit Eve and [she] ran .", "candidate0": ["Ann"], "candidate1": ["Eve"], "correct_candidate": ["Ann"], "correct_candidate_idx": 0}
+]
+""",
+    "winogender": """sentid\tsentence
+nurse.patient.1.male.txt\tThe nurse told the patient that he should rest.
+nurse.patient.0.male.txt\tThe nurse told the patient that he was on call.
+""",
+    "winogender-templates": """occupation(0)\tother-participant(1)\tanswer\tsentence
+nurse\tpatient\t1\tThe $OCCUPATION told the $PARTICIPANT that $NOM_PRONOUN should rest.
+nurse\tpatient\t0\tThe $OCCUPATION told the $PARTICIPANT that $NOM_PRONOUN was on call.
+""",
+    "perturbed-wsc": "\n".join(
+        "\t".join(cells)
+        for cells in (
+            PERTURBED_COLUMNS,
+            *(
+                [
+                    {
+                        "text_original": f"The cup hit the jug and it {verb} .",
+                        "pron": "it",
+                        "pron_index": "6",
+                        "answer_a": "the cup",
+                        "answer_b": "the jug",
+                        "correct_answer": answer,
+                    }.get(column, "-")
+                    for column in PERTURBED_COLUMNS
+                ]
+                for verb, answer in (("broke", "B"), ("bounced", "A "))
+            ),
+            "",
+        )
+    ),
+    "perturbed-wsc-jsonl": """{"sentence": "the cup hit the jug and _ broke .", "option1": "the cup", "option2": "the jug", "answer": "2", "pair_number": 0, "qID": "q10", "associative": 0, "switchable": 0}
+{"sentence": "the cup hit the jug and _ bounced .", "option1": "the cup", "option2": "the jug", "answer": "1", "pair_number": 0, "qID": "q11", "associative": 0, "switchable": 0}
+""",
+    "evograd": """index,sentence,option1,option2,answer,distance
+0,The cup hit the jug and _ broke.,the cup,the jug,2,0
+1,The cup hit the jug and _ bounced.,the cup,the jug,1,1
+""",
+}  # fmt: skip
+"""A small file in each format: a right and a wrong answer, in two records."""
+
+BROKEN = {
+    "winosmith": ("and _ bounced", "and bounced", 2, "the sentence has no blanks ('_')"),
+    "csv": ("the jug,1", "the jug,3", 3, "the answer is '3'; with 2 options it must be a number"),
+    "winogrande": ('"option2": "the jug", "answer": "1"', '"answer": "1"', 2, "no 'option2'"),
+    "wsc-xml": ("<correctAnswer>A  <", "<correctAnswer>C<", 10, "the answer is 'C'; with 2 option"),
+    "pdp-xml": ("<pron> it </pron> <txt2>bounced", "<txt2>bounced", 10, "the record has no <pron>"),
+    "wsc-csv": ("1,nobody,0", "1,nobody,7", 3, "the label is '7'; it must be 0 or 1"),
+    "wsc273-jsonl": ('and _ bounced.", "option1": "the cup"', '", "option1": 3', 2, "must be text"),
+    "substitutions": (
+        'bounced.", "correctness": true',
+        'bounced.", "correctness": false',
+        3,
+        "no filling of the question is marked as right",
+    ),
+    "superglue-wsc": (
+        '"span1_text": "the jug", "span1_index": 3, "span2_text": "it"',
+        '"span1_text": "the jug", "span1_index": 3, "span2_text": "she"',
+        2,
+        "the pronoun 'she' is not in the text",
+    ),
+    "superglue-copa": ('"cause"', '"reason"', 2, "the question is 'reason'; it must be 'cause'"),
+    "copa-xml": ("<a1>It was blue.</a1>", "", 7, "the record has no <a1>"),
+    "dpr": (
+        "the cup,the jug\nthe cup\n",
+        "the cup,the jug\nthe mug\n",
+        6,
+        "the answer 'the mug' is none of the options ['the cup', 'the jug']",
+    ),
+    "dpr-tsv": ("bounced.\t1", "bounced.\t0", 4, "0 rows of one index have the label 1"),
+    "knowref": ("[she] ran", "[she] saw [her]", 3, "2 pronouns in brackets; 1 is needed"),
+    "winogender": ("he was on call", "she was on call", 3, "0 pronouns of the gender 'male'"),
+    "winogender-templates": ("patient\t0", "patient\t5", 3, "is not occupation.participant"),
+    "perturbed-wsc": ("and it bounced", "and she bounced", 3, "the pronoun 'it' is not in the"),
+    "perturbed-wsc-jsonl": ('"q11"', '"wsc11"', 2, "the qID 'wsc11' is not 'q', a digit"),
+    "evograd": ("the jug,1,1", "the jug,1,far", 3, "the distance is 'far'; it must be a whole"),
+}  # fmt: skip
+"""How to break the second record: what is replaced, by what, its line, and what is told of it."""
+
+
+def a_file(folder: Path, text: str, **settings: str) -> Path:
+    """Return a new file with this text, byte by byte."""
+    path = folder / "file"
+    path.write_bytes(text.encode(**settings))
+    return path
+
+
+@pytest.mark.parametrize("name", NAMES)
+class TestEveryFormat:
+    """A small file in each format, whole and damaged."""
+
+    def test_it_is_recognised_by_its_content(self, tmp_path: Path, name: str) -> None:
+        """A small file is recognised by its own format and by no other."""
+        source = formats.Source(a_file(tmp_path, TEXTS[name]))
+        assert [known.name for known in formats.FORMATS if known.recognises(source)] == [name]
+
+    def test_it_is_read(self, tmp_path: Path, name: str) -> None:
+        """Both records are read, each with the answer that the file states."""
+        items = formats.read_items(a_file(tmp_path, TEXTS[name]))
+        copies = 6 if name == "winogender-templates" else 1
+        assert len(items) == 2 * copies
+        first, second = items[0], items[copies]
+        if isinstance(first, Claim) and isinstance(second, Claim):
+            assert (first.holds, second.holds) == (False, True)
+            assert (first.pronoun, second.candidate) == ("it", "the jug")
+        elif name in ("superglue-copa", "copa-xml"):
+            assert first.fill(0) == "The cup hit the jug so the jug broke."
+            assert second.fill(1) == "The jug broke because I dropped it."
+            assert (first.answer, second.answer) == (0, 1)
+        else:
+            assert (first.answer, second.answer) == (1, 0)
+
+    def test_line_ends_do_not_matter(self, tmp_path: Path, name: str) -> None:
+        """CR LF line ends, a byte-order mark and no line end at the end give the same items."""
+        plain = formats.read_items(a_file(tmp_path, TEXTS[name]))
+        changed = TEXTS[name].rstrip("\n").replace("\n", "\r\n")
+        path = a_file(tmp_path, "\ufeff" + changed)
+        assert formats.read_items(path) == plain
+
+    def test_separators_of_unicode_end_no_record(self, tmp_path: Path, name: str) -> None:
+        """U+2028 and U+0085 inside a text are text: the file has the same number of records."""
+        text = re.sub(r"hit the|told the (?!\$)", "hit\u2028the\u0085other ", TEXTS[name])
+        assert len(formats.read_items(a_file(tmp_path, text), name)) == len(
+            formats.read_items(a_file(tmp_path, TEXTS[name]))
+        )
+
+    def test_a_bad_record_is_named(self, tmp_path: Path, name: str) -> None:
+        """A malformed record ends the reading with its file, line and reason."""
+        old, new, line, reason = BROKEN[name]
+        assert old in TEXTS[name]
+        path = a_file(tmp_path, TEXTS[name].replace(old, new, 1))
+        with pytest.raises(FormatError) as caught:
+            formats.read_items(path, name)
+        assert str(caught.value).startswith(f"{path}:{line}: ")
+        assert reason in str(caught.value)
+
+    def test_a_bad_record_can_be_set_aside(self, tmp_path: Path, name: str) -> None:
+        """With `skip_bad` the other record is read, and the bad one is in the file, with why."""
+        old, new, line, reason = BROKEN[name]
+        path = a_file(tmp_path, TEXTS[name].replace(old, new, 1))
+        items = formats.read_items(path, name, skip_bad=tmp_path / "bad")
+        aside = [json.loads(text) for text in (tmp_path / "bad").read_text().splitlines()]
+        copies = 6 if name == "winogender-templates" else 1
+        assert (len(items), len(aside)) == (copies, copies)
+        assert aside[0]["line"] == line
+        assert reason in aside[0]["reason"]
+        assert new.strip() in aside[0]["record"]
+
+    def test_a_file_cut_short_is_not_taken_for_whole(self, tmp_path: Path, name: str) -> None:
+        """Without its last 20 characters a file is refused or gives fewer records, never all."""
+        whole = formats.read_items(a_file(tmp_path, TEXTS[name]))
+        path = a_file(tmp_path, TEXTS[name][:-20])
+        try:
+            items = formats.read_items(path, name)
+        except FormatError:
+            return
+        assert len(items) < len(whole) or items != whole
+
+    def test_other_files_are_refused(self, tmp_path: Path, name: str) -> None:
+        """Forced to read another format's file, it refuses it instead of failing."""
+        for other in NAMES:
+            if {name, other} <= {"wsc-xml", "pdp-xml"} or "jsonl" in name + other:
+                continue
+            path = a_file(tmp_path, TEXTS[other])
+            if other != name and other not in ("evograd", "winogrande"):
+                with pytest.raises(FormatError):
+                    formats.read_items(path, name)
+
+    @pytest.mark.parametrize(
+        ("raw", "told"),
+        [
+            (b"", "the file is empty"),
+            (b" \n\t\n", "the file is empty"),
+            (codecs.BOM_UTF16_LE + "a".encode("utf-16-le"), "the text is UTF-16; convert it"),
+            (b"caf\xe9 is\n", "the text is not UTF-8; convert it first"),
+            (b"ok\nok\ncaf\xe9", ":3: the text is not UTF-8"),
+        ],
+    )
+    def test_what_is_no_text_is_refused(
+        self, tmp_path: Path, name: str, raw: bytes, told: str
+    ) -> None:
+        """An empty file and other encodings are refused with what to do, whatever the format."""
+        (tmp_path / "file").write_bytes(raw)
+        with pytest.raises(FormatError, match=re.escape(told)):
+            formats.read_items(tmp_path / "file", name)
+
+
+def test_every_format_has_a_small_file() -> None:
+    """No format is left out of these tests."""
+    assert set(TEXTS) == set(BROKEN) == set(NAMES)
+
+
+def test_an_unknown_format_is_told_with_the_known_ones(tmp_path: Path) -> None:
+    """Reading or writing an unknown format lists the known ones."""
+    with pytest.raises(FormatError, match=r"no format 'excel'; the formats are copa-xml, csv"):
+        formats.read(a_file(tmp_path, TEXTS["csv"]), "excel")
+
+
+def test_a_format_that_is_only_read_is_not_written(tmp_path: Path) -> None:
+    """Asking for a file in a format that is only read is refused, and nothing is written."""
+    items = formats.read_items(a_file(tmp_path, TEXTS["csv"]))
+    with pytest.raises(FormatError, match="'wsc-csv' can be read, not written"):
+        formats.write(items, tmp_path / "out", "wsc-csv")
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,207 @@
+"""Every published file is read as what it is, completely, and by its own format alone."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from winosmith import Dataset, Problem, formats
+from winosmith.errors import FormatError
+
+
+class File(NamedTuple):
+    """A real file: its format, its problems or claims, its twins, and the lines that are bad."""
+
+    format: str
+    items: int
+    twins: int = 0
+    bad: tuple[int, ...] = ()
+
+
+FILES: dict[str, File] = {
+    "winogrande/train_xs.jsonl": File("winogrande", 160, 80),
+    "winogrande/train_s.jsonl": File("winogrande", 640, 320),
+    "winogrande/train_m.jsonl": File("winogrande", 2558, 1279),
+    "winogrande/train_l.jsonl": File("winogrande", 10_234, 5117),
+    "winogrande/train_xl.jsonl": File("winogrande", 40_398, 20_199),
+    "winogrande/train_debiased.jsonl": File("winogrande", 9248, 2011),
+    "winogrande/dev.jsonl": File("winogrande", 1267, 284),
+    "winogrande/test.jsonl": File("winogrande", 1767, 387),
+    "wsc/WSCollection.xml": File("wsc-xml", 285, 142),
+    "wsc/WSCollection.csv": File("wsc-csv", 285, 142),
+    "wsc/wsc-273.jsonl": File("wsc273-jsonl", 273, 136),
+    "wsc/wsc273.json": File("substitutions", 273, 136),
+    "wsc/wsc273.txt": File("dpr", 273, 136),
+    "wsc/wsc273_test.tsv": File("dpr-tsv", 273, 136),
+    "pdp/PDPChallenge2016.xml": File("pdp-xml", 60),
+    "pdp/PDPChallenge.xml": File("pdp-xml", 60),
+    "pdp/pdp60.json": File("substitutions", 60),
+    "pdp/PDP.txt": File("dpr", 60),
+    "superglue_wsc/train.jsonl": File("superglue-wsc", 554),
+    "superglue_wsc/val.jsonl": File("superglue-wsc", 104),
+    "superglue_wsc/test.jsonl": File("superglue-wsc", 146),
+    "superglue_wsc/wsc_test_glue.jsonl": File("superglue-wsc", 146),
+    "superglue_wsc/fewglue_train.jsonl": File("superglue-wsc", 32),
+    "superglue_wsc/fewglue_unlabeled.jsonl": File("superglue-wsc", 554),
+    "superglue_copa/train.jsonl": File("superglue-copa", 368),
+    "superglue_copa/unlabeled.jsonl": File("superglue-copa", 32),
+    "superglue_copa/val.jsonl": File("superglue-copa", 100),
+    "superglue_copa/test.jsonl": File("superglue-copa", 500),
+    "superglue_copa/fewglue_train.jsonl": File("superglue-copa", 32),
+    "superglue_copa/fewglue_unlabeled.jsonl": File("superglue-copa", 400),
+    "copa/copa-all.xml": File("copa-xml", 1000),
+    "copa/copa-dev.xml": File("copa-xml", 500),
+    "copa/copa-test.xml": File("copa-xml", 500),
+    "dpr/train.c.txt": File("dpr", 1322, 661),
+    "dpr/test.c.txt": File("dpr", 564, 282),
+    "dpr/train.c.wsc-decontaminated.txt": File("dpr", 1316, 658),
+    "dpr/train.tsv": File("dpr-tsv", 1322, 661),
+    "dpr/test.tsv": File("dpr-tsv", 564, 282),
+    "knowref/knowref_test.json": File("knowref", 1267, bad=(239, 478)),
+    "winogender/all_sentences.tsv": File("winogender", 720, 360),
+    "winogender/templates.tsv": File("winogender-templates", 720, 360),
+    "winogender/WinoGender.bert-commonsense.txt": File("dpr", 240, 15),
+    "perturbed_wsc/dataset/enhanced_wsc.tsv": File("perturbed-wsc", 2898, 1426),
+    "perturbed_wsc/dataset/enhanced_wsc_jsons/text_original.jsonl": File(
+        "perturbed-wsc-jsonl", 285, 141
+    ),
+    "perturbed_wsc/dataset/enhanced_wsc_jsons/text_voice.jsonl": File(
+        "perturbed-wsc-jsonl", 220, 108
+    ),
+    "perturbed_wsc/dataset/enhanced_wsc_jsons/text_tense.jsonl": File(
+        "perturbed-wsc-jsonl", 281, 139
+    ),
+    "perturbed_wsc/dataset/enhanced_wsc_jsons/text_number.jsonl": File(
+        "perturbed-wsc-jsonl", 253, 125
+    ),
+    "perturbed_wsc/dataset/enhanced_wsc_jsons/text_gender.jsonl": File(
+        "perturbed-wsc-jsonl", 155, 76
+    ),
+    "perturbed_wsc/dataset/enhanced_wsc_jsons/text_rel_1.jsonl": File(
+        "perturbed-wsc-jsonl", 283, 140
+    ),
+    "perturbed_wsc/dataset/enhanced_wsc_jsons/text_syn.jsonl": File(
+        "perturbed-wsc-jsonl", 283, 140
+    ),
+    "perturbed_wsc/dataset/enhanced_wsc_jsons/text_adverb.jsonl": File(
+        "perturbed-wsc-jsonl", 283, 140
+    ),
+    "winogrande_predictions/cuichenx_dev_preds.csv": File("csv", 1267, bad=(1269,)),
+    "winogrande_predictions/hsjplus_krr_ws_both_paired.csv": File("csv", 80),
+    "winogrande_predictions/hsjplus_krr_ws_both_non_paired.csv": File("csv", 91),
+    "winogrande_predictions/ugorsahin_chatgpt_results.csv": File("csv", 1267),
+}
+"""Every published file that is problems or claims, by its path in the folder of the data."""
+
+OTHERS = (".xml", ".json", ".jsonl", ".tsv", ".csv", ".txt", ".lst", ".md", ".dtd", ".all")
+"""Endings of the files that are looked at when it is checked what no format recognises."""
+
+ONE_OF_EACH = {file.format: path for path, file in FILES.items() if "train_" not in path}
+"""One file of each format."""
+
+WRITABLE = [known.name for known in formats.FORMATS if known.write is not None]
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_a_published_file_is_read_completely(data_dir: Path, path: str) -> None:
+    """Format, records, twins and bad lines of a published file are as known."""
+    contents = formats.scan(data_dir / path)
+    problems = Dataset([item for item in contents.items if isinstance(item, Problem)])
+    bad = tuple(found.line for found in contents.bad)
+    assert FILES[path] == (contents.format.name, len(contents.items), len(problems.twins), bad)
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_a_published_file_bears_the_signs_of_one_format(data_dir: Path, path: str) -> None:
+    """No other format recognises a published file, so its name need never be said."""
+    source = formats.Source(data_dir / path)
+    assert [known.name for known in formats.FORMATS if known.recognises(source)] == [
+        FILES[path].format
+    ]
+
+
+def test_what_is_no_problems_is_recognised_by_none(data_dir: Path) -> None:
+    """Labels, predictions, other tasks and readme files fit no format, and the error says so."""
+    looked_at = 0
+    for path in sorted(data_dir.rglob("*")):
+        name = path.relative_to(data_dir).as_posix()
+        if path.suffix not in OTHERS or name in FILES:
+            continue
+        looked_at += 1
+        with pytest.raises(FormatError, match=r"no known format fits its content"):
+            formats.scan(path)
+    assert looked_at > 20
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if FILES[path].format in WRITABLE])
+def test_a_published_file_survives_its_own_format(
+    data_dir: Path, tmp_path: Path, path: str
+) -> None:
+    """What is read, written in the same format and read again is the same, but for renumbering."""
+    contents = formats.scan(data_dir / path)
+    name = contents.format.name
+    formats.write(contents.items, tmp_path / "again", name)
+    again = formats.scan(tmp_path / "again")
+    lost = formats.losses(contents.items, again.items)
+    assert (again.format.name, again.bad) == (name, [])
+    assert lost.missing == 0
+    assert not lost.lost
+    assert not lost.added
+    # KnowRef's ids are its records' places, which move up when the bad ones are gone.
+    assert dict(lost.changed) == ({"id": 1030} if name == "knowref" else {})
+
+
+@pytest.mark.parametrize("path", ONE_OF_EACH.values())
+@pytest.mark.parametrize("name", ["winosmith", "csv"])
+def test_our_own_formats_lose_nothing(data_dir: Path, tmp_path: Path, path: str, name: str) -> None:
+    """Every published file comes back complete from our JSON Lines and from a plain table."""
+    items = formats.scan(data_dir / path).items
+    if name == "csv" and not all(isinstance(item, Problem) for item in items):
+        with pytest.raises(FormatError, match="--recast problems"):
+            formats.write(items, tmp_path / "again", name)
+        return
+    formats.write(items, tmp_path / "again", name)
+    assert formats.scan(tmp_path / "again").items == items
+
+
+@pytest.mark.parametrize("path", ONE_OF_EACH.values())
+@pytest.mark.parametrize("name", WRITABLE)
+def test_what_a_format_keeps_it_keeps_of_every_file(
+    data_dir: Path, tmp_path: Path, path: str, name: str
+) -> None:
+    """Written to any format that takes them, problems keep the fields that it promises to keep."""
+    known = formats.format_named(name)
+    items = [item for item in formats.scan(data_dir / path).items if isinstance(item, known.holds)]
+    reasons = formats.unfit(items, name)
+    fitting = [tidied(item) for row, item in enumerate(items) if row not in reasons]
+    if not fitting:
+        assert len(reasons) == len(items)
+        return
+    formats.write(fitting, tmp_path / "again", name)
+    again = formats.scan(tmp_path / "again", name)
+    lost = formats.losses(fitting, again.items)
+    assert not again.bad
+    assert not lost.missing
+    assert not known.keeps & (lost.lost.keys() | lost.changed.keys() | lost.added.keys())
+
+
+def tidied(item: formats.Item) -> formats.Item:
+    """Return the item with single spaces, as most formats read it."""
+    if isinstance(item, Problem):
+        return replace(
+            item,
+            sentence=" ".join(item.sentence.split()),
+            options=tuple(" ".join(option.split()) for option in item.options),
+        )
+    return replace(item, candidate=" ".join(item.candidate.split()))
+
+
+def test_a_large_file_is_read_in_two_seconds(data_dir: Path) -> None:
+    """WinoGrande's train_xl, 40,398 problems, is read in about a second."""
+    start = time.process_time()
+    formats.read(data_dir / "winogrande/train_xl.jsonl")
+    assert time.process_time() - start < 2
