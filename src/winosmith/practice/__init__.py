@@ -3,7 +3,7 @@
 >>> from winosmith import practice
 >>> made = practice.corpus(10, seed=1)
 >>> len(made.dataset), len(made.planted), len(made.votes)
-(20, 8, 120)
+(20, 10, 120)
 """
 
 from __future__ import annotations
