@@ -42,6 +42,7 @@ def _print(name: str, found: Statistics) -> None:
     if found.withheld:
         answers = [*(answers if any(found.answers) else []), f"withheld: {found.withheld:,}"]
     missing = len(found.missing_options)
+    marked, labelled = found.associative
     print_table(
         shown(name),
         ("", ""),
@@ -59,6 +60,11 @@ def _print(name: str, found: Statistics) -> None:
                 "option missing",
                 f"{missing:,} problems ({missing / max(1, found.problems) * 100:.1f} %)"
                 + (f", as {found.missing_options[0]}" if missing else ""),
+            ),
+            *(
+                [("associative", f"{marked:,} of {labelled:,} ({marked / labelled * 100:.1f} %)")]
+                if labelled
+                else []
             ),
         ],
     )

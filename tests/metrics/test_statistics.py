@@ -1,0 +1,142 @@
+"""A data set is counted, and what is wrong with it is named."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from winosmith import Dataset, Extra, Problem, formats, metrics
+from winosmith.testing import made_twins
+
+CUP = Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug"), 1)
+
+
+def test_what_is_counted() -> None:
+    """Problems, tokens, twins, singles, answers and options are counted."""
+    three = Problem("c", "Ann's cat saw a dog, an owl and the _.", ("cat", "dog", "owl"), 2)
+    data = Dataset([CUP, replace(CUP, id="b", answer=None), three])
+    found = metrics.statistics(data)
+    assert found.problems == 3
+    assert found.average_length == (10 + 10 + 13) / 3
+    assert found.vocabulary == 8 + 9
+    assert (found.twins, found.singles) == (0, 3)
+    assert (found.answers, found.withheld) == ((0, 1, 1), 1)
+    assert found.options == {2: 2, 3: 1}
+
+
+def test_an_empty_data_set_counts_nothing() -> None:
+    """A data set without problems has no length, no vocabulary and no leak to find."""
+    found = metrics.statistics(Dataset())
+    assert (found.problems, found.average_length, found.vocabulary) == (0, 0, 0)
+    assert (found.answers, found.leaks) == ((), None)
+
+
+def test_duplicates_share_sentence_and_options_in_any_order() -> None:
+    """The same sentence with the same options is a duplicate; other options are another problem."""
+    data = Dataset(
+        [
+            CUP,
+            replace(CUP, id="b", options=("jug", "cup"), answer=0),
+            replace(CUP, id="c", options=("cup", "jug and")),
+            replace(CUP, id="d", sentence="The cup hit the jug and the _ broke"),
+        ]
+    )
+    found = metrics.statistics(data)
+    assert found.duplicates == (("a", "b"),)
+    assert found.contradictions == ()
+
+
+def test_a_contradiction_is_a_duplicate_with_another_answer() -> None:
+    """Duplicates whose answers differ contradict each other; a withheld answer does not."""
+    data = Dataset([CUP, replace(CUP, id="b", answer=0), replace(CUP, id="c", answer=None)])
+    assert metrics.statistics(data).contradictions == (("a", "b", "c"),)
+    assert metrics.statistics(data.select([0, 2])).contradictions == ()
+
+
+def test_an_option_is_missing_when_the_sentence_does_not_hold_it() -> None:
+    """An option must be in the sentence in any case of letters, the blank not counting for it."""
+    data = Dataset(
+        [
+            replace(CUP, options=("CUP", "Jug")),
+            replace(CUP, id="b", options=("cup", "vase")),
+        ]
+    )
+    assert metrics.statistics(data).missing_options == ("b",)
+
+
+def test_the_report_is_json_with_a_signature() -> None:
+    """The record can be written as JSON, gives a few examples of each fault, and is signed."""
+    data = Dataset(replace(CUP, id=str(number), answer=number % 2) for number in range(9))
+    record = metrics.statistics(data, seed=3).record()
+    assert json.loads(json.dumps(record, allow_nan=False)) == record
+    assert record["duplicates"] == {"count": 1, "examples": [list("012345678")]}
+    assert record["missing_options"] == {"count": 0, "examples": [], "share": 0.0}
+    assert record["signature"].startswith(f"data:{data.digest[:12]}|n:9|seed:3|version:")
+
+
+@given(st.permutations(range(10)))
+def test_the_order_does_not_change_the_counts(order: list[int]) -> None:
+    """Permuting the problems changes no count."""
+    data = made_twins(4, singles=2)
+    fields = ("average_length", "vocabulary", "twins", "singles", "answers", "options")
+    straight, permuted = metrics.statistics(data), metrics.statistics(data.select(order))
+    for field in fields:
+        assert getattr(straight, field) == pytest.approx(getattr(permuted, field))
+
+
+def test_association_is_counted_among_the_labelled() -> None:
+    """Problems without a label are not counted as free of association."""
+    data = Dataset(
+        replace(CUP, id=str(n), extra=Extra({} if label is None else {"x.associative": label}))
+        for n, label in enumerate([1, 0, True, False, None])
+    )
+    assert metrics.statistics(data).associative == (2, 4)
+
+
+@pytest.mark.data
+def test_37_of_273_winograd_schemas_are_associative(data_dir: Path) -> None:
+    """Of WSC273, 37 are answered by word association: 13.55 %, which WinoGrande prints as 13.5."""
+    path = data_dir / "perturbed_wsc/dataset/enhanced_wsc_jsons/text_original.jsonl"
+    marked, labelled = metrics.statistics(formats.read(path)[:273]).associative
+    assert (marked, labelled) == (37, 273)
+    labels = json.loads((data_dir / "trichelair/WSC_associative_label.json").read_text("utf-8"))
+    assert sum(label["is_associative"] for label in labels) / len(labels) == marked / labelled
+    assert round(marked / labelled, 4) == 0.1355
+
+
+@pytest.mark.data
+def test_what_is_wrong_with_the_released_files(data_dir: Path) -> None:
+    """WinoGrande lacks no option and contradicts itself twice; KnowRef repeats 23 problems."""
+    folder = data_dir / "winogrande"
+    largest = metrics.statistics(formats.read(folder / "train_xl.jsonl"))
+    assert (len(largest.duplicates), len(largest.contradictions)) == (4, 2)
+    assert largest.missing_options == ()
+    knowref = metrics.statistics(
+        formats.read(data_dir / "knowref/knowref_test.json", skip_bad="/dev/null")
+    )
+    assert (len(knowref.duplicates), len(knowref.contradictions)) == (23, 1)
+    assert len(knowref.missing_options) == 3
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("name", "answers", "twins", "singles"),
+    [
+        ("train_xs", (80, 80), 80, 0),
+        ("train_l", (5117, 5117), 5117, 0),
+        ("train_debiased", (4654, 4594), 2011, 5226),
+        ("dev", (628, 639), 284, 699),
+        ("test", (0, 0), 387, 993),
+    ],
+)
+def test_twins_singles_and_answers_of_the_released_files(
+    data_dir: Path, name: str, answers: tuple[int, int], twins: int, singles: int
+) -> None:
+    """Twins, singles and the balance of answers are those of the released WinoGrande 1.1."""
+    found = metrics.statistics(formats.read(data_dir / f"winogrande/{name}.jsonl"))
+    assert (found.answers, found.twins, found.singles) == (answers, twins, singles)
