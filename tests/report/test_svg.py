@@ -123,6 +123,7 @@ def test_descriptions_tell_the_figures() -> None:
     assert report.phase_accuracy([0.7, 0.6]).description == (
         "0.700 in phase 1, 0.600 in phase 2; chance is 0.500."
     )
+    assert report.phase_accuracy([None, 0.6]).description.startswith("— in phase 1, 0.600 in")
     score = report.scores([0, 0.5, 0.75, 1], [5, 3, 2], 0.75)
     assert score.description == "2 of 10 problems are in bins at or above the threshold 0.75."
     level = report.levels(

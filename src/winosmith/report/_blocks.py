@@ -169,11 +169,17 @@ class Passage:
 
 @dataclass(frozen=True)
 class Passages:
-    """Problems, grouped: the halves of a twin stand together."""
+    """Problems, grouped: the halves of a twin stand together.
+
+    Attributes:
+        title: the heading over them.
+        groups: the passages of each group.
+        note: small print under the heading; by default what the marks mean.
+    """
 
     title: str
     groups: Sequence[Sequence[Passage]]
-    note: str = ""
+    note: str = "Words marked + point to the answer, words marked − away from it."
     block: ClassVar = "passages"
 
 
