@@ -176,7 +176,7 @@ BROKEN = {
         6,
         "the answer 'the mug' is none of the options ['the cup', 'the jug']",
     ),
-    "dpr-tsv": ("bounced.\t1", "bounced.\t0", 4, "0 rows of one index have the label 1"),
+    "dpr-tsv": ("bounced.\t1", "bounced.\t0", 4, "the labels are ['0', '0']; one must be 1"),
     "knowref": ("[she] ran", "[she] saw [her]", 3, "2 pronouns in brackets; 1 is needed"),
     "winogender": ("he was on call", "she was on call", 3, "0 pronouns of the gender 'male'"),
     "winogender-templates": ("patient\t0", "patient\t5", 3, "is not occupation.participant"),

@@ -55,7 +55,7 @@ def _kib(data: fetch.Published) -> int | None:
 
 
 @command.command("get")
-@click.argument("name", type=click.Choice([data.name for data in fetch.PUBLISHED]), metavar="NAME")
+@click.argument("name")
 @click.option(
     "--out",
     type=click.Path(file_okay=False),

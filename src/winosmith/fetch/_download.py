@@ -164,7 +164,7 @@ def _copy(
     url: str,
     on_progress: Advance | None,
 ) -> int:
-    while chunk := response.read(_CHUNK):
+    while chunk := response.read1(_CHUNK):  # what has come, even if the rest never does
         have += len(chunk)
         if have > most_bytes:
             raise OutputError(f"{url}: the file is longer than {most_bytes} bytes")

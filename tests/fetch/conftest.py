@@ -1,0 +1,140 @@
+"""A real HTTPS server on this machine, with a certificate made for the tests."""
+
+from __future__ import annotations
+
+import hashlib
+import http.server
+import shutil
+import ssl
+import subprocess
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+
+@dataclass
+class Site:
+    """What the server serves, how it misbehaves, and what it was asked for.
+
+    Attributes:
+        url: its address.
+        context: a client that trusts it.
+        certificate: the file of its certificate.
+        files: the bytes of each path.
+        redirects: where a path leads to.
+        cut: the connection breaks after so many bytes of an answer; None never.
+        pace: seconds to wait after each 16 KiB.
+        ranges: whether it sends parts.
+        asked: the Range header of each request so far; None when there was none.
+    """
+
+    url: str
+    context: ssl.SSLContext
+    certificate: Path
+    files: dict[str, bytes] = field(default_factory=dict)
+    redirects: dict[str, str] = field(default_factory=dict)
+    cut: int | None = None
+    pace: float = 0.0
+    ranges: bool = True
+    asked: list[str | None] = field(default_factory=list)
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    """Answers GET with ranges, ETags and If-Range, as object stores do."""
+
+    protocol_version = "HTTP/1.1"
+    site: Site
+
+    def do_GET(self) -> None:
+        site = self.site
+        site.asked.append(self.headers.get("Range"))
+        self.close_connection = True
+        if self.path in site.redirects:
+            self.send_response(302)
+            self.send_header("Location", site.redirects[self.path])
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        body = site.files.get(self.path)
+        if body is None:
+            self.send_error(404)
+            return
+        self._send(body)
+
+    def _send(self, body: bytes) -> None:
+        tag = f'"{hashlib.md5(body, usedforsecurity=False).hexdigest()}"'
+        wanted = self.headers.get("Range")
+        start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted else 0
+        part = bool(wanted and self.site.ranges and self.headers.get("If-Range") == tag)
+        if part and start >= len(body):
+            self.send_response(416)
+            self.send_header("Content-Range", f"bytes */{len(body)}")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        start = start if part else 0
+        self.send_response(206 if part else 200)
+        self.send_header("ETag", tag)
+        self.send_header("Content-Length", str(len(body) - start))
+        if part:
+            self.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
+        self.end_headers()
+        self._pour(body[start:])
+
+    def _pour(self, body: bytes) -> None:
+        left = len(body) if self.site.cut is None else self.site.cut
+        for at in range(0, min(len(body), left), 16_384):
+            self.wfile.write(body[at : min(at + 16_384, left)])
+            self.wfile.flush()
+            if self.site.pace:
+                threading.Event().wait(self.site.pace)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """Say nothing."""
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Return a key and a certificate for localhost, signed by itself."""
+    if shutil.which("openssl") is None:
+        pytest.skip("the command openssl is not installed")
+    folder = tmp_path_factory.mktemp("certificate")
+    key, made = folder / "key.pem", folder / "certificate.pem"
+    subprocess.run(
+        [
+            *"openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes".split(),
+            *"-days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost".split(),
+            *["-keyout", key, "-out", made],
+        ],
+        check=True,
+        capture_output=True,
+    )
+    return key, made
+
+
+@pytest.fixture
+def site(certificate: tuple[Path, Path]) -> Iterator[Site]:
+    """Return a running HTTPS server that serves nothing yet."""
+    key, made = certificate
+    serving = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    serving.load_cert_chain(made, key)
+    server = http.server.ThreadingHTTPServer(("localhost", 0), _Handler)
+    server.daemon_threads = True
+    server.handle_error = lambda *_: None  # type: ignore[method-assign] - clients go away here
+    server.socket = serving.wrap_socket(server.socket, server_side=True)
+    found = Site(
+        f"https://localhost:{server.server_address[1]}",
+        ssl.create_default_context(cafile=made),
+        made,
+    )
+    handler = type("Handler", (_Handler,), {"site": found})
+    server.RequestHandlerClass = handler
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    thread.start()
+    yield found
+    server.shutdown()
+    server.server_close()
+    thread.join()

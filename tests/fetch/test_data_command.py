@@ -1,0 +1,59 @@
+"""`winosmith data get` against a real server."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from winosmith.cli import main
+from winosmith.fetch import Published, Remote
+
+TEXT = b'{"id":"a","sentence":"A _ b.","options":["x","y"]}\n'
+
+
+@pytest.fixture
+def made(site: Any, monkeypatch: pytest.MonkeyPatch) -> Published:
+    """Serve one data set without a known checksum, and make it the only one that is known."""
+    site.files["/a.jsonl"] = TEXT
+    known = Published("made", "one problem", "CC0", site.url, (Remote(f"{site.url}/a.jsonl"),))
+    monkeypatch.setattr("winosmith.fetch._published.PUBLISHED", (known,))
+    monkeypatch.setenv("SSL_CERT_FILE", str(site.certificate))
+    return known
+
+
+def test_a_set_is_got(made: Published, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The paths go to the output; the licence and the unknown checksum are told beside it."""
+    assert main(["data", "get", "made", "--out", str(tmp_path / "out")]) == 0
+    shown = capsys.readouterr()
+    assert shown.out == f"{tmp_path / 'out/a.jsonl'}\n"
+    assert "licence: CC0" in shown.err
+    assert f"its SHA-256 is {hashlib.sha256(TEXT).hexdigest()}" in shown.err
+    assert (tmp_path / "out/a.jsonl").read_bytes() == TEXT
+
+
+def test_what_was_got_is_json_too(
+    made: Published, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With --json path, checksum and whether it was checked are there for a program."""
+    assert main(["data", "get", "made", "--out", str(tmp_path / "out"), "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found["checked"] is False
+    assert found["path"] == str(tmp_path / "out/a.jsonl")
+
+
+def test_a_break_is_told_and_resumed(
+    made: Published, site: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A broken connection ends with code 2 and what to do; doing it gives the whole file."""
+    site.cut = 20
+    command = ["data", "get", "made", "--out", str(tmp_path / "out")]
+    assert main(command) == 2
+    assert "run the same command again to go on from there" in capsys.readouterr().err
+    site.cut = None
+    assert main(command) == 0
+    assert site.asked == [None, "bytes=20-"]
+    assert (tmp_path / "out/a.jsonl").read_bytes() == TEXT

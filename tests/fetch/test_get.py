@@ -1,0 +1,146 @@
+"""A published data set comes into a folder, checked, and stays there."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import zipfile
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from winosmith import fetch
+from winosmith.errors import OutputError
+from winosmith.fetch import PUBLISHED, Published, Remote
+
+TEXT = b'{"id":"a","sentence":"A _ b.","options":["x","y"]}\n'
+
+
+def digest(body: bytes) -> str:
+    """Return the SHA-256 of some bytes."""
+    return hashlib.sha256(body).hexdigest()
+
+
+def a_zip(files: dict[str, bytes]) -> bytes:
+    """Return the bytes of an archive."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        for name, body in files.items():
+            archive.writestr(name, body)
+    return made.getvalue()
+
+
+def data(site: Any, body: bytes, name: str, **settings: Any) -> Published:
+    """Serve some bytes, and return them as a published data set."""
+    site.files[f"/{name}"] = body
+    checks = settings.pop("sha256", digest(body))
+    remote = Remote(f"{site.url}/{name}", checks, len(body))
+    return Published("made", "made up", "CC0", site.url, (remote,), **settings)
+
+
+def test_a_file_is_fetched_once(site: Any, tmp_path: Path) -> None:
+    """What is here and finished is not downloaded again."""
+    made = data(site, TEXT, "a.jsonl")
+    for _ in range(2):
+        files = fetch.get(made, tmp_path / "out", context=site.context)
+        assert [(f.path, f.sha256, f.checked) for f in files] == [
+            (tmp_path / "out/a.jsonl", digest(TEXT), True)
+        ]
+    assert len(site.asked) == 1
+
+
+def test_an_archive_is_unpacked_and_its_files_are_checked(site: Any, tmp_path: Path) -> None:
+    """Files inside an archive are compared with the checksums that are known for them."""
+    body = a_zip({"made/a.jsonl": TEXT, "made/b.txt": b"b"})
+    good = data(site, body, "made.zip", members={"made/a.jsonl": digest(TEXT)})
+    files = fetch.get(good, tmp_path / "good", context=site.context)
+    assert {f.path.name for f in files} == {"a.jsonl", "b.txt", "made.zip"}
+    fetch.get(good, tmp_path / "good", context=site.context)
+    assert len(site.asked) == 1
+    bad = data(site, body, "made.zip", members={"made/a.jsonl": "0" * 64})
+    with pytest.raises(OutputError, match="this file of the archive is not the published one"):
+        fetch.get(bad, tmp_path / "bad", context=site.context)
+    assert not (tmp_path / "bad/made/a.jsonl").exists()
+
+
+def test_an_unknown_checksum_is_told(site: Any, tmp_path: Path) -> None:
+    """Without a published checksum the file is taken, its own is told, and it is not checked."""
+    made = data(site, TEXT, "a.jsonl", sha256=None)
+    (found,) = fetch.get(made, tmp_path / "out", context=site.context)
+    assert (found.sha256, found.checked) == (digest(TEXT), False)
+
+
+def test_somebody_elses_folder_is_left_alone(site: Any, tmp_path: Path) -> None:
+    """A folder that holds other things is refused, and nothing is downloaded."""
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(OutputError, match="not empty and was not written by winosmith"):
+        fetch.get(data(site, TEXT, "a.jsonl"), tmp_path, context=site.context)
+    assert site.asked == []
+
+
+def test_a_broken_download_goes_on(site: Any, tmp_path: Path) -> None:
+    """The same call after a break asks for the rest and ends with the whole."""
+    body = bytes(range(256)) * 400
+    made = data(site, body, "a.bin")
+    site.cut = 50_000
+    with pytest.raises(OutputError, match="run the same command again"):
+        fetch.get(made, tmp_path / "out", context=site.context)
+    site.cut = None
+    fetch.get(made, tmp_path / "out", context=site.context)
+    assert site.asked == [None, "bytes=50000-"]
+    assert (tmp_path / "out/a.bin").read_bytes() == body
+
+
+def test_the_known_data_sets_are_well_formed() -> None:
+    """Every address is https, every checksum is one, names are unique, sizes are known."""
+    names = [known.name for known in PUBLISHED]
+    assert len(set(names)) == len(names) >= 10
+    for known in PUBLISHED:
+        files = [remote.name for remote in known.remotes]
+        assert len(set(files)) == len(files)
+        for remote in known.remotes:
+            assert urlsplit(remote.url).scheme == "https"
+            assert len(str(remote.sha256)) == 64
+            assert int(str(remote.sha256), 16) > 0
+            assert remote.size
+        assert all(len(checksum) == 64 for checksum in known.members.values())
+        assert known.licence
+        assert known.title
+
+
+FILES_HERE = {
+    "winogrande": "winogrande",
+    "wsc": "wsc",
+    "pdp": "pdp",
+    "copa": "copa",
+    "dpr": "dpr",
+    "knowref": "knowref",
+    "winogender": "winogender",
+    "perturbed-wsc": "perturbed_wsc/dataset",
+}
+
+
+@pytest.mark.parametrize("name", FILES_HERE)
+def test_checksums_are_those_of_the_files(data_dir: Path, name: str) -> None:
+    """The checksums and sizes in the table are those of the published files themselves."""
+    known = fetch.published(name)
+    folder = data_dir / FILES_HERE[name]
+    wanted = {remote.name: remote.sha256 for remote in known.remotes if not remote.is_archive}
+    wanted |= {Path(member).name: checksum for member, checksum in known.members.items()}
+    wanted.pop(
+        "train_xl.jsonl", None
+    )  # its ids were not at hand: the file here is not the original
+    assert wanted
+    for file, checksum in wanted.items():
+        assert digest((folder / file).read_bytes()) == checksum
+    for remote in known.remotes:
+        if not remote.is_archive:
+            assert (folder / remote.name).stat().st_size == remote.size
+
+
+def test_an_unknown_name_lists_the_known_ones() -> None:
+    """Asking for a data set that is not known tells those that are."""
+    with pytest.raises(OutputError, match="no published data set 'gap'; there are winogrande, wsc"):
+        fetch.published("gap")

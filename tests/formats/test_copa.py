@@ -1,0 +1,96 @@
+"""COPA in SuperGLUE's JSON Lines and its authors' XML."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from winosmith import Problem, formats
+from winosmith.errors import FormatError
+
+
+def test_a_question_reads_as_one_sentence(data_dir: Path) -> None:
+    """Cause and effect become "because" and "so"; the alternatives begin small, but not "I"."""
+    copa = formats.read(data_dir / "copa/copa-all.xml")
+    assert copa[0].filled() == (
+        "My body cast a shadow over the grass because the sun was rising.",
+        "My body cast a shadow over the grass because the grass was cut.",
+    )
+    assert all(problem.sentence.endswith((" because _.", " so _.")) for problem in copa)
+    assert sum(" because _." in problem.sentence for problem in copa) == 500
+    speaking = [option for problem in copa for option in problem.options if option[:2] == "I "]
+    assert len(speaking) == 333
+
+
+def test_the_answers_are_balanced(data_dir: Path) -> None:
+    """Each half has 250 questions with the first and 250 with the second alternative right."""
+    for name in ("dev", "test"):
+        answers = formats.read(data_dir / f"copa/copa-{name}.xml").answers
+        assert [answers.count(index) for index in (0, 1)] == [250, 250]
+
+
+def test_the_gold_file_agrees(data_dir: Path) -> None:
+    """The ids and answers are those of the authors' gold.all."""
+    copa = formats.read(data_dir / "copa/copa-all.xml")
+    gold = [line.split() for line in (data_dir / "copa/results/gold.all").read_text().splitlines()]
+    assert [(row[0], row.index("1", 1) - 1) for row in gold] == list(
+        zip(copa.ids, copa.answers, strict=True)
+    )
+
+
+def test_both_files_hold_the_same_problems(data_dir: Path) -> None:
+    """SuperGLUE's test question i is the XML's item 501 + i."""
+    xml = {p.id: p for p in formats.read(data_dir / "copa/copa-test.xml")}
+    for problem in formats.read(data_dir / "superglue_copa/test.jsonl"):
+        same = xml[str(501 + int(problem.id))]
+        assert (problem.sentence, problem.options) == (same.sentence, same.options)
+        assert problem.answer is None
+
+
+@pytest.mark.parametrize("name", ["train", "val", "test", "fewglue_unlabeled"])
+def test_a_superglue_file_is_written_as_it_was(data_dir: Path, tmp_path: Path, name: str) -> None:
+    """Every record comes back equal, once stray spaces at the ends of sentences are gone."""
+    path = data_dir / f"superglue_copa/{name}.jsonl"
+    formats.write(formats.read_items(path), tmp_path / "again.jsonl", "superglue-copa")
+    published = [json.loads(line) for line in path.read_text().splitlines()]
+    for record in published:
+        record |= {key: record[key].strip() for key in ("premise", "choice1", "choice2")}
+    again = [json.loads(line) for line in (tmp_path / "again.jsonl").read_text().splitlines()]
+    assert again == published
+
+
+def test_the_xml_is_written_as_it_was(data_dir: Path, tmp_path: Path) -> None:
+    """Attributes and texts of all 1,000 items come back, and the document type is named."""
+    path = data_dir / "copa/copa-all.xml"
+    formats.write(formats.read_items(path), tmp_path / "again.xml", "copa-xml")
+    assert '<!DOCTYPE copa-corpus SYSTEM "copa.dtd">' in (tmp_path / "again.xml").read_text()
+    items = [
+        [(item.attrib, *(str(child.text).strip() for child in item)) for item in root]
+        for root in (ElementTree.parse(p).getroot() for p in (path, tmp_path / "again.xml"))  # noqa: S314
+    ]
+    assert items[0] == items[1]
+
+
+def test_the_document_type_is_not_fetched(data_dir: Path, tmp_path: Path) -> None:
+    """The file is read although the document type that it names is nowhere near."""
+    (tmp_path / "copa.xml").write_bytes((data_dir / "copa/copa-dev.xml").read_bytes())
+    assert not (tmp_path / "copa.dtd").exists()
+    assert len(formats.read(tmp_path / "copa.xml")) == 500
+
+
+@pytest.mark.parametrize(
+    ("sentence", "options"),
+    [
+        ("The _ fell.", ("cup", "jug")),
+        ("The cup fell because _.", ("The jug hit it", "it rained")),
+    ],
+)
+def test_other_sentences_are_not_written(
+    tmp_path: Path, sentence: str, options: tuple[str, str]
+) -> None:
+    """What would not come back equal is refused: no link, or a capital."""
+    with pytest.raises(FormatError, match="'p' can't be written: COPA"):
+        formats.write([Problem("p", sentence, options, 0)], tmp_path / "out.xml", "copa-xml")

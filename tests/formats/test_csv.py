@@ -1,0 +1,128 @@
+"""Plain tables: what people make with spreadsheets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from winosmith import Dataset, Lineage, Origin, Problem, formats
+from winosmith.errors import FormatError
+
+
+def read(tmp_path: Path, text: str) -> Dataset:
+    """Return what is read of a table with this text."""
+    path = tmp_path / "table.csv"
+    path.write_bytes(text.encode())
+    return formats.read(path, "csv")
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_any_usual_separator_will_do(tmp_path: Path, separator: str) -> None:
+    """Commas, semicolons and tabs are told from the header, also with commas in the texts."""
+    rows = [
+        ["sentence", "option1", "option2", "answer"],
+        ['"The cup, not the jug, fell; _ broke."', "cup", "jug", "1"],
+    ]
+    problem = read(tmp_path, "\n".join(separator.join(row) for row in rows))[0]
+    assert problem == Problem("0", "The cup, not the jug, fell; _ broke.", ("cup", "jug"), 0)
+
+
+def test_known_columns_are_known(tmp_path: Path) -> None:
+    """Twin, pronoun, origin, lineage and embargo have columns of their own."""
+    problem = read(
+        tmp_path,
+        "id,sentence,option1,option2,option3,answer,twin_id,pronoun,source,author,created,domain,"
+        "anchor,licence,root,parent,depth,embargo\n"
+        "p,A _ b.,x,y,z,3,t,it,crowd,c1,2026-11-21,social,cup,CC-BY-4.0,r,q,2,true\n",
+    )[0]
+    assert problem == Problem(
+        "p",
+        "A _ b.",
+        ("x", "y", "z"),
+        2,
+        "t",
+        "it",
+        Origin("crowd", "c1", "2026-11-21", "social", "cup", "CC-BY-4.0"),
+        Lineage("r", "q", declared=2),
+        embargo=True,
+    )
+
+
+def test_other_columns_go_to_extra(tmp_path: Path) -> None:
+    """A column that is not known is kept by its name, and its values as what they read as."""
+    problem = read(
+        tmp_path,
+        "sentence,option1,option2,answer,colour,eval.score,is it good?,007\n"
+        "A _ b.,x,y,,blue,0.5,true,007\n",
+    )[0]
+    assert dict(problem.extra) == {
+        "csv.colour": "blue",
+        "eval.score": 0.5,
+        "csv.is_it_good": True,
+        "csv.007": "007",
+    }
+
+
+def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
+    """Neither equal headers nor headers that would be one key are silently merged."""
+    header = "sentence,option1,option2,answer"
+    with pytest.raises(FormatError, match=r"table\.csv:1: the column 'answer' occurs twice"):
+        read(tmp_path, f"{header},answer\nA _ b.,x,y,1,2\n")
+    with pytest.raises(FormatError, match=r"two columns would both be 'csv\.a_b'"):
+        read(tmp_path, f"{header},a b,a-b\nA _ b.,x,y,1,2,3\n")
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ("A _ b.,x,y", "the row has 3 cells; the header has 4"),
+        ("A _ b.,x,y,B", "the answer is 'B'; with 2 options it must be a number from 1 to 2"),
+        ("A _ b.,x,,1", "there are 1 options"),
+        ('A _ b.,"x,y,1', "is a quotation mark left open?"),
+    ],
+)
+def test_a_bad_row_is_named(tmp_path: Path, row: str, told: str) -> None:
+    """Missing cells, letters for answers and open quotation marks are told with their line."""
+    with pytest.raises(FormatError) as caught:
+        read(tmp_path, f"sentence,option1,option2,answer\n{row}\n")
+    assert "table.csv:2: " in str(caught.value)
+    assert told in str(caught.value)
+
+
+def test_a_line_end_inside_a_cell_counts_for_the_line(tmp_path: Path) -> None:
+    """The line that is told of a bad row is the one in the file, after cells of several lines."""
+    text = 'sentence,option1,option2,answer\n"A _\nb.",x,y,1\nno blank,x,y,1\n'
+    with pytest.raises(FormatError, match=r"table\.csv:4: the sentence has no blanks"):
+        read(tmp_path, text)
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "'=", "''+"])
+def test_no_cell_is_a_formula(tmp_path: Path, start: str) -> None:
+    """What a spreadsheet would run is written with an apostrophe before it, and read without."""
+    harm = f"{start}HYPERLINK(0) _ b."
+    problem = Problem("p", harm, (f"{start}1+1", "y"), 0)
+    formats.write([problem], tmp_path / "out.csv", "csv")
+    cells = (tmp_path / "out.csv").read_bytes().decode().replace('"', "").split("\r\n", 1)[1]
+    assert not any(cell[:1] in ("=", "+", "-", "@", "\t", "\r") for cell in cells.split(","))
+    assert formats.read(tmp_path / "out.csv")[0] == problem
+
+
+def test_rows_end_as_spreadsheets_expect(tmp_path: Path) -> None:
+    """Rows end in CR LF (RFC 4180), and a line end inside a sentence is kept as it is."""
+    problem = Problem("p", "A _\nb,\u2028c.", ("x", "y"), 0)
+    formats.write([problem], tmp_path / "out.csv", "csv")
+    raw = (tmp_path / "out.csv").read_bytes().decode()
+    assert raw == 'id,sentence,option1,option2,answer\r\np,"A _\nb,\u2028c.",x,y,1\r\n'
+    assert formats.read(tmp_path / "out.csv")[0] == problem
+
+
+def test_files_of_others_are_read(data_dir: Path) -> None:
+    """A table of predictions on WinoGrande's dev set has that set's problems, by their qIDs."""
+    table = formats.read(
+        data_dir / "winogrande_predictions/cuichenx_dev_preds.csv", skip_bad="/dev/null"
+    )
+    dev = formats.read(data_dir / "winogrande/dev.jsonl")
+    assert [(p.id, p.sentence, p.options, p.answer) for p in table] == [
+        (p.id, p.sentence, p.options, p.answer) for p in dev
+    ]

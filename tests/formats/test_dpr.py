@@ -1,0 +1,98 @@
+"""DPR as four-line blocks and as two-row tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from winosmith import Problem, formats
+from winosmith.errors import FormatError
+from winosmith.formats._wording import whole_word
+
+
+@pytest.mark.parametrize(("name", "several"), [("train", 37), ("test", 14)])
+def test_the_first_occurrence_is_the_target(data_dir: Path, name: str, several: int) -> None:
+    """Where a sentence has the pronoun more than once, the first one is the blank."""
+    problems = formats.read(data_dir / f"dpr/{name}.c.txt")
+    repeated = [p for p in problems if whole_word(str(p.pronoun), p.sentence)]
+    assert len(repeated) == several
+    for problem in repeated:
+        assert problem.sentence.index("_") < whole_word(str(problem.pronoun), problem.sentence)[0]
+
+
+def test_a_pronoun_can_be_a_phrase(data_dir: Path) -> None:
+    """Phrases such as "that newbie" are pronouns of DPR, and become the blank as a whole."""
+    pronouns = {
+        p.pronoun
+        for name in ("train", "test")
+        for p in formats.read(data_dir / f"dpr/{name}.c.txt")
+    }
+    assert {"the man", "that newbie", "one"} <= pronouns
+
+
+def test_answers_are_balanced_and_all_is_twins(data_dir: Path) -> None:
+    """Half of the answers are the first option, and problems 2k and 2k + 1 are a twin."""
+    for name, count in (("train", 1322), ("test", 564)):
+        problems = formats.read(data_dir / f"dpr/{name}.c.txt")
+        assert problems.answers.count(0) == problems.answers.count(1) == count // 2
+        assert problems.twins == tuple((row, row + 1) for row in range(0, count, 2))
+
+
+def test_the_table_holds_the_same_problems(data_dir: Path) -> None:
+    """The two-row tables agree with the blocks, but where they fill the pronoun in twice."""
+    for name, filled_twice in (("train", 36), ("test", 12)):
+        blocks = formats.read(data_dir / f"dpr/{name}.c.txt")
+        table = formats.read(data_dir / f"dpr/{name}.tsv")
+        assert [(p.options, p.answer) for p in table] == [(p.options, p.answer) for p in blocks]
+        differ = {p.id for p, q in zip(table, blocks, strict=True) if p.sentence != q.sentence}
+        assert differ == {p.id for p in table if p.extra}
+        assert len(differ) == filled_twice
+
+
+def test_a_pronoun_that_would_be_misread_is_masked(tmp_path: Path) -> None:
+    """When the pronoun stands before the blank too, [MASK] is written and the pronoun is lost."""
+    problem = Problem("0", "He knew that _ was late.", ("Tom", "Bob"), 1, pronoun="he")
+    formats.write([problem], tmp_path / "out.txt", "dpr")
+    text = (tmp_path / "out.txt").read_text()
+    assert text == "He knew that [MASK] was late.\n[MASK]\nTom,Bob\nBob\n\n"
+    assert formats.read(tmp_path / "out.txt")[0].sentence == problem.sentence
+
+
+@pytest.mark.parametrize(
+    ("problem", "told"),
+    [
+        (Problem("p", "A _ b.", ("x", "y")), "the format needs the answer"),
+        (Problem("p", "A _ b.", ("x, z", "y"), 0), "options without commas"),
+        (Problem("p", "A _\nb.", ("x", "y"), 0), "needs tidy spaces"),
+    ],
+)
+def test_what_four_lines_can_not_hold_is_refused(
+    tmp_path: Path, problem: Problem, told: str
+) -> None:
+    """No answer, a comma in an option, or a line end in the sentence is refused by id."""
+    with pytest.raises(FormatError, match=f"'p' can't be written: .*{told}"):
+        formats.write([problem], tmp_path / "out.txt", "dpr")
+
+
+@pytest.mark.parametrize("name", ["dpr/train.tsv", "dpr/test.tsv", "wsc/wsc273_test.tsv"])
+def test_a_table_is_written_as_it_was(data_dir: Path, tmp_path: Path, name: str) -> None:
+    """The published tables come back byte for byte."""
+    formats.write(formats.read_items(data_dir / name), tmp_path / "again.tsv", "dpr-tsv")
+    assert (tmp_path / "again.tsv").read_bytes() == (data_dir / name).read_bytes()
+
+
+def test_options_that_end_alike_are_told_apart(tmp_path: Path) -> None:
+    """In the table an option that ends in the other is found by the place of its row."""
+    problem = Problem("0", "Say _ again.", ("man", "old man"), 1)
+    formats.write([problem], tmp_path / "out.tsv", "dpr-tsv")
+    assert formats.read(tmp_path / "out.tsv")[0] == problem
+
+
+def test_a_block_of_another_length_is_named(tmp_path: Path) -> None:
+    """A block with three lines is refused with the line where it starts."""
+    block = "Tom saw Bob and he ran.\nhe\nTom,Bob\nTom\n\n"
+    path = tmp_path / "dpr.txt"
+    path.write_text(block + "Tom saw Bob and he hid.\nhe\nTom,Bob\n")
+    with pytest.raises(FormatError, match=r"dpr\.txt:6: the block has 3 lines; 4 are needed"):
+        formats.read(path)

@@ -1,0 +1,106 @@
+"""SuperGLUE-WSC: claims whose spans don't always fit."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from winosmith import Claim, formats
+from winosmith.errors import FormatError
+from winosmith.recast import to_problems
+
+SPLITS = ("train", "val", "test", "fewglue_train", "fewglue_unlabeled", "wsc_test_glue")
+
+
+def read(data_dir: Path, name: str) -> tuple[Claim, ...]:
+    """Return the claims of one file."""
+    return formats.read_claims(data_dir / f"superglue_wsc/{name}.jsonl")
+
+
+def test_the_labels_are_those_known(data_dir: Path) -> None:
+    """Train has 259 true and 295 false claims, val 38 and 66, test none."""
+    labels = {name: [claim.holds for claim in read(data_dir, name)] for name in SPLITS[:3]}
+    assert [labels["train"].count(value) for value in (True, False)] == [259, 295]
+    assert [labels["val"].count(value) for value in (True, False)] == [38, 66]
+    assert set(labels["test"]) == {None}
+
+
+@pytest.mark.parametrize("name", SPLITS)
+def test_a_file_is_written_as_it_was(data_dir: Path, tmp_path: Path, name: str) -> None:
+    """Text, spans, indices, idx and label come back equal, the mismatched ones included."""
+    path = data_dir / f"superglue_wsc/{name}.jsonl"
+    formats.write(formats.read_items(path), tmp_path / "again.jsonl", "superglue-wsc")
+    again = (tmp_path / "again.jsonl").read_text().splitlines()
+    published = path.read_text().splitlines()
+    assert [json.loads(line) for line in again] == [json.loads(line) for line in published]
+
+
+def test_a_pronoun_is_found_although_its_index_is_wrong(data_dir: Path) -> None:
+    """The val claim whose index names "use" has its blank at the "it" beside it."""
+    claim = read(data_dir, "val")[42]
+    assert "to use _ , but really" in claim.sentence
+    assert (claim.pronoun, claim.extra["superglue_wsc.span2_index"]) == ("it", 30)
+
+
+def test_a_candidate_with_a_line_end_is_tidy(data_dir: Path) -> None:
+    """The candidate of idx 234 has a space for its line end, and the line end in `extra`."""
+    claim = next(c for c in read(data_dir, "train") if c.extra["superglue_wsc.idx"] == 234)
+    assert claim.candidate == "willow-towered Canopy Huntertropic wrestles"
+    assert claim.extra["superglue_wsc.span1_text"] == "willow-towered Canopy\nHuntertropic wrestles"
+
+
+def test_claims_are_grouped_by_text_and_pronoun(data_dir: Path) -> None:
+    """The 554, 104 and 146 claims are about 307, 53 and 51 pronouns."""
+    groups = [len({claim.problem_id for claim in read(data_dir, name)}) for name in SPLITS[:3]]
+    assert groups == [307, 53, 51]
+
+
+@pytest.mark.parametrize(("name", "problems", "left"), [("train", 227, 83), ("val", 36, 22)])
+def test_problems_are_put_together_again(
+    data_dir: Path, name: str, problems: int, left: int
+) -> None:
+    """Most groups are problems with one right candidate; the others are named one by one."""
+    recast = to_problems(read(data_dir, name))
+    assert (len(recast.problems), len(recast.leftovers)) == (problems, left)
+    assert {left.reason for left in recast.leftovers} <= {
+        "it is the only claim of its problem",
+        "it repeats an earlier claim",
+        "no claims of its problem hold; 1 is needed",
+    }
+
+
+def test_a_group_over_the_limit_is_left_over(data_dir: Path) -> None:
+    """The unlabelled test claims are problems too, but for two pronouns with six candidates."""
+    recast = to_problems(read(data_dir, "test"))
+    assert len(recast.problems) == 49
+    assert {left.reason for left in recast.leftovers} == {
+        "its problem has 6 claims; a problem has at most 5"
+    }
+
+
+def test_spans_are_found_for_claims_that_have_none(tmp_path: Path) -> None:
+    """A claim made here gets the places of its spans: the candidate's, or its last word's."""
+    text = "The trophy doesn't fit into the brown suitcase because _ is too small."
+    claims = [
+        Claim("p", text, candidate, None, "it") for candidate in ("The trophy", "the suitcase")
+    ]
+    formats.write(claims, tmp_path / "made.jsonl", "superglue-wsc")
+    records = [json.loads(line) for line in (tmp_path / "made.jsonl").read_text().splitlines()]
+    assert [record["target"]["span1_index"] for record in records] == [0, 7]
+    assert {record["target"]["span2_index"] for record in records} == {9}
+
+
+@pytest.mark.parametrize(
+    ("claim", "told"),
+    [
+        (Claim("p", "A _ b.", "x", True, "it"), "the text does not hold the candidate 'x'"),
+        (Claim("p", "x _ b.", "x", True), "the format needs the pronoun"),
+        (Claim("p", "x a_ b.", "x", True, "it"), "the pronoun 'it' is no word of its own"),
+    ],
+)
+def test_what_has_no_span_is_not_written(tmp_path: Path, claim: Claim, told: str) -> None:
+    """A claim without a pronoun or without its candidate in the text is refused by its id."""
+    with pytest.raises(FormatError, match=f"'p' can't be written: {told}"):
+        formats.write([claim], tmp_path / "out.jsonl", "superglue-wsc")

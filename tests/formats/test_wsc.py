@@ -1,0 +1,192 @@
+"""The Winograd Schema Challenge in its six files: one set of problems."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from winosmith import Dataset, Problem, formats
+from winosmith.errors import FormatError
+from winosmith.formats._wording import tidy
+
+XML = "wsc/WSCollection.xml"
+
+
+@pytest.fixture(scope="module")
+def wsc(data_dir: Path) -> Dataset:
+    """Return the 285 schemas."""
+    return formats.read(data_dir / XML)
+
+
+def test_the_pronoun_becomes_the_blank(wsc: Dataset) -> None:
+    """A schema's sentence has the blank for the pronoun; options and snippet are tidy."""
+    assert wsc[0] == Problem(
+        id="0",
+        sentence=(
+            "The city councilmen refused the demonstrators a permit because _ feared violence."
+        ),
+        options=("The city councilmen", "The demonstrators"),
+        answer=0,
+        twin_id="twin-0",
+        pronoun="they",
+        extra=wsc[0].extra,
+    )
+    assert dict(wsc[0].extra) == {"wsc.quote2": "feared violence", "wsc.source": "(Winograd 1972)"}
+
+
+def test_the_answers_are_those_known(wsc: Dataset) -> None:
+    """All twelve spellings of A and B are read: 143 and 142, and 137 and 136 in the first 273."""
+    assert [wsc.answers.count(index) for index in (0, 1)] == [143, 142]
+    assert [wsc[:273].answers.count(index) for index in (0, 1)] == [137, 136]
+
+
+def test_the_remains_of_a_mistaken_space_are_gone(wsc: Dataset) -> None:
+    """The "Â" that schemas 283 and 284 hold from a mistaken no-break space is not read."""
+    assert all("Â" not in problem.sentence for problem in wsc)
+    assert 'from "GrWQWu8JyC" to "willow-towered Canopy' in wsc[283].sentence
+
+
+def test_the_twins_are_the_schemas(wsc: Dataset) -> None:
+    """142 twins and one single: schema 254, the third on its text; four twins change an option."""
+    assert [problem.id for problem in wsc if problem.twin_id is None] == ["254"]
+    changed = [
+        (first, second)
+        for first, second in wsc.twins
+        if set(map(str.lower, wsc[first].options)) != set(map(str.lower, wsc[second].options))
+    ]
+    assert changed == [(172, 173), (265, 266), (273, 274), (275, 276)]
+
+
+def test_two_twins_can_share_a_text(wsc: Dataset) -> None:
+    """The four schemas on Madonna's trainer are two twins, one for each pronoun."""
+    madonna = [problem for problem in wsc if problem.sentence.startswith("Madonna")]
+    assert [(problem.pronoun, problem.twin_id) for problem in madonna] == [
+        ("she", "twin-267"),
+        ("she", "twin-267"),
+        ("her", "twin-269"),
+        ("her", "twin-269"),
+    ]
+
+
+def test_twins_are_those_that_people_annotated(data_dir: Path, wsc: Dataset) -> None:
+    """The pairs that Abdou et al. (2020) number are the twins, but for their one group of three."""
+    table = (data_dir / "perturbed_wsc/dataset/enhanced_wsc.tsv").read_text().splitlines()
+    at = table[0].split("\t").index("pair_number")
+    pairs: dict[str, list[int]] = {}
+    for row, line in enumerate(table[1:]):
+        pairs.setdefault(line.split("\t")[at], []).append(row)
+    published = {tuple(rows) for rows in pairs.values()}
+    assert published ^ set(wsc.twins) == {(252, 253, 254), (252, 253)}
+
+
+def test_the_table_holds_the_same_problems(data_dir: Path, wsc: Dataset) -> None:
+    """WSCollection.csv gives the same problems; four sources lack a space there."""
+    table = formats.read(data_dir / "wsc/WSCollection.csv")
+    lost = formats.losses(wsc.problems, table.problems)
+    assert (dict(lost.lost), dict(lost.changed), dict(lost.added)) == (
+        {},
+        {"extra wsc.source": 4},
+        {},
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "other_answers"),
+    [("wsc273.json", 0), ("wsc-273.jsonl", 0), ("wsc273.txt", None), ("wsc273_test.tsv", 0)],
+)
+def test_the_other_files_hold_the_first_273(
+    data_dir: Path, wsc: Dataset, name: str, other_answers: int | None
+) -> None:
+    """Four more files of the WSC agree with the XML in the place of each twin and its answer."""
+    other = formats.read(data_dir / f"wsc/{name}")
+    assert other.twins == wsc[:273].twins
+    answers = [a != b for a, b in zip(other.answers, wsc[:273].answers, strict=True)]
+    if other_answers is None:  # the right option always comes first there
+        assert set(other.answers) == {0}
+        right = [p.options[p.answer or 0].casefold() for p in other]
+        assert right == [p.options[p.answer or 0].casefold() for p in wsc[:273]]
+    else:
+        assert sum(answers) == other_answers
+
+
+def test_what_is_filled_in_is_the_file_itself(data_dir: Path) -> None:
+    """The sentences of wsc273.json come back letter for letter from the problems' options."""
+    rows = json.loads((data_dir / "wsc/wsc273.json").read_text())
+    problems = formats.read(data_dir / "wsc/wsc273.json")
+    assert [row["substitution"] for row in rows] == [
+        filled for problem in problems for filled in problem.filled()
+    ]
+
+
+def test_an_option_inside_another_stays_whole(data_dir: Path) -> None:
+    """Where one filling begins like the other, the options are "Joe" and "Joe's uncle"."""
+    problems = formats.read(data_dir / "wsc/wsc273.json")
+    assert problems[50].options == ("Joe", "Joe's uncle")
+
+
+class TestXML:
+    """What the XML reader meets and refuses."""
+
+    SCHEMA = (
+        "<schema><text><txt1>Ann hit Eve and</txt1><pron>{pron}</pron><txt2>fell.</txt2></text>"
+        "<answers><answer>Ann</answer><answer>Eve</answer></answers>"
+        "<correctAnswer>{answer}</correctAnswer></schema>"
+    )
+
+    def read(self, tmp_path: Path, body: str, prolog: str = "") -> Dataset:
+        """Return what is read of a collection with this body."""
+        path = tmp_path / "wsc.xml"
+        path.write_text(f"{prolog}<collection>\n{body}\n</collection>", "utf-8")
+        return formats.read(path, "wsc-xml")
+
+    def test_a_withheld_answer_is_none(self, tmp_path: Path) -> None:
+        """A schema without the right answer is a problem without one."""
+        body = self.SCHEMA.format(pron=" she ", answer=" ")
+        assert self.read(tmp_path, body)[0].answer is None
+
+    def test_an_unknown_pronoun_is_none(self, tmp_path: Path) -> None:
+        """A blank in the pronoun's place stands for an unknown pronoun."""
+        problem = self.read(tmp_path, self.SCHEMA.format(pron=" _ ", answer="A"))[0]
+        assert (problem.sentence, problem.pronoun) == ("Ann hit Eve and _ fell.", None)
+
+    @pytest.mark.parametrize(
+        ("prolog", "told"),
+        [
+            ('<!DOCTYPE c [<!ENTITY a "x">]>\n', "declares entities, which are refused"),
+            ('<!DOCTYPE c [<!ENTITY a SYSTEM "file:///etc/passwd">]>\n', "declares entities"),
+        ],
+    )
+    def test_entities_are_refused(self, tmp_path: Path, prolog: str, told: str) -> None:
+        """A file that declares entities is refused before any of it is used."""
+        body = self.SCHEMA.format(pron=" she ", answer="A").replace("Ann hit", "&a; hit")
+        with pytest.raises(FormatError, match=told):
+            self.read(tmp_path, body, prolog)
+
+    def test_a_break_in_the_xml_ends_the_reading_there(self, tmp_path: Path) -> None:
+        """What comes before a place that is not well-formed is read, and the place is named."""
+        whole = self.SCHEMA.format(pron=" she ", answer="A")
+        (tmp_path / "wsc.xml").write_text(f"<collection>\n{whole}\n{whole[:-20]}\n</collection>")
+        contents = formats.scan(tmp_path / "wsc.xml")
+        assert (len(contents.items), len(contents.bad)) == (1, 1)
+        assert contents.bad[0].line == 4
+        assert "nothing after it can be read" in str(contents.bad[0].reason)
+
+    def test_a_declared_encoding_is_used_when_it_is_true(self, tmp_path: Path) -> None:
+        """A file that is ISO-8859-1, as it declares, is read as such."""
+        body = self.SCHEMA.format(pron=" she ", answer="A").replace("Eve", "Zoé")
+        text = f'<?xml version="1.0" encoding="ISO-8859-1"?><collection>{body}</collection>'
+        (tmp_path / "wsc.xml").write_bytes(text.encode("latin-1"))
+        assert formats.read(tmp_path / "wsc.xml")[0].options == ("Ann", "Zoé")
+
+    def test_what_xml_can_not_hold_is_not_written(self, tmp_path: Path) -> None:
+        """A control character in a text is refused with the problem's id."""
+        problem = Problem("p7", "A\x01 _ b.", ("x", "y"), 0)
+        with pytest.raises(FormatError, match=r"'p7' can't be written: XML has no place"):
+            formats.write([problem], tmp_path / "out.xml", "wsc-xml")
+
+
+def test_tidy_leaves_one_space() -> None:
+    """Runs of white space of any kind become one space."""
+    assert tidy(" a\u00a0 b\n\tc ") == "a b c"

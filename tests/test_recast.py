@@ -1,0 +1,116 @@
+"""Problems as claims and as comparisons, and claims as problems."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from winosmith import Claim, Extra, Problem
+from winosmith.recast import to_claims, to_pairs, to_problems
+
+PROBLEM = Problem("p", "The cup hit the jug and _ broke.", ("the cup", "the jug"), 1, pronoun="it")
+
+problems = st.builds(
+    Problem,
+    id=st.uuids().map(str),
+    sentence=st.just("A _ b."),
+    options=st.lists(st.sampled_from("abcdefgh"), min_size=2, max_size=5, unique=True).map(tuple),
+    answer=st.sampled_from([None, 0, 1]),
+    pronoun=st.sampled_from([None, "it"]),
+    extra=st.sampled_from([Extra(), Extra({"x.y": 1})]),
+)
+
+
+@given(st.lists(problems, max_size=5, unique_by=lambda p: p.id))
+def test_claims_are_put_together_again(found: list[Problem]) -> None:
+    """Problems that were recast to claims come back equal, with none left over."""
+    recast = to_problems(to_claims(found))
+    assert recast.problems.problems == tuple(found)
+    assert recast.leftovers == ()
+
+
+@given(
+    st.lists(
+        st.builds(
+            Claim,
+            problem_id=st.sampled_from("pqr"),
+            sentence=st.sampled_from(["A _ b.", "C _ d."]),
+            candidate=st.sampled_from("xyz"),
+            holds=st.sampled_from([True, False, None]),
+        ),
+        max_size=12,
+    )
+)
+def test_each_claim_is_in_a_problem_or_left_over(claims: list[Claim]) -> None:
+    """No claim is lost: it is an option of its problem, or left over with a reason."""
+    recast = to_problems(claims)
+    options = sum(len(problem.options) for problem in recast.problems)
+    assert options + len(recast.leftovers) == len(claims)
+    assert all(left.reason and claims[left.row] == left.claim for left in recast.leftovers)
+
+
+CLAIM = Claim("p", "A _ b.", "x", holds=True)
+
+
+@pytest.mark.parametrize(
+    ("claims", "reason"),
+    [
+        ([CLAIM], "it is the only claim of its problem"),
+        ([CLAIM, replace(CLAIM, candidate="y")], "2 claims of its problem hold; 1 is needed"),
+        (
+            [replace(CLAIM, holds=False), replace(CLAIM, candidate="y", holds=False)],
+            "no claims of its problem hold; 1 is needed",
+        ),
+        (
+            [CLAIM, replace(CLAIM, candidate="y", holds=None)],
+            "some claims of its problem have a label and some have none",
+        ),
+        (
+            [CLAIM, replace(CLAIM, candidate="y", sentence="C _ d.", holds=False)],
+            "the claims of its problem have different sentences",
+        ),
+        (
+            [CLAIM, replace(CLAIM, holds=False)],
+            "two options are equal: 'x', 'x'",
+        ),
+        (
+            [replace(CLAIM, candidate=name, holds=name == "a") for name in "abcdef"],
+            "its problem has 6 claims; a problem has at most 5",
+        ),
+    ],
+)
+def test_what_can_not_be_grouped_is_named(claims: list[Claim], reason: str) -> None:
+    """A group that is no problem is left over whole, and its reason says why."""
+    recast = to_problems(claims)
+    assert len(recast.problems) == 0
+    assert [left.reason for left in recast.leftovers] == [reason] * len(claims)
+
+
+def test_a_repeated_claim_is_left_over_alone() -> None:
+    """A claim that was made before is left over; its problem is whole without it."""
+    claims = to_claims([PROBLEM])
+    recast = to_problems([*claims, claims[0]])
+    assert recast.problems.problems == (PROBLEM,)
+    assert [(left.row, left.reason) for left in recast.leftovers] == [
+        (2, "it repeats an earlier claim")
+    ]
+
+
+@given(problems.map(lambda p: replace(p, answer=len(p.options) - 1)))
+def test_comparisons_are_one_fewer_than_options(problem: Problem) -> None:
+    """Each comparison has the right option and one wrong one, in their order."""
+    pairs = to_pairs([problem])
+    assert len(pairs) == len(problem.options) - 1
+    for pair in pairs:
+        assert pair.options[pair.answer or 0] == problem.options[problem.answer or 0]
+        assert [o for o in problem.options if o in pair.options] == list(pair.options)
+    assert len({pair.id for pair in pairs}) == len(pairs)
+
+
+def test_two_options_and_withheld_answers_stay() -> None:
+    """A problem with two options, or without an answer, is its own comparison."""
+    withheld = Problem("q", "A _ b.", ("x", "y", "z"))
+    assert to_pairs([PROBLEM, withheld]) == (PROBLEM, withheld)
