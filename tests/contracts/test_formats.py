@@ -299,6 +299,14 @@ def test_every_format_has_a_small_file() -> None:
     assert set(TEXTS) == set(BROKEN) == set(NAMES)
 
 
+def test_every_format_is_in_the_reference() -> None:
+    """The page on formats has a row for each, and says for each what is lost."""
+    page = (Path(__file__).parents[2] / "docs/reference/formats.md").read_text("utf-8")
+    for name in NAMES:
+        assert page.count(f"| `{name}` |") >= 1, name
+        assert len(re.findall(rf"^\| .*`{name}`.* \|$", page, re.MULTILINE)) >= 2, name
+
+
 def test_an_unknown_format_is_told_with_the_known_ones(tmp_path: Path) -> None:
     """Reading or writing an unknown format lists the known ones."""
     with pytest.raises(FormatError, match=r"no format 'excel'; the formats are copa-xml, csv"):

@@ -9,6 +9,7 @@ import pytest
 
 from winosmith import Problem, formats
 from winosmith.errors import FormatError
+from winosmith.text import tokens
 
 
 def test_the_templates_expand_to_the_sentences(data_dir: Path) -> None:
@@ -45,6 +46,14 @@ def test_the_file_is_written_as_it_was(data_dir: Path, tmp_path: Path) -> None:
     path = data_dir / "winogender/all_sentences.tsv"
     formats.write(formats.read_items(path), tmp_path / "again.tsv", "winogender")
     assert (tmp_path / "again.tsv").read_bytes() == path.read_bytes()
+
+
+def test_table_5_counts_the_pronouns(data_dir: Path) -> None:
+    """With the pronouns in their places the vocabulary is the printed 523 (WinoGrande, table 5)."""
+    problems = formats.read(data_dir / "winogender/all_sentences.tsv")
+    texts = [tokens(p.sentence.replace("_", str(p.pronoun))) for p in problems]
+    assert round(sum(map(len, texts)) / len(texts), 1) == 15.6
+    assert len({token.lower() for text in texts for token in text}) == 523
 
 
 def test_other_problems_are_refused(tmp_path: Path) -> None:
