@@ -1,0 +1,104 @@
+"""An assessment on a page: the same figures as in its JSON."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from winosmith import Dataset, Problem, report
+from winosmith.debias._assess import Assessment, assess
+from winosmith.debias._assess_report import assessment_blocks, leads_table, passages
+from winosmith.debias._assess_settings import AssessmentSettings
+from winosmith.debias._assess_words import Associations, associations
+
+
+@pytest.fixture(scope="module")
+def assessment() -> Assessment:
+    """Return an assessment of two subsets, one of them without a KL."""
+    rng = np.random.default_rng(0)
+    y = np.tile([0, 1], 100)
+    X = rng.normal(size=(200, 5)) * [5, 4, 3, 2, 1]
+    X[:, 0] += 6 * y
+    subsets = {"all": range(200), "<AFLite>": range(0, 200, 2)}
+    return assess(X, y, subsets, settings=AssessmentSettings(draws=20, points=50))
+
+
+@pytest.fixture(scope="module")
+def found() -> Associations:
+    """Return the clues of twelve twins that one word gives away."""
+    halves = [
+        Problem(f"{n}{t}", f"Topic {n} & more: the _ was {t}.", options, options.index(o), str(n))
+        for n in range(12)
+        for options in [("stone", "leaf") if n % 2 else ("leaf", "stone")]
+        for t, o in (("heavy", "stone"), ("light", "leaf"))
+    ]
+    return associations(Dataset(halves))
+
+
+def test_every_figure_of_the_table_is_the_one_in_the_json(assessment: Assessment) -> None:
+    """KL, null and p along d1 and along the answer axis stand under each other, a row each."""
+    *drawings, table = assessment_blocks(assessment, "data:0")
+    assert isinstance(table, report.Table)
+    held = assessment.to_json()["subsets"][0]
+    for row, which in zip(table.rows, ("d1", "axis"), strict=False):
+        null = held[which]["null"]
+        assert list(row[3:5]) == [held[which]["kl"], null["mean"]]
+        assert row[5] == f"{null['low']:.3f}–{null['high']:.3f}"
+        assert row[6] == null["p"]
+    assert [row[3] for row in table.rows[2:]] == [None, None]
+    assert all(isinstance(drawing, report.Drawing) for drawing in drawings)
+
+
+def test_the_drawings_show_every_subset_and_say_their_figures(assessment: Assessment) -> None:
+    """Each subset has its panel, and each panel's words hold its KL and the null."""
+    blocks = assessment_blocks(assessment, "data:0")
+    clouds, histograms, axes, levels = (b for b in blocks if isinstance(b, report.Drawing))
+    assert [len(drawing.panels) for drawing in (clouds, histograms, axes, levels)] == [2] * 4
+    kl = assessment.subsets[0].d1.kl
+    assert f"KL {kl:.3f} (noise " in histograms.panels[0].description
+    assert "no KL: it needs both answers" in histograms.panels[1].description
+    assert levels.panels[0].description.startswith(f"all: {kl:.3f} (null ")
+    assert levels.panels[0].description.endswith("<AFLite>: —")
+
+
+def test_a_first_component_that_shows_nothing_is_said_to(assessment: Assessment) -> None:
+    """Where the whole set's d1 is within the null, a note says what to read instead."""
+
+    def notes(found: Assessment) -> list[str]:
+        blocks = assessment_blocks(found)
+        return [block.paragraphs[0] for block in blocks if isinstance(block, report.Text)]
+
+    rng = np.random.default_rng(1)
+    blind = assess(rng.normal(size=(60, 4)), np.tile([0, 1], 30), {"raw": range(60)},
+                   settings=AssessmentSettings(draws=20))  # fmt: skip
+    assert notes(assessment) == []
+    (note,) = notes(blind)
+    assert "no further apart in “raw” than noise" in note
+
+
+def test_the_blocks_make_a_page_with_nothing_unescaped(assessment: Assessment) -> None:
+    """A subset's name that looks like markup is text on the page."""
+    html = report.page("t", [report.Section("s", assessment_blocks(assessment, "data:0"))])
+    assert "<AFLite>" not in html
+    assert html.count("&lt;AFLite&gt;") >= 5
+    assert html.count('class="signature"') == 4
+
+
+def test_passages_put_together_are_the_sentences(found: Associations) -> None:
+    """Marks cut a sentence into parts and lose nothing; clues say what they rest on."""
+    (group,) = passages(found.strongest(range(24), 1), {0: ("removed in phase 2", False)})
+    assert len(group) == 2
+    assert "".join(part.text for part in group[0].parts) == found.dataset[0].sentence
+    assert [(part.text, part.mark) for part in group[0].parts if part.mark] == [("heavy", "toward")]
+    assert (group[0].status, group[0].kept) == ("removed in phase 2", False)
+    assert (group[1].status, group[1].kept) == ("", None)
+    assert group[0].clues[0] == "“stone” + “heavy” → stone: right in 11 of 11 other problems"
+
+
+def test_leads_are_counted_and_shared_out(found: Associations) -> None:
+    """Each subset has its problems, those whose words lead to the answer, and those away."""
+    table = leads_table(found, {"all": range(24), "none": []})
+    assert [list(row) for row in table.rows] == [
+        ["all", 24, 24, 1.0, 0, 0.0],
+        ["none", 0, 0, 0.0, 0, 0.0],
+    ]
