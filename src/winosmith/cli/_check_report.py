@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
@@ -110,7 +111,7 @@ def _print_responses(checked: Checked, responses: Sequence[Response]) -> None:
             f"{people.accuracy * 100:.1f} % ({low * 100:.1f} to {high * 100:.1f} %)"
         )
     else:
-        click.echo(f"Human accuracy is not measured: {people}.")
+        click.echo(textwrap.fill(f"Human accuracy is not measured: {people}.", 80))
 
 
 def _people(checked: Checked, responses: Sequence[Response]) -> HumanAccuracy | str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import click
 
 from winosmith import formats
@@ -83,4 +85,4 @@ def _print_leaks(found: Statistics) -> None:
         click.echo("No field was found that gives the answer away.")
     for leak in found.leaks or ():
         click.secho("LEAK ", nl=False, fg="red", bold=True)
-        click.echo(shown(str(leak)))
+        click.echo(textwrap.fill(shown(str(leak)), 74, subsequent_indent=" " * 5))

@@ -1,0 +1,208 @@
+"""`winosmith check` validates a file, and shows the funnel."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from winosmith import Dataset, Response, formats, practice
+from winosmith.cli import main
+from winosmith.testing import made_twins
+from winosmith.validate import read_votes, write_votes
+
+TEXT = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def twins(tmp_path: Path) -> Path:
+    """Return a file of five twins, one half of which is too long."""
+    data = made_twins(5)
+    long = replace(data[2], sentence=data[2].sentence + " And so on it went" * 3)
+    path = tmp_path / "twins.jsonl"
+    formats.write(Dataset([*data[:2], long, *data[3:]]), path)
+    return path
+
+
+@pytest.fixture
+def votes(tmp_path: Path) -> Path:
+    """Return a file in which three judges are right on all problems but the first."""
+    responses = [
+        Response(p.id, f"{judge}{row}", "validate", (p.answer or 0) ^ (row == 0))
+        for row, p in enumerate(made_twins(5))
+        for judge in "xyz"
+    ]
+    write_votes(responses, tmp_path / "votes.csv")
+    return tmp_path / "votes.csv"
+
+
+def report(capsys: TEXT, *arguments: object) -> dict[str, Any]:
+    """Return the report of a check as JSON."""
+    assert main(["check", *map(str, arguments), "--json"]) == 0
+    return json.loads(capsys.readouterr().out)  # type: ignore[no-any-return]
+
+
+def test_the_funnel_the_rules_and_examples_are_printed(twins: Path, capsys: TEXT) -> None:
+    """The text has the problems kept, each rule's counts, and examples as FILE:ID."""
+    assert main(["check", str(twins), "--skip", "overlap", "--skip", "edit"]) == 0
+    shown = capsys.readouterr().out
+    assert "Kept at each stage: 9 of 10 problems, 90.0\u00a0%" in shown
+    assert f"{twins}:1-0: length: 33 words; 15 to 30 are asked for" in shown
+    rules = {tuple(line.split()) for line in shown.splitlines()}
+    assert {("collected", "10", "5", "0"), ("structure", "9", "4", "1")} <= rules
+    assert ("structure", "length", "10", "0", "1") in rules
+    assert ("structure", "anchor", "0", "10", "0") in rules
+    assert "Signature: data:" in shown
+
+
+def test_json_is_the_same_report(twins: Path, votes: Path, capsys: TEXT) -> None:
+    """With --json the funnel, the rules and the examples are JSON."""
+    found = report(capsys, twins, "--votes", votes, "--skip", "overlap", "--skip", "edit")
+    assert found["data"] == str(twins)
+    steps = found["funnel"]["steps"]
+    assert [step["kept"]["problems"] for step in steps] == [9, 8]
+    assert [step["dropped"] for step in steps] == [{"length": 1}, {"majority": 1}]
+    by_name = {rule["rule"]: rule for rule in found["rules"]}
+    assert by_name["majority"]["examples"] == [
+        {"ids": ["0-0"], "detail": "0 of 3 judges chose the right option"}
+    ]
+    assert "votes_file:" in found["signature"]
+
+
+def test_an_option_sets_each_rule(twins: Path, votes: Path, capsys: TEXT) -> None:
+    """Limits, switches and agreements reach the rules, and stand in the signature."""
+    plain = report(capsys, twins, "--votes", votes)["signature"]
+    for arguments, expected in [
+        (["--length", "10", "40"], "length:10-40"),
+        (["--overlap", "0.5"], "overlap:0.5"),
+        (["--edit", "0.9"], "edit:0.9"),
+        (["--complete"], "complete:True"),
+        (["--judges", "2"], "judges:2"),
+        (["--correct", "unanimous"], "correct:unanimous"),
+        (["--unambiguous", "off"], "unambiguous:off"),
+        (["--unassociated", "off"], "unassociated:off"),
+        (["--local", "majority"], "local:majority"),
+        (["--local-before", "5"], "local_before:5"),
+        (["--both-halves"], "both_halves:True"),
+        (["--undecided", "keep"], "undecided:keep"),
+    ]:
+        signature = report(capsys, twins, "--votes", votes, *arguments)["signature"]
+        assert f"|{expected}|" in signature
+        assert f"|{expected}|" not in plain
+    for name in ("length", "overlap", "edit", "anchor", "function-word", "options", "flipped"):
+        rules = report(capsys, twins, "--skip", name)["rules"]
+        assert len(rules) == 7
+
+
+def test_what_was_kept_and_dropped_is_written(twins: Path, tmp_path: Path, capsys: TEXT) -> None:
+    """With --out the kept and the dropped problems are files, and together they are the input."""
+    out = tmp_path / "checked"
+    assert main(["check", str(twins), "--out", str(out), "--skip", "overlap"]) == 0
+    kept = formats.read(out / "kept.jsonl")
+    dropped = [json.loads(line) for line in (out / "dropped.jsonl").read_text().splitlines()]
+    data = formats.read(twins)
+    ids = list(kept.ids)
+    for entry in dropped:
+        ids.insert(entry["row"], entry["problem"]["id"])
+    assert tuple(ids) == data.ids
+    assert {entry["stage"] for entry in dropped} == {"structure"}
+    assert "kept.jsonl" in capsys.readouterr().err
+
+
+def test_another_check_does_not_overwrite_the_files(
+    twins: Path, tmp_path: Path, capsys: TEXT
+) -> None:
+    """A folder of another check is refused without --force, and the same check may be repeated."""
+    out = str(tmp_path / "checked")
+    assert main(["check", str(twins), "--out", out]) == 0
+    assert main(["check", str(twins), "--out", out]) == 0
+    assert main(["check", str(twins), "--out", out, "--edit", "0.9"]) == 2
+    assert "--force" in capsys.readouterr().err
+    assert main(["check", str(twins), "--out", out, "--edit", "0.9", "--force"]) == 0
+
+
+def test_strict_ends_with_code_1_when_something_is_dropped(twins: Path, tmp_path: Path) -> None:
+    """Like a linter, --strict turns findings into the exit code; sound data give 0."""
+    formats.write(made_twins(5), tmp_path / "sound.jsonl")
+    assert main(["check", str(twins), "--strict"]) == 1
+    assert main(["check", str(tmp_path / "sound.jsonl"), "--strict"]) == 0
+
+
+def test_votes_set_aside_are_counted_by_reason(twins: Path, tmp_path: Path, capsys: TEXT) -> None:
+    """Votes that did not count are shown with the reason, so that nobody misses them."""
+    votes = [Response(p.id, "ann", "validate", p.answer) for p in made_twins(5)]
+    write_votes(votes, tmp_path / "votes.jsonl")
+    assert main(["check", str(twins), "--votes", str(tmp_path / "votes.jsonl")]) == 0
+    shown = capsys.readouterr().out
+    assert "Responses set aside: 5 of 10" in shown
+    assert "the judge had seen the other half" in shown
+
+
+def test_validators_votes_are_no_human_performance(
+    twins: Path, votes: Path, tmp_path: Path, capsys: TEXT
+) -> None:
+    """Human accuracy is shown for responses of a human test, and refused for judges' votes."""
+    assert main(["check", str(twins), "--votes", str(votes)]) == 0
+    assert "Human accuracy is not measured" in capsys.readouterr().out
+    fresh = [
+        Response(p.id, f"fresh-{n}", "test", p.answer) for p in made_twins(5) for n in range(3)
+    ]
+    everyone = tmp_path / "everyone.jsonl"
+    write_votes([*read_votes(votes), *fresh], everyone)
+    assert main(["check", str(twins), "--votes", str(everyone)]) == 0
+    assert "Human accuracy, by the majority on 7 problems: 100.0 %" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--length", "30", "15"], "the length must be a range"),
+        (["--overlap", "70"], "overlap must be a share from 0 to 1"),
+        (["--judges", "0"], "judges must be 1 or more"),
+        (["--skip", "grammar"], "'grammar' is not one of"),
+        (["--votes", "none.csv"], "'none.csv' does not exist"),
+    ],
+)
+def test_bad_options_end_with_code_2(
+    twins: Path, capsys: TEXT, arguments: list[str], told: str
+) -> None:
+    """A limit out of range or an unknown rule is bad input, told on the error stream."""
+    assert main(["check", str(twins), *arguments]) == 2
+    output = capsys.readouterr()
+    assert told in " ".join(output.err.split())
+    assert output.out == ""
+
+
+def test_a_vote_that_can_not_be_is_told_by_file_and_line(
+    twins: Path, tmp_path: Path, capsys: TEXT
+) -> None:
+    """A bad row of the votes file ends the check with its file and line."""
+    path = tmp_path / "votes.csv"
+    path.write_text("problem_id,participant,choice\n0-0,ann,0\n")
+    assert main(["check", str(twins), "--votes", str(path)]) == 2
+    assert f"{path}:2: '0' is not the number of an option" in capsys.readouterr().err
+
+
+def test_the_practice_corpus_passes_and_its_crowd_rejects_a_third(
+    tmp_path: Path, capsys: TEXT
+) -> None:
+    """The generated twins obey every rule, and the simulated crowd keeps about two thirds."""
+    made = practice.corpus(200, seed=1)
+    formats.write(made.dataset, tmp_path / "twins.jsonl")
+    write_votes(made.votes, tmp_path / "votes.csv")
+    found = report(capsys, tmp_path / "twins.jsonl", "--votes", tmp_path / "votes.csv")
+    structure, votes = found["funnel"]["steps"]
+    assert structure["dropped"] == {}
+    assert 0.5 < found["funnel"]["share"] < 0.85
+    assert {"majority", "ambiguity", "word association"} <= set(votes["dropped"])
+    assert found["set_aside"] == {}
+
+
+@pytest.mark.data
+def test_the_released_dev_set_keeps_the_rules(data_dir: Path, capsys: TEXT) -> None:
+    """Of WinoGrande's dev set, 1,265 of 1,267 problems pass the check."""
+    found = report(capsys, data_dir / "winogrande/dev.jsonl")
+    assert found["funnel"]["steps"][0]["kept"]["problems"] == 1265

@@ -1,0 +1,88 @@
+"""`winosmith stats` says what a file holds, and names its leaks."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from winosmith import Dataset, Problem, formats
+from winosmith.cli import main
+from winosmith.testing import made_twins
+
+TEXT = pytest.CaptureFixture[str]
+
+
+def test_the_statistics_are_printed_with_a_signature(tmp_path: Path, capsys: TEXT) -> None:
+    """The counts stand in a table of at most 80 columns, and are signed."""
+    formats.write(made_twins(30, singles=3), tmp_path / "made.jsonl")
+    assert main(["stats", str(tmp_path / "made.jsonl")]) == 0
+    shown = capsys.readouterr().out
+    rows = {line.split("  ")[0]: line for line in shown.splitlines()}
+    assert rows["problems"].split() == ["problems", "63"]
+    assert rows["twins"].split() == ["twins", "30"]
+    assert rows["singles"].split() == ["singles", "3"]
+    assert "No field was found that gives the answer away." in shown
+    assert "|n:63|seed:0|version:" in shown
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_json_is_the_same_report(tmp_path: Path, capsys: TEXT) -> None:
+    """With --json the report is JSON on the output, and nothing else is."""
+    formats.write(made_twins(3), tmp_path / "made.jsonl")
+    assert main(["stats", str(tmp_path / "made.jsonl"), "--json", "--seed", "4"]) == 0
+    output = capsys.readouterr()
+    report = json.loads(output.out)
+    assert (report["data"], report["problems"], report["leaks"]) == ("made", 6, None)
+    assert "|seed:4|" in report["signature"]
+    assert output.err == ""
+
+
+def test_too_few_answers_are_told(tmp_path: Path, capsys: TEXT) -> None:
+    """Where the answers are withheld, it is said that leaks can't be told."""
+    formats.write(made_twins(50).blind(), tmp_path / "made.jsonl")
+    assert main(["stats", str(tmp_path / "made.jsonl")]) == 0
+    shown = capsys.readouterr().out
+    assert "Too few answers are known to tell" in shown
+    assert "withheld: 100" in shown
+
+
+def test_what_is_in_a_file_can_not_control_the_terminal(tmp_path: Path, capsys: TEXT) -> None:
+    """Control characters and markup in ids are shown, not obeyed."""
+    problem = Problem("[red]\x1b[31m", "The _ fell.", ("cup", "jug"), 0)
+    formats.write(Dataset([problem]), tmp_path / "made.jsonl")
+    assert main(["stats", str(tmp_path / "made.jsonl")]) == 0
+    shown = capsys.readouterr().out
+    assert "\x1b[31m" not in shown
+    assert "[red]" in shown
+
+
+@pytest.mark.parametrize("content", ["", "no format\n", '{"id": "1"}\n'])
+def test_a_file_that_is_none_ends_with_code_2(tmp_path: Path, capsys: TEXT, content: str) -> None:
+    """An empty or unknown file is bad input: code 2, told on the error stream by name."""
+    path = tmp_path / "bad.jsonl"
+    path.write_text(content)
+    assert main(["stats", str(path)]) == 2
+    output = capsys.readouterr()
+    assert "bad.jsonl" in output.err
+    assert output.out == ""
+
+
+@pytest.mark.data
+def test_it_says_that_winograndes_ids_give_the_answer_away(data_dir: Path, capsys: TEXT) -> None:
+    """The leak of the released ids is told in words that nobody can overlook."""
+    assert main(["stats", str(data_dir / "winogrande/dev.jsonl")]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    leak = "LEAK the id's last character gives the answer away in 100 % of 1,267 problems"
+    assert leak in shown
+
+
+@pytest.mark.data
+def test_the_largest_file_takes_seconds(data_dir: Path, capsys: TEXT) -> None:
+    """Reading and counting 40,398 problems and searching them for leaks takes a few seconds."""
+    start = time.process_time()
+    assert main(["stats", "--json", str(data_dir / "winogrande/train_xl.jsonl")]) == 0
+    assert time.process_time() - start < 15  # some 5 on a laptop; leave room for a busy machine
+    assert json.loads(capsys.readouterr().out)["problems"] == 40_398

@@ -1,0 +1,292 @@
+"""Fields that give the answer away are found, whatever the way, and clean fields are not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from winosmith import Dataset, Extra, Lineage, Origin, Problem, formats, metrics
+from winosmith.metrics import _leaks
+from winosmith.testing import made_twins
+
+Maker = Callable[[Problem, int, np.random.Generator], Problem]
+
+
+def clean(twins: int = 60, singles: int = 20, seed: int = 0) -> Dataset:
+    """Return problems whose ids, authors, dates, numbers and words say nothing."""
+    rng = np.random.default_rng(seed)
+    return Dataset(
+        replace(
+            problem,
+            id=rng.bytes(6).hex(),
+            origin=Origin(
+                author=f"w{rng.integers(12)}",
+                created=f"2026-{rng.integers(1, 13):02}-{rng.integers(1, 29):02}",
+                domain=str(rng.choice(["social", "physical"])),
+            ),
+            extra=Extra(
+                {
+                    "x.number": int(rng.integers(10_000)),
+                    "x.share": float(rng.random()),
+                    "x.mark": bool(rng.integers(2)),
+                    "x.option": problem.options[rng.integers(2)],
+                    **({"x.sometimes": "here"} if rng.random() < 0.5 else {}),
+                }
+            ),
+        )
+        for problem in made_twins(twins, singles=singles, seed=seed)
+    )
+
+
+def planted(make: Maker, data: Dataset | None = None) -> Dataset:
+    """Return clean problems, each changed knowing its answer."""
+    rng = np.random.default_rng(9)
+    return Dataset(make(problem, problem.answer or 0, rng) for problem in data or clean())
+
+
+def found(data: Dataset) -> dict[str, metrics.Leak]:
+    """Return the leaks by their field."""
+    leaks = metrics.leaks(data)
+    assert leaks is not None
+    return {leak.field: leak for leak in leaks}
+
+
+def with_extra(problem: Problem, value: object) -> Problem:
+    """Return the problem with another extra value."""
+    return replace(problem, extra=Extra({**problem.extra, "x.leak": value}))  # type: ignore[dict-item]
+
+
+PLANTED: dict[str, tuple[str, Maker]] = {
+    "the id ends in it": ("id", lambda p, a, r: replace(p, id=f"{p.id}-{a + 1}")),
+    "the id begins with it": ("id", lambda p, a, r: replace(p, id="ab"[a] + p.id)),
+    "a character inside the id": (
+        "id",
+        lambda p, a, r: replace(p, id=f"{p.id[:4]}{'xy'[a]}{p.id}"),
+    ),
+    "a part of the id": (
+        "id",
+        lambda p, a, r: replace(
+            p, id=f"{'n' * r.integers(1, 9)}.{'ab'[a]}.{r.integers(99)}.{p.id}"
+        ),
+    ),
+    "the id's number is odd": (
+        "id",
+        lambda p, a, r: replace(p, id=f"q{2 * r.integers(10**9) + a}-{r.choice(['x', 'yy'])}"),
+    ),
+    "the id is longer": ("id", lambda p, a, r: replace(p, id=p.id + "0" * 2 * a)),
+    "ids sort by answer": (
+        "id",
+        lambda p, a, r: replace(p, id=f"{r.integers(500) + 500 * a}/{p.id}"),
+    ),
+    "the author": (
+        "origin.author",
+        lambda p, a, r: replace(p, origin=Origin(author=f"{a}{r.integers(9)}")),
+    ),
+    "an author who is biased": (
+        "origin.author",
+        lambda p, a, r: replace(p, origin=Origin(author="ab"[a if r.random() < 0.8 else 1 - a])),
+    ),
+    "the date": (
+        "origin.created",
+        lambda p, a, r: replace(p, origin=Origin(created=f"20{20 + a}-0{r.integers(1, 9)}-01")),
+    ),
+    "the pronoun": ("pronoun", lambda p, a, r: replace(p, pronoun=("he", "she")[a])),
+    "the embargo": ("embargo", lambda p, a, r: replace(p, embargo=bool(a))),
+    "the answer's letter": ("x.leak", lambda p, a, r: with_extra(p, f" {'AB'[a]}. ")),
+    "the answer's text": ("x.leak", lambda p, a, r: with_extra(p, f"The {p.options[a].upper()}")),
+    "part of the answer's text": (
+        "x.leak",
+        lambda p, a, r: with_extra(p, f"It is {p.options[a]}!"),
+    ),
+    "true or false": ("x.leak", lambda p, a, r: with_extra(p, bool(a))),
+    "there only for one answer": ("x.leak", lambda p, a, r: with_extra(p, "seen") if a else p),
+    "a greater number": ("x.leak", lambda p, a, r: with_extra(p, float(r.random() + a))),
+    "an odd number": ("x.leak", lambda p, a, r: with_extra(p, int(2 * r.integers(999) + a))),
+    "the number's remainder": (
+        "x.leak",
+        lambda p, a, r: with_extra(p, int(3 * r.integers(999) + a)),
+    ),
+    "rarely there, then always right": (
+        "x.leak",
+        lambda p, a, r: with_extra(p, a) if p.twin_id and int(p.twin_id[1:]) % 3 == 0 else p,
+    ),
+    "always the first option": (
+        "options",
+        lambda p, a, r: replace(p, options=(p.options[a], p.options[1 - a]), answer=0),
+    ),
+    "options in order of the alphabet": (
+        "options",
+        lambda p, a, r: replace(
+            p, options=("zeta", "yak") if a else ("ant", "bee"), sentence="The _ fell."
+        ),
+    ),
+    "the right option is shorter": (
+        "options",
+        lambda p, a, r: replace(p, options=("egg", "elephant") if a == 0 else ("elephant", "egg")),
+    ),
+}
+
+
+@pytest.mark.parametrize("way", PLANTED)
+def test_a_field_that_gives_the_answer_away_is_found(way: str) -> None:
+    """The field is named, and predicts the answers of problems that it was not fitted on."""
+    field, make = PLANTED[way]
+    leaks = found(planted(make, clean(twins=200, singles=60)))
+    assert field in leaks
+    assert leaks[field].accuracy >= leaks[field].chance + 0.05
+    assert set(leaks) <= {field, "lineage.root"}
+
+
+def test_the_order_of_the_halves_is_found() -> None:
+    """When the half with the first option as its answer always comes first, the row tells it."""
+    data = clean()
+    order = [r for t in data.twins for r in sorted(t, key=lambda row: data.answers[row] or 0)]
+    leak = found(data.select([*order, *data.singles]))["row number"]
+    assert (leak.tell, leak.accuracy, leak.problems) == ("order in the twin", 1.0, 120)
+
+
+def test_rows_sorted_by_answer_are_found() -> None:
+    """When problems are sorted by their answer, the row number tells it."""
+    data = clean(twins=0, singles=300)
+    order = sorted(range(len(data)), key=lambda row: data.answers[row] or 0)
+    assert found(data.select(order))["row number"].accuracy > 0.9
+    assert "row number" not in found(data)
+
+
+def test_the_order_of_the_ids_of_a_twin_is_found() -> None:
+    """When the right half of a twin always has the smaller of two random ids, the id tells it."""
+    data = clean()
+    ids = {row: data[row].id for row in range(len(data))}
+    for twin in data.twins:
+        smaller, greater = sorted(ids[row] for row in twin)
+        for row in twin:
+            ids[row] = greater if data.answers[row] else smaller
+    leaks = found(Dataset(replace(problem, id=ids[row]) for row, problem in enumerate(data)))
+    assert (leaks["id"].tell, leaks["id"].accuracy) == ("order in the twin", 1.0)
+
+
+def test_the_answers_of_up_to_five_options_are_found() -> None:
+    """Problems with more options leak as well: the number of the option as text, say."""
+    rng = np.random.default_rng(1)
+    data = Dataset(
+        Problem(f"{row}/{answer}", "The _ fell.", tuple("pqrst"), answer)
+        for row, answer in enumerate(rng.integers(0, 5, 200).tolist())
+    )
+    assert (found(data)["id"].tell, found(data)["id"].accuracy) == ("last character", 1.0)
+
+
+@pytest.mark.parametrize("kind", [{"twins": 60, "singles": 0}, {"twins": 0, "singles": 80}, {}])
+def test_clean_data_have_no_leak(kind: dict[str, int]) -> None:
+    """In 25 data sets whose fields are random, nothing is found (1 in 1,000 is promised)."""
+    assert [metrics.leaks(clean(**kind, seed=seed)) for seed in range(25)] == [()] * 25
+
+
+def test_the_chance_of_a_false_alarm_is_what_is_promised(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asked for a false alarm in 1 of 5 clean data sets at most, floor or not, it keeps to it."""
+    monkeypatch.setattr(_leaks, "ALPHA", 0.2)
+    monkeypatch.setattr(_leaks, "FLOOR", 0.0)
+    alarms = sum(bool(metrics.leaks(clean(40, 10, seed=seed))) for seed in range(60))
+    assert alarms <= 12
+
+
+def test_a_small_advantage_is_not_called_a_leak() -> None:
+    """A field that is right in 53 % of many problems is not reported; in 60 % it is."""
+    data = clean(twins=0, singles=6000)
+
+    def guessing(share: float) -> Maker:
+        return lambda p, a, r: with_extra(p, a if r.random() < share else 1 - a)
+
+    assert "x.leak" not in found(planted(guessing(0.53), data))
+    assert "x.leak" in found(planted(guessing(0.60), data))
+
+
+def test_what_a_family_shares_is_no_leak() -> None:
+    """Problems made from one root have its answer; that the root tells it is no leak."""
+    roots = clean(twins=0, singles=80)
+    children = [
+        replace(problem, id=f"{problem.id}-{n}", lineage=Lineage(problem.id, problem.id))
+        for problem in roots
+        for n in range(4)
+    ]
+    rng = np.random.default_rng(0)
+    data = Dataset([*roots, *children])
+    assert "lineage.root" not in found(data.select(rng.permutation(len(data)).tolist()))
+
+
+def test_problems_without_an_answer_are_left_out() -> None:
+    """Withheld answers neither help nor hinder: the leak is measured on the others."""
+    leaking = planted(PLANTED["the id ends in it"][1])
+    data = Dataset(replace(p, answer=None) if row % 4 > 1 else p for row, p in enumerate(leaking))
+    leak = found(data)["id"]
+    assert (leak.accuracy, leak.problems) == (1.0, sum(a is not None for a in data.answers))
+
+
+def test_too_few_answers_can_tell_nothing() -> None:
+    """Below 30 twins and singles with an answer, or without answers, None says "not told"."""
+    assert metrics.leaks(clean(twins=10, singles=19)) is None
+    assert metrics.leaks(clean(twins=10, singles=20)) is not None
+    assert metrics.leaks(clean().blind()) is None
+    assert metrics.leaks(Dataset()) is None
+
+
+def test_the_same_data_give_the_same_leaks() -> None:
+    """The random folds come from the seed, so the result is the same each time."""
+    data = planted(PLANTED["an author who is biased"][1])
+    assert metrics.leaks(data, seed=1) == metrics.leaks(data, seed=1)
+    assert metrics.leaks(data, seed=1) != metrics.leaks(data, seed=2)
+
+
+def test_a_leak_is_told_in_words_and_as_json() -> None:
+    """A leak reads as a sentence, and its record can be written as JSON."""
+    leak = metrics.Leak("options", "order", 0.9999, 12_000, 0.5, 0.0, (("any", 1),))
+    assert str(leak) == (
+        "the options' order gives the answer away in 99.9 % of 12,000 problems (chance 50.0 %); "
+        "'any' says option 1"
+    )
+    assert json.loads(json.dumps(leak.record()))["problems"] == 12_000
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("name", "problems"),
+    [("train_xs", 160), ("train_l", 10_234), ("train_debiased", 9248), ("dev", 1267)],
+)
+def test_the_released_ids_end_in_the_answer(data_dir: Path, name: str, problems: int) -> None:
+    """The last character of WinoGrande's qID is the answer, and nothing else gives it away."""
+    leaks = metrics.leaks(formats.read(data_dir / f"winogrande/{name}.jsonl"))
+    assert [str(leak).partition(" (chance")[0] for leak in leaks or ()] == [
+        f"the id's last character gives the answer away in 100 % of {problems:,} problems"
+    ]
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("path", "field", "tell", "accuracy"),
+    [
+        ("wsc/wsc-273.jsonl", "row number", "order in the twin", 1.0),
+        ("wsc/wsc273.txt", "options", "order", 1.0),
+        ("winogender/all_sentences.tsv", "id", "part 3", 1.0),
+        ("dpr/test.c.txt", "row number", "parity", 0.68),
+        ("knowref/knowref_test.json", "knowref.correct_candidate_idx", "value", 0.76),
+    ],
+)
+def test_what_other_published_files_give_away(
+    data_dir: Path, path: str, field: str, tell: str, accuracy: float
+) -> None:
+    """WSC273 lists the half with the first answer first, Winogender's ids hold the answer, …"""
+    leak = found(formats.read(data_dir / path, skip_bad="/dev/null"))[field]
+    assert (leak.tell, round(leak.accuracy, 2)) == (tell, accuracy)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    "path", ["copa/copa-all.xml", "pdp/PDPChallenge2016.xml", "superglue_copa/train.jsonl"]
+)
+def test_published_files_that_give_nothing_away(data_dir: Path, path: str) -> None:
+    """Nothing but the text tells the answers of COPA and of the PDPs."""
+    assert metrics.leaks(formats.read(data_dir / path)) == ()

@@ -1,0 +1,86 @@
+"""Human accuracy is that of fresh people, never of those who validated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from statsmodels.stats.proportion import proportion_confint
+
+from winosmith import Dataset, Origin, Response, metrics
+from winosmith.errors import DataError
+from winosmith.testing import made_twins
+
+DATA = made_twins(5)
+
+
+def taken(row: int, right: Sequence[bool | None], purpose: Any = "test") -> list[Response]:
+    """Return the responses of so many people to a problem: right, wrong or none."""
+    answer = DATA.answers[row] or 0
+    return [
+        Response(
+            DATA[row].id, f"{purpose}-{row}-{n}", purpose, None if r is None else answer ^ (not r)
+        )
+        for n, r in enumerate(right)
+    ]
+
+
+def test_the_majority_of_three_is_counted() -> None:
+    """A problem is right when more than half of its subjects are; ties and silence are wrong."""
+    responses = [
+        *taken(0, [True, True, False]),
+        *taken(1, [True, False, False]),
+        *taken(2, [True, True, False, False]),
+        *taken(3, [True, None, None]),
+        *taken(4, [True, True, True]),
+    ]
+    found = metrics.human_accuracy(DATA, responses)
+    assert (found.right, found.problems, found.accuracy) == (2, 5, 0.4)
+
+
+def test_the_interval_is_wilsons() -> None:
+    """The 95 % interval is that of Wilson, as statsmodels has it."""
+    responses = [vote for row in range(10) for vote in taken(row, [row != 3] * 3)]
+    found = metrics.human_accuracy(DATA, responses)
+    assert found.interval == pytest.approx(proportion_confint(9, 10, method="wilson"))
+
+
+def test_problems_with_too_few_subjects_are_left_out_and_counted() -> None:
+    """A problem with fewer subjects than asked for, or without an answer, is not counted."""
+    data = Dataset([replace(DATA[0], answer=None), *DATA[1:]])
+    responses = [*taken(0, [True] * 3), *taken(1, [True] * 2), *taken(2, [True] * 3)]
+    found = metrics.human_accuracy(data, responses)
+    assert (found.problems, found.left_out) == (1, 2)
+    assert metrics.human_accuracy(data, responses, subjects=2).problems == 2
+
+
+def test_votes_that_validated_are_no_human_test() -> None:
+    """Votes for validation, right by construction, give no accuracy, with the reason."""
+    votes = taken(0, [True] * 3, "validate") + taken(1, [True] * 3, "local")
+    with pytest.raises(DataError, match="votes that validated a problem can't serve"):
+        metrics.human_accuracy(DATA, votes)
+
+
+@pytest.mark.parametrize("purpose", ["validate", "local", "test"])
+def test_a_subject_has_not_met_the_problem_before(purpose: Any) -> None:
+    """Whoever validated a problem, or answered it already, can't be its subject."""
+    before = Response(DATA[0].id, "ann", purpose, 0)
+    test = [Response(DATA[0].id, who, "test", 0) for who in ("ann", "bob", "cy")]
+    for responses in ([before, *test], [*test, before]):
+        with pytest.raises(DataError, match=r"'ann' can't be a subject .* answered it before"):
+            metrics.human_accuracy(DATA, responses)
+
+
+def test_an_author_is_no_subject() -> None:
+    """Whoever wrote a problem can't be its subject."""
+    data = Dataset([replace(DATA[0], origin=Origin(author="test-0-1")), *DATA[1:]])
+    with pytest.raises(DataError, match=r"'test-0-1' can't be a subject .* they wrote it"):
+        metrics.human_accuracy(data, taken(0, [True] * 3))
+
+
+def test_responses_to_other_problems_do_not_matter() -> None:
+    """A response to a problem that the data do not hold is not counted."""
+    other = Response("elsewhere", "ann", "test", 0)
+    assert metrics.human_accuracy(DATA, [other, *taken(0, [True] * 3)]).problems == 1
