@@ -1,0 +1,204 @@
+"""`winosmith embed`: turn problems into vectors."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+from contextlib import ExitStack
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from winosmith.cli._common import (
+    data_argument,
+    format_option,
+    json_option,
+    print_json,
+    progress,
+    say,
+)
+from winosmith.dataset import Dataset
+from winosmith.errors import InputError, OutputError
+
+__all__ = ["command"]
+
+NAMES = {"minilm": "sentence-transformers/all-MiniLM-L6-v2"}
+"""Short names of encoders on the hub."""
+
+Options = dict[str, Any]
+
+
+@click.command()
+@data_argument()
+@click.option("--out", required=True, metavar="FILE.npz", help="The file to write.")
+@click.option("--encoder", default="light", show_default=True, metavar="light|minilm|HUB_ID|FOLDER",
+              help="The light embedder, which needs no download, or a Hugging Face encoder.")  # fmt: skip
+@click.option("--combine", type=click.Choice(["difference", "concat"]), default="difference",
+              show_default=True, help="How two filled-in sentences become one vector.")  # fmt: skip
+@click.option("--dimensions", default=512, show_default=True, help="Of the light embedder.")
+@click.option("--pooling", type=click.Choice(["mean", "cls"]),
+              help="Of an encoder: mean as it is, cls when fine-tuned, unless told.")  # fmt: skip
+@click.option("--finetune", metavar="TRAIN:DEV", help="Fine-tune the encoder on so many problems "
+              "first, in whole twins, and leave them out (the paper: 5000:1000).")  # fmt: skip
+@click.option("--epochs", default=3, show_default=True, help="Of fine-tuning.")
+@click.option("--learning-rate", default=1e-4, show_default=True, help="Of fine-tuning.")
+@click.option("--batch-size", default=16, show_default=True, help="Of fine-tuning, in problems.")
+@click.option("--split-point", type=click.Choice(["before_option", "after_option"]),
+              default="before_option", show_default=True,
+              help="Where fine-tuning cuts a sentence in two.")  # fmt: skip
+@click.option("--keep-model", metavar="DIR", help="The folder of the fine-tuned encoder; in the "
+              "cache when left out.")  # fmt: skip
+@click.option("--max-length", type=click.IntRange(min=8), metavar="TOKENS",
+              help="Cut longer texts at their start; by default at the model's own limit.")  # fmt: skip
+@click.option("--device", metavar="NAME", help="As torch names it; the GPU if there is one.")
+@click.option("--no-cache", is_flag=True, help="Neither read nor keep vectors computed before.")
+@click.option("--seed", default=0, show_default=True, help="The same seed, the same bytes.")
+@click.option("--force", is_flag=True, help="Replace FILE.npz.")
+@format_option
+@json_option
+def command(**options: Any) -> None:
+    """Turn the problems of DATA into vectors, one row each.
+
+    FILE.npz takes the vectors as X, the ids, and the signature as JSON; `winosmith debias
+    --embeddings` and `numpy.load` read it. Stop it at any time; the same command goes on where
+    an encoder stopped.
+
+    \b
+    Example:
+        winosmith embed train.jsonl --out light.npz
+        winosmith embed train.jsonl --out minilm.npz --encoder minilm --finetune 5000:1000
+    """  # noqa: D301
+    out = Path(options["out"])
+    if out.suffix != ".npz":
+        raise OutputError(f"{out}: the vectors are written as .npz; name a file that ends so")
+    if out.exists() and not options["force"]:
+        raise OutputError(f"{out} exists; add --force to replace it")
+    if not out.parent.is_dir():
+        raise OutputError(f"{out.parent}: there is no such folder; make it first")
+    from winosmith import formats
+
+    dataset = formats.read(options["data"], options["format_name"])
+    with ExitStack() as stack:
+        _embed(dataset, out, options, stack)
+
+
+def _embed(dataset: Dataset, out: Path, options: Options, stack: ExitStack) -> None:
+    from winosmith import embed
+    from winosmith.report import sign
+
+    told: dict[str, Any] = {}
+    embedder: embed.LightEmbedder | embed.EncoderEmbedder
+    rest, used = dataset, {}
+    if options["encoder"] == "light":
+        if options["finetune"]:
+            raise InputError("the light embedder can't be fine-tuned; name an --encoder")
+        embedder = embed.LightEmbedder(options["dimensions"], options["combine"], options["seed"])
+    elif options["finetune"]:
+        embedder, rest, used, told = _finetuned(dataset, options, stack)
+    else:
+        embedder = embed.EncoderEmbedder(
+            NAMES.get(options["encoder"], options["encoder"]),
+            pooling=options["pooling"] or "mean",
+            combine=options["combine"],
+            device=options["device"],
+            max_length=options["max_length"],
+            cache=not options["no_cache"],
+        )
+    if isinstance(embedder, embed.EncoderEmbedder):
+        advance = stack.enter_context(progress("Embedding", len(rest)))
+        embedder = replace(embedder, on_progress=lambda done, _: advance(done, ""))
+    vectors = embedder.embed(rest)
+    signature = sign(rest, options["seed"], **embedder.parameters)
+    embed.save_array(out, vectors, rest.ids, signature=json.dumps(asdict(signature)), **used)
+    stack.close()
+    report = {
+        "file": str(out),
+        "problems": len(rest),
+        "width": vectors.shape[1],
+        **told,
+        **{name: list(ids) for name, ids in used.items()},
+        "signature": str(signature),
+    }
+    if options["as_json"]:
+        print_json(report)
+    else:
+        _print(report)
+
+
+def _finetuned(dataset: Dataset, options: Options, stack: ExitStack) -> Any:
+    """Return the embedder, the problems to embed, the ids of the others, and what to report."""
+    from winosmith import embed, models
+
+    train, dev, rest = embed.finetune_split(dataset, *_sizes(options), seed=options["seed"])
+    settings = models.TrainingSettings(
+        seed=options["seed"],
+        learning_rate=options["learning_rate"],
+        epochs=options["epochs"],
+        batch_size=options["batch_size"],
+        split_point=options["split_point"],
+        max_length=options["max_length"],
+    )
+    model = models.model_folder(NAMES.get(options["encoder"], options["encoder"]))
+    with progress("Fine-tuning, step") as advance:
+        embedder, tuned = embed.finetuned_embedder(
+            train,
+            dev,
+            model=model,
+            out=_model_folder(options, (model, train, dev, settings), stack),
+            settings=settings,
+            pooling=options["pooling"] or "cls",
+            combine=options["combine"],
+            device=options["device"],
+            cache=not options["no_cache"],
+            on_step=lambda done, of, note: advance(done, f"of {of}, {note}"),
+        )
+    say(f"Fine-tuning: {tuned.message}")
+    told = {
+        "finetuning": {
+            "model": str(tuned.folder),
+            "dev_accuracy": tuned.dev_accuracy,
+            "p_value": tuned.p_value,
+            "at_chance": tuned.at_chance,
+            "message": tuned.message,
+            "epochs": [asdict(epoch) for epoch in tuned.epochs],
+        }
+    }
+    return embedder, rest, {"train_ids": train.ids, "dev_ids": dev.ids}, told
+
+
+def _sizes(options: Options) -> tuple[int, int]:
+    try:
+        train, dev = map(int, options["finetune"].split(":"))
+    except ValueError:
+        raise InputError(
+            f"--finetune is {options['finetune']!r}; two numbers are needed, such as 5000:1000"
+        ) from None
+    return train, dev
+
+
+def _model_folder(options: Options, determined: tuple[Any, ...], stack: ExitStack) -> Path:
+    """Return where the fine-tuned encoder goes: as asked, in the cache, or for this run only."""
+    from winosmith import embed, models
+
+    if options["keep_model"]:
+        return Path(options["keep_model"])
+    if options["no_cache"]:
+        return Path(stack.enter_context(tempfile.TemporaryDirectory())) / "finetuned"
+    model, train, dev, settings = determined
+    recipe = [models.weights_digest(model), train.digest, dev.digest, asdict(settings)]
+    name = hashlib.sha256(json.dumps(recipe).encode()).hexdigest()[:16]
+    return embed.cache_folder() / "finetuned" / name
+
+
+def _print(report: dict[str, Any]) -> None:
+    click.echo(f"{report['problems']:,} problems × {report['width']:,} numbers")
+    if "finetuning" in report:
+        click.echo(
+            f"{len(report['train_ids']):,} problems to train on and {len(report['dev_ids']):,} to "
+            "choose by were left out; their ids are in the file"
+        )
+    click.secho(f"Written to {report['file']}", bold=True)
+    say(f"signature {report['signature']}")

@@ -1,0 +1,37 @@
+"""Problems into vectors: the light way, by any Hugging Face encoder, or from any array.
+
+Every embedder has `embed(problems) -> (n, d) float32` and never looks at an answer.
+
+>>> from winosmith import Problem, embed
+>>> halves = [
+...     Problem("a", "Ann beat Beth because _ was strong.", ("Ann", "Beth"), 0, "t"),
+...     Problem("b", "Ann beat Beth because _ was weak.", ("Ann", "Beth"), 1, "t"),
+... ]
+>>> embed.LightEmbedder(dimensions=8).embed(halves).shape
+(2, 2)
+"""
+
+from __future__ import annotations
+
+from winosmith.embed._array import ArrayEmbedder, load_array, save_array
+from winosmith.embed._cache import cache_folder
+from winosmith.embed._embedder import Combine, Embedder, Vectors
+from winosmith.embed._encoder import EncoderEmbedder
+from winosmith.embed._finetune import N_DEV, N_TRAIN, finetune_split, finetuned_embedder
+from winosmith.embed._light import LightEmbedder
+
+__all__ = [
+    "N_DEV",
+    "N_TRAIN",
+    "ArrayEmbedder",
+    "Combine",
+    "Embedder",
+    "EncoderEmbedder",
+    "LightEmbedder",
+    "Vectors",
+    "cache_folder",
+    "finetune_split",
+    "finetuned_embedder",
+    "load_array",
+    "save_array",
+]

@@ -1,0 +1,145 @@
+"""Vectors that were computed elsewhere, from a .npy or .npz file."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from winosmith.embed._embedder import Vectors
+from winosmith.errors import DataError, FormatError
+from winosmith.outputs import write_aside
+from winosmith.problem import Problem
+
+__all__ = ["ArrayEmbedder", "load_array", "save_array"]
+
+
+@dataclass(frozen=True)
+class ArrayEmbedder:
+    """Any array, one row a problem, as an embedder.
+
+    Attributes:
+        X: (n, d), finite numbers; taken as float32.
+        ids: the id of each row. Problems are then found by their ids, in any order and number.
+            When None, rows are matched by their order, and there must be as many as problems.
+        name: what the messages call it.
+
+    Raises:
+        DataError: not two dimensions, not real numbers, NaN or infinity (the row is named), or
+            ids that are not one a row and distinct.
+
+    >>> known = ArrayEmbedder(np.eye(2), ids=("a", "b"))
+    >>> known.embed([Problem("b", "A _ b.", ("x", "y"))]).tolist()
+    [[0.0, 1.0]]
+    """
+
+    X: npt.NDArray[Any]
+    ids: Sequence[str] | None = None
+    name: str = "the array"
+
+    def __post_init__(self) -> None:
+        rows = np.asarray(self.X)
+        if rows.ndim != 2 or 0 in rows.shape:
+            raise DataError(f"{self.name} has the shape {rows.shape}; (problems, width) is needed")
+        if rows.dtype.kind not in "iuf":
+            raise DataError(f"{self.name} holds {rows.dtype}; real numbers are needed")
+        if self.ids is not None and len(self.ids) != len(rows):
+            raise DataError(f"{self.name} has {len(rows):,} rows and {len(self.ids):,} ids")
+        if self.ids is not None and len(set(self.ids)) < len(self.ids):
+            raise DataError(f"{self.name} has an id twice; ids must be distinct")
+        with np.errstate(over="ignore"):
+            numbers = rows.astype(np.float32)
+        finite = np.isfinite(numbers).all(axis=1)
+        if not finite.all():
+            row = int(np.argmin(finite))
+            label = f" ({self.ids[row]!r})" if self.ids is not None else ""
+            raise DataError(
+                f"{self.name} holds NaN or infinity in {int((~finite).sum()):,} rows, first in "
+                f"row {row}{label}; leave those problems out or embed them again"
+            )
+        object.__setattr__(self, "X", numbers)
+
+    @cached_property
+    def _rows(self) -> dict[str, int]:
+        return {str(name): row for row, name in enumerate(self.ids or ())}
+
+    def embed(self, problems: Sequence[Problem]) -> Vectors:
+        """Return the row of each problem, (n, d) float32.
+
+        Raises:
+            DataError: problems without a row, the first three named; or another number of them.
+        """
+        if self.ids is None:
+            if len(problems) != len(self.X):
+                raise DataError(
+                    f"{self.name} has {len(self.X):,} rows for {len(problems):,} problems; without "
+                    "ids there must be one for each, in their order"
+                )
+            return self.X.copy()
+        absent = [problem.id for problem in problems if problem.id not in self._rows]
+        if absent:
+            named = ", ".join(map(repr, absent[:3])) + (", …" if len(absent) > 3 else "")
+            raise DataError(
+                f"{self.name} has no row for {len(absent):,} of {len(problems):,} problems: {named}"
+            )
+        taken: Vectors = self.X[[self._rows[problem.id] for problem in problems]]
+        return taken
+
+
+def save_array(
+    path: str | Path, X: Vectors, ids: Sequence[str], **notes: Sequence[str] | str
+) -> None:
+    """Write vectors with their ids as a .npz file that `load_array` reads, whole or not at all.
+
+    Args:
+        path: the file.
+        X: (n, d).
+        ids: the id of each row.
+        notes: further texts or lists of texts, each an array of its own.
+
+    Raises:
+        OutputError: it can't be written.
+    """
+    arrays = {"X": X, "ids": np.array(ids, str)}
+    arrays |= {name: np.array(note, str) for name, note in notes.items()}
+    with write_aside(path, "wb") as file:
+        np.savez(file, **arrays)  # type: ignore[arg-type]
+
+
+def load_array(path: str | Path, ids: Sequence[str] | None = None) -> ArrayEmbedder:
+    """Read vectors from a .npy file, or from a .npz file that holds `X` and, if need be, `ids`.
+
+    Nothing in the file is ever run: pickled objects are refused.
+
+    Args:
+        path: the file; `winosmith embed` writes such .npz files.
+        ids: the id of each row, for a file that holds none; its own ids come first.
+
+    Raises:
+        FormatError: the file can't be read, is pickled, or holds no `X`.
+        DataError: as for `ArrayEmbedder`.
+    """
+    path = Path(path)
+    try:
+        held = np.load(path, allow_pickle=False)
+        if isinstance(held, np.ndarray):
+            rows, own = held, None
+        else:
+            with held:
+                if "X" not in held:
+                    names = ", ".join(held.files) or "nothing"
+                    raise FormatError(f"a .npz file needs an array X; this holds {names}", path)
+                rows = held["X"]
+                own = [str(name) for name in held["ids"].tolist()] if "ids" in held else None
+    except FormatError:
+        raise
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        what = getattr(error, "strerror", None) or "it is no whole, unpickled .npy or .npz file"
+        raise FormatError(what, path) from error
+    return ArrayEmbedder(rows, ids if own is None else own, path.name)

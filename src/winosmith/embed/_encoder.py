@@ -1,0 +1,162 @@
+"""Any Hugging Face encoder as an embedder, with a cache."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from winosmith.embed._cache import cache_folder, load_cached, store
+from winosmith.embed._embedder import Combine, Vectors, check_combine, check_two_options, combined
+from winosmith.errors import DataError, Interrupted
+from winosmith.models import (
+    Encoder,
+    Pooling,
+    SplitPoint,
+    Text,
+    filled_text,
+    load_encoder,
+    model_folder,
+    weights_digest,
+)
+from winosmith.problem import Problem
+
+__all__ = ["EncoderEmbedder"]
+
+CHUNK = 2048
+"""Problems that are embedded and cached at a time: enough to batch well by length, and little to
+lose when the work is stopped."""
+
+
+@dataclass(frozen=True)
+class EncoderEmbedder:
+    """Problems into vectors by any Hugging Face encoder, fine-tuned or as it is.
+
+    Each option is filled in, each filled-in sentence becomes the vector v of its pooled last
+    layer, and `combine` makes one vector of the two. Texts are batched by length. Constructing
+    it loads and downloads nothing; the first `embed` does.
+
+    Attributes:
+        model: a folder with a saved model, or a hub id.
+        pooling: "mean" over all tokens of the text, [CLS] and [SEP] included and padding left
+            out; or "cls", the first token. Vectors are not normalised.
+        combine: "difference" or "concat"; see `Combine`.
+        split_point: None reads the filled-in sentence as one segment; the others cut it in two
+            as in fine-tuning. An encoder that was fine-tuned should read as it was trained.
+        device: as torch names it ("cpu", "cuda:0"); the GPU when there is one when None.
+        max_length: the longest text in tokens; longer ones are cut at their start, with a
+            warning. The model's own limit when None.
+        tokens_per_batch: padding counted; less needs less memory.
+        cache: True for the user's cache folder (`cache_folder`), False for none, or a folder.
+            What is cached is found again by the texts, the digest of the weights, and the
+            parameters that matter; the work goes on where it was stopped.
+        on_progress: is told the problems done and those in all.
+
+    >>> EncoderEmbedder("sentence-transformers/all-MiniLM-L6-v2").pooling
+    'mean'
+    """
+
+    model: str | Path
+    pooling: Pooling = "mean"
+    combine: Combine = "difference"
+    split_point: SplitPoint | None = None
+    device: str | None = None
+    max_length: int | None = None
+    tokens_per_batch: int = 8192
+    cache: bool | str | Path = True
+    on_progress: Callable[[int, int], None] | None = field(default=None, compare=False)
+
+    @cached_property
+    def folder(self) -> Path:
+        """The folder of the model, downloaded when it must be."""
+        return model_folder(self.model)
+
+    @cached_property
+    def parameters(self) -> dict[str, Any]:
+        """What determines the vectors, beside the problems; for signatures and recipes."""
+        return {
+            "embedder": "encoder",
+            "model": weights_digest(self.folder),
+            "pooling": self.pooling,
+            "combine": self.combine,
+            "split_point": self.split_point,
+            "max_length": self.max_length,
+        }
+
+    def embed(self, problems: Sequence[Problem]) -> Vectors:
+        """Return one vector a problem, (n, d) float32; d is the encoder's width, or twice that.
+
+        Raises:
+            DataError: a problem with more than two options, or values that are not finite.
+            InputError: a model that can't be loaded.
+            Interrupted: Ctrl-C with a cache; says how much is kept.
+        """
+        check_combine(self.combine)
+        check_two_options(problems)
+        chunks: list[Vectors] = []
+        for start in range(0, len(problems), CHUNK):
+            chunk = problems[start : start + CHUNK]
+            texts = [filled_text(p, option, self.split_point) for p in chunk for option in (0, 1)]
+            try:
+                vectors = self._vectors(texts, start, len(problems))
+            except KeyboardInterrupt:
+                if self._cache is None:
+                    raise
+                raise Interrupted(
+                    f"the vectors of {start:,} of {len(problems):,} problems are kept; run the "
+                    "same again to go on from there"
+                ) from None
+            finite = np.isfinite(vectors).all(axis=1).reshape(-1, 2).all(axis=1)
+            if not finite.all():
+                raise DataError(
+                    f"the encoder {self.model} gives values that are not finite, first for "
+                    f"{chunk[int(np.argmin(finite))].id!r}; its weights are damaged"
+                )
+            chunks.append(combined(vectors.reshape(len(chunk), 2, -1), self.combine))
+        if not chunks:
+            raise DataError("there is no problem to embed")
+        return np.concatenate(chunks)
+
+    def _vectors(self, texts: list[Text], before: int, total: int) -> Vectors:
+        """Return the vectors of a chunk's texts, from the cache if they are there."""
+        path = self._cache / f"{self._key(texts)}.npz" if self._cache else None
+        vectors = load_cached(path, (len(texts), -1)) if path else None
+        if vectors is None:
+            vectors = self._encoder.vectors(
+                texts,
+                pooling=self.pooling,
+                tokens_per_batch=self.tokens_per_batch,
+                on_batch=lambda done, _: self._tell(before + done // 2, total),
+            )
+            if path:
+                store(path, vectors)
+        self._tell(before + len(texts) // 2, total)
+        return vectors
+
+    def _tell(self, done: int, total: int) -> None:
+        if self.on_progress:
+            self.on_progress(done, total)
+
+    @cached_property
+    def _encoder(self) -> Encoder:
+        return load_encoder(self.folder, device=self.device, max_length=self.max_length)
+
+    @cached_property
+    def _cache(self) -> Path | None:
+        if self.cache is False:
+            return None
+        return (cache_folder() if self.cache is True else Path(self.cache)) / "embeddings"
+
+    def _key(self, texts: list[Text]) -> str:
+        """Return what the vectors of these texts are filed under.
+
+        `combine` is left out, as both ways use the same vectors; so are answers and ids.
+        """
+        determined = {**self.parameters, "combine": None, "texts": texts}
+        return hashlib.sha256(json.dumps(determined, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,161 @@
+"""The light embedder: no download, seconds for the whole of WinoGrande, and it sees artifacts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from winosmith.dataset import Dataset
+from winosmith.embed._embedder import Combine, Vectors, check_combine, check_two_options, combined
+from winosmith.embed._sides import Sides, sides
+from winosmith.embed._space import Space, learn_space
+from winosmith.errors import DataError, InputError
+from winosmith.problem import Problem
+from winosmith.text import trigger
+
+__all__ = ["LightEmbedder"]
+
+PRIOR = 0.2
+"""The weight of a cue that no twin holds: about the share of all cues that are in a trigger."""
+
+
+@dataclass(frozen=True)
+class LightEmbedder:
+    """Problems into vectors by what stands near each option and after the blank.
+
+    In the difference of two bags of words everything that the filled-in sentences share cancels
+    out, and with it the context; a linear model could see only which words the options are. What
+    gives an answer away is an *agreement* between an attribute of an option and a cue at the
+    blank ("praised Ann …, because _ was diligent"), so the vector of an option is the outer
+    product of the two:
+
+    1. Attributes of an option: the content words near its mention, its own last word, being
+       mentioned first, being longer. Counts, reduced by SVD of the *contrast* (option 1 − option
+       2) to a few dimensions, and scaled so that the problem's contrast has length 1.
+    2. Cues: the words after the blank, weighted by how often twins have them in their trigger,
+       (times in a trigger + 0.2) / (times in a twin + 1), which does for twins what IDF does for
+       documents. Reduced by SVD of the contrast of the two halves of each twin to a few
+       dimensions, in which words that stand against the same words come to lie together ("large"
+       and "big", against "small"), and scaled to length 1.
+
+    So a linear model over the difference is a bilinear form over attributes and cues. No answer
+    is used anywhere. It learns its words from `corpus`, or from the problems themselves. Without
+    twins there is no contrast of halves; cues are weighted by IDF then, and much less is seen.
+
+    Attributes:
+        dimensions: the largest width of an option's vector, 2 or more; twice as many dimensions
+            go to the cues as to the attributes (512 = 16 × 32). Few problems give fewer.
+        combine: "difference" or "concat"; see `Combine`.
+        seed: of the randomised SVD.
+        corpus: what to learn the words from; the problems that are embedded when None.
+
+    >>> ann = Problem("1", "They praised Ann and blamed Beth, as _ was late.", ("Ann", "Beth"))
+    >>> LightEmbedder().embed([ann]).shape
+    (1, 1)
+    """
+
+    dimensions: int = 512
+    combine: Combine = "difference"
+    seed: int = 0
+    corpus: Sequence[Problem] | None = None
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What determines the vectors, beside the problems; for signatures and recipes."""
+        corpus = None if self.corpus is None else Dataset(self.corpus).blind().digest
+        return {
+            "embedder": "light",
+            "dimensions": self.dimensions,
+            "combine": self.combine,
+            "seed": self.seed,
+            "corpus": corpus,
+        }
+
+    def embed(self, problems: Sequence[Problem]) -> Vectors:
+        """Return one vector a problem, (n, d) float32; d is at most `dimensions`, or twice that.
+
+        The difference of a problem whose options share all attributes is zero.
+
+        Raises:
+            DataError: no problem, or one with more than two options.
+            InputError: fewer than 2 dimensions.
+        """
+        check_combine(self.combine)
+        if self.dimensions < 2:
+            raise InputError(f"dimensions must be 2 or more, not {self.dimensions}")
+        if not len(problems):
+            raise DataError("there is no problem to embed")
+        check_two_options(problems)
+        attributes, cues = self._spaces if self.corpus is not None else self._learn(problems)
+        read = [sides(problem) for problem in problems]
+        placed = [attributes.place([side.attributes[option] for side in read]) for option in (0, 1)]
+        lengths = _lengths(placed[0] - placed[1])
+        after = cues.place([side.cues for side in read])
+        after /= _lengths(after)
+        options = np.stack(
+            [_outer(side / lengths, after).astype(np.float32) for side in placed], axis=1
+        )
+        return combined(options, self.combine)
+
+    @cached_property
+    def _spaces(self) -> tuple[Space, Space]:
+        return self._learn(self.corpus or ())
+
+    def _learn(self, corpus: Sequence[Problem]) -> tuple[Space, Space]:
+        """Return the spaces of attributes and cues.
+
+        Everything is put in an order that depends on the texts alone, so that neither the order
+        of the problems nor that of their options changes a byte.
+        """
+        check_two_options(corpus)
+        if not len(corpus):
+            raise DataError("there is no problem to learn words from")
+        rows = corpus if isinstance(corpus, Dataset) else Dataset(corpus)
+        read = [sides(problem) for problem in rows]
+        twins = sorted(sorted((read[a], read[b])) for a, b in rows.twins)
+        width = max(1, int((self.dimensions / 2) ** 0.5))
+        attributes = learn_space(
+            sorted((min(side.attributes), max(side.attributes)) for side in read),
+            {word for side in read for option in side.attributes for word in option},
+            None,
+            width,
+            self.seed,
+        )
+        words = {word for side in read for word in side.cues}
+        pairs = [(a.cues, b.cues) for a, b in twins] or [(s.cues, ()) for s in sorted(read)]
+        weights = _trigger_rates(twins, words) if twins else _idf(read, words)
+        return attributes, learn_space(pairs, words, weights, self.dimensions // width, self.seed)
+
+
+def _trigger_rates(twins: Sequence[Sequence[Sides]], words: Iterable[str]) -> dict[str, float]:
+    """Return how often each word is in a trigger of the twins that hold it, smoothed; 0–1."""
+    held: Counter[str] = Counter()
+    told: Counter[str] = Counter()
+    for halves in twins:
+        triggers = trigger(halves[0].sentence, halves[1].sentence)
+        for half, words_of_it in zip(halves, triggers, strict=True):
+            held.update(set(half.sentence))
+            told.update(set(words_of_it))
+    return {word: (told[word] + PRIOR) / (held[word] + 1) for word in words}
+
+
+def _idf(read: Sequence[Sides], words: Iterable[str]) -> dict[str, float]:
+    """Return the inverse document frequency of each word, ln((1 + n) / (1 + df)) + 1."""
+    held = Counter(word for side in read for word in side.cues)
+    return {word: float(np.log((1 + len(read)) / (1 + held[word])) + 1) for word in words}
+
+
+def _lengths(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the length of each row, (n, 1), and 1 for a row of zeros."""
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.where(lengths > 0, lengths, 1.0)
+
+
+def _outer(left: npt.NDArray[np.float64], right: npt.NDArray[np.float64]) -> Any:
+    return (left[:, :, None] * right[:, None, :]).reshape(len(left), -1)

@@ -1,0 +1,131 @@
+"""What a fine-tuning run is told, and what it gave."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from winosmith.errors import InputError
+from winosmith.models._texts import SplitPoint, check_split_point
+
+__all__ = ["Epoch", "FineTuned", "TrainingSettings"]
+
+ALPHA = 0.05
+"""A run whose dev accuracy guessing reaches with more than this probability is "at chance"."""
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """What determines a run, beside its data and its base model.
+
+    The defaults lie in WinoGrande's grid (section 4.1): learning rate {1e-5, 3e-5, 5e-5},
+    epochs {3, 4, 5, 8}, batch size {8, 16}; the rest is that of its released code.
+
+    Attributes:
+        seed: draws the head, the order of the problems and the dropout.
+        learning_rate: at its peak.
+        epochs: passes over the training problems.
+        batch_size: problems a step; each is two texts.
+        weight_decay: of AdamW, on matrices only.
+        warmup: the share of the steps over which the learning rate rises from 0, linearly; it
+            then falls linearly to 0.
+        dropout: the rate everywhere in the network; the model's own when None. The two texts of
+            a problem get different noise, and what they differ in is small: with its own rate of
+            0.1, MiniLM does not even fit 640 problems; without, it does in three epochs.
+        clip: the largest norm of a step's gradient.
+        split_point: where the sentence is cut in two; see `SplitPoint`.
+        max_length: the longest input in tokens; the model's own limit when None.
+
+    Raises:
+        InputError: a value out of range.
+    """
+
+    seed: int = 0
+    learning_rate: float = 3e-5
+    epochs: int = 3
+    batch_size: int = 16
+    weight_decay: float = 0.01
+    warmup: float = 0.1
+    dropout: float | None = 0.0
+    clip: float = 1.0
+    split_point: SplitPoint = "before_option"
+    max_length: int | None = None
+
+    def __post_init__(self) -> None:
+        check_split_point(self.split_point)
+        if min(self.epochs, self.batch_size) < 1 or not (self.learning_rate > 0 and self.clip > 0):
+            raise InputError(
+                "epochs and batch size must be 1 or more, learning rate and clip above 0"
+            )
+        if self.dropout is not None and not 0 <= self.dropout < 1:
+            raise InputError("dropout must be 0 or more and less than 1")
+        if self.seed < 0 or not 0 <= self.warmup <= 1 or self.weight_decay < 0:
+            raise InputError("seed and weight decay must be 0 or more, the warmup a share of 0–1")
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """What one epoch gave.
+
+    Attributes:
+        loss: the mean cross-entropy over the epoch in nats; guessing gives ln 2 = 0.693.
+        dev_correct: the dev problems answered rightly.
+        p_value: the probability that guessing does as well on dev; see `chance_p_value`.
+    """
+
+    loss: float
+    dev_correct: int
+    p_value: float
+
+
+@dataclass(frozen=True)
+class FineTuned:
+    """A finished run.
+
+    Attributes:
+        folder: the model of the best epoch, as `load_choice_model` and `load_encoder` read it.
+        settings: what it was told.
+        epochs: every epoch in order.
+        n_train, n_dev: the problems trained on and measured on.
+    """
+
+    folder: Path
+    settings: TrainingSettings
+    epochs: tuple[Epoch, ...]
+    n_train: int
+    n_dev: int
+
+    @property
+    def best(self) -> int:
+        """The 0-based epoch with the most dev problems right; the first of equals."""
+        return max(range(len(self.epochs)), key=lambda at: self.epochs[at].dev_correct)
+
+    @property
+    def dev_accuracy(self) -> float:
+        """The dev accuracy of the best epoch, 0–1; optimistic, as it was chosen on dev."""
+        return self.epochs[self.best].dev_correct / self.n_dev
+
+    @property
+    def p_value(self) -> float:
+        """The smallest of the epochs', times the epochs it is chosen from (Bonferroni), ≤ 1."""
+        return min(1.0, min(epoch.p_value for epoch in self.epochs) * len(self.epochs))
+
+    @property
+    def at_chance(self) -> bool:
+        """Whether the run can't be told from guessing at the 5 % level."""
+        return self.p_value > ALPHA
+
+    @property
+    def message(self) -> str:
+        """One sentence on what the run gave."""
+        right = self.epochs[self.best].dev_correct
+        verdict = (
+            "AT CHANCE, it can't be told from guessing; try another learning rate, more epochs, "
+            "more problems or a stronger encoder"
+            if self.at_chance
+            else "above chance"
+        )
+        return (
+            f"dev accuracy {self.dev_accuracy:.1%} ({right:,} of {self.n_dev:,}) after epoch "
+            f"{self.best + 1} of {len(self.epochs)}, p = {self.p_value:.2g}: {verdict}"
+        )

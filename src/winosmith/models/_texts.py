@@ -1,0 +1,49 @@
+"""What an encoder reads of a problem: the filled-in sentence, whole or cut in two at the blank."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+from winosmith.errors import InputError
+from winosmith.problem import BLANK, Problem
+
+__all__ = ["SplitPoint", "Text", "check_split_point", "filled_text"]
+
+SplitPoint = Literal["before_option", "after_option"]
+"""Where the filled-in sentence is cut into the two segments of `[CLS] … [SEP] … [SEP]`.
+
+WinoGrande's released code cuts before the option; the example in its text (section 4.1) cuts
+after it ("… because the _ [SEP] is too large. [SEP]"). The code made the published figures, so
+`before_option` is the default everywhere.
+"""
+
+Text = str | tuple[str, str]
+"""One segment, or two."""
+
+
+def filled_text(problem: Problem, option: int, split_point: SplitPoint | None = None) -> Text:
+    """Return the sentence with the blank filled: whole, or as two segments.
+
+    >>> cup = Problem("1", "The cup fell because the _ was loose.", ("cup", "shelf"))
+    >>> filled_text(cup, 1)
+    'The cup fell because the shelf was loose.'
+    >>> filled_text(cup, 1, "before_option")
+    ('The cup fell because the', 'shelf was loose.')
+    >>> filled_text(cup, 1, "after_option")
+    ('The cup fell because the shelf', 'was loose.')
+    """
+    if split_point is None:
+        return problem.fill(option)
+    before, after = problem.sentence.split(BLANK)
+    filler = problem.options[option]
+    if split_point == "before_option":
+        return before.strip(), (filler + after).strip()
+    return (before + filler).strip(), after.strip()
+
+
+def check_split_point(split_point: str | None) -> None:
+    """Refuse a split point that is none, with InputError."""
+    if split_point is not None and split_point not in get_args(SplitPoint):
+        raise InputError(
+            f"the split point is one of {', '.join(get_args(SplitPoint))}; not {split_point!r}"
+        )
