@@ -1,0 +1,36 @@
+"""What to drop: AFLite, PMI filtering and random reduction, with a null beside them.
+
+The filters return rows, kept and removed; `Dataset.select` and `Dataset.drop` turn them into data.
+"""
+
+from __future__ import annotations
+
+from winosmith.debias._aflite import aflite
+from winosmith.debias._labels import problem_labels
+from winosmith.debias._null import Null, null_of, threshold_null, twin_flipped
+from winosmith.debias._partition import training_rows
+from winosmith.debias._pmi import PmiResult, PmiVariant, pmi, word_pmi
+from winosmith.debias._result import AfliteResult, Phase, Stopped
+from winosmith.debias._selection import HISTOGRAM_EDGES
+from winosmith.debias._sizes import suggested_sizes
+from winosmith.debias._subsample import subsample
+
+__all__ = [
+    "HISTOGRAM_EDGES",
+    "AfliteResult",
+    "Null",
+    "Phase",
+    "PmiResult",
+    "PmiVariant",
+    "Stopped",
+    "aflite",
+    "null_of",
+    "pmi",
+    "problem_labels",
+    "subsample",
+    "suggested_sizes",
+    "threshold_null",
+    "training_rows",
+    "twin_flipped",
+    "word_pmi",
+]

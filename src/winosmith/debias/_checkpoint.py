@@ -1,0 +1,115 @@
+"""A run of AFLite on disk after every phase, so that it can be taken up again.
+
+The file is a .npz without pickles: the phases as JSON, the scores, what each phase removed, and
+where the solver stood; with the digest of the data and the parameters, so that it is never taken
+up for other data. Rows are in canonical order.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winosmith._version import __version__
+from winosmith.debias._result import Phase, Stopped
+from winosmith.errors import OutputError
+from winosmith.outputs import write_aside
+
+__all__ = ["Progress", "load", "save"]
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a run is.
+
+    Attributes:
+        scores: (N,) last known scores.
+        removed_in: (N,) int32, the phase that removed the row, -1 for those left.
+        phases: the records so far.
+        stopped: why it ended; None while it goes on.
+        weights: (D,) the solver's next start; empty before the first phase.
+        diagonal: (D,) of the Hessian, as last refreshed; empty before the first phase.
+        tolerance: the Newton decrement to reach.
+    """
+
+    scores: NDArray[np.float64]
+    removed_in: NDArray[np.int32]
+    phases: list[Phase] = field(default_factory=list)
+    stopped: Stopped | None = None
+    weights: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    diagonal: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    tolerance: float = 0.0
+
+
+def save(path: Path, progress: Progress, of: Mapping[str, Any]) -> None:
+    """Write the checkpoint; the old one stays until the new one is complete on the disk.
+
+    Args:
+        path: where to.
+        progress: what to keep.
+        of: data digest and parameters.
+
+    Raises:
+        OutputError: it can't be written.
+    """
+    about = {
+        "version": __version__,
+        "of": dict(of),
+        "phases": [asdict(phase) for phase in progress.phases],
+        "stopped": progress.stopped,
+        "tolerance": progress.tolerance,
+    }
+    with write_aside(path, "wb") as file:
+        np.savez(
+            file,
+            about=np.array(json.dumps(about)),
+            scores=progress.scores,
+            removed_in=progress.removed_in,
+            weights=progress.weights,
+            diagonal=progress.diagonal,
+        )
+
+
+def load(path: Path, of: Mapping[str, Any]) -> Progress | None:
+    """Return the progress that the checkpoint holds; None when there is no file.
+
+    Raises:
+        OutputError: it is no checkpoint, or one of other data, parameters or another version.
+    """
+    if not path.exists():
+        return None
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            about = json.loads(str(file["about"]))
+            arrays = {name: file[name] for name in ("scores", "removed_in", "weights", "diagonal")}
+        phases = [
+            Phase(**{**phase, "histogram": tuple(phase["histogram"])}) for phase in about["phases"]
+        ]
+    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        raise OutputError(
+            f"{path}: this is not a checkpoint of AFLite ({error}); choose another name for the "
+            "checkpoint, or remove the file"
+        ) from error
+    _refuse_another(path, {"version": about["version"], **about["of"]}, of)
+    return Progress(phases=phases, stopped=about["stopped"], tolerance=about["tolerance"], **arrays)
+
+
+def _refuse_another(path: Path, theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> None:
+    ours = {"version": __version__, **ours}
+    differ = [
+        f"{name} {theirs.get(name)!r}, not {value!r}"
+        for name, value in ours.items()
+        if theirs.get(name) != value
+    ]
+    if differ:
+        raise OutputError(
+            f"{path}: this checkpoint is of another run ({'; '.join(differ)}); choose another "
+            "name for the checkpoint, or remove the file"
+        )

@@ -1,0 +1,133 @@
+"""The ensemble of a run: set up once, asked for its votes in every phase."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+from collections.abc import Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winosmith.debias._basis import Basis, basis_of, ridge
+from winosmith.debias._rows import Rows
+from winosmith.debias._settings import Settings
+from winosmith.debias._share import Share, Votes, train_and_vote
+from winosmith.debias._shared import Held, shared
+from winosmith.debias._start import Start, first_start, start_at
+from winosmith.parallel import ordered_map
+
+__all__ = ["Ensemble", "assembled", "threads"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Ensemble:
+    """Classifiers over one data set, spread over an executor.
+
+    Attributes:
+        basis: the rows, in canonical order.
+        y: (N,) float32 labels.
+        groups: (N,) group numbers, or None.
+        settings: the run's parameters.
+        penalty: (D,) the ridge of each weight.
+        held: where the workers find basis and labels.
+        executor: who does the work.
+    """
+
+    basis: Basis
+    y: NDArray[np.float32]
+    groups: NDArray[np.intp] | None
+    settings: Settings
+    penalty: Floats
+    held: Held
+    executor: Executor
+
+    def first_start(self, left: NDArray[np.int32]) -> Start:
+        """Return where the solver starts in the first phase; `left` are the rows left."""
+        return first_start(self.basis, self.y, left, self.penalty, self.settings.train_size)
+
+    def start_at(self, weights: Floats, left: NDArray[np.int32]) -> Start:
+        """Return the start at these (D,) weights, with the Hessian measured there."""
+        return start_at(weights, self.basis, left, self.penalty, self.settings.train_size)
+
+    def vote(self, left: NDArray[np.int32], phase: int, start: Start) -> Votes:
+        """Train the classifiers of a phase on the rows left and gather their votes."""
+        count = self.settings.ensemble_size
+        edges = np.linspace(0, count, min(count, _workers(self.executor)) + 1).astype(int).tolist()
+        shares = [
+            Share(
+                held=self.held,
+                rows=left,
+                groups=None if self.groups is None else self.groups[left],
+                ridge=self.penalty,
+                intercept=self.basis.columns,
+                train_size=self.settings.train_size,
+                seed=self.settings.seed,
+                phase=phase,
+                classifiers=range(first, last),
+                start=start,
+            )
+            for first, last in itertools.pairwise(edges)
+        ]
+        return _gathered(list(ordered_map(train_and_vote, shares, self.executor, ahead=count)))
+
+    @contextlib.contextmanager
+    def relabelled(self, y: NDArray[np.float32]) -> Iterator[Ensemble]:
+        """Open the same ensemble over the same rows with other labels."""
+        with shared(self.basis.matrix, y, self.executor) as held:
+            yield replace(self, y=y, held=held)
+
+
+@contextlib.contextmanager
+def assembled(
+    rows: Rows, settings: Settings, executor: Executor | None = None
+) -> Iterator[Ensemble]:
+    """Set up the ensemble of a data set while the block runs.
+
+    BLAS runs on one thread in the meantime: below threads of our own, more make it slower.
+    """
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    with threads() as own, threadpool_limits(1, user_api="blas"):
+        basis = basis_of(rows, own)
+        workers = executor or own
+        with shared(basis.matrix, rows.y, workers) as held:
+            penalty = ridge(basis, settings.C)
+            yield Ensemble(basis, rows.y, rows.groups, settings, penalty, held, workers)
+
+
+@contextlib.contextmanager
+def threads() -> Iterator[ThreadPoolExecutor]:
+    """Open a thread for each processor that this process may use.
+
+    The compiled loops and BLAS let go of Python's lock, so that threads are all it takes.
+    """
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    pool = ThreadPoolExecutor(count or 1, thread_name_prefix="aflite")
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _workers(executor: Executor) -> int:
+    """Return how many shares to cut the work into."""
+    count = getattr(executor, "_max_workers", None)  # both of the standard library's have it
+    return count if isinstance(count, int) and count > 0 else os.cpu_count() or 1
+
+
+def _gathered(parts: list[Votes]) -> Votes:
+    return Votes(
+        correct=np.sum([part.correct for part in parts], axis=0, dtype=np.int32),
+        total=np.sum([part.total for part in parts], axis=0, dtype=np.int32),
+        close=sum(part.close for part in parts),
+        weights=np.concatenate([part.weights for part in parts]),
+        one_class=np.concatenate([part.one_class for part in parts]),
+        polished=np.concatenate([part.polished for part in parts]),
+        passes=np.concatenate([part.passes for part in parts]),
+    )

@@ -1,0 +1,216 @@
+"""The loops over rows and classifiers, compiled by numba.
+
+Everything here works on the *basis*: rows of `D` float32 values (see `_basis`), `D` a multiple of
+16, the intercept among them, so that a decision value is one dot product. The work touches only
+the (row, classifier) pairs that are asked for, in blocks of `BLOCK` rows that stay in the second
+level cache while all classifiers pass over them, four rows at a time, so that one load of a weight
+serves four rows. Each classifier's sums run in the order of the rows and are never split, which is
+why neither the other classifiers in the call nor the number of threads can change a bit of them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
+import numpy as np
+
+__all__ = ["BLOCK", "CLOSE", "add_curvature", "add_gradients", "count_votes", "largest"]
+
+BLOCK = 128
+"""Rows of a block: with 1,024 dimensions 0.5 MB, half of a usual second level cache."""
+
+FLUSH = 4
+"""Blocks after which the float32 partial sums are added to the float64 ones."""
+
+CLOSE = np.float32(1e-4)
+"""Votes with a decision value nearer to zero than this are counted as close."""
+
+_FAST = {"reassoc", "contract", "nsz", "arcp"}  # vector sums; infinities and NaN stay honest
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Array = Any  # for the type checker; what they hold is said where they are used
+
+
+def _compiled(function: Function) -> Function:
+    """Compile with numba on the first call, keeping the machine code on disk where that works."""
+    options = {"fastmath": _FAST, "nogil": True}
+    try:
+        return numba.njit(function, cache=True, **options)  # type: ignore[no-any-return]
+    except RuntimeError:  # no folder for the cache can be written to
+        logging.getLogger(__name__).info(
+            "no folder for compiled code can be written to; it is compiled in every process "
+            "(set NUMBA_CACHE_DIR to a folder that can be written to)"
+        )
+        return numba.njit(function, **options)  # type: ignore[no-any-return]
+
+
+@_compiled
+def _four(X: Array, a: int, b: int, c: int, d: int, w: Array) -> Any:
+    """Return the dot products of four rows with the weights."""
+    xa, xb, xc, xd = X[a], X[b], X[c], X[d]
+    za = zb = zc = zd = np.float32(0)
+    for k in range(w.shape[0]):
+        wk = w[k]
+        za += xa[k] * wk
+        zb += xb[k] * wk
+        zc += xc[k] * wk
+        zd += xd[k] * wk
+    return za, zb, zc, zd
+
+
+@_compiled
+def _one(X: Array, a: int, w: Array) -> Any:
+    """Return the dot product of one row with the weights."""
+    xa = X[a]
+    za = np.float32(0)
+    for k in range(w.shape[0]):
+        za += xa[k] * w[k]
+    return za
+
+
+@_compiled
+def _residual(z: Any, label: Any) -> Any:
+    """Return sigmoid(z) - label, the derivative of the logistic loss."""
+    return np.float32(1) / (np.float32(1) + np.exp(-z)) - label
+
+
+@_compiled
+def add_gradients(
+    X: Array, y: Array, rows: Array, begin: Array, end: Array, places: Array, W: Array, G: Array
+) -> None:
+    """Write to `G` the gradients of the classifiers' summed logistic losses.
+
+    Args:
+        X: (N, D) float32, the basis.
+        y: (N,) float32 labels, 0 or 1.
+        rows: (size,) int32, the rows of `X` that are left, ascending.
+        begin: (c,) int64; classifier j trains on `places[begin[j]:end[j]]`.
+        end: (c,) int64.
+        places: int32, ascending within a classifier: indices into `rows`.
+        W: (c, D) float32 weights.
+        G: (c, D) float64, overwritten.
+    """
+    count, width = W.shape
+    partial = np.zeros((count, width), np.float32)
+    at = begin.copy()
+    G[:] = 0.0
+    for first in range(0, rows.shape[0], BLOCK):
+        last = first + BLOCK
+        flush = (last // BLOCK) % FLUSH == 0 or last >= rows.shape[0]
+        for j in range(count):
+            p, stop, w, g = at[j], end[j], W[j], partial[j]
+            while p + 4 <= stop and places[p + 3] < last:
+                a, b = rows[places[p]], rows[places[p + 1]]
+                c, d = rows[places[p + 2]], rows[places[p + 3]]
+                za, zb, zc, zd = _four(X, a, b, c, d, w)
+                ra, rb = _residual(za, y[a]), _residual(zb, y[b])
+                rc, rd = _residual(zc, y[c]), _residual(zd, y[d])
+                xa, xb, xc, xd = X[a], X[b], X[c], X[d]
+                for k in range(width):
+                    g[k] += ra * xa[k] + rb * xb[k] + rc * xc[k] + rd * xd[k]
+                p += 4
+            while p < stop and places[p] < last:
+                a = rows[places[p]]
+                ra = _residual(_one(X, a, w), y[a])
+                xa = X[a]
+                for k in range(width):
+                    g[k] += ra * xa[k]
+                p += 1
+            at[j] = p
+            if flush:
+                total = G[j]
+                for k in range(width):
+                    total[k] += g[k]
+                    g[k] = 0
+
+
+@_compiled
+def _vote(z: Any, label: Any, place: int, correct: Array, total: Array) -> int:
+    """Count one vote, which is for class 1 when z > 0; return 1 when it is close, else 0."""
+    total[place] += 1
+    correct[place] += (z > 0) == (label > 0)
+    return 1 if abs(z) < CLOSE else 0
+
+
+@_compiled
+def count_votes(
+    X: Array,
+    y: Array,
+    rows: Array,
+    begin: Array,
+    end: Array,
+    places: Array,
+    W: Array,
+    correct: Array,
+    total: Array,
+) -> int:
+    """Add every classifier's votes on the rows that it was not trained on; return the close ones.
+
+    The first seven are as for `add_gradients`; `correct` and `total`, (size,) int32, are added to.
+    """
+    at = begin.copy()
+    held = np.empty(BLOCK, np.int64)
+    close = 0
+    for first in range(0, rows.shape[0], BLOCK):
+        last = min(first + BLOCK, rows.shape[0])
+        for j in range(W.shape[0]):
+            p, stop, w = at[j], end[j], W[j]
+            found = 0
+            for place in range(first, last):
+                if p < stop and places[p] == place:
+                    p += 1
+                else:
+                    held[found] = place
+                    found += 1
+            at[j] = p
+            i = 0
+            while i + 4 <= found:
+                ia, ib, ic, id_ = held[i], held[i + 1], held[i + 2], held[i + 3]
+                a, b, c, d = rows[ia], rows[ib], rows[ic], rows[id_]
+                za, zb, zc, zd = _four(X, a, b, c, d, w)
+                close += _vote(za, y[a], ia, correct, total)
+                close += _vote(zb, y[b], ib, correct, total)
+                close += _vote(zc, y[c], ic, correct, total)
+                close += _vote(zd, y[d], id_, correct, total)
+                i += 4
+            while i < found:
+                a = rows[held[i]]
+                close += _vote(_one(X, a, w), y[a], held[i], correct, total)
+                i += 1
+    return close
+
+
+@_compiled
+def add_curvature(X: Array, rows: Array, w: Array, scale: float, h: Array) -> None:
+    """Add to `h`, (D,) float64, the diagonal of the Hessian at `w`, (D,) float32.
+
+    The Hessian is that of the rows' losses, each counted `scale` times.
+    """
+    width = w.shape[0]
+    for first in range(0, rows.shape[0], BLOCK):
+        partial = np.zeros(width, np.float32)
+        for i in range(first, min(first + BLOCK, rows.shape[0])):
+            a = rows[i]
+            x = X[a]
+            p = _residual(_one(X, a, w), np.float32(0))
+            v = p * (np.float32(1) - p)
+            for k in range(width):
+                partial[k] += v * x[k] * x[k]
+        for k in range(width):
+            h[k] += scale * partial[k]
+
+
+@_compiled
+def largest(X: Array, rows: Array, factor: Array) -> Any:
+    """Return the largest sum of squares of a row, each square times its column's factor."""
+    most = np.float32(0)
+    for i in range(rows.shape[0]):
+        x = X[rows[i]]
+        total = np.float32(0)
+        for k in range(factor.shape[0]):
+            total += factor[k] * x[k] * x[k]
+        most = max(most, total)
+    return most

@@ -1,0 +1,106 @@
+"""What AFLite returns: `AfliteResult`, a `Phase` each time the ensemble was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["AfliteResult", "Phase", "Stopped"]
+
+Stopped = Literal["train size", "cutoff", "one class"]
+"""Why AFLite stopped: no more rows than the training size were left (Algorithm 1, line 2), fewer
+than the cutoff were removed (line 14), or only one class was left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """What happened in one filtering phase.
+
+    Attributes:
+        number: 0-based.
+        size: rows before the phase.
+        removed: rows removed in it.
+        candidates: rows whose score was at the threshold or above.
+        accuracy: of all the ensemble's predictions on held-out rows, the share that was right;
+            None when there was none.
+        histogram: rows by score, in 20 bins from 0 to 1 (see `debias.HISTOGRAM_EDGES`).
+        undefined: rows that every classifier was trained on: no score, not removed.
+        tied: candidates with the score at the cutoff, when only some of them could go; else 0.
+        tied_removed: how many of these went.
+        close: predictions with a decision value nearer to zero than 0.0001, which another
+            machine's rounding may turn; converged solvers agree on all others.
+        one_class: classifiers whose training set held one class only; they predict that class.
+        polished: classifiers that were finished one by one in float64.
+        passes: passes over the training rows that the slowest classifier took.
+        seconds: that the phase took. Not compared, and in no record that is digested.
+    """
+
+    number: int
+    size: int
+    removed: int
+    candidates: int
+    accuracy: float | None
+    histogram: tuple[int, ...]
+    undefined: int
+    tied: int
+    tied_removed: int
+    close: int
+    one_class: int
+    polished: int
+    passes: int
+    seconds: float = field(compare=False)
+
+    def record(self) -> dict[str, Any]:
+        """Return the phase as JSON can hold it, without the seconds."""
+        record = asdict(self)
+        del record["seconds"]
+        return {**record, "histogram": list(self.histogram)}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AfliteResult:
+    """What AFLite kept and removed.
+
+    Attributes:
+        kept: ascending rows of the input that were kept.
+        removed: for each phase the rows removed in it, ascending; with `kept` they are all rows.
+        phases: a record of each phase.
+        scores: (N,) each row's last score: at its removal, or in the last phase; NaN for a row
+            that never had one.
+        removed_in: (N,) the 0-based phase that removed the row, -1 for the kept.
+        stopped: why it ended; see `Stopped`.
+        parameters: everything that the result depends on beside the arrays.
+    """
+
+    kept: NDArray[np.intp]
+    removed: tuple[NDArray[np.intp], ...]
+    phases: tuple[Phase, ...]
+    scores: NDArray[np.float64]
+    removed_in: NDArray[np.int32]
+    stopped: Stopped
+    parameters: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        arrays: tuple[NDArray[Any], ...] = (self.kept, self.scores, self.removed_in, *self.removed)
+        for array in arrays:
+            array.flags.writeable = False
+
+    @property
+    def seconds(self) -> float:
+        """Seconds that the phases took together."""
+        return sum(phase.seconds for phase in self.phases)
+
+    def record(self) -> dict[str, Any]:
+        """Return everything but the rows as JSON can hold it; the same for the same run."""
+        return {
+            "parameters": dict(self.parameters),
+            "stopped": self.stopped,
+            "rows": len(self.scores),
+            "kept": len(self.kept),
+            "removed": len(self.scores) - len(self.kept),
+            "phases": [phase.record() for phase in self.phases],
+        }

@@ -1,0 +1,163 @@
+"""What goes into AFLite: rows and labels, checked, and the canonical order they are put in."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from winosmith.debias._groups import group_numbers
+from winosmith.errors import DataError
+
+__all__ = ["CHUNK", "Rows", "checked_labels", "checked_rows", "order_of_ids"]
+
+CHUNK = 4096
+"""Rows that are converted at a time, so that no second copy of the data is held in float64."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows and labels, with their canonical order.
+
+    Attributes:
+        X: (N, d) as given, in the order given.
+        order: (N,) the row of `X` at each canonical position.
+        y: (N,) float32 labels in canonical order, 0 or 1.
+        groups: (N,) group numbers in canonical order, by first occurrence; None without groups.
+    """
+
+    X: NDArray[Any]
+    order: NDArray[np.intp]
+    y: NDArray[np.float32]
+    groups: NDArray[np.intp] | None
+
+    def parts(self) -> Iterator[slice]:
+        """Yield slices of the canonical order, `CHUNK` rows at a time."""
+        for first in range(0, len(self.order), CHUNK):
+            yield slice(first, first + CHUNK)
+
+    def chunk(self, part: slice) -> NDArray[np.float64]:
+        """Return these rows of the canonical order as float64."""
+        return self.X[self.order[part]].astype(np.float64)
+
+    def digest(self) -> str:
+        """Return a BLAKE2b over rows, labels and groups in canonical order."""
+        state = hashlib.blake2b(repr(self.X.shape).encode(), digest_size=16)
+        for part in self.parts():
+            state.update(_plain(self.chunk(part)).tobytes())
+        state.update(self.y.astype("<f4").tobytes())
+        if self.groups is not None:
+            state.update(self.groups.astype("<i8").tobytes())
+        return state.hexdigest()
+
+
+def checked_rows(
+    X: ArrayLike,
+    y: ArrayLike,
+    ids: Sequence[Hashable] | None,
+    groups: Sequence[Hashable] | None,
+) -> Rows:
+    """Check what was given and find its canonical order.
+
+    Raises:
+        DataError: see `debias.aflite`.
+    """
+    X = np.asanyarray(X)
+    if X.ndim != 2:
+        raise DataError(f"X must have 2 dimensions, rows and columns; its shape is {X.shape}")
+    if X.dtype.kind not in "fiub":
+        raise DataError(f"X must hold real numbers; its type is {X.dtype}")
+    if not X.size:
+        raise DataError(f"X is empty: its shape is {X.shape}")
+    labels = np.asarray(y)
+    for name, column in (("y", labels), ("ids", ids), ("groups", groups)):
+        if column is not None and len(column) != len(X):
+            raise DataError(f"X has {len(X)} rows, but {name} has {len(column)} entries")
+    binary = checked_labels(labels, ids)
+    _refuse_gaps(X, ids)
+    order = _order_of_content(X, binary) if ids is None else order_of_ids(ids)
+    numbers = None if groups is None else group_numbers(groups, order)
+    return Rows(X, order, binary[order].astype(np.float32), numbers)
+
+
+def checked_labels(y: ArrayLike, ids: Sequence[Hashable] | None = None) -> NDArray[np.int8]:
+    """Return labels as 0 and 1, or say which one is neither.
+
+    Raises:
+        DataError: a label is not 0 or 1, or only one of the two occurs.
+    """
+    y = np.asarray(y)
+    if y.ndim != 1:
+        raise DataError(f"y must have 1 dimension, a label a row; its shape is {y.shape}")
+    wrong = np.flatnonzero(~((y == 0) | (y == 1)))
+    if wrong.size:
+        row = int(wrong[0])
+        raise DataError(
+            f"the label of {_row(row, ids)} is {y[row]!s}; labels are 0 or 1, the index of the "
+            f"right option, and problems with more than two options can't be filtered "
+            f"({wrong.size} of {len(y)} labels are wrong)"
+        )
+    labels = y.astype(np.int8)
+    if len(y) and labels.min() == labels.max():
+        raise DataError(f"all {len(y)} labels are {labels[0]}; both 0 and 1 must occur")
+    return labels
+
+
+def _refuse_gaps(X: NDArray[Any], ids: Sequence[Hashable] | None) -> None:
+    if X.dtype.kind != "f":
+        return
+    for first in range(0, len(X), CHUNK):
+        whole = np.isfinite(X[first : first + CHUNK]).all(axis=1)
+        if not whole.all():
+            row = first + int(np.argmin(whole))
+            column = int(np.argmin(np.isfinite(X[row])))
+            raise DataError(
+                f"{_row(row, ids)} of X holds {X[row, column]} in column {column}; "
+                "embed that problem again, or leave it out"
+            )
+
+
+def _row(row: int, ids: Sequence[Hashable] | None) -> str:
+    return f"row {row}" if ids is None else f"row {row} (id {ids[row]!r})"
+
+
+def order_of_ids(ids: Sequence[Hashable]) -> NDArray[np.intp]:
+    """Return the rows in the order of their ids, which all are texts or all are whole numbers.
+
+    Raises:
+        DataError: an id occurs twice, or ids can't be compared.
+    """
+    listed: list[Any] = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
+    if len(set(listed)) < len(listed):
+        twice = next(i for i, n in Counter(listed).items() if n > 1)
+        raise DataError(f"the id {twice!r} occurs twice; ids must be distinct")
+    try:
+        return np.array(sorted(range(len(listed)), key=listed.__getitem__), np.intp)
+    except TypeError as error:
+        raise DataError(
+            f"the ids can't be put in order ({error}); all must be texts, or all whole numbers"
+        ) from error
+
+
+def _order_of_content(X: NDArray[Any], y: NDArray[np.int8]) -> NDArray[np.intp]:
+    """Return the rows in the order of a digest of their numbers and label.
+
+    Only rows that are equal in both keep the order they were given in.
+    """
+    digests = []
+    for first in range(0, len(X), CHUNK):
+        chunk = _plain(X[first : first + CHUNK].astype(np.float64))
+        for row, label in zip(chunk, y[first : first + CHUNK], strict=True):
+            key = bytes([label])
+            digests.append(hashlib.blake2b(row.tobytes(), digest_size=16, key=key).digest())
+    return np.array(sorted(range(len(digests)), key=digests.__getitem__), np.intp)
+
+
+def _plain(chunk: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the same numbers as the same bytes: no negative zero, little-endian."""
+    return np.ascontiguousarray(chunk + 0.0, "<f8")

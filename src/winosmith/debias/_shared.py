@@ -1,0 +1,75 @@
+"""Arrays that workers need in every phase, handed over once.
+
+Threads find them in this process. For any other executor they are written to a scratch folder,
+which the workers map into their memory: all processes of a machine share one copy. Workers that
+can't see the folder (on another machine, without a shared disk) are refused.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winosmith.errors import DataError
+
+__all__ = ["Held", "fetch", "shared"]
+
+Arrays = tuple[NDArray[np.float32], NDArray[np.float32]]
+
+_held: dict[str, Arrays] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Where arrays are: a key in this process, and a folder for other processes."""
+
+    key: str
+    folder: str | None
+
+
+@contextlib.contextmanager
+def shared(
+    matrix: NDArray[np.float32], y: NDArray[np.float32], executor: Executor
+) -> Iterator[Held]:
+    """Hold the basis and the labels for the executor's workers while the block runs."""
+    held = Held(secrets.token_hex(8), None)
+    with contextlib.ExitStack() as stack:
+        if not isinstance(executor, ThreadPoolExecutor):
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="winosmith-"))
+            held = Held(held.key, folder)
+            np.save(Path(folder) / "matrix.npy", matrix)
+            np.save(Path(folder) / "y.npy", y)
+        stack.callback(_held.pop, held.key)
+        _held[held.key] = (matrix, y)
+        yield held
+
+
+def fetch(held: Held) -> Arrays:
+    """Return the arrays, mapped from the folder when this is another process.
+
+    Raises:
+        DataError: this worker can't see the folder.
+    """
+    if held.key in _held:
+        return _held[held.key]
+    folder = Path(str(held.folder))
+    try:
+        # copy-on-write, so that compiled code sees the same type of array as in a thread
+        matrix = np.load(folder / "matrix.npy", mmap_mode="c", allow_pickle=False)
+        y = np.load(folder / "y.npy", allow_pickle=False)
+    except OSError as error:
+        raise DataError(
+            f"a worker can't read {folder}; the executor's workers must run on this machine, "
+            "or set TMPDIR to a folder that all of them can see"
+        ) from error
+    _held.clear()  # a worker needs the arrays of one run at a time
+    _held[held.key] = arrays = (np.asarray(matrix), y)
+    return arrays

@@ -1,0 +1,135 @@
+"""Many logistic regressions at once: L-BFGS over columns, with gradients alone.
+
+Column j minimises ``ridge/2 |w|² + sum over its training rows of [log(1 + e^z) - y z]``, z the dot
+product of row and weights; the intercept is one of the weights and carries no ridge. All columns
+take their step together, since one pass over the rows serves them all, but nothing that is
+computed for one depends on another: a column gets the same bits alone and in any company.
+
+The method is L-BFGS (Nocedal & Wright 2006, algorithm 7.4) started from a diagonal that is nearly
+the Hessian, so that the unit step is nearly always right. There is no line search on the value of
+the loss, which sums of float32 could not resolve near the optimum; instead a step is kept when the
+slope at its end is not as large as at its start, which for a convex loss bounds the overshoot, and
+is shortened to the secant's root otherwise. A column that does not arrive is told apart.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Fit", "minimise"]
+
+Floats = NDArray[np.float64]
+Pair = tuple[Floats, Floats, Floats]
+Gradient = Callable[[Floats, NDArray[np.intp]], Floats]
+"""(c, D) weights and the c columns they belong to → (c, D) gradients of the summed losses."""
+
+MEMORY = 5
+"""Pairs of steps and gradient changes that are kept."""
+
+USUAL = 16
+"""Passes after which the decrement must be the smaller the longer it takes: steps that shrink
+slowly say little about the distance that is left. 7 to 13 are usual."""
+
+LONGEST = 150
+"""Passes after which a column is given up."""
+
+STEEPER = 0.9
+"""A step is kept when the slope at its end is at most this part of the slope at its start."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """What the solver returns.
+
+    Attributes:
+        weights: (c, D).
+        passes: (c,) the gradients that each column took.
+        converged: (c,) False where a column was given up.
+    """
+
+    weights: Floats
+    passes: NDArray[np.intp]
+    converged: NDArray[np.bool_]
+
+
+def minimise(
+    gradient: Gradient, start: Floats, ridge: Floats, diagonal: Floats, tolerance: float
+) -> Fit:
+    """Minimise every column's penalised loss.
+
+    Args:
+        gradient: see `Gradient`.
+        start: (c, D) first weights.
+        ridge: (D,) the penalty of each weight.
+        diagonal: (D,) positive; about the diagonal of the Hessian, ridge included.
+        tolerance: a column is done when its Newton decrement (the square root of g · H⁻¹ g, H as
+            L-BFGS knows it) falls below this; the step that it measures is still taken.
+    """
+    count = len(start)
+    fit = Fit(start.copy(), np.zeros(count, np.intp), np.zeros(count, np.bool_))
+    column: NDArray[np.intp] = np.arange(count)
+    length: Floats = np.ones(count)
+    w, pairs = start, deque[Pair](maxlen=MEMORY)
+    g = gradient(w, column) + ridge * w
+    step = _direction(g, pairs, diagonal)
+    slope = _dots(g, step)
+    for passes in range(1, LONGEST):
+        done = -slope < (tolerance * min(1.0, USUAL / passes) ** 2) ** 2
+        if done.any():
+            fit.weights[column[done]] = w[done] + step[done]
+            fit.converged[column[done]] = True
+            fit.passes[column[done]] = passes
+            column, slope, length = column[~done], slope[~done], length[~done]
+            w, g, step = w[~done], g[~done], step[~done]
+            pairs = deque(((s[~done], y[~done], r[~done]) for s, y, r in pairs), MEMORY)
+        if not column.size:
+            break
+        ahead = w + length[:, None] * step
+        g_ahead = gradient(ahead, column) + ridge * ahead
+        slope_ahead = _dots(g_ahead, step)
+        kept = slope_ahead <= STEEPER * -slope
+        pairs.append(_pair(ahead - w, g_ahead - g, kept))
+        w, g = np.where(kept[:, None], ahead, w), np.where(kept[:, None], g_ahead, g)
+        step = np.where(kept[:, None], _direction(g, pairs, diagonal), step)
+        length = np.where(kept, 1.0, length * _shrunk(slope, slope_ahead))
+        slope = _dots(g, step)
+    fit.passes[column] = LONGEST
+    return fit
+
+
+def _dots(a: Floats, b: Floats) -> Floats:
+    """Return the dot product of each column's vectors, summed in the same order for any count."""
+    return np.asarray((a * b).sum(axis=1))
+
+
+def _pair(s: Floats, y: Floats, kept: NDArray[np.bool_]) -> Pair:
+    """Return the step, the change of gradient and 1/(s · y), 0 for what teaches nothing."""
+    sy = _dots(s, y)
+    good = kept & (sy > 1e-12 * np.sqrt(_dots(s, s) * _dots(y, y)))
+    return s, y, np.divide(1.0, sy, out=np.zeros_like(sy), where=good)
+
+
+def _direction(g: Floats, pairs: deque[Pair], diagonal: Floats) -> Floats:
+    """Return minus the inverse Hessian of L-BFGS times the gradient (the two loops)."""
+    q = g.copy()
+    weights = []
+    for s, y, rho in reversed(pairs):
+        a = rho * _dots(s, q)
+        weights.append(a)
+        q -= a[:, None] * y
+    q /= diagonal
+    for (s, y, rho), a in zip(pairs, reversed(weights), strict=True):
+        q += (a - rho * _dots(y, q))[:, None] * s
+    return -q
+
+
+def _shrunk(slope: Floats, slope_ahead: Floats) -> Floats:
+    """Return how much of a step to try next: to where the slope, were it straight, is zero."""
+    change = slope_ahead - slope
+    root = np.divide(-slope, change, out=np.full_like(slope, 0.1), where=change > 0)
+    return np.asarray(np.clip(np.nan_to_num(root, nan=0.1), 0.1, 0.7))
