@@ -175,7 +175,8 @@ def test_what_a_format_keeps_it_keeps_of_every_file(
 ) -> None:
     """Written to any format that takes them, problems keep the fields that it promises to keep."""
     known = formats.format_named(name)
-    items = [item for item in formats.scan(data_dir / path).items if isinstance(item, known.holds)]
+    found = formats.scan(data_dir / path).items[:300]
+    items = [item for item in found if isinstance(item, known.holds)]
     reasons = formats.unfit(items, name)
     fitting = [tidied(item) for row, item in enumerate(items) if row not in reasons]
     if not fitting:

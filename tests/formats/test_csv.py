@@ -73,6 +73,16 @@ def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
         read(tmp_path, f"{header},a b,a-b\nA _ b.,x,y,1,2,3\n")
 
 
+def test_evograd_with_more_columns_is_a_plain_table(tmp_path: Path) -> None:
+    """A table with EvoGrad's columns and others is read as a plain one, which keeps them all."""
+    (tmp_path / "t.csv").write_text(
+        "index,sentence,option1,option2,answer,distance,author\n1,A _ b.,x,y,2,3,c1\n"
+    )
+    problem = formats.read(tmp_path / "t.csv")[0]
+    assert problem.origin == Origin(author="c1")
+    assert dict(problem.extra) == {"csv.distance": 3, "csv.index": 1}
+
+
 @pytest.mark.parametrize(
     ("row", "told"),
     [

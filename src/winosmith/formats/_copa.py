@@ -141,7 +141,7 @@ def _write_xml(items: Sequence[Item], file: IO[str]) -> None:
 
 SUPERGLUE_COPA = Format(
     name="superglue-copa",
-    title="SuperGLUE-COPA: JSON Lines with premise, choice1, choice2, question, label",
+    title="SuperGLUE-COPA: premise, choice1, choice2, question",
     recognises=lambda source: {"premise", "choice1", "choice2"} <= source.first_record.keys(),
     read=lambda source: json_lines(source, _superglue_problem),
     write=_write_superglue,

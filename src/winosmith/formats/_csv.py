@@ -19,6 +19,7 @@ from typing import IO, Any
 
 from winosmith.errors import ProblemError
 from winosmith.formats._base import Entry, Format, Item, cannot_write, option_number, problems_of
+from winosmith.formats._evograd import is_evograd
 from winosmith.formats._source import Source
 from winosmith.formats._table import Row, has_columns, table, write_rows
 from winosmith.problem import MAX_OPTIONS, Problem, Scalar
@@ -148,7 +149,7 @@ def _text(value: Scalar) -> str:
 
 def _recognises(source: Source) -> bool:
     needed = {"sentence", "option1", "option2"}
-    return has_columns(source, needed) and not has_columns(source, {"distance", "index"})
+    return has_columns(source, needed) and not is_evograd(source)
 
 
 def _read(source: Source) -> Iterable[Entry]:
@@ -157,7 +158,7 @@ def _read(source: Source) -> Iterable[Entry]:
 
 CSV = Format(
     name="csv",
-    title="a plain table: sentence, option1, option2 …, answer, and any further columns",
+    title="a plain table: sentence, option1, option2, answer …",
     recognises=_recognises,
     read=_read,
     write=_write,

@@ -115,7 +115,7 @@ def _reads_back(lines: Sequence[str], problem: Problem) -> bool:
 
 DPR = Format(
     name="dpr",
-    title="DPR, and [MASK] files in its form: sentence, pronoun, options, answer on four lines",
+    title="DPR and [MASK] files: four lines a problem",
     recognises=_recognises,
     read=_read,
     write=_write,

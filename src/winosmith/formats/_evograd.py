@@ -30,10 +30,15 @@ from winosmith.formats._table import Row, rows, write_rows
 from winosmith.problem import Extra, Lineage, Problem
 from winosmith.text import edit_distance, tokens
 
-__all__ = ["EVOGRAD"]
+__all__ = ["EVOGRAD", "is_evograd"]
 
 _COLUMNS = ("index", "sentence", "option1", "option2", "answer", "distance")
 _DISTANCE = "evograd.distance"
+
+
+def is_evograd(source: Source) -> bool:
+    """Tell whether the first line names EvoGrad's columns and no others."""
+    return any(set(header) == set(_COLUMNS) for header in source.headers.values())
 
 
 def _problem(row: Row, problem_id: str, root: str | None) -> Problem:
@@ -105,8 +110,8 @@ def _depth(problem: Problem, known: Mapping[str, Problem]) -> int:
 
 EVOGRAD = Format(
     name="evograd",
-    title="EvoGrad's table: index, sentence, option1, option2, answer, distance",
-    recognises=lambda source: any(set(cells) == set(_COLUMNS) for cells in source.headers.values()),
+    title="EvoGrad's table, with declared distances",
+    recognises=is_evograd,
     read=_read,
     write=_write,
     suffix=".csv",

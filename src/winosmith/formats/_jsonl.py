@@ -43,7 +43,7 @@ def _write(items: Sequence[Item], file: IO[str]) -> None:
 
 JSONL = Format(
     name="winosmith",
-    title="our own JSON Lines: one problem or claim a line, every field kept",
+    title="our own JSON Lines, one record a line, nothing lost",
     recognises=_recognises,
     read=_read,
     write=_write,

@@ -100,7 +100,7 @@ def _of_kind(table: list[tuple[int, str, Row | None, str | None]], name: str) ->
 
 PERTURBED_WSC = Format(
     name="perturbed-wsc",
-    title="perturbed WSC (Abdou et al. 2020) as one table of all changes (read only)",
+    title="perturbed WSC as one table (read only)",
     recognises=lambda source: has_columns(source, ("text_original", "pron_index")),
     read=_read,
     suffix=".tsv",

@@ -146,7 +146,7 @@ def _comparisons(problem: Problem) -> Iterator[int]:
 
 SUBSTITUTIONS = Format(
     name="substitutions",
-    title="wsc273.json and pdp60.json: each option filled in, right or wrong",
+    title="wsc273.json, pdp60.json: each option filled in",
     recognises=lambda source: {"question_id", "substitution"} <= source.first_element.keys(),
     read=_read,
     write=_write,

@@ -129,7 +129,7 @@ WINOGENDER = Format(
 
 WINOGENDER_TEMPLATES = Format(
     name="winogender-templates",
-    title="Winogender's templates, expanded to six sentences each (read only)",
+    title="Winogender's templates, expanded (read only)",
     recognises=lambda source: has_columns(source, _TEMPLATE_COLUMNS),
     read=_read_templates,
     suffix=".tsv",

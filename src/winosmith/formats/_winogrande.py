@@ -118,7 +118,7 @@ def _write_perturbed(items: Sequence[Item], file: IO[str]) -> None:
 
 WINOGRANDE = Format(
     name="winogrande",
-    title="WinoGrande 1.1: JSON Lines with qID, sentence, option1, option2, answer",
+    title="WinoGrande 1.1",
     recognises=lambda source: _is_form(source),
     read=_read_winogrande,
     write=lambda items, file: _write("winogrande", items, file),
@@ -128,7 +128,7 @@ WINOGRANDE = Format(
 
 WSC273_JSONL = Format(
     name="wsc273-jsonl",
-    title="WSC273 in the form of WinoGrande, with the edit distance of the twin ('ed')",
+    title="WSC273 in WinoGrande's form (wsc-273.jsonl)",
     recognises=lambda source: _is_form(source, "ed"),
     read=_read_wsc273,
     write=lambda items, file: _write("wsc273", items, file),
@@ -138,7 +138,7 @@ WSC273_JSONL = Format(
 
 PERTURBED_JSONL = Format(
     name="perturbed-wsc-jsonl",
-    title="perturbed WSC (Abdou et al. 2020), one file a kind of change",
+    title="perturbed WSC, one file for each kind of change",
     recognises=lambda source: _is_form(source, "pair_number"),
     read=_read_perturbed,
     write=_write_perturbed,

@@ -41,7 +41,7 @@ def _read(source: Source) -> list[Entry]:
 
 WSC_CSV = Format(
     name="wsc-csv",
-    title="the Winograd Schema Challenge as a table of its parts (read only)",
+    title="the Winograd Schema Challenge as a table (read only)",
     recognises=lambda source: has_columns(source, _COLUMNS),
     read=_read,
     suffix=".csv",

@@ -160,7 +160,7 @@ def _read_pdp(source: Source) -> Iterable[Entry]:
 
 WSC_XML = Format(
     name="wsc-xml",
-    title="the Winograd Schema Challenge as XML (285; the first 273 are WSC273)",
+    title="the Winograd Schema Challenge, 285 schemas as XML",
     recognises=lambda source: _is_collection(source) and not _has_counts(source),
     read=_read_wsc,
     write=_write,
@@ -170,7 +170,7 @@ WSC_XML = Format(
 
 PDP_XML = Format(
     name="pdp-xml",
-    title="the Pronoun Disambiguation Problems as XML, with human counts",
+    title="Pronoun Disambiguation Problems, with human counts",
     recognises=lambda source: _is_collection(source) and _has_counts(source),
     read=_read_pdp,
     write=_write,
