@@ -6,6 +6,12 @@ The filters return rows, kept and removed; `Dataset.select` and `Dataset.drop` t
 from __future__ import annotations
 
 from winosmith.debias._aflite import aflite
+from winosmith.debias._assess import Assessment, Subset, assess
+from winosmith.debias._assess_clues import Clue
+from winosmith.debias._assess_kl import Along
+from winosmith.debias._assess_report import assessment_blocks, leads_table, passages
+from winosmith.debias._assess_settings import AssessmentSettings
+from winosmith.debias._assess_words import Associations, Leads, Mark, MarkedProblem, associations
 from winosmith.debias._labels import problem_labels
 from winosmith.debias._null import Null, null_of, threshold_null, twin_flipped
 from winosmith.debias._partition import training_rows
@@ -18,13 +24,27 @@ from winosmith.debias._subsample import subsample
 __all__ = [
     "HISTOGRAM_EDGES",
     "AfliteResult",
+    "Along",
+    "Assessment",
+    "AssessmentSettings",
+    "Associations",
+    "Clue",
+    "Leads",
+    "Mark",
+    "MarkedProblem",
     "Null",
     "Phase",
     "PmiResult",
     "PmiVariant",
     "Stopped",
+    "Subset",
     "aflite",
+    "assess",
+    "assessment_blocks",
+    "associations",
+    "leads_table",
     "null_of",
+    "passages",
     "pmi",
     "problem_labels",
     "subsample",
