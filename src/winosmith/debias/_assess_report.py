@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from winosmith import report
 from winosmith.debias._assess import Assessment, Subset
@@ -123,7 +123,7 @@ def _table(assessment: Assessment) -> report.Table:
 
 
 def leads_table(
-    found: Associations, subsets: Mapping[str, Sequence[int]], *, caption: str = ""
+    found: Associations, subsets: Mapping[str, Iterable[int]], *, caption: str = ""
 ) -> report.Table:
     """Return how many problems of each subset have words that lead to the answer, or away."""
     rows: list[list[report.Value]] = []
