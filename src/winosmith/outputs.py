@@ -179,6 +179,20 @@ class OutputFolder:
         self.files[name] = sha256(self.path / name)
         self.save()
 
+    @contextlib.contextmanager
+    def scratch(self, name: str) -> Iterator[Path]:
+        """Lend the path of a file that holds unfinished work, and remove it when the block ends.
+
+        After an error or an interrupt it stays, for the next run to go on from; the manifest
+        names it, so that `clear` removes it too.
+        """
+        self.files[name] = ""
+        self.save()
+        yield self.path / name
+        (self.path / name).unlink(missing_ok=True)
+        del self.files[name]
+        self.save()
+
     def finished(self, name: str) -> bool:
         """Tell whether a file is there as the manifest says it was finished."""
         target = self.path / name

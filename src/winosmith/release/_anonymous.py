@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from winosmith.dataset import Dataset
@@ -11,31 +10,27 @@ from winosmith.problem import Extra, Lineage, Problem
 __all__ = ["anonymous"]
 
 
-def anonymous(dataset: Dataset, order: Sequence[Sequence[int]], name: str) -> Dataset:
-    """Return the data set with new ids for problems, twins and families, rows as they were.
+def anonymous(dataset: Dataset, name: str) -> Dataset:
+    """Return the data set with new ids for problems, twins and families, numbered by their rows.
 
-    Problems are numbered in the shuffled order, which is made from their sentences and options
-    alone; so an id, and what stands beside it, can be computed by anyone and is worth nothing.
+    The rows should be in the shuffled order, which is made from sentences and options alone: an id
+    can then be computed by anyone, and is worth nothing.
 
     Args:
-        dataset: as it was collected.
-        order: its shuffled blocks.
+        dataset: in the shuffled order.
         name: the prefix of the new ids.
 
-    >>> from winosmith.release._split import shuffled_blocks
     >>> old = Dataset([Problem("3QHITW-2", "The _ fell.", ("cup", "jug"), 1, "3QHITW")])
-    >>> new = anonymous(old, shuffled_blocks(old, seed=0), "mine")[0]
+    >>> new = anonymous(old, "mine")[0]
     >>> new.id, new.twin_id
     ('mine-0', 'mine-t0')
     """
-    rows = [row for block in order for row in block]
-    width = len(str(max(len(rows) - 1, 0)))
-    ids = {dataset[row].id: f"{name}-{number:0{width}d}" for number, row in enumerate(rows)}
+    width = len(str(max(len(dataset) - 1, 0)))
+    ids = {problem.id: f"{name}-{row:0{width}d}" for row, problem in enumerate(dataset)}
     twins: dict[str, str] = {}
-    for row in rows:
-        twin_id = dataset[row].twin_id
-        if twin_id is not None:
-            twins.setdefault(twin_id, f"{name}-t{len(twins):0{width}d}")
+    for problem in dataset:
+        if problem.twin_id is not None:
+            twins.setdefault(problem.twin_id, f"{name}-t{len(twins):0{width}d}")
     strangers: dict[str, str] = {}
 
     def renamed(old: str) -> str:
@@ -45,16 +40,15 @@ def anonymous(dataset: Dataset, order: Sequence[Sequence[int]], name: str) -> Da
     def lineage(old: Lineage | None) -> Lineage | None:
         return old and replace(old, root=renamed(old.root), parent=renamed(old.parent))
 
-    lineages = {row: lineage(dataset[row].lineage) for row in rows}
     return Dataset(
         (
             replace(
                 problem,
                 id=ids[problem.id],
                 twin_id=None if problem.twin_id is None else twins[problem.twin_id],
-                lineage=lineages[row],
+                lineage=lineage(problem.lineage),
             )
-            for row, problem in enumerate(dataset)
+            for problem in dataset
         ),
         name,
     )

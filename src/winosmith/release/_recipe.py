@@ -39,7 +39,7 @@ class EmbedRecipe:
         encoder: "light", or the hub id or folder of a Hugging Face encoder.
         array: a .npy or .npz file of vectors, in place of an encoder.
         combine: "difference" of the two filled-in sentences, or "concat".
-        pooling: "mean" or "cls", for encoders.
+        pooling: "mean" or "cls", for encoders; None is "cls" after fine-tuning, else "mean".
         dimensions: of the light embedder.
         finetune_train, finetune_dev: problems, in whole twins, that fine-tune the encoder and
             are then left out (the paper: 5,000 and 1,000); 0 uses the encoder as it is.
@@ -48,8 +48,8 @@ class EmbedRecipe:
     encoder: str = "light"
     array: str | None = None
     combine: Literal["difference", "concat"] = "difference"
-    pooling: Literal["mean", "cls"] = "mean"
-    dimensions: int = 256
+    pooling: Literal["mean", "cls"] | None = None
+    dimensions: int = 512
     finetune_train: int = 0
     finetune_dev: int = 0
 

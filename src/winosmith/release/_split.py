@@ -18,7 +18,16 @@ from winosmith.errors import DataError
 from winosmith.problem import Problem
 from winosmith.text import tokens, words
 
-__all__ = ["SIZES", "Split", "blocks", "draw", "nested_sizes", "shuffled_blocks", "split"]
+__all__ = [
+    "SIZES",
+    "Split",
+    "blocks",
+    "draw",
+    "nested_sizes",
+    "shuffled",
+    "shuffled_blocks",
+    "split",
+]
 
 SIZES = (("xs", 160), ("s", 640), ("m", 2560), ("l", 10240))
 """160·4^k problems; WinoGrande's table 4 has 160, 640, 2,558 and 10,234, and then all (xl)."""
@@ -112,6 +121,19 @@ def shuffled_blocks(dataset: Dataset, seed: int) -> list[list[int]]:
     places = [_place(problem, seed) for problem in dataset]
     shuffled = [sorted(block, key=places.__getitem__) for block in blocks(dataset)]
     return sorted(shuffled, key=lambda block: places[block[0]])
+
+
+def shuffled(dataset: Dataset, seed: int) -> tuple[Dataset, list[list[int]]]:
+    """Return the problems in the shuffled order, and the blocks that their rows form.
+
+    Everything after depends on this order alone, not on that of the input.
+    """
+    order = shuffled_blocks(dataset, seed)
+    blocks_of_new, start = [], 0
+    for block in order:
+        blocks_of_new.append(list(range(start, start + len(block))))
+        start += len(block)
+    return dataset.select(row for block in order for row in block), blocks_of_new
 
 
 def draw(

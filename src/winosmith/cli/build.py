@@ -1,0 +1,40 @@
+"""`winosmith build`: raw twins in, a debiased benchmark and its report out."""
+
+from __future__ import annotations
+
+import click
+
+from winosmith.cli._built import tell
+from winosmith.cli._common import json_option, progress
+
+__all__ = ["command"]
+
+
+@click.command()
+@click.argument("recipe", type=click.Path(exists=True, dir_okay=False))
+@click.option("--out", required=True, metavar="DIR", help="The folder to write; made if need be.")
+@click.option("--force", is_flag=True, help="Replace the files of another recipe in that folder.")
+@json_option
+def command(recipe: str, out: str, force: bool, as_json: bool) -> None:
+    """Build a benchmark from raw twins, as RECIPE says.
+
+    RECIPE is a TOML file. The steps: check structure and votes, embed, filter, split so that no
+    twin is parted, write the sets, and report what the filter did. Stop it at any time; the same
+    command goes on where it was. What would give test answers away goes to DIR/private.
+
+    \b
+    Example recipe, for the votes of three judges and AFLite with the light embedder:
+        name = "mine"
+        data = "twins.jsonl"
+        votes_file = "votes.csv"
+        [filter]
+        threshold = 0.75
+
+    \b
+    Example:
+        winosmith build mine.toml --out mine
+    """  # noqa: D301
+    from winosmith.release import build, read_recipe
+
+    built = build(read_recipe(recipe), out, force=force, step=progress)
+    tell(built, as_json)

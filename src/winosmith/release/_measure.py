@@ -1,0 +1,142 @@
+"""What a filter did, in figures: the assessment, the probes, the nulls, the planted artifacts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from winosmith import debias, practice
+from winosmith.release._filter import FilterRun, Rows
+from winosmith.report import Signature
+
+__all__ = ["Measures", "measure"]
+
+PROBE_ROWS = 10_000
+"""The most problems that a probe is given: more make it slower, and its interval hardly narrower
+(at 10,000 it is one per cent to either side)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Measures:
+    """The figures of a filter and its baselines.
+
+    Attributes:
+        signature: what they depend on.
+        assessment: PCA and KL of each subset.
+        probes: for each subset, what a linear model can guess of it.
+        removed_to_kept: what a linear model trained on the removed guesses of the kept; None when
+            too few were removed.
+        excess: rows at the threshold in the first phase, and how many there are when the answers
+            of whole twins are flipped; None without AFLite.
+        found: for each subset, what it found of what was planted; None when nothing is known.
+    """
+
+    signature: Signature
+    assessment: debias.Assessment
+    probes: Mapping[str, debias.Probe]
+    removed_to_kept: debias.Probe | None
+    excess: debias.Null | None
+    found: Mapping[str, practice.Found] | None
+
+    def record(self) -> dict[str, Any]:
+        """Return the figures as JSON can hold them, unrounded."""
+        return {
+            "signature": str(self.signature),
+            "assessment": self.assessment.to_json(),
+            "probes": {name: asdict(probe) for name, probe in self.probes.items()},
+            "removed_to_kept": self.removed_to_kept and asdict(self.removed_to_kept),
+            "excess": self.excess and asdict(self.excess),
+            "found": self.found and {name: asdict(found) for name, found in self.found.items()},
+        }
+
+
+def measure(
+    run: FilterRun,
+    *,
+    signature: Signature,
+    seed: int,
+    null_draws: int,
+    shown: Sequence[int],
+    planted: Mapping[str, str] | None = None,
+) -> Measures:
+    """Measure what a filter did.
+
+    Args:
+        run: the filter's.
+        signature: of the figures.
+        seed: of the nulls and the probes.
+        null_draws: of twin-flipped labels.
+        shown: the rows of the pool that may stand in a picture, one by one.
+        planted: the artifact of each planted problem, by its id in the pool.
+    """
+    groups = run.pool.groups
+    settings = debias.AssessmentSettings(seed=seed)
+    assessment = debias.assess(
+        run.X, run.y, run.subsets, groups=groups, settings=settings, shown=shown
+    )
+    return Measures(
+        signature=signature,
+        assessment=assessment,
+        probes={name: _probe(run, rows, seed) for name, rows in run.subsets.items()},
+        removed_to_kept=_removed_to_kept(run),
+        excess=_excess(run, seed, null_draws),
+        found=_found(run, planted),
+    )
+
+
+def _probe(run: FilterRun, rows: Rows, seed: int) -> debias.Probe:
+    """Probe a subset, or a draw of its twins when it is large."""
+    part = run.pool.select(rows.tolist())
+    groups = part.groups
+    order = np.random.default_rng([seed, len(groups)]).permutation(len(groups))
+    chosen: list[int] = []
+    drawn: list[tuple[int, ...]] = []
+    for number in order:
+        if len(chosen) + len(groups[number]) > PROBE_ROWS:
+            break
+        drawn.append(tuple(range(len(chosen), len(chosen) + len(groups[number]))))
+        chosen += groups[number]
+    taken = rows[chosen]
+    return debias.probe(run.X[taken], run.y[taken], drawn, seed=seed)
+
+
+def _removed_to_kept(run: FilterRun) -> debias.Probe | None:
+    removed = np.setdiff1d(run.subsets["all"], run.kept)[:PROBE_ROWS]
+    if len(np.unique(run.y[removed])) < 2 or not len(run.kept):
+        return None
+    return debias.probe_across(run.X, run.y, removed, run.kept)
+
+
+def _excess(run: FilterRun, seed: int, draws: int) -> debias.Null | None:
+    if run.aflite is None:
+        return None
+    parameters = run.aflite.parameters
+    if parameters["train_size"] >= len(run.y):
+        return None
+    return debias.threshold_null(
+        run.X,
+        run.y,
+        run.pool.groups,
+        ensemble_size=parameters["ensemble_size"],
+        train_size=parameters["train_size"],
+        threshold=parameters["threshold"],
+        C=parameters["C"],
+        seed=seed,
+        ids=run.pool.ids,
+        draws=draws,
+    )
+
+
+def _found(
+    run: FilterRun, planted: Mapping[str, str] | None
+) -> Mapping[str, practice.Found] | None:
+    if planted is None:
+        return None
+    ids = run.pool.ids
+    return {
+        name: practice.found(planted, ids, set(ids) - {ids[row] for row in rows})
+        for name, rows in run.subsets.items()
+    }

@@ -1,0 +1,98 @@
+"""Write the files of a benchmark: what everybody may have, and what stays private."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import IO, Any
+
+from winosmith import formats
+from winosmith.dataset import Dataset
+from winosmith.outputs import PRIVATE, OutputFolder
+from winosmith.problem import Problem
+from winosmith.records import canonical, problem_record
+from winosmith.release._anonymous import bare
+from winosmith.release._split import Split, nested_sizes
+
+__all__ = ["Verdict", "publish"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Why a problem is not among the kept: the stage that dropped it, and its reason."""
+
+    stage: str
+    reason: str
+
+
+def publish(
+    folder: OutputFolder,
+    dataset: Dataset,
+    old_ids: Sequence[str],
+    parts: Split,
+    verdicts: Mapping[int, Verdict],
+    format_name: str,
+) -> dict[str, int]:
+    """Write every file of problems and labels; return how many problems each set holds.
+
+    Public: train_xs … train_xl (whole twins, nested), train_debiased, dev, test without answers,
+    labels apart, and dropped.jsonl with what no dev or test problem is tied to. Private: the
+    answers of test, what was withheld beside dev and test or is under embargo, and which new id was
+    which old one.
+
+    Args:
+        folder: where to.
+        dataset: everything that was collected, with its new ids.
+        old_ids: the ids that it had, by row.
+        parts: which rows are published where.
+        verdicts: for each row that was dropped.
+        format_name: of the public files of problems.
+    """
+    writer = formats.format_named(format_name)
+    training = {f"train_{size}": rows for size, rows in nested_sizes(parts.train).items()}
+    public = {**training, "train_debiased": parts.debiased, "dev": parts.dev}
+    held_out = {*parts.dev, *parts.test}
+
+    def problems(rows: Sequence[int]) -> list[Problem]:
+        return [bare(dataset[row]) if row in held_out else dataset[row] for row in rows]
+
+    def write_problems(name: str, chosen: Sequence[Problem]) -> None:
+        with folder.write(name) as file:
+            if writer.write is not None:
+                writer.write(chosen, file)
+
+    for name, rows in public.items():
+        write_problems(f"{name}{writer.suffix}", problems(rows))
+        with folder.write(f"{name}-labels.lst") as file:
+            _write_labels(problems(rows), file)
+    write_problems(f"test{writer.suffix}", [problem.blind() for problem in problems(parts.test)])
+    with folder.write(f"{PRIVATE}/test-labels.lst") as file:
+        _write_labels(problems(parts.test), file)
+    write_problems(f"{PRIVATE}/test{writer.suffix}", problems(parts.test))
+    embargoed = {row for row, problem in enumerate(dataset) if problem.embargo}
+    hidden = {*parts.withheld, *held_out, *embargoed}
+    with folder.write("dropped.jsonl") as file:
+        _write_dropped(
+            dataset, [row for row in sorted(verdicts) if row not in hidden], verdicts, file
+        )
+    with folder.write(f"{PRIVATE}/withheld.jsonl") as file:
+        _write_dropped(dataset, sorted({*parts.withheld, *embargoed}), verdicts, file)
+    with folder.write(f"{PRIVATE}/ids.jsonl") as file:
+        for new, old in sorted(zip(dataset.ids, old_ids, strict=True)):
+            file.write(canonical({"id": new, "old_id": old}) + "\n")
+    counts = {name: len(rows) for name, rows in public.items()}
+    return {**counts, "test": len(parts.test), "withheld": len(parts.withheld)}
+
+
+def _write_labels(problems: Sequence[Problem], file: IO[str]) -> None:
+    formats.write_labels([p.answer for p in problems if p.answer is not None], file)
+
+
+def _write_dropped(
+    dataset: Dataset, rows: Sequence[int], verdicts: Mapping[int, Verdict], file: IO[str]
+) -> None:
+    """Write the records in the order of their new ids, not in that of the input."""
+    for row in sorted(rows, key=dataset.ids.__getitem__):
+        verdict = verdicts[row]
+        record: dict[str, Any] = problem_record(dataset[row])
+        file.write(canonical({**record, "stage": verdict.stage, "reason": verdict.reason}) + "\n")

@@ -1,0 +1,114 @@
+"""The report of a build, composed of what it measured."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from winosmith import report, validate
+from winosmith.release._report_filter import filter_sections, key_figures
+
+if TYPE_CHECKING:
+    from winosmith.release._build import Built
+
+__all__ = ["report_page"]
+
+SETS = {
+    "train_xs": "the first whole twins of train_xl",
+    "train_s": "the first whole twins of train_xl",
+    "train_m": "the first whole twins of train_xl",
+    "train_l": "the first whole twins of train_xl",
+    "train_xl": "whole twins, kept or removed by the filter, with no half in dev or test",
+    "train_debiased": "kept by the filter; some are singles",
+    "dev": "kept by the filter; answers are published",
+    "test": "kept by the filter; answers are private",
+    "withheld": "removed beside a dev or test problem, whose answer they would tell; private",
+}
+"""What the report says of each published set."""
+
+
+def report_page(built: Built, recipe: Mapping[str, Any]) -> str:
+    """Return the report of a build as one HTML page."""
+    funnel = built.funnel
+    sections = [
+        report.Section("In short", [report.Cards(_cards(built))]),
+        report.Section("From twins to problems", _funnel_blocks(funnel), lead=_funnel_lead(funnel)),
+        *filter_sections(built.run, built.measures, built.shown),
+        report.Section("What is published", [_sets(built.counts)]),
+        report.Section("How it was made", _making(built, recipe)),
+    ]
+    return report.page(
+        f"{recipe['name']}: what the filter did",
+        sections,
+        subtitle="Every figure here can be made again from the recipe at the end and the data.",
+        signature=built.measures.signature,
+        footer=f"Made by winosmith {recipe['version']}.",
+    )
+
+
+def _cards(built: Built) -> list[report.KeyFigure]:
+    funnel = built.funnel
+    kept = report.KeyFigure(
+        "problems kept",
+        funnel.kept.problems,
+        f"of {funnel.collected.problems:,} collected; {funnel.kept.twins:,} whole twins and "
+        f"{funnel.kept.singles:,} singles",
+    )
+    return [kept, *key_figures(built.run, built.measures)]
+
+
+def _funnel_lead(funnel: validate.Funnel) -> str:
+    if funnel.share is None:
+        return ""
+    return (
+        f"{funnel.share:.0%} of what was collected is left; nothing was dropped without a reason."
+    )
+
+
+def _funnel_blocks(funnel: validate.Funnel) -> list[report.Block]:
+    bars = [("collected", funnel.collected.problems)]
+    bars += [(step.stage, step.kept.problems) for step in funnel.steps]
+    rows: list[list[report.Value]] = [
+        [step.stage, reason, count]
+        for step in funnel.steps
+        for reason, count in step.dropped.items()
+    ]
+    counts: list[list[report.Value]] = [["collected", *_count(funnel.collected)]]
+    counts += [[step.stage, *_count(step.kept)] for step in funnel.steps]
+    blocks: list[report.Block] = [
+        report.Drawing(
+            "Problems left after each stage.",
+            [report.funnel(bars)],
+            table=report.Table(
+                "Problems, whole twins and singles after each stage",
+                ["stage", "problems", "twins", "singles"],
+                counts,
+            ),
+        )
+    ]
+    if rows:
+        caption = "Why problems were dropped; one that breaks several rules counts under the first"
+        blocks.append(report.Table(caption, ["stage", "reason", "problems"], rows))
+    return blocks
+
+
+def _count(count: validate.Count) -> tuple[int, int, int]:
+    return count.problems, count.twins, count.singles
+
+
+def _sets(counts: Mapping[str, int]) -> report.Table:
+    rows: list[list[report.Value]] = [
+        [name, counts[name], told] for name, told in SETS.items() if name in counts
+    ]
+    return report.Table("The sets", ["set", "problems", "what it holds"], rows)
+
+
+def _making(built: Built, recipe: Mapping[str, Any]) -> list[report.Block]:
+    recipe_text = json.dumps(recipe, indent=2, ensure_ascii=False)
+    blocks: list[report.Block] = [report.Code(recipe_text, "The recipe, with every default")]
+    if "finetuned" in built.told:
+        kind = "warning" if built.told["at_chance"] else "plain"
+        told = f"Fine-tuning the encoder: {built.told['finetuned']}."
+        blocks.insert(0, report.Text([told], kind))  # type: ignore[arg-type]
+    return blocks

@@ -1,0 +1,220 @@
+"""The chapters of a report that speak of the filter: a build's, and that of filtering alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from winosmith import debias, report
+from winosmith.release._filter import NAMES, FilterRun
+from winosmith.release._measure import Measures
+
+__all__ = ["filter_sections", "key_figures"]
+
+EXAMPLES = 4
+"""Twins shown of the removed, and as many of the kept; the paper's table 2 shows two of each."""
+
+
+def key_figures(run: FilterRun, measures: Measures) -> list[report.KeyFigure]:
+    """Return the figures that matter: what a linear model guesses, the excess, what was found."""
+    chosen = NAMES[run.method]
+    before, after = measures.probes["all"], measures.probes[chosen]
+    figures = [
+        report.KeyFigure(
+            "guessed by a linear model",
+            f"{before.accuracy:.1%} → {after.accuracy:.1%}",
+            f"held out, before and after; chance is {after.chance:.1%}, the interval after it "
+            f"{after.low:.1%}–{after.high:.1%}",
+        )
+    ]
+    if measures.excess is not None:
+        null = measures.excess
+        figures.append(
+            report.KeyFigure(
+                "at the threshold at first",
+                int(null.value),
+                f"{null.mean:,.0f} when the answers of whole twins are flipped at random "
+                f"({null.low:,.0f}–{null.high:,.0f})",
+            )
+        )
+    if measures.found is not None:
+        found = measures.found[chosen]
+        figures.append(
+            report.KeyFigure(
+                "of the planted were found",
+                found.recall.value,
+                f"{found.recall.count:,} of {found.recall.total:,}; {_share(found.false_removals)} "
+                "of the sound were taken too",
+                ".1%",
+            )
+        )
+    return figures
+
+
+def filter_sections(
+    run: FilterRun, measures: Measures, shown: Sequence[int]
+) -> list[report.Section]:
+    """Return the chapters on the filter.
+
+    Args:
+        run: the filter's.
+        measures: its figures.
+        shown: the rows of the pool that may be shown one by one.
+    """
+    sections = []
+    if run.aflite is not None and run.method == "aflite":
+        sections.append(_phases(run.aflite, measures))
+    sections.append(_probes(run, measures))
+    if measures.found is not None:
+        sections.append(_planted(measures, run))
+    blocks = debias.assessment_blocks(measures.assessment, measures.signature)
+    sections.append(report.Section("How far the answers stand apart", blocks))
+    if run.method != "none":
+        sections.append(_examples(run, measures, shown))
+    return sections
+
+
+def _phases(result: debias.AfliteResult, measures: Measures) -> report.Section:
+    phases, parameters = result.phases, result.parameters
+    removed = len(result.scores) - len(result.kept)
+    drawings = [
+        report.phase_sizes([p.size for p in phases], [p.removed for p in phases]),
+        report.phase_accuracy([p.accuracy for p in phases if p.accuracy is not None]),
+    ]
+    edges, threshold = debias.HISTOGRAM_EDGES, float(parameters["threshold"])
+    histograms = (
+        [
+            report.scores(edges, phase.histogram, threshold, title=title)
+            for phase, title in (
+                (phases[0], "Scores in the first phase"),
+                (phases[-1], "In the last"),
+            )
+        ]
+        if phases
+        else []
+    )
+    ended = {
+        "train size": "no more problems were left than a classifier is trained on",
+        "cutoff": "a phase found fewer problems than the cutoff",
+        "one class": "only one answer was left",
+    }[result.stopped]
+    blocks: list[report.Block] = [
+        report.Drawing(
+            "Problems left, and the ensemble's accuracy on problems it was not trained on.",
+            drawings,
+            signature=measures.signature,
+        )
+    ]  # fmt: skip
+    if histograms:
+        blocks.append(
+            report.Drawing(
+                "The share of the ensemble that guesses a problem, with the threshold.", histograms
+            )
+        )
+    if measures.excess is not None:
+        null = measures.excess
+        blocks.append(
+            report.Text(
+                [
+                    f"In the first phase {null.value:,.0f} problems were at the threshold. With "
+                    "the answers of whole twins flipped at random, so that nothing is left to "
+                    f"find, it was {null.mean:,.0f} on average ({null.low:,.0f} to "
+                    f"{null.high:,.0f} in {len(null.draws)} draws): so many go for nothing."
+                ],
+                "note",
+            )
+        )
+    lead = (
+        f"{removed:,} of {len(result.scores):,} problems were removed in {len(phases)} phases, by "
+        f"{parameters['ensemble_size']} classifiers trained on {parameters['train_size']:,} "
+        f"problems each. It ended because {ended}."
+    )
+    return report.Section("AFLite, phase by phase", blocks, lead=lead)
+
+
+def _probes(run: FilterRun, measures: Measures) -> report.Section:
+    rows: list[list[report.Value]] = [
+        [
+            name,
+            len(run.subsets[name]),
+            probe.accuracy,
+            f"{probe.low:.1%}–{probe.high:.1%}",
+            probe.chance,
+        ]
+        for name, probe in measures.probes.items()
+    ]
+    if measures.removed_to_kept is not None:
+        across = measures.removed_to_kept
+        interval = f"{across.low:.1%}–{across.high:.1%}"
+        rows.append(["from removed to kept", across.n, across.accuracy, interval, across.chance])
+    share = report.Column("guessed", form=".1%")
+    table = report.Table(
+        "Held-out accuracy of a logistic regression on the embeddings, whole twins apart",
+        ["problems", "how many", share, report.Column("95 % interval", numeric=True),
+         report.Column("chance", form=".1%")],
+        rows,
+        note="The last row is trained on what the filter removed and tested on what it kept. A "
+        "filter keeps what the ensemble could not guess, so it may be below chance.",
+    )  # fmt: skip
+    return report.Section("What a linear model can still guess", [table])
+
+
+def _planted(measures: Measures, run: FilterRun) -> report.Section:
+    assert measures.found is not None  # noqa: S101 - the caller looked
+    kinds = list(next(iter(measures.found.values())).by_kind)
+    rows: list[list[report.Value]] = [
+        [
+            "no filter" if name == "all" else name,
+            found.recall.value,
+            *(found.by_kind[kind].value for kind in kinds),
+            found.false_removals.value,
+            found.precision.value,
+        ]
+        for name, found in measures.found.items()
+    ]
+    columns = ["planted", *kinds, "sound", "planted among removed"]
+    table = report.Table(
+        "The share of each kind of problem that was removed",
+        ["", *(report.Column(title, form=".1%") for title in columns)],
+        rows,
+        note="Planted: problems known to hold an artifact, all and by kind. Sound: the others; "
+        "what is removed of them is lost for nothing.",
+    )
+    found = measures.found[NAMES[run.method]]
+    lead = (
+        f"Of {found.recall.total:,} planted problems {found.recall.count:,} were removed, and of "
+        f"{found.false_removals.total:,} sound ones {found.false_removals.count:,}."
+    )
+    return report.Section("What was planted, and what was found", [table], lead=lead)
+
+
+def _examples(run: FilterRun, measures: Measures, shown: Sequence[int]) -> report.Section:
+    found = debias.associations(run.pool)
+    kept = set(run.kept.tolist())
+    allowed = [int(row) for row in shown]
+    gone = [row for row in allowed if row not in kept]
+    stayed = [row for row in allowed if row in kept]
+    status = {row: (_status(run, row), row in kept) for row in allowed}
+    groups = (
+        ("Removed: twins that their words give away the most", found.strongest(gone, EXAMPLES)),
+        ("Kept: twins drawn at random", found.drawn(stayed, EXAMPLES)),
+    )
+    blocks: list[report.Block] = [
+        report.Passages(title, debias.passages(twins, status)) for title, twins in groups if twins
+    ]
+    parted = {subset.name: subset.parted for subset in measures.assessment.subsets}
+    blocks.append(debias.leads_table(found, {n: s.tolist() for n, s in run.subsets.items()}))
+    lead = (
+        f"The filter left {parted[NAMES[run.method]]:,} twins with one half. Marked words stood "
+        "with the right option, or with the wrong one, in other twins more often than chance "
+        "allows; what the filter saw may be something else."
+    )
+    return report.Section("Examples", blocks, lead=lead)
+
+
+def _status(run: FilterRun, row: int) -> str:
+    return run.reasons.get(row, "kept").replace("guessed: by", "removed: guessed by")
+
+
+def _share(share: object) -> str:
+    value = getattr(share, "value", None)
+    return "—" if value is None else f"{value:.1%}"

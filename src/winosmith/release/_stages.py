@@ -1,0 +1,122 @@
+"""The stages before the filter: what each takes out of the collected problems, and why."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from winosmith import formats, validate
+from winosmith.answers import Response
+from winosmith.dataset import Dataset, Filtered
+from winosmith.errors import RecipeError
+from winosmith.release._publish import Verdict
+from winosmith.release._recipe import Recipe
+from winosmith.release._split import draw
+
+__all__ = ["Inputs", "Stages", "read_inputs", "set_aside"]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What a recipe names, read.
+
+    Attributes:
+        dataset: the collected problems, with their old ids.
+        votes: the judges' responses; empty when there are none.
+        planted: the artifact of each problem that is known to hold one, by old id; None when
+            nothing is known.
+    """
+
+    dataset: Dataset
+    votes: tuple[Response, ...] = ()
+    planted: Mapping[str, str] | None = None
+
+
+def read_inputs(recipe: Recipe) -> Inputs:
+    """Read the files that a recipe names.
+
+    Raises:
+        FormatError: one can't be read; file, line and reason.
+        RecipeError: the file of planted artifacts does not map ids to kinds.
+    """
+    return Inputs(
+        dataset=formats.read(recipe.data, recipe.format),
+        votes=validate.read_votes(recipe.votes_file) if recipe.votes_file else (),
+        planted=_read_planted(recipe.planted) if recipe.planted else None,
+    )
+
+
+def _read_planted(path: str) -> Mapping[str, str]:
+    try:
+        planted = json.loads(Path(path).read_text("utf-8"))
+    except ValueError as error:
+        raise RecipeError(f"{path}: not JSON: {error}") from None
+    if not isinstance(planted, dict) or not all(isinstance(k, str) for k in planted.values()):
+        raise RecipeError(f"{path}: must map the ids of problems to the kind of their artifact")
+    return planted
+
+
+@dataclass
+class Stages:
+    """The collected problems, and what is left of them after each stage.
+
+    Attributes:
+        collected: everything that came in.
+        done: what each stage kept and dropped, in order.
+    """
+
+    collected: Dataset
+    done: dict[str, Filtered] = field(default_factory=dict)
+
+    @property
+    def left(self) -> Dataset:
+        """What the last stage kept."""
+        return list(self.done.values())[-1].kept if self.done else self.collected
+
+    def rows(self) -> list[int]:
+        """Return the rows, in the collected problems, of what is left."""
+        return [self.collected.row(problem_id) for problem_id in self.left.ids]
+
+    def add(self, stage: str, result: Filtered) -> None:
+        """Go on with what this stage kept."""
+        self.done[stage] = result
+
+    def verdicts(self) -> dict[int, Verdict]:
+        """Return why each dropped problem was dropped, by its row."""
+        return {
+            self.collected.row(entry.problem.id): Verdict(entry.stage, entry.reason)
+            for result in self.done.values()
+            for entry in result.dropped
+        }
+
+
+def check(stages: Stages, recipe: Recipe, votes: Sequence[Response]) -> None:
+    """Apply the rules of structure and, where there are votes, those of validation."""
+    embargoed = {
+        row: "embargo: not to be published" for row, p in enumerate(stages.left) if p.embargo
+    }
+    if embargoed:
+        stages.add("embargo", stages.left.drop(embargoed, "embargo"))
+    checked = validate.check(stages.left, votes or None, recipe.structure, recipe.votes)
+    for examined in checked.stages:
+        stages.add(examined.stage, examined.filtered())
+
+
+def set_aside(
+    stages: Stages, recipe: Recipe, order: Sequence[Sequence[int]]
+) -> tuple[Dataset, Dataset] | None:
+    """Take out the problems that fine-tune the encoder; return them for training and for dev.
+
+    They are drawn in whole blocks and then left out of the benchmark (WinoGrande, section 3).
+    """
+    sizes = recipe.embed.finetune_train, recipe.embed.finetune_dev
+    if not any(sizes):
+        return None
+    train, dev = draw(order, stages.rows(), sizes)
+    taken = {stages.collected.ids[row] for row in (*train, *dev)}
+    reason = "discarded: it fine-tuned the encoder"
+    rows = {row: reason for row, problem in enumerate(stages.left) if problem.id in taken}
+    stages.add("embed split", stages.left.drop(rows, "embed split"))
+    return stages.collected.select(train), stages.collected.select(dev)

@@ -1,0 +1,78 @@
+"""From the recipe's table `[embed]` to the vectors of a pool."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from winosmith import embed, models
+from winosmith.dataset import Dataset
+from winosmith.release._recipe import EmbedRecipe
+
+__all__ = ["Embedded", "embedded"]
+
+
+@dataclass(frozen=True, eq=False)
+class Embedded:
+    """Vectors, and what making them has to say.
+
+    Attributes:
+        X: (n, d), in the order of the problems.
+        told: the embedder's parameters, and how fine-tuning went.
+    """
+
+    X: NDArray[Any]
+    told: dict[str, Any] = field(default_factory=dict)
+
+
+def embedded(
+    chosen: EmbedRecipe,
+    pool: Dataset,
+    *,
+    collected_ids: Sequence[str],
+    tuning: tuple[Dataset, Dataset] | None,
+    work: Path,
+    seed: int,
+    on_progress: Callable[[int, str], None],
+) -> Embedded:
+    """Return the vectors of the pool.
+
+    Args:
+        chosen: the recipe's table.
+        pool: the problems.
+        collected_ids: the ids of everything that was collected: what the rows of an array without
+            ids are.
+        tuning: the problems that fine-tune the encoder, for training and for development.
+        work: a folder for what fine-tuning keeps.
+        seed: of the light embedder and of fine-tuning.
+        on_progress: is told how much is done, and a note.
+    """
+    if chosen.array is not None:
+        array = embed.load_array(chosen.array, ids=collected_ids)
+        return Embedded(array.embed(pool), {"embedder": "array"})
+    if chosen.encoder == "light":
+        light = embed.LightEmbedder(chosen.dimensions, combine=chosen.combine, seed=seed)
+        return Embedded(light.embed(pool), light.parameters)
+    if tuning is None:
+        encoder = embed.EncoderEmbedder(
+            chosen.encoder,
+            pooling=chosen.pooling or "mean",
+            combine=chosen.combine,
+            on_progress=lambda done, _: on_progress(done, ""),
+        )
+        return Embedded(encoder.embed(pool), encoder.parameters)
+    tuner, tuned = embed.finetuned_embedder(
+        *tuning,
+        model=chosen.encoder,
+        out=work,
+        settings=models.TrainingSettings(seed=seed),
+        pooling=chosen.pooling or "cls",
+        combine=chosen.combine,
+        on_step=lambda done, of, note: on_progress(0, f"fine-tuning: step {done} of {of} {note}"),
+    )
+    told = {"finetuned": tuned.message, "at_chance": tuned.at_chance}
+    return Embedded(tuner.embed(pool), {**tuner.parameters, **told})

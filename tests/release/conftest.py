@@ -1,0 +1,44 @@
+"""Small builds that several tests look at."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from winosmith import Dataset, formats
+from winosmith.release import build, recipe_of
+from winosmith.testing import made_twins
+
+
+@pytest.fixture(scope="session")
+def make_build(tmp_path_factory):
+    """Return a function that builds a benchmark from a data set and returns what was built."""
+
+    def make(dataset, *, out=None, **tables):
+        folder = tmp_path_factory.mktemp("build")
+        formats.write(dataset.problems, folder / "twins.jsonl")
+        table = {
+            "name": "small",
+            "data": "twins.jsonl",
+            "embed": {"dimensions": 8},
+            "split": {"dev": 0.2, "test": 0.3},
+            **tables,
+        }
+        return build(recipe_of(table, folder=folder), out or folder / "out")
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def telling_twins():
+    """Return twins whose ids and order give every answer away, as collected data often do."""
+    made = made_twins(150, singles=20)
+    marked = [replace(p, id=f"{p.twin_id}-answer{p.answer}") for p in made]
+    return Dataset(sorted(marked, key=lambda p: (p.answer, p.twin_id)), "telling")
+
+
+@pytest.fixture(scope="session")
+def small_build(make_build, telling_twins):
+    """Return a build by AFLite from twins whose ids and order give the answers away."""
+    return make_build(telling_twins, filter={"ensemble_size": 16, "train_size": 60, "cutoff": 5})

@@ -1,0 +1,141 @@
+"""Attacks on the test answers from what a build publishes: by id, hash, order and partner.
+
+They know the code, the recipe and its seed, and every published file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import replace
+from itertools import product
+
+import pytest
+
+from winosmith import Dataset, formats, metrics
+from winosmith.records import canonical, problem_of, problem_record
+from winosmith.testing import made_twins
+from winosmith.text import overlap, words
+
+
+def public_files(built):
+    """Return the published files: everything that is not below private/."""
+    return sorted(
+        path
+        for path in built.folder.rglob("*")
+        if path.is_file() and "private" not in path.relative_to(built.folder).parts
+    )
+
+
+def answers(built):
+    """Return the test answers, by id, from the private file."""
+    return {p.id: p.answer for p in formats.read(built.folder / "private" / "test.jsonl")}
+
+
+def answered_records(built):
+    """Return every published problem whose answer is published."""
+    found = []
+    for path in public_files(built):
+        if path.suffix == ".jsonl":
+            for line in path.read_text("utf-8").splitlines():
+                record = json.loads(line)
+                record = {k: v for k, v in record.items() if k not in ("stage", "reason")}
+                if "answer" in record:
+                    found.append(problem_of(record))
+    return found
+
+
+def test_no_test_answer_is_published(small_build):
+    """No published file of problems holds a test problem with its answer."""
+    hidden = answers(small_build)
+    assert len(hidden) > 30
+    assert not {p.id for p in answered_records(small_build)} & hidden.keys()
+    assert all(p.answer is None for p in formats.read(small_build.folder / "test.jsonl"))
+
+
+def test_no_old_id_is_published(small_build, telling_twins):
+    """No published file holds an id of the collected data, or a twin's."""
+    old = {p.id for p in telling_twins} | {p.twin_id for p in telling_twins}
+    for path in public_files(small_build):
+        text = path.read_text("utf-8")
+        assert not [name for name in old if f'"{name}"' in text], path.name
+
+
+def test_ids_fields_and_order_tell_nothing(small_build):
+    """The search for fields that give answers away finds none in the test set."""
+    published = formats.read(small_build.folder / "test.jsonl")
+    hidden = answers(small_build)
+    told = Dataset(replace(p, answer=hidden[p.id]) for p in published)
+    assert metrics.leaks(told) == ()
+
+
+def test_the_search_would_have_found_the_old_ids(telling_twins):
+    """The same search finds the leak in the data that went in."""
+    assert metrics.leaks(telling_twins)
+
+
+def test_no_partner_is_published_with_its_answer(small_build):
+    """No answered problem shares a twin id, or options and most words, with a test problem."""
+    answered = answered_records(small_build)
+    for hidden in formats.read(small_build.folder / "test.jsonl"):
+        for other in answered:
+            assert hidden.twin_id is None or other.twin_id != hidden.twin_id
+            same = set(other.options) == set(hidden.options)
+            assert not (same and overlap(words(other.sentence), words(hidden.sentence)) >= 0.7)
+
+
+def test_no_digest_can_be_matched_by_trying_all_answers(make_build):
+    """With 2^n candidate answers, no published hexadecimal string is a digest of any of them."""
+    built = make_build(
+        made_twins(12), split={"dev": 0.1, "test": 0.3}, filter={"method": "random", "keep": 20}
+    )
+    blind = formats.read(built.folder / "test.jsonl")
+    text = "\n".join(path.read_text("utf-8") for path in public_files(built))
+    published = set(re.findall(r"[0-9a-f]{12,}", text))
+    assert published
+    assert len(blind) <= 8
+    for guess in product((0, 1), repeat=len(blind)):
+        told = [replace(p, answer=a) for p, a in zip(blind, guess, strict=True)]
+        candidates = [
+            "".join(f"{answer + 1}\n" for answer in guess),
+            "".join(canonical(problem_record(p)) + "\n" for p in told),
+        ]
+        digests = [hashlib.sha256(c.encode()).hexdigest() for c in candidates]
+        digests.append(Dataset(told).digest)
+        assert not [d for d in digests if d in published or d[:12] in published]
+
+
+@pytest.mark.parametrize("method", ["random", "none"])
+def test_published_problems_do_not_depend_on_test_answers(make_build, telling_twins, method):
+    """When the filter is blind, flipping every test twin changes no published file of problems."""
+    table = {"method": method} | ({"keep": 200} if method == "random" else {})
+    built = make_build(telling_twins, filter=table)
+    lines = (built.folder / "private" / "ids.jsonl").read_text("utf-8").splitlines()
+    old_of = {record["id"]: record["old_id"] for record in map(json.loads, lines)}
+    twins = {telling_twins[telling_twins.row(old_of[new])].twin_id for new in answers(built)}
+    flipped = Dataset(
+        replace(p, answer=1 - p.answer) if p.twin_id in twins else p for p in telling_twins
+    )
+    again = make_build(flipped, filter=table)
+    assert answers(again) != answers(built)
+    compared = 0
+    for one, other in zip(public_files(built), public_files(again), strict=True):
+        if one.suffix in (".jsonl", ".lst"):
+            assert one.read_bytes() == other.read_bytes(), one.name
+            compared += 1
+    assert compared >= 8
+
+
+def test_order_and_ids_of_the_input_leave_no_trace(make_build, telling_twins):
+    """Shuffled twins with other ids give the same published bytes, report included."""
+    renamed = {p.twin_id: f"r{number}" for number, p in enumerate(reversed(telling_twins))}
+    other = Dataset(
+        replace(p, id=f"z{number:03d}", twin_id=renamed[p.twin_id])
+        for number, p in enumerate(reversed(telling_twins))
+    )
+    chosen = {"ensemble_size": 16, "train_size": 60, "cutoff": 5}
+    one, two = (make_build(data, filter=chosen) for data in (telling_twins, other))
+    for mine, theirs in zip(public_files(one), public_files(two), strict=True):
+        if mine.name != "run.json":
+            assert mine.read_bytes() == theirs.read_bytes(), mine.name

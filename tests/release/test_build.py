@@ -1,0 +1,216 @@
+"""The main job, from a file of twins to the published folder."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from winosmith import Dataset, formats, practice, validate
+from winosmith.errors import DataError, OutputError
+from winosmith.outputs import sha256
+from winosmith.release import build, read_recipe, recipe_of
+from winosmith.testing import made_twins
+
+AFLITE = {"ensemble_size": 16, "train_size": 60, "cutoff": 5}
+
+
+def contents(folder):
+    """Return the bytes of every file but the record of the machine and day."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and path.name != "run.json"
+    }
+
+
+def test_everything_collected_is_accounted_for(small_build, telling_twins):
+    """Each problem is kept, or dropped once with a stage and a reason, publicly or privately."""
+    folder = small_build.folder
+    kept = set()
+    for name in ("train_debiased", "dev", "test"):
+        kept |= {p.id for p in formats.read(folder / f"{name}.jsonl")}
+    dropped = [
+        json.loads(line)
+        for path in (folder / "dropped.jsonl", folder / "private" / "withheld.jsonl")
+        for line in path.read_text("utf-8").splitlines()
+    ]
+    assert all(record["stage"] and record["reason"] for record in dropped)
+    ids = [record["id"] for record in dropped]
+    assert len(kept) + len(ids) == len(telling_twins)
+    assert kept.isdisjoint(ids)
+    assert small_build.funnel.kept.problems == len(kept)
+
+
+def test_labels_are_those_of_the_problems(small_build):
+    """Each labels file holds, line by line, the answers of its problems."""
+    for name in ("train_xl", "train_debiased", "dev"):
+        problems = formats.read(small_build.folder / f"{name}.jsonl")
+        labels = formats.read_labels(small_build.folder / f"{name}-labels.lst")
+        assert labels == problems.answers
+    private = small_build.folder / "private"
+    test = formats.read(private / "test.jsonl")
+    assert formats.read_labels(private / "test-labels.lst") == test.answers
+
+
+def test_training_sets_are_nested(make_build):
+    """The smaller training set is the beginning of the larger, in whole twins."""
+    built = make_build(made_twins(120), filter={"method": "none"}, split={"dev": 0.1, "test": 0.1})
+    small, all_of_it = (formats.read(built.folder / f"train_{size}.jsonl") for size in ("xs", "xl"))
+    assert len(small) == 160
+    assert all_of_it.problems[:160] == small.problems
+    assert small.singles == ()
+
+
+def test_checksums_are_those_of_the_public_files(small_build):
+    """checksums.sha256 names every published file but itself, and no private one."""
+    listed = dict(
+        reversed(line.split("  "))
+        for line in (small_build.folder / "checksums.sha256").read_text("utf-8").splitlines()
+    )
+    assert {"train_xl.jsonl", "test.jsonl", "report.html", "dropped.jsonl"} <= listed.keys()
+    assert not [name for name in listed if name.startswith("private")]
+    assert all(sha256(small_build.folder / name) == digest for name, digest in listed.items())
+
+
+def test_same_recipe_gives_the_same_bytes(make_build, small_build, telling_twins):
+    """A second build from the same recipe and data is the same to the byte."""
+    again = make_build(telling_twins, filter=AFLITE)
+    assert contents(again.folder) == contents(small_build.folder)
+
+
+class Stop(KeyboardInterrupt):
+    """Ctrl-C, pressed by a test."""
+
+
+def test_interrupted_build_goes_on_to_the_same_bytes(
+    tmp_path, make_build, small_build, telling_twins
+):
+    """Stopped after a phase of AFLite and run again, a build ends in the same bytes."""
+    formats.write(telling_twins.problems, tmp_path / "twins.jsonl")
+    table = {
+        "name": "small",
+        "data": "twins.jsonl",
+        "embed": {"dimensions": 8},
+        "split": {"dev": 0.2, "test": 0.3},
+        "filter": AFLITE,
+    }
+    recipe = recipe_of(table, folder=tmp_path)
+    seen = []
+
+    class Step:
+        def __init__(self, title, total):
+            self.title = title
+
+        def __enter__(self):
+            return self.advance
+
+        def __exit__(self, *args):
+            return None
+
+        def advance(self, done, note=""):
+            seen.append(note)
+            if note == "phase 3":
+                raise Stop
+
+    with pytest.raises(KeyboardInterrupt):
+        build(recipe, tmp_path / "out", step=Step)
+    assert not (tmp_path / "out" / "report.html").exists()
+    first = seen.count("phase 1")
+    seen.clear()
+
+    class Quiet(Step):
+        def advance(self, done, note=""):
+            seen.append(note)
+
+    build(recipe, tmp_path / "out", step=Quiet)
+    assert first == 1
+    assert "phase 1" not in seen
+    assert contents(tmp_path / "out") == contents(small_build.folder)
+
+
+def test_changed_answers_are_another_build(make_build, telling_twins, tmp_path):
+    """A folder is not resumed when only the answers changed, though no digest of them is public."""
+    made = make_build(telling_twins, filter={"method": "none"}, out=tmp_path / "out")
+    flipped = Dataset(replace(p, answer=1 - p.answer) for p in telling_twins)
+    with pytest.raises(OutputError, match="results of another recipe"):
+        make_build(flipped, filter={"method": "none"}, out=made.folder)
+
+
+def test_folder_of_another_recipe_names_the_difference(make_build, telling_twins, tmp_path):
+    """Another recipe's folder is refused with what differs, and replaced only by force."""
+    make_build(telling_twins, filter={"method": "none"}, out=tmp_path / "out")
+    with pytest.raises(OutputError, match=r"filter\.method is 'none' there, 'random' here"):
+        make_build(telling_twins, filter={"method": "random", "keep": 9}, out=tmp_path / "out")
+
+
+def test_votes_and_embargo_are_stages_of_the_funnel(tmp_path):
+    """Problems under embargo and those the judges reject are dropped before the filter."""
+    made = practice.corpus(40, seed=1)
+    problems = [replace(p, embargo=True) if row < 2 else p for row, p in enumerate(made.dataset)]
+    formats.write(problems, tmp_path / "twins.jsonl")
+    validate.write_votes(made.votes, tmp_path / "votes.csv")
+    recipe = tmp_path / "recipe.toml"
+    recipe.write_text(
+        'name = "judged"\ndata = "twins.jsonl"\nvotes_file = "votes.csv"\n'
+        '[filter]\nmethod = "none"\n'
+    )
+    built = build(read_recipe(recipe), tmp_path / "out")
+    stages = {step.stage: step.kept.problems for step in built.funnel.steps}
+    assert list(stages) == ["embargo", "structure", "votes", "none"]
+    assert stages["embargo"] == 78
+    assert stages["votes"] < stages["structure"]
+    embargoed = [p.sentence for p in problems[:2]]
+    public = "".join(
+        path.read_text("utf-8") for path in (tmp_path / "out").iterdir() if path.is_file()
+    )
+    assert not [sentence for sentence in embargoed if sentence in public]
+
+
+def test_planted_artifacts_are_counted_in_the_report(tmp_path):
+    """With a file of what is planted, the report says how much of it was found."""
+    made = practice.corpus(300, seed=0)
+    formats.write(made.dataset.problems, tmp_path / "twins.jsonl")
+    (tmp_path / "planted.json").write_text(json.dumps(made.planted))
+    table = {"name": "planted", "data": "twins.jsonl", "planted": "planted.json"}
+    built = build(recipe_of(table, folder=tmp_path), tmp_path / "out")
+    found = json.loads((tmp_path / "out" / "report.json").read_text("utf-8"))["measures"]["found"]
+    assert found["all"]["recall"] == {"count": 0, "total": len(made.planted)}
+    assert found["AFLite"]["recall"]["count"] > found["random"]["recall"]["count"]
+    assert built.measures.found["AFLite"].false_removals.total == 600 - len(made.planted)
+
+
+def test_report_is_small_and_complete(small_build):
+    """The report is one file under 2 MB that loads nothing and holds every chapter."""
+    html = small_build.report.read_text("utf-8")
+    assert len(html.encode()) < 2_000_000
+    for heading in ("In short", "From twins to problems", "AFLite, phase by phase", "Examples"):
+        assert heading in html
+    assert "<script" not in html
+    assert "default-src" in html
+
+
+def test_report_shows_no_problem_tied_to_dev_or_test(small_build):
+    """No sentence of dev, test or what was withheld beside them is in the report."""
+    html = small_build.report.read_text("utf-8")
+    folder = small_build.folder
+    hidden = [*formats.read(folder / "dev.jsonl"), *formats.read(folder / "test.jsonl")]
+    withheld = (folder / "private" / "withheld.jsonl").read_text("utf-8").splitlines()
+    sentences = [p.sentence for p in hidden] + [json.loads(line)["sentence"] for line in withheld]
+    assert not [sentence for sentence in sentences if sentence.split("near")[0] in html]
+
+
+def test_problems_with_more_options_are_refused_by_name(make_build):
+    """A problem with three options can't be filtered, and the message names it."""
+    made = list(made_twins(60))
+    made[7] = replace(made[7], options=(*made[7].options, "amber"))
+    with pytest.raises(DataError, match="3-1"):
+        make_build(Dataset(made), structure={"same_options": False, "options_in_sentence": False})
+
+
+def test_winogrande_files_can_be_asked_for(make_build):
+    """The published files can be WinoGrande's own format, read by its tools."""
+    built = make_build(made_twins(40), filter={"method": "none"}, files={"format": "winogrande"})
+    first = json.loads((built.folder / "dev.jsonl").read_text("utf-8").splitlines()[0])
+    assert first.keys() == {"qID", "sentence", "option1", "option2", "answer"}
