@@ -16,6 +16,7 @@ from winosmith.debias._labels import problem_labels
 from winosmith.debias._null import Null, null_of, threshold_null, twin_flipped
 from winosmith.debias._partition import training_rows
 from winosmith.debias._pmi import PmiResult, PmiVariant, pmi, word_pmi
+from winosmith.debias._probe import Probe, probe, probe_across
 from winosmith.debias._result import AfliteResult, Phase, Stopped
 from winosmith.debias._selection import HISTOGRAM_EDGES
 from winosmith.debias._sizes import suggested_sizes
@@ -36,6 +37,7 @@ __all__ = [
     "Phase",
     "PmiResult",
     "PmiVariant",
+    "Probe",
     "Stopped",
     "Subset",
     "aflite",
@@ -46,6 +48,8 @@ __all__ = [
     "null_of",
     "passages",
     "pmi",
+    "probe",
+    "probe_across",
     "problem_labels",
     "subsample",
     "suggested_sizes",
