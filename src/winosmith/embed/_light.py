@@ -68,14 +68,15 @@ class LightEmbedder:
     @property
     def parameters(self) -> dict[str, Any]:
         """What determines the vectors, beside the problems; for signatures and recipes."""
-        corpus = None if self.corpus is None else Dataset(self.corpus).blind().digest
-        return {
+        told = {
             "embedder": "light",
             "dimensions": self.dimensions,
             "combine": self.combine,
             "seed": self.seed,
-            "corpus": corpus,
         }
+        if self.corpus is not None:
+            told["corpus"] = Dataset(self.corpus).blind().digest[:12]
+        return told
 
     def embed(self, problems: Sequence[Problem]) -> Vectors:
         """Return one vector a problem, (n, d) float32; d is at most `dimensions`, or twice that.

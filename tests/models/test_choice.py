@@ -1,0 +1,112 @@
+"""Multiple-choice models score each option of a problem, whatever stands around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from winosmith import Dataset, Problem
+from winosmith.errors import InputError
+from winosmith.models import load_choice_model, load_encoder, new_choice_model
+from winosmith.testing import made_twins
+
+pytestmark = pytest.mark.models
+
+MakeEncoder = Callable[..., Path]
+
+PROBLEMS = made_twins(12)
+
+
+def test_scores_do_not_depend_on_the_batch(tiny_encoder: Path) -> None:
+    """Alone, together or in another order, a problem's scores agree to 1e-5."""
+    model = new_choice_model(tiny_encoder, seed=0)
+    together = np.stack(model.scores(PROBLEMS))
+    alone = np.stack([model.scores([problem])[0] for problem in PROBLEMS])
+    turned = np.stack(model.scores(PROBLEMS[::-1], tokens_per_batch=64))[::-1]
+    np.testing.assert_allclose(together, alone, atol=1e-5)
+    np.testing.assert_allclose(together, turned, atol=1e-5)
+
+
+def test_each_option_has_a_score(tiny_encoder: Path) -> None:
+    """Problems with 2 to 5 options get as many scores, in one call."""
+    names = ("ann", "beth", "carla", "dora", "edith")
+    problems = [Problem(str(n), "they say _ stood there.", names[:n], 0) for n in (3, 2, 5)]
+    scores = new_choice_model(tiny_encoder, seed=0).scores(problems)
+    assert [len(row) for row in scores] == [3, 2, 5]
+    np.testing.assert_allclose(scores[0][:2], scores[1], atol=1e-5)
+    assert new_choice_model(tiny_encoder, seed=0).scores([]) == []
+
+
+def test_scores_do_not_look_at_answers(tiny_encoder: Path) -> None:
+    """With and without answers the scores are equal."""
+    model = new_choice_model(tiny_encoder, seed=0)
+    open_, blind = model.scores(PROBLEMS), model.scores(PROBLEMS.blind())
+    assert all(np.array_equal(a, b) for a, b in zip(open_, blind, strict=True))
+
+
+def test_the_head_is_drawn_by_the_seed(tiny_encoder: Path) -> None:
+    """The same seed gives the same head, another seed another one; torch's own state stays."""
+    import torch
+
+    torch.manual_seed(7)
+    expected = torch.rand(1)
+    torch.manual_seed(7)
+    first, again, other = (
+        np.stack(new_choice_model(tiny_encoder, seed=seed).scores(PROBLEMS)) for seed in (1, 1, 2)
+    )
+    assert np.array_equal(first, again)
+    assert not np.allclose(first, other)
+    assert torch.equal(torch.rand(1), expected)
+
+
+@pytest.mark.parametrize("architecture", ["bert", "roberta", "deberta"])
+def test_a_saved_model_scores_as_before(
+    make_encoder: MakeEncoder, tmp_path: Path, architecture: str
+) -> None:
+    """Saved and loaded, it gives the same scores and encodes, with transformers' head or ours."""
+    folder = make_encoder(architecture)
+    model = new_choice_model(folder, seed=0, split_point="after_option")
+    model.save(tmp_path)
+    loaded = load_choice_model(tmp_path, split_point="after_option")
+    np.testing.assert_allclose(
+        np.stack(loaded.scores(PROBLEMS)), np.stack(model.scores(PROBLEMS)), atol=1e-6
+    )
+    texts = [problem.fill(0) for problem in PROBLEMS]
+    np.testing.assert_allclose(
+        load_encoder(tmp_path).vectors(texts), load_encoder(folder).vectors(texts), atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("architecture", ["bert", "deberta"])
+def test_an_encoder_without_a_trained_head_is_no_choice_model(
+    make_encoder: MakeEncoder, architecture: str
+) -> None:
+    """Loading a plain encoder as a trained model is refused, not answered with a random head."""
+    with pytest.raises(InputError, match="was not trained for multiple choice"):
+        load_choice_model(make_encoder(architecture))
+
+
+def test_the_split_point_matters(tiny_encoder: Path) -> None:
+    """Cut before or after the option, the scores differ; another place is refused."""
+    before, after = (
+        np.stack(new_choice_model(tiny_encoder, seed=0, split_point=at).scores(PROBLEMS))
+        for at in ("before_option", "after_option")  # type: ignore[arg-type]
+    )
+    assert not np.allclose(before, after)
+    with pytest.raises(InputError, match="before_option, after_option; not 'middle'"):
+        new_choice_model(tiny_encoder, seed=0, split_point="middle")  # type: ignore[arg-type]
+
+
+def test_dropout_can_be_set(make_encoder: MakeEncoder) -> None:
+    """Without dropout, a network in training mode scores as one at rest; with it, it does not."""
+    folder = make_encoder("bert", hidden_dropout_prob=0.5)
+    for dropout, same in ((0.0, True), (None, False)):
+        model = new_choice_model(folder, seed=0, dropout=dropout)
+        at_rest = np.stack(model.scores(Dataset(PROBLEMS)))
+        model.network.train()
+        rows = model.inputs(PROBLEMS)
+        training = model.forward(rows).detach().numpy().reshape(-1, 2)
+        assert np.allclose(at_rest, training, atol=1e-5) is same

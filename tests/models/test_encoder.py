@@ -1,0 +1,146 @@
+"""Encoders are loaded from safetensors alone, and pool what they say they pool."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from winosmith.errors import InputError
+from winosmith.models import Text, load_encoder
+from winosmith.testing import made_twins
+
+pytestmark = pytest.mark.models
+
+MakeEncoder = Callable[..., Path]
+
+TEXTS: list[Text] = [problem.fill(option) for problem in made_twins(20) for option in (0, 1)]
+
+
+def test_pooling_is_the_mean_over_the_tokens_or_the_first_one(tiny_encoder: Path) -> None:
+    """The vectors are those of the model called by hand on one text at a time."""
+    import torch
+    import transformers
+
+    model = transformers.AutoModel.from_pretrained(str(tiny_encoder)).eval()
+    tokeniser = transformers.AutoTokenizer.from_pretrained(str(tiny_encoder))
+    with torch.inference_mode():
+        hidden = [
+            model(**tokeniser(text, return_tensors="pt")).last_hidden_state[0].numpy()
+            for text in TEXTS
+        ]
+    encoder = load_encoder(tiny_encoder)
+    np.testing.assert_allclose(encoder.vectors(TEXTS), [h.mean(0) for h in hidden], atol=1e-5)
+    np.testing.assert_allclose(
+        encoder.vectors(TEXTS, pooling="cls"), [h[0] for h in hidden], atol=1e-5
+    )
+
+
+def test_vectors_do_not_depend_on_the_batches(tiny_encoder: Path) -> None:
+    """One text a batch, all in one, or another order: the vectors agree to 1e-5."""
+    encoder = load_encoder(tiny_encoder)
+    alone = encoder.vectors(TEXTS, tokens_per_batch=1)
+    np.testing.assert_allclose(encoder.vectors(TEXTS), alone, atol=1e-5)
+    np.testing.assert_allclose(encoder.vectors(TEXTS[::-1])[::-1], alone, atol=1e-5)
+
+
+def test_the_same_call_gives_the_same_bytes(tiny_encoder: Path) -> None:
+    """Loaded anew and asked again, an encoder gives the same bytes."""
+    first, second = (load_encoder(tiny_encoder).vectors(TEXTS).tobytes() for _ in range(2))
+    assert first == second
+
+
+def test_two_segments_are_read_as_two(tiny_encoder: Path) -> None:
+    """A text in two segments is read with a separator, not as one."""
+    encoder = load_encoder(tiny_encoder)
+    whole = encoder.vectors(["the basket stood beside the drawer."])
+    halves = encoder.vectors([("the basket stood", "beside the drawer.")])
+    assert np.abs(whole - halves).max() > 1e-3
+
+
+def test_no_text_is_no_vector(tiny_encoder: Path) -> None:
+    """An empty list gives an empty array of the encoder's width."""
+    assert load_encoder(tiny_encoder).vectors([]).shape == (0, 16)
+
+
+def test_long_texts_are_cut_at_their_start_with_a_warning(tiny_encoder: Path) -> None:
+    """What is longer than the model reads loses its start, and that is said."""
+    encoder = load_encoder(tiny_encoder, max_length=8)
+    with pytest.warns(UserWarning, match="2 of 2 texts fill all 8 tokens"):
+        long = encoder.vectors(["candle " * 30 + "amber basket drawer kettle needle yarn"] * 2)
+    exact = load_encoder(tiny_encoder).vectors(["amber basket drawer kettle needle yarn"])
+    np.testing.assert_allclose(long[:1], exact, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "architecture", ["albert", "electra", "roberta", "mpnet", "modernbert", "deberta-v2"]
+)
+def test_any_architecture_of_encoders_is_read(make_encoder: MakeEncoder, architecture: str) -> None:
+    """ALBERT, ELECTRA, RoBERTa, MPNet, ModernBERT and DeBERTa give finite vectors that differ."""
+    changes = {"embedding_size": 16} if architecture in ("albert", "electra") else {}
+    if architecture == "modernbert":
+        changes = dict.fromkeys(("bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id"), 2)
+    vectors = load_encoder(make_encoder(architecture, **changes)).vectors(TEXTS)
+    assert vectors.shape == (len(TEXTS), 16)
+    assert np.isfinite(vectors).all()
+    assert len(np.unique(vectors.round(6), axis=0)) == len(set(TEXTS))
+
+
+def test_missing_weights_are_refused(tiny_encoder: Path, tmp_path: Path) -> None:
+    """A checkpoint that lacks tensors of the encoder is named incomplete, with one of them."""
+    from safetensors.torch import load_file, save_file
+
+    folder = shutil.copytree(tiny_encoder, tmp_path / "lacking")
+    tensors = load_file(folder / "model.safetensors")
+    del tensors["encoder.layer.0.output.dense.weight"]
+    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(InputError, match=r"1 tensors are missing, such as 'encoder\.layer\.0"):
+        load_encoder(folder)
+
+
+def test_a_truncated_file_is_refused(tiny_encoder: Path, tmp_path: Path) -> None:
+    """A weights file that was cut off is an InputError that names the folder."""
+    folder = shutil.copytree(tiny_encoder, tmp_path / "cut")
+    weights = folder / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-100])
+    with pytest.raises(InputError, match="cut: the model can't be loaded"):
+        load_encoder(folder)
+
+
+def test_foreign_code_is_never_run(tiny_encoder: Path, tmp_path: Path) -> None:
+    """A model that brings its own code is refused, and the code does not run."""
+    folder = shutil.copytree(tiny_encoder, tmp_path / "foreign")
+    config = '{"model_type": "mine", "auto_map": {"AutoConfig": "m.C", "AutoModel": "m.M"}}'
+    (folder / "config.json").write_text(config, "utf-8")
+    proof = tmp_path / "ran"
+    (folder / "m.py").write_text(f"open({str(proof)!r}, 'w')\nclass C: pass\n", "utf-8")
+    with pytest.raises(InputError, match="the configuration can't be used"):
+        load_encoder(folder)
+    assert not proof.exists()
+
+
+def test_a_model_with_a_decoder_is_refused(make_encoder: MakeEncoder) -> None:
+    """T5 is not an encoder, and that is said."""
+    with pytest.raises(InputError, match="t5 is not an encoder"):
+        load_encoder(make_encoder("t5", d_model=16, d_kv=8, d_ff=32, num_layers=1, num_heads=2))
+
+
+def test_an_unknown_pooling_is_refused(tiny_encoder: Path) -> None:
+    """A pooling that is none is refused with those there are."""
+    with pytest.raises(InputError, match="mean, cls; not 'max'"):
+        load_encoder(tiny_encoder).vectors(TEXTS, pooling="max")  # type: ignore[arg-type]
+
+
+def test_minilm_reads_similar_sentences_alike(minilm_folder: Path) -> None:
+    """A real encoder puts a paraphrase nearer than another topic."""
+    sentences: list[Text] = [
+        "The cat sleeps on the sofa.",
+        "A kitten is napping on the couch.",
+        "Interest rates rose again in March.",
+    ]
+    vectors = load_encoder(minilm_folder).vectors(sentences)
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    assert unit[0] @ unit[1] > 0.5 > unit[0] @ unit[2]

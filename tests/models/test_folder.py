@@ -1,0 +1,77 @@
+"""From a name to a folder, and the digest of a model."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from winosmith.errors import InputError
+from winosmith.models import model_folder, weights_digest
+
+
+def test_a_folder_is_taken_as_it_is(tmp_path: Path) -> None:
+    """The folder of a saved model is found without any library or network."""
+    (tmp_path / "config.json").write_text("{}", "utf-8")
+    (tmp_path / "model.safetensors").write_bytes(b"")
+    assert model_folder(tmp_path) == model_folder(str(tmp_path)) == tmp_path
+
+
+def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
+    """No configuration, or weights only as pickles, is refused with what to do."""
+    with pytest.raises(InputError, match=r"there is no config\.json"):
+        model_folder(tmp_path)
+    (tmp_path / "config.json").write_text("{}", "utf-8")
+    (tmp_path / "pytorch_model.bin").write_bytes(b"")
+    with pytest.raises(InputError, match="winosmith reads no pickles"):
+        model_folder(tmp_path)
+
+
+def test_a_path_that_is_not_there_is_refused() -> None:
+    """What is neither a folder nor the form of a hub id is refused without asking the hub."""
+    with pytest.raises(InputError, match="no such folder, and it can't be a hub id"):
+        model_folder("./models/roberta/large")
+
+
+@pytest.mark.models
+def test_an_unreachable_hub_says_what_to_do(
+    quiet_models: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Where the hub can't be reached, the message says how to bring the model along."""
+    import huggingface_hub.constants
+
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
+    with pytest.raises(InputError, match=r"could not be downloaded .*name its folder"):
+        model_folder("winosmith-tests/no-such-model")
+
+
+@pytest.mark.models
+def test_a_model_in_the_hubs_cache_needs_no_network(
+    quiet_models: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tiny_encoder: Path
+) -> None:
+    """What was downloaded before is used without asking the network."""
+    import huggingface_hub.constants
+
+    repository = tmp_path / "models--someone--tiny"
+    revision = "0123456789abcdef0123456789abcdef01234567"
+    shutil.copytree(tiny_encoder, repository / "snapshots" / revision)
+    (repository / "refs").mkdir()
+    (repository / "refs" / "main").write_text(revision, "utf-8")
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
+    assert model_folder("someone/tiny") == repository / "snapshots" / revision
+
+
+def test_the_digest_is_that_of_what_makes_the_model(tmp_path: Path) -> None:
+    """A changed weight, setting or vocabulary changes the digest; a README does not."""
+    for name in ("config.json", "model.safetensors", "vocab.txt"):
+        (tmp_path / name).write_text(name, "utf-8")
+    digests = [weights_digest(tmp_path)]
+    (tmp_path / "README.md").write_text("hello", "utf-8")
+    assert weights_digest(tmp_path) == digests[0]
+    for name in ("config.json", "model.safetensors", "vocab.txt"):
+        (tmp_path / name).write_text("changed", "utf-8")
+        digests.append(weights_digest(tmp_path))
+    assert len(set(digests)) == 4

@@ -1,0 +1,224 @@
+"""Fine-tuning learns what can be learned, says when it did not, and goes on after an interrupt."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from winosmith import Dataset, Problem
+from winosmith.errors import DataError, InputError, Interrupted, OutputError
+from winosmith.models import (
+    Epoch,
+    FineTuned,
+    TrainingSettings,
+    load_choice_model,
+    train_multiple_choice,
+    weights_digest,
+)
+
+Split = tuple[Dataset, Dataset]
+
+QUICK = TrainingSettings(learning_rate=2e-2, epochs=3, batch_size=16)
+
+
+@pytest.mark.models
+def test_what_can_be_learned_is_learned(
+    tiny_encoder: Path, learnable: Split, tmp_path: Path
+) -> None:
+    """A tiny encoder solves problems with one rule, is above chance, and is what is loaded."""
+    tuned = train_multiple_choice(*learnable, model=tiny_encoder, out=tmp_path, settings=QUICK)
+    assert tuned.dev_accuracy == 1.0
+    assert not tuned.at_chance
+    assert "above chance" in tuned.message
+    assert tuned.epochs[-1].loss < 0.2 < tuned.epochs[0].loss
+    scores = load_choice_model(tuned.folder).scores(learnable[1])
+    assert [int(np.argmax(row)) for row in scores] == list(learnable[1].answers)
+
+
+@pytest.mark.models
+def test_a_run_at_chance_is_said(tiny_encoder: Path, hopeless: Split, tmp_path: Path) -> None:
+    """On coin flips nothing is learned, and the result says so."""
+    tuned = train_multiple_choice(*hopeless, model=tiny_encoder, out=tmp_path, settings=QUICK)
+    assert tuned.at_chance
+    assert tuned.p_value > 0.05
+    assert "AT CHANCE" in tuned.message
+
+
+@pytest.mark.models
+def test_the_same_seed_gives_the_same_weights(
+    tiny_encoder: Path, learnable: Split, tmp_path: Path
+) -> None:
+    """Two runs with one seed save the same bytes; another seed saves others."""
+    settings = replace(QUICK, epochs=1, dropout=0.1)
+    digests = [
+        weights_digest(
+            train_multiple_choice(
+                *learnable,
+                model=tiny_encoder,
+                out=tmp_path / name,
+                settings=replace(settings, seed=seed),
+            ).folder
+        )
+        for name, seed in (("a", 0), ("b", 0), ("c", 1))
+    ]
+    assert digests[0] == digests[1] != digests[2]
+
+
+@pytest.mark.models
+def test_a_stopped_run_goes_on_as_if_nothing_had_happened(
+    tiny_encoder: Path, learnable: Split, tmp_path: Path
+) -> None:
+    """Stopped in its third epoch and called again, a run ends with the same weights and record."""
+    settings = replace(QUICK, epochs=4, learning_rate=1e-3, dropout=0.1)
+    steps: list[int] = []
+
+    def stop(done: int, of: int, note: str) -> None:
+        steps.append(done)
+        if done == 25:
+            raise KeyboardInterrupt
+
+    arguments = {"model": tiny_encoder, "settings": settings}
+    with pytest.raises(Interrupted, match="2 of 4 epochs are saved"):
+        train_multiple_choice(*learnable, out=tmp_path / "a", on_step=stop, **arguments)  # type: ignore[arg-type]
+    del steps[:]
+    later = train_multiple_choice(
+        *learnable,
+        out=tmp_path / "a",
+        on_step=lambda done, of, note: steps.append(done),
+        **arguments,  # type: ignore[arg-type]
+    )
+    whole = train_multiple_choice(*learnable, out=tmp_path / "b", **arguments)  # type: ignore[arg-type]
+    assert steps == list(range(21, 41))
+    assert later.epochs == whole.epochs
+    assert weights_digest(later.folder) == weights_digest(whole.folder)
+    assert {path.name for path in (tmp_path / "a").iterdir()} == {
+        "model",
+        "training.json",
+        "winosmith.json",
+    }
+
+
+@pytest.mark.models
+def test_a_finished_run_is_not_run_again(
+    tiny_encoder: Path, learnable: Split, tmp_path: Path
+) -> None:
+    """The same call returns the same result without a step; a damaged file is made again."""
+    steps: list[int] = []
+
+    def tell(done: int, of: int, note: str) -> None:
+        steps.append(done)
+
+    settings = replace(QUICK, epochs=1)
+    run = {"model": tiny_encoder, "out": tmp_path, "settings": settings, "on_step": tell}
+    first = train_multiple_choice(*learnable, **run)  # type: ignore[arg-type]
+    assert len(steps) == 10
+    assert train_multiple_choice(*learnable, **run) == first  # type: ignore[arg-type]
+    assert len(steps) == 10
+    (first.folder / "model.safetensors").write_bytes(b"damaged")
+    assert train_multiple_choice(*learnable, **run) == first  # type: ignore[arg-type]
+    assert len(steps) == 20
+
+
+@pytest.mark.models
+def test_a_damaged_state_starts_over(tiny_encoder: Path, learnable: Split, tmp_path: Path) -> None:
+    """A state that can't be read is no state: the run starts over, and ends the same."""
+    settings = replace(QUICK, epochs=2)
+
+    def stop(done: int, of: int, note: str) -> None:
+        if done == 15:
+            raise KeyboardInterrupt
+
+    arguments = {"model": tiny_encoder, "settings": settings}
+    with pytest.raises(Interrupted):
+        train_multiple_choice(*learnable, out=tmp_path / "a", on_step=stop, **arguments)  # type: ignore[arg-type]
+    state = tmp_path / "a" / "state.safetensors"
+    state.write_bytes(state.read_bytes()[:-1000])
+    again = train_multiple_choice(*learnable, out=tmp_path / "a", **arguments)  # type: ignore[arg-type]
+    whole = train_multiple_choice(*learnable, out=tmp_path / "b", **arguments)  # type: ignore[arg-type]
+    assert weights_digest(again.folder) == weights_digest(whole.folder)
+
+
+@pytest.mark.models
+def test_a_folder_of_another_run_is_refused(
+    tiny_encoder: Path, learnable: Split, tmp_path: Path
+) -> None:
+    """Other settings do not overwrite a run; the difference is named."""
+    settings = replace(QUICK, epochs=1)
+    train_multiple_choice(*learnable, model=tiny_encoder, out=tmp_path, settings=settings)
+    with pytest.raises(OutputError, match=r"learning_rate is 0\.02 there, 0\.01 here"):
+        train_multiple_choice(
+            *learnable,
+            model=tiny_encoder,
+            out=tmp_path,
+            settings=replace(settings, learning_rate=0.01),
+        )
+
+
+@pytest.mark.parametrize(
+    ("problem", "message"),
+    [
+        (Problem("p1", "A _ b.", ("x", "y")), "'p1' has no answer; it needs one to measure on"),
+        (Problem("p2", "A _ b.", ("x", "y", "z"), 0), "'p2' has 3 options; 2 are needed"),
+    ],
+)
+def test_problems_that_can_not_be_learned_from_are_named(
+    problem: Problem, message: str, learnable: Split, tmp_path: Path
+) -> None:
+    """A problem without answer or with three options is refused by its id, before any work."""
+    with pytest.raises(DataError, match=message):
+        train_multiple_choice(learnable[0], Dataset([problem]), model="none", out=tmp_path / "a")
+    assert not (tmp_path / "a").exists()
+
+
+def test_no_problem_is_refused(learnable: Split, tmp_path: Path) -> None:
+    """An empty set to train on is refused."""
+    with pytest.raises(DataError, match="there is no problem to train on"):
+        train_multiple_choice(Dataset(), learnable[1], model="none", out=tmp_path / "a")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"epochs": 0},
+        {"batch_size": 0},
+        {"learning_rate": 0.0},
+        {"learning_rate": math.nan},
+        {"dropout": 1.0},
+        {"warmup": 1.5},
+        {"seed": -1},
+        {"split_point": "middle"},
+    ],
+)
+def test_settings_out_of_range_are_refused(change: dict[str, object]) -> None:
+    """Every setting is checked when the settings are made."""
+    with pytest.raises(InputError):
+        TrainingSettings(**change)  # type: ignore[arg-type]
+
+
+def test_the_best_epoch_pays_for_being_chosen() -> None:
+    """The accuracy is the best epoch's; its probability counts once for each epoch."""
+    epochs = (Epoch(0.7, 50, 0.5), Epoch(0.6, 60, 0.03), Epoch(0.5, 60, 0.03))
+    tuned = FineTuned(Path("m"), TrainingSettings(epochs=3), epochs, 1000, 100)
+    assert (tuned.best, tuned.dev_accuracy) == (1, 0.6)
+    assert tuned.p_value == pytest.approx(0.09)
+    assert tuned.at_chance
+    assert tuned.message == (
+        "dev accuracy 60.0% (60 of 100) after epoch 2 of 3, p = 0.09: AT CHANCE, it can't be told "
+        "from guessing; try another learning rate, more epochs, more problems or a stronger encoder"
+    )
+
+
+@pytest.mark.models
+def test_the_record_is_readable(tiny_encoder: Path, learnable: Split, tmp_path: Path) -> None:
+    """training.json holds each epoch's loss, right answers and probability."""
+    tuned = train_multiple_choice(
+        *learnable, model=tiny_encoder, out=tmp_path, settings=replace(QUICK, epochs=2)
+    )
+    record = json.loads((tmp_path / "training.json").read_text("utf-8"))
+    assert [Epoch(**epoch) for epoch in record] == list(tuned.epochs)
+    assert 0 < record[0]["loss"] < 1
