@@ -190,3 +190,10 @@ class TestXML:
 def test_tidy_leaves_one_space() -> None:
     """Runs of white space of any kind become one space."""
     assert tidy(" a\u00a0 b\n\tc ") == "a b c"
+
+
+def test_a_letter_that_is_meant_stays(tmp_path: Path) -> None:
+    """In a file that declares UTF-8 an "Â" before a space is a letter, and is kept."""
+    problem = Problem("0", "_ dit: Â bas !", ("Anne", "Ève"), 0, pronoun="elle")
+    formats.write([problem], tmp_path / "out.xml", "wsc-xml")
+    assert formats.read(tmp_path / "out.xml")[0] == problem

@@ -17,7 +17,8 @@ no-break space left when its encoding was mistaken, and a declared ISO-8859-1 th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import IO
 from xml.etree.ElementTree import Element, SubElement
 
@@ -31,6 +32,7 @@ from winosmith.problem import Extra, Problem, Scalar
 __all__ = ["PDP_XML", "WSC_XML", "letter_index"]
 
 _LETTERS = "ABCDE"
+_DECLARES_LATIN = re.compile(r"<\?xml[^>]*ISO-8859-1", re.IGNORECASE)
 _MISTAKEN_SPACE = re.compile(r"Â(?=\s)")
 _COUNTS = re.compile(r"\s*(\d+) out of (\d+) subjects? got this answer\.?\s*")
 
@@ -55,10 +57,10 @@ def letter_index(letter: str, options: int) -> int | None:
     return _LETTERS.index(bare)
 
 
-def _problem(schema: Element, problem_id: str) -> Problem:
+def _problem(schema: Element, problem_id: str, mistaken: bool) -> Problem:
     before, pronoun, after = (
-        _MISTAKEN_SPACE.sub("", child_text(schema, f"text/{part}"))
-        for part in ("txt1", "pron", "txt2")
+        _MISTAKEN_SPACE.sub("", text) if mistaken else text
+        for text in (child_text(schema, f"text/{part}") for part in ("txt1", "pron", "txt2"))
     )
     sentence, pronoun_or_none = blanked(before, pronoun, after)
     options = tuple(tidy("".join(answer.itertext())) for answer in schema.iter("answer"))
@@ -93,16 +95,14 @@ def _kept(schema: Element) -> dict[str, Scalar]:
 
 
 def _entries(source: Source, first_id: int) -> Iterator[Entry]:
+    # Files of ours declare what they are, and an "Â" in them is meant.
+    mistaken = bool(_DECLARES_LATIN.match(source.start))
     for position, found in enumerate(elements(source, "schema"), start=first_id):
         if isinstance(found, Entry):
             yield found
         else:
             line, raw, schema = found
-            yield entry(line, raw, _building(schema, str(position)))
-
-
-def _building(schema: Element, problem_id: str) -> Callable[[], Problem]:
-    return lambda: _problem(schema, problem_id)
+            yield entry(line, raw, partial(_problem, schema, str(position), mistaken))
 
 
 def _is_collection(source: Source) -> bool:
