@@ -15,10 +15,15 @@ $(VENV)/.tests-installed: pyproject.toml constraints.txt
 	$(BIN)/python -m pip install -q -c constraints.txt -e '.[dev,test-models]'
 	@touch $@ $(BIN)/winosmith
 
+# axe-core judges the pages in the browser tests; without npm they are skipped, and counted.
+$(VENV)/npm/node_modules/axe-core/axe.min.js: | $(VENV)/.tests-installed
+	-command -v npm >/dev/null && npm install --prefix $(VENV)/npm --no-save --no-package-lock \
+	  --no-audit --no-fund --loglevel=error axe-core@4
+
 demo: $(BIN)/winosmith
 	$(BIN)/winosmith demo --out winosmith-demo
 
-test: $(VENV)/.tests-installed
+test: $(VENV)/.tests-installed $(VENV)/npm/node_modules/axe-core/axe.min.js
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: $(VENV)/.tests-installed

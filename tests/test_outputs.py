@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from winosmith.errors import OutputError
+from winosmith.errors import DataError, OutputError
 from winosmith.outputs import MANIFEST, OutputFolder, sha256, write_aside
 
 RECIPE = {"command": "build", "aflite": {"threshold": 0.75}}
@@ -208,8 +208,46 @@ def test_a_secret_determines_the_results_unseen(tmp_path: Path) -> None:
     OutputFolder.open(tmp_path / "out", RECIPE, secret={"answers": "a digest"})
     assert OutputFolder.open(tmp_path / "out", RECIPE, secret={"answers": "a digest"})
     assert "a digest" not in (tmp_path / "out" / MANIFEST).read_text()
-    with pytest.raises(OutputError, match="holds the results of another recipe"):
+    with pytest.raises(OutputError, match=r"another recipe .other answers there") as told:
         OutputFolder.open(tmp_path / "out", RECIPE, secret={"answers": "another"})
+    assert "digest" not in str(told.value)
+
+
+def test_bad_input_leaves_no_folder(tmp_path: Path) -> None:
+    """A folder in which nothing was finished goes when the input proves bad; others stay."""
+    new = OutputFolder.open(tmp_path / "new", RECIPE, secret={"answers": "a digest"})
+    with pytest.raises(DataError), new.or_nothing():
+        raise DataError("one class")
+    assert not (tmp_path / "new").exists()
+    old = OutputFolder.open(tmp_path / "old", RECIPE)
+    with old.write("finished.txt") as file:
+        file.write("kept")
+    with pytest.raises(DataError), old.or_nothing():
+        raise DataError("one class")
+    assert (tmp_path / "old" / "finished.txt").read_text() == "kept"
+
+
+def _stopped_at(folder: OutputFolder, phase: str) -> None:
+    with folder.scratch("phases.npz") as path:
+        path.write_text(phase)
+        raise KeyboardInterrupt
+
+
+def test_scratch_stays_after_a_stop_and_goes_at_the_end(tmp_path: Path) -> None:
+    """Unfinished work is there for the next run, and gone when it is done or replaced."""
+    folder = OutputFolder.open(tmp_path / "out", RECIPE)
+    with pytest.raises(KeyboardInterrupt):
+        _stopped_at(folder, "phase 3")
+    assert (tmp_path / "out" / "phases.npz").read_text() == "phase 3"
+    again = OutputFolder.open(tmp_path / "out", RECIPE)
+    with again.scratch("phases.npz") as path:
+        assert path.read_text() == "phase 3"
+    assert not path.exists()
+    with pytest.raises(KeyboardInterrupt):
+        _stopped_at(again, "phase 1")
+    assert path.exists()
+    OutputFolder.open(tmp_path / "out", {"other": 1}, force=True)
+    assert not path.exists()
 
 
 @given(st.dictionaries(st.text("abc/.", min_size=1), st.integers() | st.text(), max_size=4))

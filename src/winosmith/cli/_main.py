@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import warnings
 
 import click
 
@@ -10,6 +11,8 @@ from winosmith._version import __version__
 from winosmith.errors import Interrupted, WinosmithError
 
 __all__ = ["main"]
+
+AGAIN = "Run the same command again: what was finished is kept, and nothing is half-written."
 
 COMMANDS = {
     "demo": "build a benchmark from the practice corpus, in a minute",
@@ -59,6 +62,7 @@ def group() -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; return 0, a command's own code, 2 for bad input, 130 after Ctrl-C."""
+    warnings.showwarning = _show_warning
     try:
         code = group.main(arguments, prog_name="winosmith", standalone_mode=False)
     except click.ClickException as error:
@@ -68,7 +72,7 @@ def main(arguments: list[str] | None = None) -> int:
         click.secho(f"\nStopped. {told}", err=True, fg="yellow")
         return 130
     except (KeyboardInterrupt, click.Abort):
-        click.secho(f"\nStopped. Run the same command to {_again()}.", err=True, fg="yellow")
+        click.secho(f"\nStopped. {AGAIN}", err=True, fg="yellow")
         return 130
     except WinosmithError as error:
         return _fail(str(error))
@@ -79,8 +83,9 @@ def main(arguments: list[str] | None = None) -> int:
     return code if isinstance(code, int) else 0  # what `ctx.exit(1)` asks for arrives as a result
 
 
-def _again() -> str:
-    return "start again; results are written only when they are complete"
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    click.secho("Warning: ", err=True, fg="yellow", nl=False)
+    click.echo(message, err=True)
 
 
 def _fail(message: str) -> int:

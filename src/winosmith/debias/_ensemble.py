@@ -91,7 +91,7 @@ def assembled(
 
     BLAS runs on one thread in the meantime: below threads of our own, more make it slower.
     """
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_limits
 
     with threads() as own, threadpool_limits(1, user_api="blas"):
         basis = basis_of(rows, own)

@@ -150,7 +150,7 @@ def _one_blas_thread(held: Held) -> AbstractContextManager[object]:
     """Return a block with BLAS on one thread; in the parent's own threads, that is so already."""
     if held.folder is None:
         return nullcontext()
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_limits
 
     limits: AbstractContextManager[object] = threadpool_limits(1, user_api="blas")
     return limits

@@ -8,10 +8,11 @@
 
 from __future__ import annotations
 
-from winosmith.release._build import Advance, Built, Step, build
+from winosmith.release._build import Built, build
 from winosmith.release._debias import Debiased, debias_to_folder
 from winosmith.release._filter import NAMES, FilterRun, run_filter
 from winosmith.release._measure import Measures, measure
+from winosmith.release._progress import Advance, Step
 from winosmith.release._recipe import (
     EmbedRecipe,
     FilesRecipe,

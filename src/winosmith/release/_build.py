@@ -7,40 +7,35 @@ aside what fine-tunes the encoder, embed the rest, filter, split, write.
 from __future__ import annotations
 
 import json
-import platform
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass
-from importlib import metadata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from winosmith import validate
-from winosmith._version import __version__
 from winosmith.dataset import Dataset
-from winosmith.outputs import PRIVATE, OutputFolder, sha256
+from winosmith.outputs import PRIVATE, OutputFolder
 from winosmith.release._anonymous import anonymous
 from winosmith.release._filter import FilterRun, run_filter
 from winosmith.release._measure import Measures, measure
+from winosmith.release._progress import Step, silent
 from winosmith.release._publish import publish
 from winosmith.release._recipe import Recipe
-from winosmith.release._report import report_page
-from winosmith.release._split import shuffled, split
-from winosmith.release._stages import Stages, check, read_inputs, set_aside
+from winosmith.release._record import (
+    public_recipe,
+    secret_inputs,
+    signature_of,
+    write_reports,
+    write_run,
+)
+from winosmith.release._split import Split, shuffled, split
+from winosmith.release._stages import Inputs, Stages, check, read_inputs, set_aside
 from winosmith.release._vectors import Embedded, embedded
-from winosmith.report import Signature
 
-__all__ = ["Advance", "Built", "Step", "build"]
-
-Advance = Callable[[int, str], None]
-"""Is told how much of a step is done, and a note."""
-
-Step = Callable[[str, int | None], AbstractContextManager[Advance]]
-"""Shows a step of the work, given its title and its total when that is known."""
+__all__ = ["Built", "build"]
 
 VECTORS = f"{PRIVATE}/embeddings.npy"
 TOLD = f"{PRIVATE}/embeddings.json"
@@ -76,6 +71,31 @@ class Built:
         return self.folder / "report.html"
 
 
+@dataclass(frozen=True, eq=False)
+class _Job:
+    """What all steps need.
+
+    Attributes:
+        recipe: as given.
+        inputs: as read.
+        collected: the problems in the shuffled order, with their old ids.
+        order: the blocks that their rows form.
+        dataset: the same problems with their new ids.
+        shown: the recipe as it is published.
+        folder: where the results go.
+        step: shows progress.
+    """
+
+    recipe: Recipe
+    inputs: Inputs
+    collected: Dataset
+    order: list[list[int]]
+    dataset: Dataset
+    shown: Mapping[str, Any]
+    folder: OutputFolder
+    step: Step
+
+
 def build(
     recipe: Recipe, out: str | Path, *, force: bool = False, step: Step | None = None
 ) -> Built:
@@ -97,118 +117,66 @@ def build(
         OutputError: the folder can't be taken or written.
     """
     started = time.monotonic()
-    show = step or _silent
+    show = step or silent
     with show("reading", None):
         inputs = read_inputs(recipe)
         collected, order = shuffled(inputs.dataset, recipe.seed)
         dataset = anonymous(collected, recipe.name)
-        digest = dataset.blind().digest
-        shown = _public_recipe(recipe, digest)
-        folder = OutputFolder.open(out, shown, secret=_secret(recipe, collected), force=force)
-    with show("checking", None):
-        stages = Stages(collected)
-        check(stages, recipe, inputs.votes)
-        tuning = set_aside(stages, recipe, order)
-        rows = stages.rows()
-        pool = dataset.select(rows)
-    with show("embedding", len(pool)) as advance:
-        found = _embedded(recipe, folder, stages, tuning, advance)
-    with show("filtering", len(pool)) as advance:
-        run = _filtered(recipe, folder, pool, found.X, advance)
-        stages.add(recipe.filter.method, stages.left.drop(run.reasons, recipe.filter.method))
+        shown = public_recipe(recipe, dataset.blind().digest)
+        secret = secret_inputs(recipe, collected)
+        folder = OutputFolder.open(out, shown, secret=secret, force=force)
+    job = _Job(recipe, inputs, collected, order, dataset, shown, folder, show)
+    with folder.or_nothing():
+        built = _carried_out(job)
+    write_run(folder, time.monotonic() - started)
+    return built
+
+
+def _carried_out(job: _Job) -> Built:
+    recipe = job.recipe
+    with job.step("checking", None):
+        stages = Stages(job.collected)
+        check(stages, recipe, job.inputs.votes)
+        tuning = set_aside(stages, recipe, job.order)
+        pool = stages.rows()
+    found = _embedded(job, stages, tuning)
+    run = _filtered(job, pool, found)
+    stages.add(recipe.filter.method, stages.left.drop(run.reasons, recipe.filter.method))
     parts = split(
-        dataset,
-        order,
-        pool=rows,
+        job.dataset,
+        job.order,
+        pool=pool,
         kept=stages.rows(),
         dev=recipe.split.dev,
         test=recipe.split.test,
     )
-    with show("measuring", None):
-        tied = {*parts.dev, *parts.test, *parts.withheld}
-        loose = [at for at, row in enumerate(rows) if row not in tied]
-        measures = measure(
-            run,
-            signature=_signature(recipe, digest, len(dataset)),
-            seed=recipe.seed,
-            null_draws=recipe.filter.null_draws,
-            shown=loose,
-            planted=_renamed(inputs.planted, collected, dataset),
-        )
-    with show("writing", None):
-        counts = publish(
-            folder, dataset, collected.ids, parts, stages.verdicts(), recipe.files.format
-        )
-        built = Built(
-            folder.path, validate.funnel(stages.done), run, measures, counts, found.told, loose
-        )
-        _write_reports(folder, built, shown)
-        _write_run(folder, time.monotonic() - started)
+    tied = {*parts.dev, *parts.test, *parts.withheld}
+    loose = [at for at, row in enumerate(pool) if row not in tied]
+    measures = _measured(job, run, loose)
+    with job.step("writing", None):
+        counts = _published(job, parts, stages)
+        funnel = validate.funnel(stages.done)
+        built = Built(job.folder.path, funnel, run, measures, counts, found.told, loose)
+        write_reports(job.folder, built, job.shown)
     return built
 
 
-def _silent(title: str, total: int | None) -> AbstractContextManager[Advance]:
-    return nullcontext(lambda done, note: None)
-
-
-def _public_recipe(recipe: Recipe, digest: str) -> dict[str, Any]:
-    """Return the recipe as it is published: no paths, and the digest of the problems alone.
-
-    A digest of the answers, or of ids that depend on them, could be used to find them by trying.
-    """
-    table = asdict(recipe)
-    for key in ("data", "votes_file", "planted"):
-        table[key] = table[key] and Path(table[key]).name
-    table["embed"]["array"] = recipe.embed.array and Path(recipe.embed.array).name
-    return {**table, "problems": digest, "version": __version__}
-
-
-def _secret(recipe: Recipe, collected: Dataset) -> dict[str, Any]:
-    """Return the digests of everything that holds answers."""
-    files = {"votes": recipe.votes_file, "planted": recipe.planted, "array": recipe.embed.array}
-    digests = {name: sha256(path) for name, path in files.items() if path is not None}
-    return {"collected": collected.digest, **digests}
-
-
-def _signature(recipe: Recipe, digest: str, n: int) -> Signature:
-    chosen, array = recipe.filter, recipe.embed.array
-    source = {"array": Path(array).name} if array else {"encoder": Path(recipe.embed.encoder).name}
-    parameters = {**source, "combine": recipe.embed.combine, "method": chosen.method}
-    if chosen.method == "aflite":
-        parameters |= {"ensemble": str(chosen.ensemble_size), "threshold": str(chosen.threshold)}
-    return Signature(digest, n, parameters, recipe.seed)
-
-
-def _renamed(
-    planted: Mapping[str, str] | None, collected: Dataset, dataset: Dataset
-) -> dict[str, str] | None:
-    """Return what is planted, by the new ids."""
-    if planted is None:
-        return None
-    new = dict(zip(collected.ids, dataset.ids, strict=True))
-    return {new[old]: kind for old, kind in planted.items() if old in new}
-
-
-def _embedded(
-    recipe: Recipe,
-    folder: OutputFolder,
-    stages: Stages,
-    tuning: tuple[Dataset, Dataset] | None,
-    advance: Advance,
-) -> Embedded:
+def _embedded(job: _Job, stages: Stages, tuning: tuple[Dataset, Dataset] | None) -> Embedded:
     """Return the vectors of the pool: those that are there, or new ones."""
+    folder = job.folder
     if folder.finished(VECTORS) and folder.finished(TOLD):
         told = json.loads((folder.path / TOLD).read_text("utf-8"))
         return Embedded(np.load(folder.path / VECTORS, allow_pickle=False), told)
-    found = embedded(
-        recipe.embed,
-        stages.left,
-        collected_ids=stages.collected.ids,
-        tuning=tuning,
-        work=folder.path / PRIVATE / "encoder",
-        seed=recipe.seed,
-        on_progress=advance,
-    )
+    with job.step("embedding", len(stages.left)) as advance:
+        found = embedded(
+            job.recipe.embed,
+            stages.left,
+            collected_ids=job.collected.ids,
+            tuning=tuning,
+            work=folder.path / PRIVATE / "encoder",
+            seed=job.recipe.seed,
+            on_progress=advance,
+        )
     with folder.write(TOLD) as file:
         json.dump(found.told, file, indent=1)
     with folder.write(VECTORS, "wb") as file:
@@ -216,15 +184,17 @@ def _embedded(
     return found
 
 
-def _filtered(
-    recipe: Recipe, folder: OutputFolder, pool: Dataset, X: NDArray[Any], advance: Advance
-) -> FilterRun:
-    with folder.scratch(PHASES) as checkpoint:
+def _filtered(job: _Job, rows: list[int], found: Embedded) -> FilterRun:
+    pool = job.dataset.select(rows)
+    with (
+        job.step("filtering", len(pool)) as advance,
+        job.folder.scratch(PHASES) as checkpoint,
+    ):
         return run_filter(
             pool,
-            X,
-            recipe.filter,
-            seed=recipe.seed,
+            found.X,
+            job.recipe.filter,
+            seed=job.recipe.seed,
             on_phase=lambda phase: advance(
                 len(pool) - phase.size + phase.removed, f"phase {phase.number + 1}"
             ),
@@ -232,39 +202,26 @@ def _filtered(
         )
 
 
-def _write_reports(folder: OutputFolder, built: Built, shown: Mapping[str, Any]) -> None:
-    record = {
-        "signature": str(built.measures.signature),
-        "funnel": built.funnel.record(),
-        "aflite": built.run.aflite and built.run.aflite.record(),
-        "measures": built.measures.record(),
-        "counts": built.counts,
-        "embedding": built.told,
-        "recipe": shown,
-    }
-    with folder.write("report.json") as file:
-        json.dump(record, file, indent=1, ensure_ascii=False, allow_nan=False)
-        file.write("\n")
-    with folder.write("report.html") as file:
-        file.write(report_page(built, shown))
-    names = sorted(name for name in folder.files if not name.startswith(f"{PRIVATE}/"))
-    with folder.write("checksums.sha256") as file:
-        file.writelines(f"{folder.files[n]}  {n}\n" for n in names if n != "checksums.sha256")
+def _measured(job: _Job, run: FilterRun, loose: Sequence[int]) -> Measures:
+    recipe, planted = job.recipe, job.inputs.planted
+    new = dict(zip(job.collected.ids, job.dataset.ids, strict=True))
+    with job.step("measuring", None):
+        return measure(
+            run,
+            signature=signature_of(recipe, job.shown["problems"], len(job.dataset)),
+            seed=recipe.seed,
+            null_draws=recipe.filter.null_draws,
+            shown=loose,
+            planted=planted and {new[old]: kind for old, kind in planted.items() if old in new},
+        )
 
 
-def _write_run(folder: OutputFolder, seconds: float) -> None:
-    """Write what depends on the machine and the day; it is in no checksum and no manifest."""
-    libraries = ("numpy", "scipy", "scikit-learn", "numba", "torch", "transformers")
-    versions = {}
-    for name in libraries:
-        try:
-            versions[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    run = {
-        "seconds": round(seconds, 1),
-        "python": platform.python_version(),
-        "machine": f"{platform.system()} {platform.machine()}",
-        "versions": versions,
-    }
-    (folder.path / "run.json").write_text(json.dumps(run, indent=2) + "\n", "utf-8")
+def _published(job: _Job, parts: Split, stages: Stages) -> dict[str, int]:
+    return publish(
+        job.folder,
+        job.dataset,
+        job.collected.ids,
+        parts,
+        stages.verdicts(),
+        job.recipe.files.format,
+    )

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ from winosmith.outputs import OutputFolder, sha256
 from winosmith.records import canonical, problem_record
 from winosmith.release._filter import NAMES, FilterRun, run_filter
 from winosmith.release._measure import Measures, measure
+from winosmith.release._progress import Step, silent
 from winosmith.release._recipe import EmbedRecipe, FilterRecipe
 from winosmith.release._report_filter import filter_sections, key_figures
 from winosmith.release._vectors import embedded
@@ -52,7 +51,7 @@ def debias_to_folder(
     chosen: FilterRecipe,
     seed: int = 0,
     force: bool = False,
-    step: Callable[[str, int | None], AbstractContextManager[Callable[[int, str], None]]],
+    step: Step | None = None,
 ) -> Debiased:
     """Filter a data set and write `kept.jsonl`, `dropped.jsonl`, `report.json`, `report.html`.
 
@@ -66,8 +65,22 @@ def debias_to_folder(
     if embed.array is not None:
         parameters["array"] = sha256(embed.array)
     folder = OutputFolder.open(out, {"data": dataset.digest, **parameters}, force=force)
-    with step("embedding", len(dataset)) as advance:
-        if not folder.finished(VECTORS):
+    with folder.or_nothing():
+        done = _carried_out(folder, dataset, embed, chosen, seed, step or silent)
+    _write(folder, done, parameters)
+    return done
+
+
+def _carried_out(
+    folder: OutputFolder,
+    dataset: Dataset,
+    embed: EmbedRecipe,
+    chosen: FilterRecipe,
+    seed: int,
+    step: Step,
+) -> Debiased:
+    if not folder.finished(VECTORS):
+        with step("embedding", len(dataset)) as advance:
             made = embedded(
                 embed,
                 dataset,
@@ -77,9 +90,9 @@ def debias_to_folder(
                 seed=seed,
                 on_progress=advance,
             )
-            with folder.write(VECTORS, "wb") as file:
-                np.save(file, made.X, allow_pickle=False)
-        X = np.load(folder.path / VECTORS, allow_pickle=False)
+        with folder.write(VECTORS, "wb") as file:
+            np.save(file, made.X, allow_pickle=False)
+    X = np.load(folder.path / VECTORS, allow_pickle=False)
     with step("filtering", len(dataset)) as advance, folder.scratch(PHASES) as checkpoint:
         run = run_filter(
             dataset,
@@ -90,21 +103,15 @@ def debias_to_folder(
             checkpoint=checkpoint,
         )
     with step("measuring", None):
+        source = Path(embed.array or embed.encoder).name
         measures = measure(
             run,
-            signature=report.sign(dataset, seed, method=chosen.method, encoder=_source(embed)),
+            signature=report.sign(dataset, seed, method=chosen.method, encoder=source),
             seed=seed,
             null_draws=chosen.null_draws,
             shown=range(len(dataset)),
         )
-    filtered = dataset.drop(run.reasons, chosen.method)
-    done = Debiased(folder.path, filtered, run, measures)
-    _write(folder, done, parameters)
-    return done
-
-
-def _source(embed: EmbedRecipe) -> str:
-    return Path(embed.array or embed.encoder).name
+    return Debiased(folder.path, dataset.drop(run.reasons, chosen.method), run, measures)
 
 
 def _write(folder: OutputFolder, done: Debiased, parameters: dict[str, Any]) -> None:

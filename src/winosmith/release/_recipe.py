@@ -53,6 +53,19 @@ class EmbedRecipe:
     finetune_train: int = 0
     finetune_dev: int = 0
 
+    def __post_init__(self) -> None:
+        _refuse(self.dimensions < 2, f"dimensions is {self.dimensions}; it must be 2 or more")
+        sizes = self.finetune_train, self.finetune_dev
+        _refuse(min(sizes) < 0, "finetune_train and finetune_dev are numbers of problems")
+        _refuse(
+            bool(sizes[0]) != bool(sizes[1]),
+            "finetune_train and finetune_dev go together; set both or neither",
+        )
+        _refuse(
+            any(sizes) and (self.encoder == "light" or self.array is not None),
+            "finetune_train needs a Hugging Face encoder in encoder",
+        )
+
 
 @dataclass(frozen=True)
 class FilterRecipe:
@@ -82,6 +95,19 @@ class FilterRecipe:
     pmi: Literal["signed", "absolute", "max", "pairwise"] = "signed"
     null_draws: int = 20
 
+    def __post_init__(self) -> None:
+        for name in ("ensemble_size", "train_size", "cutoff", "keep"):
+            value = getattr(self, name)
+            _refuse(value is not None and value < 1, f"{name} is {value}; it must be 1 or more")
+        _refuse(
+            not 0 < self.threshold <= 1,
+            f"threshold is {self.threshold}; it must be above 0 and at most 1",
+        )
+        _refuse(not self.C > 0, f"C is {self.C}; it must be above 0")
+        _refuse(
+            self.null_draws < 20, f"null_draws is {self.null_draws}; an interval needs 20 or more"
+        )
+
 
 @dataclass(frozen=True)
 class SplitRecipe:
@@ -92,6 +118,13 @@ class SplitRecipe:
 
     dev: float = 0.103
     test: float = 0.144
+
+    def __post_init__(self) -> None:
+        _refuse(
+            self.dev < 0 or self.test < 0 or self.dev + self.test >= 1,
+            f"dev is {self.dev} and test {self.test}; they are shares, 0 or more, and must leave "
+            "something to train on",
+        )
 
 
 @dataclass(frozen=True)
@@ -132,38 +165,14 @@ class Recipe:
     files: FilesRecipe = field(default_factory=FilesRecipe)
 
     def __post_init__(self) -> None:
-        for wrong, reason in _limits(self):
-            if wrong:
-                raise RecipeError(reason)
+        named = self.name.replace("-", "").replace("_", "").isalnum()
+        _refuse(not named, f"name is {self.name!r}; it must be letters, digits, - and _")
+        _refuse(self.seed < 0, f"seed is {self.seed}; it must be 0 or more")
 
 
-def _limits(recipe: Recipe) -> list[tuple[bool, str]]:
-    embed, chosen, split = recipe.embed, recipe.filter, recipe.split
-    return [
-        (
-            not recipe.name.replace("-", "").replace("_", "").isalnum(),
-            f"name is {recipe.name!r}; it must be letters, digits, - and _",
-        ),
-        (recipe.seed < 0, f"seed is {recipe.seed}; it must be 0 or more"),
-        (embed.dimensions < 1, f"embed.dimensions is {embed.dimensions}; it must be 1 or more"),
-        (
-            bool(embed.finetune_train) != bool(embed.finetune_dev),
-            "embed.finetune_train and embed.finetune_dev go together; set both or neither",
-        ),
-        (
-            bool(embed.finetune_train) and (embed.encoder == "light" or embed.array is not None),
-            "embed.finetune_train needs a Hugging Face encoder in embed.encoder",
-        ),
-        (
-            not 0.5 < chosen.threshold <= 1,
-            f"filter.threshold is {chosen.threshold}; it must be above 0.5 and at most 1",
-        ),
-        (
-            split.dev < 0 or split.test < 0 or split.dev + split.test >= 1,
-            f"split.dev is {split.dev} and split.test {split.test}; they are shares, 0 or more, "
-            "and must leave something to train on",
-        ),
-    ]
+def _refuse(wrong: bool, reason: str) -> None:
+    if wrong:
+        raise RecipeError(reason)
 
 
 def read_recipe(path: str | Path) -> Recipe:
@@ -239,8 +248,20 @@ def _is_needed(known: Any) -> bool:
 
 
 def _unknown(key: str, known: list[str], where: str) -> str:
+    elsewhere = {
+        inner.name: table
+        for table, kind in typing.get_type_hints(Recipe).items()
+        if is_dataclass(kind)
+        for inner in fields(kind)
+    }
     near = difflib.get_close_matches(key, known, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"the keys are {', '.join(known)}"
+    far = difflib.get_close_matches(key, elsewhere, n=1)
+    if near:
+        hint = f"did you mean {near[0]!r}?"
+    elif far:
+        hint = f"did you mean {far[0]!r} in the table [{elsewhere[far[0]]}]?"
+    else:
+        hint = f"the keys are {', '.join(known)}"
     return f"unknown key {where + key!r}; {hint}"
 
 

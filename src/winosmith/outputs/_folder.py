@@ -1,100 +1,21 @@
-"""Write files and folders so that nothing is half-written, overwritten or lost.
-
-A folder that winosmith wrote holds a manifest, `winosmith.json`: the recipe, and the files that
-were finished with their checksums. The files below `private/` stand in a manifest of their own
-there: the checksum of a short answer file is enough to find the answers by trying.
-
-The rules (`OutputFolder.open`):
-
-- a new or empty folder is taken;
-- ours, with the same recipe, resumes: finished files stay;
-- ours, with another recipe, is refused with the differences; `force` replaces only the files
-  that its manifest names;
-- not ours and not empty is refused, even with `force`.
-
-Files are written aside and renamed when they are complete, so a crash leaves either the old file
-or the new one.
-"""
+"""A folder that holds the results of one recipe, and a manifest that says so."""
 
 from __future__ import annotations
 
 import contextlib
-import errno
-import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from winosmith.errors import OutputError
+from winosmith.errors import InputError, OutputError
+from winosmith.outputs._files import sha256, told, write_aside
 
-__all__ = ["MANIFEST", "PRIVATE", "OutputFolder", "sha256", "write_aside"]
+__all__ = ["MANIFEST", "PRIVATE", "OutputFolder"]
 
 MANIFEST = "winosmith.json"
 PRIVATE = "private"
-
-
-@contextlib.contextmanager
-def write_aside(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
-    r"""Open a file that takes its name only when the block ends without an error.
-
-    Text is UTF-8 with `\n` line ends. The file is synced to the disk before it is renamed. What is
-    no file (/dev/null, a pipe) is written to as it is, and never replaced.
-
-    Raises:
-        OutputError: the folder is missing, not writable, or the disk is full.
-    """
-    path = Path(path)
-    text = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
-    if path.exists() and not path.is_file() and not path.is_dir():
-        with path.open(mode, **text) as file:  # type: ignore[call-overload]
-            yield file
-        return
-    try:
-        handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    except OSError as error:
-        raise _told(error, path) from error
-    try:
-        with os.fdopen(handle, mode, **text) as file:  # type: ignore[call-overload]
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        Path(aside).chmod(0o666 & ~_umask())
-        Path(aside).replace(path)
-    except OSError as error:
-        Path(aside).unlink(missing_ok=True)
-        if error.filename not in (None, aside):  # another file that was read or written meanwhile
-            raise
-        raise _told(error, path) from error
-    except BaseException:
-        Path(aside).unlink(missing_ok=True)
-        raise
-
-
-def _told(error: OSError, path: Path) -> OutputError:
-    hints = {
-        errno.ENOSPC: "the disk is full; free some space and run the same command again",
-        errno.EACCES: "it may not be written to; choose another place or change its rights",
-        errno.EROFS: "the disk is read-only; choose another place",
-        errno.ENOENT: "its folder does not exist; make the folder first",
-    }
-    hint = hints.get(error.errno or 0, error.strerror or str(error))
-    return OutputError(f"{path}: {hint}")
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-def sha256(path: str | Path) -> str:
-    """Return the SHA-256 of a file's bytes, as 64 hexadecimal digits."""
-    with Path(path).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @dataclass
@@ -141,19 +62,19 @@ class OutputFolder:
             try:
                 path.mkdir(parents=True, exist_ok=True)
             except OSError as error:
-                raise _told(error, path) from error
+                raise told(error, path) from error
             folder = cls(path, recipe, secret=secret)
             folder.save()
             return folder
         held = _manifest(path)
         folder = cls(path, recipe, dict(held["files"]), secret)
-        there, here = {**held["secret"], **held["recipe"]}, {**secret, **recipe}
-        if there == here:
+        if (held["recipe"], held["secret"]) == (recipe, secret):
             return folder
         if not force:
+            differs = _difference(held["recipe"], recipe) or _other_inputs(held["secret"], secret)
             raise OutputError(
-                f"{path} holds the results of another recipe ({_difference(there, here)}); "
-                "choose a new folder, or add --force to replace its files"
+                f"{path} holds the results of another recipe ({differs}); choose a new folder, or "
+                "add --force to replace its files"
             )
         folder.clear()
         return folder
@@ -178,6 +99,21 @@ class OutputFolder:
         """Put a file that is already there into the manifest."""
         self.files[name] = sha256(self.path / name)
         self.save()
+
+    @contextlib.contextmanager
+    def or_nothing(self) -> Iterator[None]:
+        """Remove the folder again when the block meets bad input before a file is finished."""
+        try:
+            yield
+        except InputError:
+            if not any(self.finished(name) for name in self.files):
+                self.clear()
+                for manifest in (self.path / PRIVATE / MANIFEST, self.path / MANIFEST):
+                    manifest.unlink(missing_ok=True)
+                for folder in (self.path / PRIVATE, self.path):
+                    if folder.is_dir() and not any(folder.iterdir()):
+                        folder.rmdir()
+            raise
 
     @contextlib.contextmanager
     def scratch(self, name: str) -> Iterator[Path]:
@@ -241,6 +177,12 @@ def _read_manifest(folder: Path, manifest: Path) -> dict[str, Any]:
 
 def _inside(folder: Path, name: str) -> bool:
     return (folder / name).resolve().is_relative_to(folder.resolve())
+
+
+def _other_inputs(held: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
+    """Name the inputs whose digests differ, without the digests."""
+    names = [name for name in sorted({*held, *asked}) if held.get(name) != asked.get(name)]
+    return f"other {' and '.join(names)} there"
 
 
 def _difference(held: Any, asked: Any, key: str = "") -> str:

@@ -1,0 +1,93 @@
+"""What a build writes about itself: the recipe as published, the report, and the run."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping
+from dataclasses import asdict
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from winosmith._version import __version__
+from winosmith.dataset import Dataset
+from winosmith.outputs import PRIVATE, OutputFolder, sha256
+from winosmith.release._recipe import Recipe
+from winosmith.release._report import report_page
+from winosmith.report import Signature
+
+if TYPE_CHECKING:
+    from winosmith.release._build import Built
+
+__all__ = ["public_recipe", "secret_inputs", "signature_of", "write_reports", "write_run"]
+
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "torch", "transformers")
+"""Those whose versions may change a result."""
+
+
+def public_recipe(recipe: Recipe, digest: str) -> dict[str, Any]:
+    """Return the recipe as it is published: no paths, and the digest of the problems alone.
+
+    A digest of the answers, or of ids that depend on them, could be used to find them by trying.
+    """
+    table = asdict(recipe)
+    for key in ("data", "votes_file", "planted"):
+        table[key] = table[key] and Path(table[key]).name
+    table["embed"]["array"] = recipe.embed.array and Path(recipe.embed.array).name
+    return {**table, "problems": digest, "version": __version__}
+
+
+def secret_inputs(recipe: Recipe, collected: Dataset) -> dict[str, str]:
+    """Return the digests of everything that holds answers."""
+    files = {"votes": recipe.votes_file, "planted": recipe.planted, "array": recipe.embed.array}
+    digests = {name: sha256(path) for name, path in files.items() if path is not None}
+    return {"collected": collected.digest, **digests}
+
+
+def signature_of(recipe: Recipe, digest: str, n: int) -> Signature:
+    """Return what a build's figures carry."""
+    chosen, array = recipe.filter, recipe.embed.array
+    source = {"array": Path(array).name} if array else {"encoder": Path(recipe.embed.encoder).name}
+    parameters = {**source, "combine": recipe.embed.combine, "method": chosen.method}
+    if chosen.method == "aflite":
+        parameters |= {"ensemble": str(chosen.ensemble_size), "threshold": str(chosen.threshold)}
+    return Signature(digest, n, parameters, recipe.seed)
+
+
+def write_reports(folder: OutputFolder, built: Built, recipe: Mapping[str, Any]) -> None:
+    """Write the report as JSON and as a page, and the checksums of the public files."""
+    record = {
+        "signature": str(built.measures.signature),
+        "funnel": built.funnel.record(),
+        "aflite": built.run.aflite and built.run.aflite.record(),
+        "measures": built.measures.record(),
+        "counts": built.counts,
+        "embedding": built.told,
+        "recipe": recipe,
+    }
+    with folder.write("report.json") as file:
+        json.dump(record, file, indent=1, ensure_ascii=False, allow_nan=False)
+        file.write("\n")
+    with folder.write("report.html") as file:
+        file.write(report_page(built, recipe))
+    names = sorted(name for name in folder.files if not name.startswith(f"{PRIVATE}/"))
+    with folder.write("checksums.sha256") as file:
+        file.writelines(f"{folder.files[n]}  {n}\n" for n in names if n != "checksums.sha256")
+
+
+def write_run(folder: OutputFolder, seconds: float) -> None:
+    """Write what depends on the machine and the day; it is in no checksum and no manifest."""
+    versions = {}
+    for name in LIBRARIES:
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    run = {
+        "seconds": round(seconds, 1),
+        "python": platform.python_version(),
+        "machine": f"{platform.system()} {platform.machine()}",
+        "versions": versions,
+    }
+    (folder.path / "run.json").write_text(json.dumps(run, indent=2) + "\n", "utf-8")
