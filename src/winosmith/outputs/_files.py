@@ -6,6 +6,7 @@ import contextlib
 import errno
 import hashlib
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,9 @@ from typing import IO, Any
 from winosmith.errors import OutputError
 
 __all__ = ["sha256", "told", "write_aside"]
+
+ROOM = 1 << 20
+"""Bytes; with less left, a write that broke off broke off for want of room."""
 
 
 @contextlib.contextmanager
@@ -61,7 +65,10 @@ def told(error: OSError, path: Path) -> OutputError:
         errno.EROFS: "the disk is read-only; choose another place",
         errno.ENOENT: "its folder does not exist; make the folder first",
     }
-    hint = hints.get(error.errno or 0, error.strerror or str(error))
+    number = error.errno
+    if number is None and shutil.disk_usage(path.parent).free < ROOM:
+        number = errno.ENOSPC  # numpy reports a short write without its number
+    hint = hints.get(number or 0, error.strerror or str(error))
     return OutputError(f"{path}: {hint}")
 
 

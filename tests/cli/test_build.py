@@ -1,0 +1,238 @@
+"""`winosmith build`, `debias`, `practice` and `demo`, as their users meet them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from winosmith import Dataset, formats
+from winosmith.cli import main
+from winosmith.testing import made_twins
+
+
+@pytest.fixture
+def twins(tmp_path, monkeypatch):
+    """Write 60 made twins and two recipes into the current folder."""
+    monkeypatch.chdir(tmp_path)
+    formats.write(made_twins(60).problems, "twins.jsonl")
+    (tmp_path / "recipe.toml").write_text(
+        'name = "mine"\ndata = "twins.jsonl"\n[embed]\ndimensions = 8\n'
+        "[filter]\nensemble_size = 8\ntrain_size = 40\ncutoff = 4\n"
+    )
+    return tmp_path
+
+
+def test_build_tells_where_the_report_is_and_what_matters(twins, capsys):
+    """The last lines name the report and the figures, which are those of report.json."""
+    assert main(["build", "recipe.toml", "--out", "out"]) == 0
+    printed = capsys.readouterr().out
+    assert str(twins / "out" / "report.html") in printed
+    record = json.loads((twins / "out" / "report.json").read_text("utf-8"))
+    assert f"{record['funnel']['steps'][-1]['kept']['problems']} problems kept of 120" in printed
+    assert f"{record['measures']['probes']['all']['accuracy']:.1%} →" in printed
+
+
+def test_build_prints_the_report_as_json(twins, capsys):
+    """--json prints report.json and nothing else."""
+    assert main(["build", "recipe.toml", "--out", "out", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["recipe"]["name"] == "mine"
+
+
+def test_a_mistyped_key_is_named(twins, capsys):
+    """An unknown key ends with code 2, the nearest known key, and no folder."""
+    with (twins / "recipe.toml").open("a") as file:
+        file.write("treshold = 0.7\n")
+    assert main(["build", "recipe.toml", "--out", "out"]) == 2
+    told = capsys.readouterr().err
+    assert "recipe.toml: unknown key 'filter.treshold'; did you mean 'threshold'?" in told
+    assert not (twins / "out").exists()
+
+
+def test_a_folder_with_other_things_is_left_alone(twins, capsys):
+    """A folder that is not ours is refused, even with --force, and keeps its files."""
+    (twins / "out").mkdir()
+    (twins / "out" / "thesis.tex").write_text("years of work")
+    for force in ([], ["--force"]):
+        assert main(["build", "recipe.toml", "--out", "out", *force]) == 2
+        assert "was not written by winosmith" in capsys.readouterr().err
+    assert [path.name for path in (twins / "out").iterdir()] == ["thesis.tex"]
+
+
+def test_debias_writes_kept_and_dropped_with_reasons(twins, capsys):
+    """Kept and dropped are together the input, and each dropped problem has its reason."""
+    rng = np.random.default_rng(0)
+    data = formats.read("twins.jsonl")
+    X = rng.normal(size=(120, 4))
+    X[:40, 0] += 6 * (2 * np.array(data.answers[:40]) - 1)
+    np.savez("vectors.npz", X=X, ids=np.array(data.ids))
+    command = ["debias", "twins.jsonl", "--out", "out", "--embeddings", "vectors.npz"]
+    assert main([*command, "--train-size", "40", "--cutoff", "10"]) == 0
+    kept = formats.read("out/kept.jsonl")
+    lines = (twins / "out" / "dropped.jsonl").read_text("utf-8").splitlines()
+    dropped = [json.loads(line) for line in lines]
+    assert {*kept.ids} | {record["id"] for record in dropped} == {*data.ids}
+    assert len(kept) + len(dropped) == 120
+    assert len(dropped) >= 20
+    assert all("of the ensemble in phase" in record["reason"] for record in dropped)
+    assert "problems kept of 120" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("method", ["pmi", "random"])
+def test_baselines_keep_as_many_as_asked(twins, method, capsys):
+    """PMI and random reduction keep the number that --keep says, give or take half a twin."""
+    command = ["debias", "twins.jsonl", "--out", "out", "--method", method, "--keep", "70"]
+    assert main([*command, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["kept"] in (69, 70)
+
+
+def _nan(X):
+    X[7, 1] = np.nan
+    return X
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (_nan, "holds NaN or infinity in 1 rows, first in row 7"),
+        (lambda X: X[:50], "50 rows"),
+        (lambda X: X.astype(object), "pickled"),
+        (lambda X: X[0], "shape"),
+    ],
+)
+def test_vectors_that_cannot_be_used_are_refused(twins, spoil, message, capsys):
+    """Vectors with gaps, of another length, shape or kind end with code 2 and no folder."""
+    np.save("vectors.npy", spoil(np.random.default_rng(0).normal(size=(120, 4))), allow_pickle=True)
+    command = ["debias", "twins.jsonl", "--out", "out", "--embeddings", "vectors.npy"]
+    assert main(command) == 2
+    assert message in capsys.readouterr().err
+    assert not (twins / "out").exists()
+
+
+def test_labels_of_one_class_are_refused(twins, capsys):
+    """Data in which one option is always right can't be filtered."""
+    data = formats.read("twins.jsonl")
+    formats.write([replace(p, answer=0) for p in data], "one.jsonl")
+    assert main(["debias", "one.jsonl", "--out", "out"]) == 2
+    assert "both 0 and 1 must occur" in capsys.readouterr().err
+
+
+def test_an_empty_file_is_refused(twins, capsys):
+    """An empty file is told by its name."""
+    (twins / "empty.jsonl").touch()
+    assert main(["debias", "empty.jsonl", "--out", "out"]) == 2
+    assert "empty.jsonl: the file is empty" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("always:train_size:UserWarning")
+def test_too_large_a_training_size_warns_in_words(twins, capsys):
+    """A training size beyond the data removes nothing, and a warning says what would."""
+    command = ["debias", "twins.jsonl", "--out", "out", "--train-size", "500"]
+    assert main(command) == 0
+    told = capsys.readouterr()
+    assert "Warning: train_size is 500, but there are only 120 rows" in told.err
+    assert "120 problems kept of 120" in told.out
+
+
+def test_a_full_disk_ends_with_code_2(tmp_path):
+    """When the disk is full the message says so, and nothing half-written is left behind."""
+    if os.geteuid() != 0 or sys.platform != "linux":
+        pytest.skip("mounting a small disk needs root on Linux")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk], check=False)
+    if mounted.returncode:
+        pytest.skip("a small disk can't be mounted here")
+    try:
+        formats.write(made_twins(400).problems, tmp_path / "twins.jsonl")
+        done = subprocess.run(
+            [sys.executable, "-m", "winosmith", "debias", tmp_path / "twins.jsonl", "--out",
+             disk / "out", "--method", "random", "--keep", "100"],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 2
+        assert "the disk is full" in done.stderr
+        assert not list(disk.rglob(".*"))
+    finally:
+        subprocess.run(["umount", disk], check=False)
+
+
+def test_practice_writes_what_build_reads(tmp_path, monkeypatch, capsys):
+    """The practice corpus comes with votes, what is planted, and a recipe that works."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["practice", "--out", "pool", "--twins", "150", "--artifact", "position"]) == 0
+    assert main(["build", "pool/recipe.toml", "--out", "out", "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["measures"]["found"]["AFLite"]["by_kind"].keys() == {"position"}
+    assert [step["stage"] for step in record["funnel"]["steps"]] == ["structure", "votes", "aflite"]
+
+
+def test_practice_writes_the_handwritten_twins(tmp_path, capsys):
+    """The hand-written twins are problems with both halves."""
+    assert main(["practice", "--out", str(tmp_path / "pool"), "--handwritten"]) == 0
+    data = formats.read(tmp_path / "pool" / "twins.jsonl")
+    assert len(data.twins) >= 60
+    assert not data.singles
+
+
+def test_an_unknown_artifact_lists_the_known(tmp_path, capsys):
+    """A kind that can't be planted is refused with those that can."""
+    command = ["practice", "--out", str(tmp_path / "pool"), "--artifact", "colour"]
+    assert main(command) == 2
+    assert "association" in capsys.readouterr().err
+
+
+def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(tmp_path):
+    """A build that is stopped by Ctrl-C says so, and ends in the same bytes when run again."""
+    run = [sys.executable, "-m", "winosmith"]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    pool = tmp_path / "pool"
+    subprocess.run([*run, "practice", "--out", pool, "--twins", "1200"], check=True)
+    recipe = pool / "recipe.toml"
+    recipe.write_text(recipe.read_text() + "[filter]\nensemble_size = 256\ncutoff = 5\n")
+    build = [*run, "build", recipe, "--out"]
+    started = subprocess.Popen(
+        [*build, tmp_path / "stopped"], stderr=subprocess.PIPE, text=True, env=environment
+    )
+    phases = tmp_path / "stopped" / "private" / "aflite.npz"
+    for _ in range(1200):
+        if phases.exists() or started.poll() is not None:
+            break
+        time.sleep(0.05)
+    started.send_signal(signal.SIGINT)
+    told = started.communicate(timeout=60)[1]
+    assert started.returncode == 130
+    assert "Run the same command again" in told
+    assert not (tmp_path / "stopped" / "report.html").exists()
+    subprocess.run([*build, tmp_path / "stopped"], check=True, capture_output=True)
+    subprocess.run([*build, tmp_path / "whole"], check=True, capture_output=True)
+    for path in sorted((tmp_path / "whole").rglob("*")):
+        if path.is_file() and path.name != "run.json":
+            other = tmp_path / "stopped" / path.relative_to(tmp_path / "whole")
+            assert other.read_bytes() == path.read_bytes(), path.name
+
+
+def test_demo_finds_most_of_what_is_planted(tmp_path, capsys):
+    """The demo ends with the report and its figures, and finds more than random reduction does."""
+    assert main(["demo", "--out", str(tmp_path / "demo"), "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    found = record["measures"]["found"]
+    recall = {n: f["recall"]["count"] / f["recall"]["total"] for n, f in found.items()}
+    assert recall["all"] == 0
+    assert recall["AFLite"] > 0.6 > recall["random"]
+    assert (tmp_path / "demo" / "benchmark" / "report.html").stat().st_size < 2_000_000
+
+
+def test_data_with_ids_twice_is_refused_with_its_line(twins, capsys):
+    """Two records with one id are told by file and line."""
+    data = Dataset(made_twins(2))
+    formats.write([*data, data[0]], "twice.jsonl")
+    assert main(["debias", "twice.jsonl", "--out", "out"]) == 2
+    assert "twice.jsonl:5: the id '0-0' was already used at line 1" in capsys.readouterr().err
