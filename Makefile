@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench trials clean
+.PHONY: demo test lint bench clean
 
 $(BIN)/winosmith: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -33,9 +33,6 @@ lint: $(VENV)/.tests-installed
 
 bench: $(VENV)/.tests-installed
 	for file in benchmarks/bench_*.py; do $(BIN)/python $$file || exit 1; done
-
-trials: $(VENV)/.tests-installed
-	$(BIN)/python -m pytest -m trials trials
 
 clean:
 	rm -rf $(VENV) build dist winosmith-demo

@@ -1,0 +1,95 @@
+"""How much of what is planted do the filters find, and what else do they take?
+
+Practice corpora with more and more planted twins go through the votes of their simulated crowd, the
+light embedder, and AFLite; PMI filtering and random reduction then remove as many problems. Prints
+a table, and with --svg writes the figure of the docs.
+
+    python benchmarks/bench_strength.py --seeds 5 --svg docs/images
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from winosmith import embed, practice, release, report, validate
+
+STRENGTHS = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)
+
+
+def measured(strength, seed, twins):
+    """Return {filter: Found} for one corpus."""
+    corpus = practice.corpus(twins, seed=seed, strength=strength)
+    pool = validate.check(corpus.dataset, corpus.votes).result.kept
+    X = embed.LightEmbedder(seed=seed).embed(pool)
+    run = release.run_filter(pool, X, release.FilterRecipe(), seed=seed)
+    ids = pool.ids
+    return {
+        name: practice.found(corpus.planted, ids, {*ids} - {ids[row] for row in rows})
+        for name, rows in run.subsets.items()
+        if name != "all"
+    }
+
+
+def summed(found, share):
+    """Return mean, least and greatest of a share over the seeds; None where there is nothing."""
+    values = [getattr(f, share).value for f in found if getattr(f, share).value is not None]
+    return (np.mean(values), min(values), max(values)) if values else None
+
+
+def main():
+    """Measure, print, draw."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--twins", type=int, default=3_000)
+    parser.add_argument("--svg", type=Path, help="the folder for the figures")
+    asked = parser.parse_args()
+    results = {
+        strength: [measured(strength, seed, asked.twins) for seed in range(asked.seeds)]
+        for strength in STRENGTHS
+    }
+    print(f"{asked.twins} twins, {asked.seeds} seeds: mean (least to greatest)\n")
+    print("| strength | filter | planted found | sound taken |")
+    print("|---|---|---|---|")
+    for strength, runs in results.items():
+        for name in runs[0]:
+            cells = [
+                "—" if s is None else f"{s[0]:.1%} ({s[1]:.1%}–{s[2]:.1%})"
+                for share in ("recall", "false_removals")
+                for s in [summed([run[name] for run in runs], share)]
+            ]
+            print(f"| {strength:.0%} | {name} | {cells[0]} | {cells[1]} |")
+    kinds = list(results[STRENGTHS[-1]][0]["AFLite"].by_kind)
+    print("\nPlanted found by AFLite, by kind\n")
+    print("| strength | " + " | ".join(kinds) + " |")
+    print("|---" * (len(kinds) + 1) + "|")
+    for strength, runs in results.items():
+        if strength:
+            means = [np.mean([r["AFLite"].by_kind[kind].value for r in runs]) for kind in kinds]
+            print(f"| {strength:.0%} | " + " | ".join(f"{mean:.1%}" for mean in means) + " |")
+    if asked.svg:
+        draw(results, asked.svg)
+
+
+def draw(results, folder):
+    """Write one figure for recall and one for false removals."""
+    for share, title, name in (
+        ("recall", "Planted problems that were removed", "strength-recall.svg"),
+        ("false_removals", "Sound problems that were removed", "strength-false.svg"),
+    ):
+        lines = {}
+        for filter_name in ("AFLite", "PMI", "random"):
+            points = [summed([r[filter_name] for r in runs], share) for runs in results.values()]
+            there = [point or (np.nan,) * 3 for point in points]
+            lines[filter_name] = report.Curve(*map(list, zip(*there, strict=True)))
+        svg = report.curves(
+            list(results), lines, title=title, x="share of planted twins", y="removed", percent=True
+        )
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(svg.markup, "utf-8")
+
+
+if __name__ == "__main__":
+    main()
