@@ -87,7 +87,11 @@ def make_encoder(
     return make
 
 
-def _tokeniser(dataset: Dataset):  # type: ignore[no-untyped-def] # noqa: ANN202
+SPECIAL = {f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep")}
+"""The tokens that are no words, in the order of their numbers."""
+
+
+def _tokeniser(dataset: Dataset):  # type: ignore[no-untyped-def]
     """Return a WordPiece tokeniser for these problems; other words are spelt letter by letter."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
@@ -96,10 +100,10 @@ def _tokeniser(dataset: Dataset):  # type: ignore[no-untyped-def] # noqa: ANN202
     known = {
         word.lower() for problem in dataset for text in problem.filled() for word in tokens(text)
     }
-    marks = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *".,'!?", *letters]
+    marks = [*SPECIAL.values(), *".,'!?", *letters]
     pieces = dict.fromkeys([*marks, *(f"##{letter}" for letter in letters), *sorted(known)])
     spelt = {piece: at for at, piece in enumerate(pieces)}
-    model = Tokenizer(models.WordPiece(spelt, unk_token="[UNK]"))
+    model = Tokenizer(models.WordPiece(spelt, unk_token=SPECIAL["unk_token"]))
     model.normalizer = normalizers.BertNormalizer()
     model.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     model.post_processor = processors.TemplateProcessing(
@@ -107,14 +111,7 @@ def _tokeniser(dataset: Dataset):  # type: ignore[no-untyped-def] # noqa: ANN202
         pair="[CLS] $A [SEP] $B:1 [SEP]:1",
         special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
     )
-    return PreTrainedTokenizerFast(
-        tokenizer_object=model,
-        pad_token="[PAD]",
-        unk_token="[UNK]",
-        cls_token="[CLS]",
-        sep_token="[SEP]",
-        model_max_length=64,
-    )
+    return PreTrainedTokenizerFast(tokenizer_object=model, **SPECIAL, model_max_length=64)
 
 
 @pytest.fixture(scope="session")

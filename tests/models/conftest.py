@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import random
-
+import numpy as np
 import pytest
 
 from winosmith import Dataset, Problem
 
 
 def _problems(count: int, learnable: bool, seed: int) -> Dataset:
-    rng = random.Random(seed)
+    rng = np.random.default_rng(seed)
     made = []
     for number in range(count):
-        options = ["amber", "basket"]
-        rng.shuffle(options)
-        place = rng.choice(["garden", "tunnel", "kettle", "marble"])
-        answer = options.index("amber") if learnable else rng.randrange(2)
+        options = ("amber", "basket") if rng.random() < 0.5 else ("basket", "amber")
+        place = ("garden", "tunnel", "kettle", "marble")[rng.integers(4)]
+        answer = options.index("amber") if learnable else int(rng.integers(2))
         sentence = f"they say that beside the {place} {number} the _ stood."
-        made.append(Problem(f"{seed}-{number}", sentence, (options[0], options[1]), answer))
+        made.append(Problem(f"{seed}-{number}", sentence, options, answer))
     return Dataset(made)
 
 

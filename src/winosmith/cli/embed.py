@@ -22,11 +22,15 @@ from winosmith.cli._common import (
 )
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError, OutputError
+from winosmith.models import TrainingSettings
 
 __all__ = ["command"]
 
 NAMES = {"minilm": "sentence-transformers/all-MiniLM-L6-v2"}
 """Short names of encoders on the hub."""
+
+SETTINGS = TrainingSettings()
+"""The defaults of fine-tuning."""
 
 Options = dict[str, Any]
 
@@ -48,11 +52,13 @@ Options = dict[str, Any]
               help="Of an encoder: mean as it is, cls when fine-tuned, unless told.")  # fmt: skip
 @click.option("--finetune", metavar="TRAIN:DEV", help="Fine-tune the encoder on so many problems "
               "first, in whole twins, and leave them out (the paper: 5000:1000).")  # fmt: skip
-@click.option("--epochs", default=3, show_default=True, help="Of fine-tuning.")
-@click.option("--learning-rate", default=1e-4, show_default=True, help="Of fine-tuning.")
-@click.option("--batch-size", default=16, show_default=True, help="Of fine-tuning, in problems.")
+@click.option("--epochs", default=SETTINGS.epochs, show_default=True, help="Of fine-tuning.")
+@click.option("--learning-rate", default=SETTINGS.learning_rate, show_default=True,
+              help="Of fine-tuning.")  # fmt: skip
+@click.option("--batch-size", default=SETTINGS.batch_size, show_default=True,
+              help="Of fine-tuning, in problems.")  # fmt: skip
 @click.option("--split-point", type=click.Choice(["before_option", "after_option"]),
-              default="before_option", show_default=True,
+              default=SETTINGS.split_point, show_default=True,
               help="Where fine-tuning cuts a sentence in two.")  # fmt: skip
 @click.option("--keep-model", metavar="DIR", help="The folder of the fine-tuned encoder; in the "
               "cache when left out.")  # fmt: skip
@@ -138,7 +144,7 @@ def _finetuned(dataset: Dataset, options: Options, stack: ExitStack) -> Any:
     from winosmith import embed, models
 
     train, dev, rest = embed.finetune_split(dataset, *_sizes(options), seed=options["seed"])
-    settings = models.TrainingSettings(
+    settings = TrainingSettings(
         seed=options["seed"],
         learning_rate=options["learning_rate"],
         epochs=options["epochs"],

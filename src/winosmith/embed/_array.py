@@ -127,19 +127,21 @@ def load_array(path: str | Path, ids: Sequence[str] | None = None) -> ArrayEmbed
     """
     path = Path(path)
     try:
-        held = np.load(path, allow_pickle=False)
-        if isinstance(held, np.ndarray):
-            rows, own = held, None
-        else:
-            with held:
-                if "X" not in held:
-                    names = ", ".join(held.files) or "nothing"
-                    raise FormatError(f"a .npz file needs an array X; this holds {names}", path)
-                rows = held["X"]
-                own = [str(name) for name in held["ids"].tolist()] if "ids" in held else None
+        with path.open("rb") as file:
+            rows, own = _held(np.load(file, allow_pickle=False), path)
     except FormatError:
         raise
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
         what = getattr(error, "strerror", None) or "it is no whole, unpickled .npy or .npz file"
         raise FormatError(what, path) from error
     return ArrayEmbedder(rows, ids if own is None else own, path.name)
+
+
+def _held(held: Any, path: Path) -> tuple[npt.NDArray[Any], list[str] | None]:
+    """Return the rows and the ids of what was loaded."""
+    if isinstance(held, np.ndarray):
+        return held, None
+    if "X" not in held:
+        names = ", ".join(held.files) or "nothing"
+        raise FormatError(f"a .npz file needs an array X; this holds {names}", path)
+    return held["X"], [str(name) for name in held["ids"].tolist()] if "ids" in held else None

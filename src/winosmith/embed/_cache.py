@@ -30,9 +30,9 @@ def load_cached(path: Path, shape: tuple[int, ...]) -> Vectors | None:
     `shape` fits any length.
     """
     try:
-        with np.load(path, allow_pickle=False) as held:
-            array = held["vectors"]
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        with path.open("rb") as file:
+            array = np.load(file, allow_pickle=False)["vectors"]
+    except (OSError, ValueError, LookupError, EOFError, zipfile.BadZipFile):
         return None
     fits = array.ndim == len(shape) and all(
         want in (-1, is_) for want, is_ in zip(shape, array.shape, strict=True)

@@ -52,7 +52,7 @@ class EncoderEmbedder:
         device: as torch names it ("cpu", "cuda:0"); the GPU when there is one when None.
         max_length: the longest text in tokens; longer ones are cut at their start, with a
             warning. The model's own limit when None.
-        tokens_per_batch: padding counted; less needs less memory.
+        tokens_per_batch: padding counted; what suits the device when None.
         cache: True for the user's cache folder (`cache_folder`), False for none, or a folder.
             What is cached is found again by the texts, the digest of the weights, and the
             parameters that matter; the work goes on where it was stopped.
@@ -68,7 +68,7 @@ class EncoderEmbedder:
     split_point: SplitPoint | None = None
     device: str | None = None
     max_length: int | None = None
-    tokens_per_batch: int = 8192
+    tokens_per_batch: int | None = None
     cache: bool | str | Path = True
     on_progress: Callable[[int, int], None] | None = field(default=None, compare=False)
 

@@ -57,14 +57,14 @@ def sides(problem: Problem) -> Sides:
     mentions = [_mention(words, option, blank) for option in options]
     own = {word for option in options for word in option}
     attributes = []
-    for option, mention, other in zip(options, mentions, mentions[::-1], strict=True):
+    for option, (start, end), (other, _) in zip(options, mentions, mentions[::-1], strict=True):
         found = {f"={option[-1]}"}
-        if mention < len(words):
-            start, end = (other + 1, len(words)) if other < mention else (0, other)
-            near = words[max(start, mention - BEFORE) : mention]
-            near += words[mention + len(option) : min(end, mention + len(option) + AFTER)]
+        if start < end:
+            left, right = (other + 1, len(words)) if other < start else (0, other)
+            near = words[max(left, start - BEFORE) : start]
+            near += words[end : min(right, end + AFTER)]
             found |= {word for word in near if _is_content(word) and word not in own}
-        if mention < other:
+        if start < other:
             found.add(FIRST)
         attributes.append(found)
     lengths = [len(option.strip()) for option in problem.options]
@@ -75,13 +75,17 @@ def sides(problem: Problem) -> Sides:
     return Sides(tuple(words), tuple(sorted(after)), (first, second))
 
 
-def _mention(words: Sequence[str], option: Sequence[str], blank: int) -> int:
-    """Return where the option is first mentioned, by its last word if need be; else the end."""
+def _mention(words: Sequence[str], option: Sequence[str], blank: int) -> tuple[int, int]:
+    """Return the span of an option's first mention, by its last word if need be.
+
+    An option that is not mentioned has an empty span at the end.
+    """
     for sought in (list(option), [option[-1]]):
         for at in range(len(words) - len(sought) + 1):
-            if list(words[at : at + len(sought)]) == sought and not at <= blank < at + len(sought):
-                return at
-    return len(words)
+            end = at + len(sought)
+            if list(words[at:end]) == sought and not at <= blank < end:
+                return at, end
+    return len(words), len(words)
 
 
 def _is_word(token: str) -> bool:

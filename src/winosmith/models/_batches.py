@@ -16,7 +16,7 @@ POOL = 50
 the padding, narrow enough to leave the order random."""
 
 
-def length_batches(lengths: Sequence[int], tokens: int = 8192) -> list[Rows]:
+def length_batches(lengths: Sequence[int], tokens: int) -> list[Rows]:
     """Cut rows, longest first, into batches of at most `tokens` tokens, padding counted.
 
     The longest come first, so that too little memory shows at once. A row that is longer than

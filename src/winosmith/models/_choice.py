@@ -62,7 +62,7 @@ class ChoiceModel:
         self,
         problems: Sequence[Problem],
         *,
-        tokens_per_batch: int = 8192,
+        tokens_per_batch: int | None = None,
         on_batch: Callable[[int, int], None] | None = None,
     ) -> list[npt.NDArray[np.float32]]:
         """Return one score an option for each problem; only a problem's own scores compare."""
@@ -71,7 +71,8 @@ class ChoiceModel:
         flat = np.empty(len(rows), np.float32)
         done = 0
         self.network.eval()
-        for batch in length_batches([len(row["input_ids"]) for row in rows], tokens_per_batch):
+        budget = tokens_per_batch or self.reader.budget
+        for batch in length_batches([len(row["input_ids"]) for row in rows], budget):
             with torch.inference_mode():
                 flat[batch] = self.forward([rows[row] for row in batch]).cpu().numpy()
             done += len(batch)

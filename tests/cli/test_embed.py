@@ -1,0 +1,163 @@
+"""`winosmith embed` writes vectors with ids and a signature, whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from winosmith import formats
+from winosmith.cli import main
+from winosmith.embed import LightEmbedder, load_array
+from winosmith.testing import made_twins
+
+TEXT = pytest.CaptureFixture[str]
+
+PROBLEMS = made_twins(40)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Return a file of forty twins."""
+    formats.write(PROBLEMS, tmp_path / "made.jsonl")
+    return tmp_path / "made.jsonl"
+
+
+def test_the_light_embedder_needs_nothing_but_the_data(data: Path, capsys: TEXT) -> None:
+    """The file holds the vectors, ids and signature; the screen says where it is."""
+    out = data.with_suffix(".npz")
+    assert main(["embed", str(data), "--out", str(out), "--dimensions", "64"]) == 0
+    shown = capsys.readouterr()
+    assert "80 problems × " in shown.out
+    assert f"Written to {out}" in shown.out
+    assert "|n:80|embedder:light|dimensions:64|combine:difference|seed:0|" in shown.err
+    expected = LightEmbedder(dimensions=64).embed(PROBLEMS)
+    assert np.array_equal(load_array(out).embed(PROBLEMS), expected)
+    with np.load(out, allow_pickle=False) as held:
+        signature = json.loads(held["signature"].item())
+    assert signature["data"] == PROBLEMS.digest
+    assert signature["parameters"]["embedder"] == "light"
+
+
+def test_the_same_command_writes_the_same_bytes(data: Path) -> None:
+    """Two runs give files that are equal byte by byte."""
+    outs = [data.with_name(name) for name in ("a.npz", "b.npz")]
+    for out in outs:
+        assert main(["embed", str(data), "--out", str(out)]) == 0
+    assert outs[0].read_bytes() == outs[1].read_bytes()
+
+
+def test_a_file_that_exists_is_not_overwritten(data: Path, capsys: TEXT) -> None:
+    """An existing file is refused with code 2, and replaced with --force."""
+    out = data.with_suffix(".npz")
+    out.write_bytes(b"precious")
+    assert main(["embed", str(data), "--out", str(out)]) == 2
+    assert "add --force to replace it" in capsys.readouterr().err
+    assert out.read_bytes() == b"precious"
+    assert main(["embed", str(data), "--out", str(out), "--force"]) == 0
+    assert len(load_array(out).embed(PROBLEMS)) == 80
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--out", "x.csv"], "name a file that ends so"),
+        (["--out", "none/x.npz"], "none: there is no such folder"),
+        (["--out", "x.npz", "--finetune", "20:10"], "the light embedder can't be fine-tuned"),
+        (["--out", "x.npz", "--dimensions", "1"], "dimensions must be 2 or more"),
+    ],
+)
+def test_bad_input_is_told(
+    data: Path, arguments: list[str], message: str, capsys: TEXT, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What can't be done is refused with code 2 and what to do, and nothing is written."""
+    monkeypatch.chdir(data.parent)
+    assert main(["embed", str(data), *arguments]) == 2
+    assert message in capsys.readouterr().err
+    assert [path.name for path in data.parent.iterdir()] == ["made.jsonl"]
+
+
+@pytest.mark.models
+def test_an_encoder_is_cached_for_the_user(
+    data: Path, tiny_encoder: Path, capsys: TEXT, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """An encoder's vectors go to the user's cache, unless --no-cache is given."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    command = ["embed", str(data), "--encoder", str(tiny_encoder), "--json"]
+    assert main([*command, "--out", str(tmp_path / "a.npz"), "--no-cache"]) == 0
+    assert not (tmp_path / "cache").exists()
+    assert main([*command, "--out", str(tmp_path / "b.npz"), "--pooling", "cls"]) == 0
+    assert len(list((tmp_path / "cache" / "winosmith" / "embeddings").iterdir())) == 1
+    output = capsys.readouterr().out
+    report = json.loads(output[output.rindex('{\n  "file"') :])
+    assert (report["problems"], report["width"]) == (80, 16)
+    assert "|embedder:encoder|model:" in report["signature"]
+    assert "|pooling:cls|" in report["signature"]
+
+
+@pytest.mark.models
+def test_fine_tuning_leaves_its_problems_out_and_lists_them(
+    data: Path, tiny_encoder: Path, capsys: TEXT, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Train, dev and embedded problems are the data, in whole twins; a run at chance is said."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    out = tmp_path / "x.npz"
+    command = ["embed", str(data), "--encoder", str(tiny_encoder), "--finetune", "40:20"]
+    assert main([*command, "--out", str(out), "--epochs", "1", "--json"]) == 0
+    shown = capsys.readouterr()
+    report = json.loads(shown.out)
+    assert "AT CHANCE" in shown.err
+    assert report["finetuning"]["at_chance"] is True
+    assert len(report["train_ids"]) == 40
+    with np.load(out, allow_pickle=False) as held:
+        parts = [held[name].tolist() for name in ("train_ids", "dev_ids", "ids")]
+    assert sorted(name for part in parts for name in part) == sorted(PROBLEMS.ids)
+    assert [len(part) for part in parts] == [40, 20, 20]
+    twin_of = {problem.id: problem.twin_id for problem in PROBLEMS}
+    twins = [{twin_of[name] for name in part} for part in parts]
+    assert not twins[0] & twins[1] | twins[0] & twins[2] | twins[1] & twins[2]
+    assert Path(report["finetuning"]["model"]).is_relative_to(tmp_path / "cache")
+
+
+@pytest.mark.models
+def test_the_fine_tuned_encoder_can_be_kept(
+    data: Path, tiny_encoder: Path, tmp_path: Path, capsys: TEXT
+) -> None:
+    """--keep-model names its folder; embedding the rest with it gives the same vectors."""
+    command = ["embed", str(data), "--no-cache", "--encoder"]
+    tuned, again = tmp_path / "tuned.npz", tmp_path / "again.npz"
+    model = tmp_path / "model"
+    finetune = ["--finetune", "40:20", "--epochs", "1", "--keep-model", str(model)]
+    assert main([*command, str(tiny_encoder), *finetune, "--out", str(tuned)]) == 0
+    assert "40 problems to train on and 20 to choose by were left out" in capsys.readouterr().out
+    for out in (again, tmp_path / "third.npz"):
+        assert main([*command, str(tiny_encoder), *finetune, "--out", str(out)]) == 0
+    assert tuned.read_bytes() == again.read_bytes()
+    assert (model / "model" / "config.json").is_file()
+
+
+@pytest.mark.models
+def test_a_wrong_share_for_fine_tuning_is_told(
+    data: Path, tiny_encoder: Path, capsys: TEXT, tmp_path: Path
+) -> None:
+    """--finetune takes two numbers that leave something to embed."""
+    command = ["embed", str(data), "--encoder", str(tiny_encoder), "--out", str(tmp_path / "x.npz")]
+    assert main([*command, "--finetune", "40"]) == 2
+    assert "two numbers are needed, such as 5000:1000" in capsys.readouterr().err
+    assert main([*command, "--finetune", "60:20"]) == 2
+    assert "can't be drawn from 80" in capsys.readouterr().err
+
+
+def test_importing_the_folder_loads_no_heavy_library() -> None:
+    """`winosmith.embed` and `winosmith.models` import without torch, sklearn and scipy."""
+    code = (
+        "import sys, winosmith.embed, winosmith.models;"
+        "print([m for m in ('torch', 'transformers', 'sklearn', 'scipy', 'safetensors') "
+        "if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,180 @@
+"""What every embedder promises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from winosmith import Dataset, Extra, Problem
+from winosmith.embed import (
+    ArrayEmbedder,
+    Combine,
+    Embedder,
+    EncoderEmbedder,
+    LightEmbedder,
+    Vectors,
+)
+from winosmith.errors import DataError
+from winosmith.testing import made_twins
+
+PROBLEMS = made_twins(40, singles=6)
+
+MakeEmbedder = Callable[[Combine], Embedder]
+
+
+class _Lengths:
+    """An embedder of a user's own: the lengths of the texts, by no class of ours."""
+
+    def __init__(self, combine: Combine):
+        self.combine = combine
+
+    def embed(self, problems: Sequence[Problem]) -> Vectors:
+        others = [problem.id for problem in problems if len(problem.options) != 2]
+        if others:
+            raise DataError(f"{others} don't have two options")
+        rows = [[[len(p.fill(o)), p.fill(o).count("e")] for o in (0, 1)] for p in problems]
+        options = np.array(rows, np.float32)
+        if self.combine == "difference":
+            return options[:, 0] - options[:, 1]
+        return options.reshape(len(options), -1)
+
+
+@pytest.fixture(params=["light", "light with corpus", "encoder mean", "encoder cls", "own"])
+def make(request: pytest.FixtureRequest) -> MakeEmbedder:
+    """Return a maker of each embedder that reads texts, by the way it combines."""
+    if request.param == "light":
+        return lambda combine: LightEmbedder(dimensions=128, combine=combine)
+    if request.param == "light with corpus":
+        return lambda combine: LightEmbedder(
+            dimensions=128, combine=combine, corpus=made_twins(60, seed=5)
+        )
+    if request.param == "own":
+        return _Lengths
+    folder: Path = request.getfixturevalue("tiny_encoder")
+    pooling = request.param.split()[1]
+    split_point = "before_option" if pooling == "cls" else None
+    return partial(_encoder, folder, pooling, split_point)
+
+
+def _encoder(folder: Path, pooling: str, split_point: str | None, combine: Combine) -> Embedder:
+    return EncoderEmbedder(
+        folder,
+        pooling=pooling,  # type: ignore[arg-type]
+        split_point=split_point,  # type: ignore[arg-type]
+        combine=combine,
+        cache=False,
+    )
+
+
+@pytest.fixture(params=["difference", "concat"])
+def combine(request: pytest.FixtureRequest) -> Combine:
+    """Return each way to combine."""
+    return request.param  # type: ignore[no-any-return]
+
+
+def test_there_is_one_finite_vector_a_problem(make: MakeEmbedder, combine: Combine) -> None:
+    """The array is (n, d), float32 and finite."""
+    X = make(combine).embed(PROBLEMS)
+    assert X.ndim == 2
+    assert len(X) == len(PROBLEMS)
+    assert X.dtype == np.float32
+    assert np.isfinite(X).all()
+
+
+def test_answers_make_no_difference(make: MakeEmbedder, combine: Combine) -> None:
+    """Answers kept, flipped or absent give equal vectors; ids and extra change nothing either."""
+    kept = make(combine).embed(PROBLEMS)
+    flipped = Dataset(replace(p, answer=1 - (p.answer or 0)) for p in PROBLEMS)
+    told = Dataset(
+        replace(p, id=f"{p.answer}-{row}", extra=Extra({"file.answer": p.answer}))
+        for row, p in enumerate(PROBLEMS)
+    )
+    for other in (flipped, PROBLEMS.blind(), told):
+        assert make(combine).embed(other).tobytes() == kept.tobytes()
+
+
+def test_the_same_problems_give_the_same_bytes(make: MakeEmbedder, combine: Combine) -> None:
+    """Asked twice, and made anew, an embedder gives the same bytes."""
+    embedder = make(combine)
+    first = embedder.embed(PROBLEMS)
+    assert embedder.embed(PROBLEMS).tobytes() == first.tobytes()
+    assert make(combine).embed(PROBLEMS).tobytes() == first.tobytes()
+
+
+def test_the_order_of_problems_makes_no_difference(make: MakeEmbedder, combine: Combine) -> None:
+    """In another order each problem has the same vector, within 1e-4."""
+    order = np.random.default_rng(1).permutation(len(PROBLEMS))
+    X = make(combine).embed(PROBLEMS)
+    shuffled = make(combine).embed(PROBLEMS.select(order.tolist()))
+    np.testing.assert_allclose(shuffled, X[order], atol=1e-4)
+
+
+def test_a_list_is_as_good_as_a_data_set(make: MakeEmbedder, combine: Combine) -> None:
+    """Any sequence of problems is embedded alike."""
+    assert np.array_equal(
+        make(combine).embed(list(PROBLEMS)), make(combine).embed(Dataset(PROBLEMS))
+    )
+
+
+def test_swapped_options_turn_the_difference_around(make: MakeEmbedder) -> None:
+    """With the options swapped in every second problem, just those vectors change their sign."""
+    swapped = Dataset(
+        replace(p, options=p.options[::-1]) if row % 2 else p for row, p in enumerate(PROBLEMS)
+    )
+    X = make("difference").embed(PROBLEMS)
+    sign = np.where(np.arange(len(PROBLEMS)) % 2, -1, 1)[:, None]
+    np.testing.assert_allclose(make("difference").embed(swapped), X * sign, atol=1e-5)
+
+
+def test_swapped_options_change_places_in_concat(make: MakeEmbedder) -> None:
+    """With the options swapped, the two parts of the vector change places."""
+    swapped = Dataset(replace(p, options=p.options[::-1]) for p in PROBLEMS)
+    X = make("concat").embed(PROBLEMS)
+    width = X.shape[1] // 2
+    turned = np.hstack([X[:, width:], X[:, :width]])
+    np.testing.assert_allclose(make("concat").embed(swapped), turned, atol=1e-5)
+
+
+def test_the_difference_is_that_of_the_parts(make: MakeEmbedder) -> None:
+    """`difference` is the first half of `concat` less the second."""
+    both = make("concat").embed(PROBLEMS)
+    width = both.shape[1] // 2
+    difference = make("difference").embed(PROBLEMS)
+    np.testing.assert_allclose(both[:, :width] - both[:, width:], difference, atol=1e-5)
+
+
+def test_more_than_two_options_are_refused_by_name(make: MakeEmbedder, combine: Combine) -> None:
+    """A problem with three options is refused, and its id is named."""
+    three = Problem("three-options", "They say the _ stood there.", ("amber", "kettle", "yarn"))
+    with pytest.raises(DataError, match="three-options"):
+        make(combine).embed([*PROBLEMS, three])
+
+
+@pytest.mark.parametrize("fit", ["problems", "corpus"])
+def test_parts_are_embedded_as_in_the_whole(fit: str, request: pytest.FixtureRequest) -> None:
+    """A part of the problems has the vectors that it has in the whole, within 1e-4.
+
+    The light embedder keeps that when it learns from a corpus; without one it learns from the
+    problems it is given, which is its documented way.
+    """
+    if fit == "corpus":
+        embedder: Embedder = LightEmbedder(dimensions=64, corpus=PROBLEMS)
+    else:
+        embedder = EncoderEmbedder(request.getfixturevalue("tiny_encoder"), cache=False)
+    np.testing.assert_allclose(
+        embedder.embed(PROBLEMS[7:20]), embedder.embed(PROBLEMS)[7:20], atol=1e-4
+    )
+
+
+def test_an_array_keeps_the_same_promises() -> None:
+    """Given vectors come back by id: any order, any answers, the same bytes."""
+    X = np.random.default_rng(0).normal(size=(len(PROBLEMS), 5)).astype(np.float32)
+    embedder: Embedder = ArrayEmbedder(X, ids=PROBLEMS.ids)
+    assert embedder.embed(PROBLEMS).tobytes() == X.tobytes()
+    assert embedder.embed(PROBLEMS.blind()).tobytes() == X.tobytes()
+    assert embedder.embed(PROBLEMS[::-1]).tobytes() == X[::-1].tobytes()

@@ -1,0 +1,122 @@
+"""Vectors from elsewhere are matched to their problems, and refused when they are not vectors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from winosmith.embed import ArrayEmbedder, load_array, save_array
+from winosmith.errors import DataError, FormatError, OutputError
+from winosmith.testing import made_twins
+
+PROBLEMS = made_twins(3)
+X = np.arange(12, dtype=np.float32).reshape(6, 2)
+
+
+def test_an_npz_file_is_matched_by_id(tmp_path: Path) -> None:
+    """With ids, any order and any part of the problems finds its rows."""
+    save_array(tmp_path / "x.npz", X, PROBLEMS.ids, signature="data:x")
+    embedder = load_array(tmp_path / "x.npz")
+    np.testing.assert_array_equal(embedder.embed(PROBLEMS), X)
+    np.testing.assert_array_equal(embedder.embed(PROBLEMS[::-1]), X[::-1])
+    np.testing.assert_array_equal(embedder.embed(PROBLEMS[4:5]), X[4:5])
+    with np.load(tmp_path / "x.npz", allow_pickle=False) as held:
+        assert held["signature"].item() == "data:x"
+
+
+def test_an_npy_file_is_matched_by_order(tmp_path: Path) -> None:
+    """Without ids there must be one row a problem; with ids given, they are found by them."""
+    np.save(tmp_path / "x.npy", X.astype(np.float64))
+    assert load_array(tmp_path / "x.npy").embed(PROBLEMS).dtype == np.float32
+    with pytest.raises(DataError, match=r"x\.npy has 6 rows for 5 problems; without ids"):
+        load_array(tmp_path / "x.npy").embed(PROBLEMS[:5])
+    known = load_array(tmp_path / "x.npy", ids=PROBLEMS.ids)
+    np.testing.assert_array_equal(known.embed(PROBLEMS[2:4]), X[2:4])
+
+
+def test_a_files_own_ids_come_first(tmp_path: Path) -> None:
+    """Ids that are passed along do not override those of the file."""
+    save_array(tmp_path / "x.npz", X, PROBLEMS.ids[::-1])
+    np.testing.assert_array_equal(
+        load_array(tmp_path / "x.npz", ids=PROBLEMS.ids).embed(PROBLEMS), X[::-1]
+    )
+
+
+def test_problems_without_a_row_are_named() -> None:
+    """The first three problems that are missing are named, and how many there are."""
+    embedder = ArrayEmbedder(X[:2], ids=PROBLEMS.ids[:2], name="x.npz")
+    with pytest.raises(DataError, match="no row for 4 of 6 problems: '1-0', '1-1', '2-0', …"):
+        embedder.embed(PROBLEMS)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e300])
+def test_values_that_are_not_finite_are_refused_with_their_row(bad: float) -> None:
+    """NaN, infinity, and what float32 can't hold are refused, the row and its id named."""
+    wrong = X.astype(np.float64)
+    wrong[4, 1] = bad
+    with pytest.raises(DataError, match="NaN or infinity in 1 rows, first in row 4;"):
+        ArrayEmbedder(wrong)
+    with pytest.raises(DataError, match=r"first in row 4 \('2-0'\)"):
+        ArrayEmbedder(wrong, ids=PROBLEMS.ids)
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (np.zeros(6), r"has the shape \(6,\); \(problems, width\) is needed"),
+        (np.zeros((0, 4)), r"has the shape \(0, 4\)"),
+        (np.zeros((6, 2), complex), "holds complex128; real numbers are needed"),
+        (np.zeros((6, 2), bool), "holds bool"),
+        (np.array([["a"]]), "holds <U1"),
+    ],
+)
+def test_what_are_no_vectors_is_refused(array: np.ndarray, message: str) -> None:
+    """Wrong shapes and wrong kinds of values are refused with what they are."""
+    with pytest.raises(DataError, match=message):
+        ArrayEmbedder(array)
+
+
+def test_ids_must_fit() -> None:
+    """There must be one id a row, and no id twice."""
+    with pytest.raises(DataError, match="6 rows and 2 ids"):
+        ArrayEmbedder(X, ids=("a", "b"))
+    with pytest.raises(DataError, match="an id twice"):
+        ArrayEmbedder(X[:2], ids=("a", "a"))
+
+
+def test_pickles_are_refused(tmp_path: Path) -> None:
+    """A file with pickled objects is refused, and nothing in it runs."""
+    np.save(tmp_path / "x.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
+    with pytest.raises(FormatError, match=r"x\.npy: it is no whole, unpickled"):
+        load_array(tmp_path / "x.npy")
+    np.savez(tmp_path / "x.npz", X=np.array([print], dtype=object))
+    with pytest.raises(FormatError, match=r"x\.npz: it is no whole, unpickled"):
+        load_array(tmp_path / "x.npz")
+
+
+def test_damaged_and_foreign_files_are_refused(tmp_path: Path) -> None:
+    """A cut file, another file, a missing file and a .npz without X are told."""
+    save_array(tmp_path / "x.npz", X, PROBLEMS.ids)
+    whole = (tmp_path / "x.npz").read_bytes()
+    for name, content in (("cut.npz", whole[:-40]), ("text.npz", b"hello"), ("none.npy", b"")):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(FormatError, match=name):
+            load_array(tmp_path / name)
+    damaged = bytearray(whole)
+    damaged[140] ^= 1
+    (tmp_path / "bit.npz").write_bytes(bytes(damaged))
+    with pytest.raises(FormatError, match=r"bit\.npz"):
+        load_array(tmp_path / "bit.npz")
+    with pytest.raises(FormatError, match="No such file"):
+        load_array(tmp_path / "nothing.npz")
+    np.savez(tmp_path / "other.npz", vectors=X)
+    with pytest.raises(FormatError, match="needs an array X; this holds vectors"):
+        load_array(tmp_path / "other.npz")
+
+
+def test_a_missing_folder_is_refused(tmp_path: Path) -> None:
+    """Writing where there is no folder says so."""
+    with pytest.raises(OutputError, match="make the folder first"):
+        save_array(tmp_path / "none" / "x.npz", X, PROBLEMS.ids)

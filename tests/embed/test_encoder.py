@@ -1,0 +1,177 @@
+"""Encoders as embedders: what they pool, keep, and refuse."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from winosmith import Problem
+from winosmith.embed import EncoderEmbedder
+from winosmith.embed import _encoder as module
+from winosmith.errors import DataError, InputError, Interrupted
+from winosmith.models import Encoder, load_encoder
+from winosmith.testing import made_twins
+
+pytestmark = pytest.mark.models
+
+PROBLEMS = made_twins(12)
+
+
+def test_the_two_ways_to_combine(tiny_encoder: Path) -> None:
+    """`difference` is v(option 1) − v(option 2), and `concat` holds both, in that order."""
+    encoder = load_encoder(tiny_encoder)
+    first, second = (encoder.vectors([p.fill(option) for p in PROBLEMS]) for option in (0, 1))
+    embedder = EncoderEmbedder(tiny_encoder, cache=False)
+    np.testing.assert_allclose(embedder.embed(PROBLEMS), first - second, atol=1e-5)
+    both = replace(embedder, combine="concat").embed(PROBLEMS)
+    np.testing.assert_allclose(both, np.hstack([first, second]), atol=1e-5)
+
+
+def test_a_split_point_is_read_as_in_training(tiny_encoder: Path) -> None:
+    """With a split point the encoder reads two segments, cut where it says."""
+    encoder = load_encoder(tiny_encoder)
+    texts = [
+        tuple(part.strip() for part in p.sentence.replace("_", f"|{p.options[0]}").split("|"))
+        for p in PROBLEMS
+    ]
+    expected = encoder.vectors(texts, pooling="cls")  # type: ignore[arg-type]
+    found = EncoderEmbedder(
+        tiny_encoder, pooling="cls", split_point="before_option", combine="concat", cache=False
+    ).embed(PROBLEMS)
+    np.testing.assert_allclose(found[:, :16], expected, atol=1e-5)
+
+
+def test_what_is_cached_is_not_computed_again(
+    tiny_encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second run reads the cache, with other answers and the other way to combine too."""
+    embedder = EncoderEmbedder(tiny_encoder, cache=tmp_path)
+    first = embedder.embed(PROBLEMS)
+    read: list[int] = []
+    real = Encoder.vectors
+
+    def counted(self: Encoder, texts: list[str], **settings: object) -> object:
+        read.append(len(texts))
+        return real(self, texts, **settings)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Encoder, "vectors", counted)
+    assert np.array_equal(replace(embedder).embed(PROBLEMS.blind()), first)
+    both = replace(embedder, combine="concat").embed(PROBLEMS)
+    assert np.array_equal(both[:, :16] - both[:, 16:], first)
+    assert read == []
+    replace(embedder, pooling="cls").embed(PROBLEMS)
+    replace(embedder, max_length=40).embed(PROBLEMS)
+    embedder.embed(PROBLEMS[1:])
+    assert read == [48, 48, 46]
+
+
+def test_other_weights_are_another_entry(tiny_encoder: Path, tmp_path: Path) -> None:
+    """A model with other weights under the same path does not get the old vectors."""
+    from safetensors.torch import load_file, save_file
+
+    folder = shutil.copytree(tiny_encoder, tmp_path / "model")
+    before = EncoderEmbedder(folder, cache=tmp_path).embed(PROBLEMS)
+    tensors = load_file(folder / "model.safetensors")
+    tensors["embeddings.word_embeddings.weight"] += 0.1 * tensors[
+        "embeddings.word_embeddings.weight"
+    ].flip(0)
+    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+    assert not np.allclose(before, EncoderEmbedder(folder, cache=tmp_path).embed(PROBLEMS))
+
+
+def test_a_damaged_cache_is_written_again(tiny_encoder: Path, tmp_path: Path) -> None:
+    """A cut cache file is computed and written anew."""
+    embedder = EncoderEmbedder(tiny_encoder, cache=tmp_path)
+    first = embedder.embed(PROBLEMS)
+    (entry,) = (tmp_path / "embeddings").iterdir()
+    whole = entry.read_bytes()
+    entry.write_bytes(whole[:100])
+    assert np.array_equal(replace(embedder).embed(PROBLEMS), first)
+    assert entry.read_bytes() == whole
+
+
+def test_stopped_work_goes_on_from_the_last_chunk(
+    tiny_encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C tells how much is kept, and the next run computes only the rest."""
+    monkeypatch.setattr(module, "CHUNK", 5)
+    asked: list[int] = []
+
+    def stop(done: int, of: int) -> None:
+        asked.append(done)
+        if done > 10:
+            raise KeyboardInterrupt
+
+    embedder = EncoderEmbedder(tiny_encoder, cache=tmp_path, on_progress=stop)
+    with pytest.raises(Interrupted, match="the vectors of 10 of 24 problems are kept"):
+        embedder.embed(PROBLEMS)
+    assert len(list((tmp_path / "embeddings").iterdir())) == 2
+    after = replace(embedder, on_progress=None).embed(PROBLEMS)
+    whole = EncoderEmbedder(tiny_encoder, cache=False).embed(PROBLEMS)
+    np.testing.assert_allclose(after, whole, atol=1e-5)
+    assert asked == sorted(asked)
+
+
+def test_progress_ends_at_all_problems(tiny_encoder: Path, tmp_path: Path) -> None:
+    """The problems done are told, up to all of them, with a cold cache and with a warm one."""
+    for _ in range(2):
+        told: list[tuple[int, int]] = []
+        EncoderEmbedder(
+            tiny_encoder, cache=tmp_path, on_progress=lambda done, of, t=told: t.append((done, of))
+        ).embed(PROBLEMS)
+        assert told[-1] == (24, 24)
+
+
+def test_constructing_one_loads_nothing() -> None:
+    """A name that does not exist is only noticed when something is to be embedded."""
+    embedder = EncoderEmbedder("./no/such/folder", cache=False)
+    with pytest.raises(InputError, match="there is no such folder"):
+        embedder.embed(PROBLEMS)
+
+
+def test_the_parameters_name_the_weights(tiny_encoder: Path) -> None:
+    """A signature tells the model by the digest of its weights, not by its path."""
+    told = EncoderEmbedder(tiny_encoder, split_point="after_option").parameters
+    assert len(told.pop("model")) == 12
+    assert told == {
+        "embedder": "encoder",
+        "pooling": "mean",
+        "combine": "difference",
+        "split_point": "after_option",
+    }
+
+
+def test_what_can_not_be_embedded_is_refused(tiny_encoder: Path) -> None:
+    """Three options are named, and no problem is told."""
+    embedder = EncoderEmbedder(tiny_encoder, cache=False)
+    three = [*PROBLEMS, Problem("p3", "A _ b.", ("x", "y", "z"))]
+    with pytest.raises(DataError, match=r"1 of 25 problems don't have two options \('p3'\)"):
+        embedder.embed(three)
+    with pytest.raises(DataError, match="there is no problem to embed"):
+        embedder.embed([])
+
+
+def test_weights_with_nan_are_refused(tiny_encoder: Path, tmp_path: Path) -> None:
+    """An encoder that gives NaN is refused with the first problem that showed it."""
+    from safetensors.torch import load_file, save_file
+
+    folder = shutil.copytree(tiny_encoder, tmp_path / "model")
+    tensors = load_file(folder / "model.safetensors")
+    tensors["embeddings.LayerNorm.weight"][0] = float("nan")
+    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(DataError, match=r"not finite, first for '0-0'; its weights are damaged"):
+        EncoderEmbedder(folder, cache=False).embed(PROBLEMS)
+
+
+def test_minilm_separates_what_differs(minilm_folder: Path) -> None:
+    """With a real encoder, the halves of a twin have similar vectors, other problems do not."""
+    X = EncoderEmbedder(minilm_folder, cache=False).embed(PROBLEMS)
+    assert X.shape == (24, 384)
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+    likeness = unit @ unit.T
+    twins = [likeness[a, b] for a, b in PROBLEMS.twins]
+    assert min(twins) > 0.8 > np.median(np.abs(likeness[::2, ::2][np.triu_indices(12, 1)]))

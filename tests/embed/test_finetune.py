@@ -1,0 +1,79 @@
+"""An encoder is fine-tuned on whole twins, which are left out of what it embeds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from winosmith import Dataset
+from winosmith.embed import finetune_split, finetuned_embedder
+from winosmith.errors import DataError
+from winosmith.models import TrainingSettings, load_choice_model
+from winosmith.testing import made_twins
+
+
+@given(st.integers(3, 40), st.integers(0, 20), st.integers(0, 5), st.data())
+def test_the_three_parts_are_the_whole_in_whole_twins(
+    twins: int, singles: int, seed: int, draw: st.DataObject
+) -> None:
+    """Train, dev and rest share nothing, miss nothing, part no twin, and keep to their size."""
+    data = made_twins(twins, singles=singles)
+    n_train = draw.draw(st.integers(1, len(data) - 2))
+    n_dev = draw.draw(st.integers(1, len(data) - n_train - 1))
+    parts = finetune_split(data, n_train, n_dev, seed=seed)
+    ids = [set(part.ids) for part in parts]
+    assert sum(map(len, ids)) == len(data)
+    assert set.union(*ids) == set(data.ids)
+    assert len(ids[0]) <= n_train
+    assert len(ids[1]) <= n_dev
+    for first, second in data.twins:
+        assert any({data.ids[first], data.ids[second]} <= part for part in ids)
+    if not n_train % 2 and not n_dev % 2 and not singles:
+        assert (len(ids[0]), len(ids[1])) == (n_train, n_dev)
+
+
+def test_the_draw_depends_on_ids_and_seed_alone() -> None:
+    """Another order or other answers draw the same problems; another seed draws others."""
+    data = made_twins(30, singles=4)
+    turned = Dataset(replace(p, answer=1 - (p.answer or 0)) for p in data[::-1])
+    drawn = [
+        [sorted(part.ids) for part in finetune_split(d, 20, 10, seed=seed)]
+        for d, seed in ((data, 0), (turned, 0), (data, 1))
+    ]
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+@pytest.mark.parametrize("sizes", [(5, 5), (0, 4), (4, 0), (9, 9)])
+def test_sizes_that_do_not_fit_are_refused(sizes: tuple[int, int]) -> None:
+    """Each part and the rest must hold something."""
+    with pytest.raises(DataError, match="can't be drawn from 10"):
+        finetune_split(made_twins(5), *sizes)
+
+
+@pytest.mark.models
+def test_the_embedder_reads_as_the_model_was_trained(tiny_encoder: Path, tmp_path: Path) -> None:
+    """It embeds with the fine-tuned weights, cut at the split point of training, from [CLS]."""
+    import torch
+
+    train, dev, rest = finetune_split(made_twins(40), 40, 20)
+    embedder, tuned = finetuned_embedder(
+        train,
+        dev,
+        model=tiny_encoder,
+        out=tmp_path,
+        settings=TrainingSettings(learning_rate=1e-2, epochs=1, split_point="after_option"),
+        cache=False,
+    )
+    assert embedder.parameters["split_point"] == "after_option"
+    assert embedder.parameters["pooling"] == "cls"
+    model = load_choice_model(tuned.folder, split_point="after_option")
+    with torch.inference_mode():
+        inputs = model.reader.batch(model.inputs(rest))
+        first = model.network.bert(**inputs).last_hidden_state[:, 0].numpy().reshape(-1, 2, 16)
+    np.testing.assert_allclose(embedder.embed(rest), first[:, 0] - first[:, 1], atol=1e-5)
+    assert tuned.at_chance

@@ -1,0 +1,178 @@
+"""What the light embedder reads, learns and shows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from winosmith import Dataset, Problem, formats, practice
+from winosmith.embed import LightEmbedder
+from winosmith.embed._sides import sides
+from winosmith.errors import DataError, InputError
+from winosmith.testing import made_twins
+
+
+def held_out(X: npt.NDArray[np.float32], dataset: Dataset) -> npt.NDArray[np.bool_]:
+    """Return which problems a linear model that saw neither half of their twin has right."""
+    answers = np.array(dataset.answers, np.int64)
+    fold = np.empty(len(dataset), np.int64)
+    order = np.random.default_rng(0).permutation(len(dataset.groups))
+    for place, group in enumerate(order):
+        fold[list(dataset.groups[group])] = place % 5
+    right = np.zeros(len(dataset), np.bool_)
+    for part in range(5):
+        inside = fold != part
+        model = LogisticRegression(max_iter=500).fit(X[inside], answers[inside])
+        right[~inside] = model.predict(X[~inside]) == answers[~inside]
+    return right
+
+
+def test_attributes_are_the_words_near_each_mention() -> None:
+    """Content words near an option's mention are its own, up to the mention of the other one."""
+    read = sides(
+        Problem(
+            "1",
+            "The angry coach praised Ann's speed but only blamed old Beth, since _ was late.",
+            ("Ann", "Beth"),
+        )
+    )
+    assert read.attributes == (
+        ("<first>", "=ann", "angry", "coach", "praised", "speed"),
+        ("<longer>", "=beth", "blamed", "old"),
+    )
+
+
+def test_cues_are_the_words_after_the_blank() -> None:
+    """Up to eight words after the blank are cues; options, punctuation and words before are not."""
+    read = sides(
+        Problem(
+            "1",
+            "Ann called Beth because, at noon, _'s old car, not Beth, was far too slow to win it.",
+            ("Ann", "Beth"),
+        )
+    )
+    assert read.cues == ("'s", "car", "not", "old", "was")
+
+
+def test_options_of_several_words_are_found_whole_or_by_their_last() -> None:
+    """An option is found as it stands, or by its last word."""
+    sentence = "A cat sat on the red car and a dog on the van, as _ was warm."
+    whole = sides(Problem("1", sentence, ("red car", "van"))).attributes[0]
+    assert whole == ("<first>", "<longer>", "=car", "cat", "sat")
+    by_last = sides(Problem("1", sentence, ("his old car", "van"))).attributes[0]
+    assert by_last == ("<first>", "<longer>", "=car", "red", "sat")
+
+
+def test_an_option_that_is_not_mentioned_has_only_its_own_word() -> None:
+    """An option missing from the sentence gets no words, and is not first."""
+    read = sides(Problem("1", "The wind blew hard at Ann because _ was out.", ("storm", "Ann")))
+    assert read.attributes == (
+        ("<longer>", "=storm"),
+        ("<first>", "=ann", "blew", "hard", "wind"),
+    )
+
+
+def test_the_vectors_are_of_unit_length() -> None:
+    """A difference has length 1, so that no problem weighs more than another."""
+    X = LightEmbedder(dimensions=32).embed(made_twins(30))
+    np.testing.assert_allclose(np.linalg.norm(X, axis=1), 1, atol=1e-5)
+
+
+def test_the_width_is_as_asked_and_less_for_few_problems() -> None:
+    """512 dimensions are 16 × 32, 100 are 7 × 14; few problems span fewer."""
+    data = practice.corpus(60).dataset
+    assert LightEmbedder().embed(data).shape == (120, 512)
+    assert LightEmbedder(dimensions=100).embed(data).shape == (120, 98)
+    assert LightEmbedder(dimensions=100, combine="concat").embed(data).shape == (120, 196)
+    assert LightEmbedder().embed(data[:4]).shape[1] < 10
+
+
+def test_neither_the_order_of_problems_nor_of_options_changes_a_byte() -> None:
+    """What is learnt depends on the texts alone: shuffled problems give the same vectors."""
+    data = made_twins(40, singles=5)
+    X = LightEmbedder(dimensions=64).embed(data)
+    order = np.random.default_rng(0).permutation(len(data))
+    shuffled = LightEmbedder(dimensions=64).embed(data.select(order.tolist()))
+    assert shuffled.tobytes() == X[order].tobytes()
+    half_turned = Dataset(
+        replace(p, options=p.options[::-1]) if row % 3 == 0 else p for row, p in enumerate(data)
+    )
+    sign = np.where(np.arange(len(data)) % 3 == 0, -1, 1)[:, None]
+    assert np.array_equal(LightEmbedder(dimensions=64).embed(half_turned), X * sign)
+
+
+def test_a_corpus_makes_vectors_independent_of_the_batch() -> None:
+    """With a corpus to learn from, one problem has one vector, whatever it comes with."""
+    corpus, others = made_twins(40), made_twins(5, seed=1)
+    embedder = LightEmbedder(dimensions=64, corpus=corpus)
+    together = embedder.embed(others)
+    alone = np.concatenate([embedder.embed([problem]) for problem in others])
+    np.testing.assert_allclose(together, alone, atol=1e-6)
+    assert np.array_equal(embedder.embed(corpus), LightEmbedder(dimensions=64).embed(corpus))
+    assert "corpus" in embedder.parameters
+
+
+def test_words_that_stand_against_the_same_words_lie_together() -> None:
+    """With "big" and "large" against "small" in twins, big lies near large and opposite small."""
+    rng = np.random.default_rng(0)
+    made = []
+    for number in range(60):
+        one, other = ("big", "small") if rng.random() < 0.5 else ("large", "small")
+        for half, word in enumerate((one, other)):
+            sentence = f"The cup {number} stood by the jug since the _ was {word}."
+            made.append(Problem(f"{number}-{half}", sentence, ("cup", "jug"), half, str(number)))
+    cues = LightEmbedder(dimensions=8)._learn(Dataset(made))[1]
+    big, large, small = (cues.axes[cues.columns[word], 0] for word in ("big", "large", "small"))
+    assert big * large > 0 > big * small
+
+
+@pytest.mark.parametrize("kind", practice.ARTIFACTS)
+def test_planted_artifacts_are_linearly_visible(kind: practice.Artifact) -> None:
+    """A linear model answers unseen planted twins far above chance, whatever was planted."""
+    made = practice.corpus(700, seed=3, strength=0.4, artifacts=[kind])
+    right = held_out(LightEmbedder().embed(made.dataset), made.dataset)
+    planted = np.array([name in made.planted for name in made.dataset.ids])
+    # standard error of 560 planted problems in twins: about 0.03
+    assert right[planted].mean() > 0.65
+
+
+def test_sound_problems_look_random() -> None:
+    """Where nothing is planted, a linear model stays at chance on unseen twins."""
+    made = practice.corpus(1500, seed=5, strength=0.0)
+    right = held_out(LightEmbedder().embed(made.dataset), made.dataset)
+    assert abs(right.mean() - 0.5) < 0.04  # three standard errors
+
+
+@pytest.mark.data
+def test_the_bias_of_winogrande_is_seen(data_dir: Path) -> None:
+    """On 10,000 problems of train_xl a linear model is above chance by over 2.5 points."""
+    data = formats.read(data_dir / "winogrande" / "train_xl.jsonl")[20_000:30_000]
+    right = held_out(LightEmbedder().embed(data), data)
+    assert right.mean() > 0.525
+
+
+def test_without_twins_it_still_embeds() -> None:
+    """Singles have no contrast of halves; the vectors are there all the same."""
+    X = LightEmbedder(dimensions=32).embed(made_twins(0, singles=40))
+    assert X.shape == (40, 32)
+    assert np.isfinite(X).all()
+
+
+def test_what_can_not_be_embedded_is_refused() -> None:
+    """Three options are named, no problem and no dimension are told."""
+    three = Problem("p3", "A _ b.", ("x", "y", "z"))
+    with pytest.raises(DataError, match=r"1 of 1 problems don't have two options \('p3'\)"):
+        LightEmbedder().embed([three])
+    with pytest.raises(DataError, match="there is no problem to embed"):
+        LightEmbedder().embed([])
+    with pytest.raises(DataError, match="there is no problem to learn words from"):
+        LightEmbedder(corpus=()).embed(made_twins(1))
+    with pytest.raises(InputError, match="dimensions must be 2 or more, not 1"):
+        LightEmbedder(dimensions=1).embed(made_twins(1))
+    with pytest.raises(InputError, match="difference, concat; not 'sum'"):
+        LightEmbedder(combine="sum").embed(made_twins(1))  # type: ignore[arg-type]
