@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 from winosmith import Dataset, Problem, formats, practice
@@ -150,10 +152,29 @@ def test_sound_problems_look_random() -> None:
 
 @pytest.mark.data
 def test_the_bias_of_winogrande_is_seen(data_dir: Path) -> None:
-    """On 10,000 problems of train_xl a linear model is above chance by over 2.5 points."""
-    data = formats.read(data_dir / "winogrande" / "train_xl.jsonl")[20_000:30_000]
+    """In train_xl a linear model sees bias, and only in what the published filter removed.
+
+    WinoGrande's AFLite kept problems that linear models on RoBERTa could not guess (section 3).
+    Of these 20,000 it kept 6,281: a linear model on the light vectors has 50.9 % of those right,
+    and 56.6 % of the others; one standard error is about 0.6 and 0.4 points.
+    """
+    data = formats.read(data_dir / "winogrande" / "train_xl.jsonl")[:20_000]
+    kept = {p.sentence for p in formats.read(data_dir / "winogrande" / "train_debiased.jsonl")}
+    was_kept = np.array([problem.sentence in kept for problem in data])
     right = held_out(LightEmbedder().embed(data), data)
-    assert right.mean() > 0.525
+    assert right[~was_kept].mean() > 0.53
+    assert abs(right[was_kept].mean() - 0.5) < 0.02
+
+
+@given(st.lists(st.tuples(*[st.text("ab_ .'é", max_size=9)] * 2), min_size=1, max_size=6))
+def test_odd_texts_are_embedded(parts: list[tuple[str, str]]) -> None:
+    """Whatever stands around the blank, even nothing, the vectors are finite."""
+    sentences = ["_".join(part.replace("_", "") for part in both) for both in parts]
+    problems = [Problem(str(n), text, ("a b", "é"), 0, "t") for n, text in enumerate(sentences)]
+    for combine in ("difference", "concat"):
+        X = LightEmbedder(combine=combine).embed(problems)  # type: ignore[arg-type]
+        assert np.isfinite(X).all()
+        assert X.shape[0] == len(problems)
 
 
 def test_without_twins_it_still_embeds() -> None:

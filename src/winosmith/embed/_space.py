@@ -57,6 +57,8 @@ def learn_space(
         _counted([pair[side] for pair in contrasts], columns, weighed) for side in (0, 1)
     )
     kept = min(dimensions, len(columns), len(contrasts))
+    if not kept:  # no word at all: every bag is placed at 0
+        return Space(columns, weighed, np.zeros((0, 1)))
     axes = randomized_svd(first - second, kept, n_iter=7, random_state=seed)[2].T
     return Space(columns, weighed, axes)
 
