@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from winosmith.cli._built import print_figures
 from winosmith.cli._common import data_argument, format_option, json_option, progress, say
 
 __all__ = ["command"]
@@ -58,7 +59,6 @@ def command(**options: Any) -> None:
     """  # noqa: D301
     from winosmith import formats
     from winosmith.release import EmbedRecipe, FilterRecipe, debias_to_folder, key_figures
-    from winosmith.report import shown
 
     done = debias_to_folder(
         formats.read(options["data"], options["format_name"]),
@@ -76,9 +76,7 @@ def command(**options: Any) -> None:
         return
     kept, dropped = len(done.filtered.kept), len(done.filtered.dropped)
     click.echo(f"{kept:,} problems kept of {kept + dropped:,}")
-    for figure in key_figures(done.run, done.measures):
-        click.echo(f"{shown(figure.value, figure.form)} {figure.label},")
-        click.echo(f"  {figure.note}")
+    print_figures(key_figures(done.run, done.measures))
     click.secho(f"The report is {(done.folder / 'report.html').resolve()}", bold=True)
     say(f"signature {done.measures.signature}")
 

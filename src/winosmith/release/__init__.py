@@ -23,7 +23,7 @@ from winosmith.release._recipe import (
     recipe_of,
 )
 from winosmith.release._report_filter import filter_sections, key_figures
-from winosmith.release._split import blocks, nested_sizes
+from winosmith.release._split import nested_sizes
 from winosmith.release._vectors import Embedded, embedded
 
 __all__ = [
@@ -40,7 +40,6 @@ __all__ = [
     "Recipe",
     "SplitRecipe",
     "Step",
-    "blocks",
     "build",
     "debias_to_folder",
     "embedded",

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from winosmith import validate
+from winosmith.blocks import shuffled
 from winosmith.dataset import Dataset
 from winosmith.outputs import PRIVATE, OutputFolder
 from winosmith.release._anonymous import anonymous
@@ -31,7 +32,7 @@ from winosmith.release._record import (
     write_reports,
     write_run,
 )
-from winosmith.release._split import Split, shuffled, split
+from winosmith.release._split import Split, split
 from winosmith.release._stages import Inputs, Stages, check, read_inputs, set_aside
 from winosmith.release._vectors import Embedded, embedded
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from winosmith import formats, validate
 from winosmith.answers import Response
+from winosmith.blocks import draw
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import RecipeError
 from winosmith.release._publish import Verdict
 from winosmith.release._recipe import Recipe
-from winosmith.release._split import draw
 
 __all__ = ["Inputs", "Stages", "read_inputs", "set_aside"]
 

@@ -1,0 +1,135 @@
+"""Which problems belong together, and a shuffled order that tells nothing of their answers.
+
+Twins, families and copies of one sentence form *blocks*. A split, and a draw of problems to be set
+aside, takes or leaves whole blocks, so that nothing on one side tells what is on the other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations
+
+from winosmith.dataset import Dataset
+from winosmith.errors import DataError
+from winosmith.problem import Problem
+from winosmith.text import tokens, words
+
+__all__ = ["blocks", "draw", "shuffled", "shuffled_blocks"]
+
+_ALIKE = 0.7
+"""The share of words that the halves of a twin have in common at least (WinoGrande, section 2)."""
+
+
+def blocks(dataset: Dataset) -> list[list[int]]:
+    """Return the rows that may not be parted, in an order that tells nothing of the answers.
+
+    Two problems share a block when they share a twin or a family; when their sentences have the
+    same tokens, whatever their case; or when they look like a twin whose id got lost, with the
+    same options and 70 % of their words in common. And so on, from neighbour to neighbour.
+
+    >>> pair = [Problem("a", "A _ b.", ("x", "y"), 0, "t"), Problem("b", "B _ c.", ("x", "y"), 1, "t")]
+    >>> [sorted(block) for block in blocks(Dataset([*pair, Problem("c", "b _ C.", ("x", "z"))]))]
+    [[0, 1, 2]]
+    """  # noqa: E501
+    parent = list(range(len(dataset)))
+
+    def root(row: int) -> int:
+        while parent[row] != row:
+            parent[row] = parent[parent[row]]
+            row = parent[row]
+        return row
+
+    first: dict[tuple[str, str], int] = {}
+    for row, problem in enumerate(dataset):
+        for key in _ties(problem):
+            parent[root(row)] = root(first.setdefault(key, row))
+    for one, other in _lookalikes(dataset):
+        parent[root(one)] = root(other)
+    together: dict[int, list[int]] = {}
+    for row in range(len(dataset)):
+        together.setdefault(root(row), []).append(row)
+    return list(together.values())
+
+
+def _ties(problem: Problem) -> Iterable[tuple[str, str]]:
+    yield "text", " ".join(tokens(problem.sentence.lower()))
+    if problem.twin_id is not None:
+        yield "twin", problem.twin_id
+    yield "family", problem.lineage.root if problem.lineage else problem.id
+
+
+def _lookalikes(dataset: Dataset) -> Iterator[tuple[int, int]]:
+    """Yield the pairs of rows with the same options and 70 % of their words in common."""
+    alike: dict[frozenset[str], list[tuple[int, Counter[str], int]]] = {}
+    for row, problem in enumerate(dataset):
+        counted = Counter(words(problem.sentence.lower()))
+        options = frozenset(option.lower() for option in problem.options)
+        alike.setdefault(options, []).append((row, counted, counted.total()))
+    for bucket in alike.values():
+        for (one, a, length_a), (other, b, length_b) in combinations(bucket, 2):
+            longer, shorter = max(length_a, length_b), min(length_a, length_b)
+            if shorter >= _ALIKE * longer and (a & b).total() >= _ALIKE * longer:
+                yield one, other
+
+
+def _place(problem: Problem, seed: int) -> bytes:
+    """Return a problem's place in the shuffled order: a digest of what a solver may see.
+
+    The order of the input may follow the answers (right option first, say), and the seed is
+    published; so neither the input's order nor its ids nor its answers may enter.
+    """
+    seen = "\0".join((str(seed), problem.sentence, *problem.options))
+    return hashlib.sha256(seen.encode()).digest()
+
+
+def shuffled_blocks(dataset: Dataset, seed: int) -> list[list[int]]:
+    """Return the blocks, and the rows in each, in the shuffled order."""
+    places = [_place(problem, seed) for problem in dataset]
+    shuffled = [sorted(block, key=places.__getitem__) for block in blocks(dataset)]
+    return sorted(shuffled, key=lambda block: places[block[0]])
+
+
+def shuffled(dataset: Dataset, seed: int) -> tuple[Dataset, list[list[int]]]:
+    """Return the problems in the shuffled order, and the blocks that their rows form.
+
+    Everything after depends on this order alone, not on that of the input.
+    """
+    order = shuffled_blocks(dataset, seed)
+    blocks_of_new, start = [], 0
+    for block in order:
+        blocks_of_new.append(list(range(start, start + len(block))))
+        start += len(block)
+    return dataset.select(row for block in order for row in block), blocks_of_new
+
+
+def draw(
+    order: Sequence[Sequence[int]], rows: Iterable[int], sizes: Sequence[int]
+) -> list[list[int]]:
+    """Draw sets of rows in whole blocks, from the end of the shuffled order.
+
+    Args:
+        order: the shuffled blocks.
+        rows: what may be drawn; a block without any is passed over.
+        sizes: how many rows each set needs; the last block may exceed it.
+
+    Raises:
+        DataError: there are too few rows.
+    """
+    allowed = set(rows)
+    if sum(sizes) >= len(allowed):
+        raise DataError(
+            f"{sum(sizes)} problems are to be drawn from {len(allowed)}; nothing would be left"
+        )
+    drawn: list[list[int]] = [[] for _ in sizes]
+    parts = iter(zip(drawn, sizes, strict=True))
+    part, size = next(parts)
+    for block in reversed(order):
+        while len(part) >= size:
+            following = next(parts, None)
+            if following is None:
+                return drawn
+            part, size = following
+        part += [row for row in block if row in allowed]
+    return drawn
