@@ -21,9 +21,9 @@ def key_figures(run: FilterRun, measures: Measures) -> list[report.KeyFigure]:
     figures = [
         report.KeyFigure(
             "guessed by a linear model",
-            f"{before.accuracy:.1%} → {after.accuracy:.1%}",
-            f"held out, before and after; chance is {after.chance:.1%}, the interval after it "
-            f"{after.low:.1%}–{after.high:.1%}",
+            f"{_percent(before.accuracy)} → {_percent(after.accuracy)}",
+            f"held out, before and after the filter (95 % interval {_interval(after)}); chance is "
+            f"{_percent(after.chance)}",
         )
     ]
     if measures.excess is not None:
@@ -42,8 +42,8 @@ def key_figures(run: FilterRun, measures: Measures) -> list[report.KeyFigure]:
             report.KeyFigure(
                 "of the planted were found",
                 found.recall.value,
-                f"{found.recall.count:,} of {found.recall.total:,}; {_share(found.false_removals)} "
-                "of the sound were taken too",
+                f"{found.recall.count:,} of {found.recall.total:,}; of the sound "
+                f"{_percent(found.false_removals.value)} were taken too",
                 ".1%",
             )
         )
@@ -137,15 +137,15 @@ def _probes(run: FilterRun, measures: Measures) -> report.Section:
             name,
             len(run.subsets[name]),
             probe.accuracy,
-            f"{probe.low:.1%}–{probe.high:.1%}",
+            _interval(probe),
             probe.chance,
         ]
         for name, probe in measures.probes.items()
     ]
     if measures.removed_to_kept is not None:
         across = measures.removed_to_kept
-        interval = f"{across.low:.1%}–{across.high:.1%}"
-        rows.append(["from removed to kept", across.n, across.accuracy, interval, across.chance])
+        name = "from removed to kept"
+        rows.append([name, across.n, across.accuracy, _interval(across), across.chance])
     share = report.Column("guessed", form=".1%")
     table = report.Table(
         "Held-out accuracy of a logistic regression on the embeddings, whole twins apart",
@@ -215,6 +215,9 @@ def _status(run: FilterRun, row: int) -> str:
     return run.reasons.get(row, "kept").replace("guessed: by", "removed: guessed by")
 
 
-def _share(share: object) -> str:
-    value = getattr(share, "value", None)
-    return "—" if value is None else f"{value:.1%}"
+def _percent(share: float | None) -> str:
+    return report.shown(share, ".1%")
+
+
+def _interval(probe: debias.Probe) -> str:
+    return f"{100 * probe.low:.1f}–{_percent(probe.high)}"
