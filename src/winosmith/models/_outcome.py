@@ -23,15 +23,16 @@ class TrainingSettings:
 
     Attributes:
         seed: draws the head, the order of the problems and the dropout.
-        learning_rate: at its peak.
+        learning_rate: at its peak. Of 5,000 problems of train_xl, MiniLM learns at 3e-5 (60.4 %
+            of 1,000 others right) and falls to one score for all texts at 1e-4 (50 %).
         epochs: passes over the training problems.
         batch_size: problems a step; each is two texts.
         weight_decay: of AdamW, on matrices only.
         warmup: the share of the steps over which the learning rate rises from 0, linearly; it
             then falls linearly to 0.
         dropout: the rate everywhere in the network; the model's own when None. The two texts of
-            a problem get different noise, and what they differ in is small: with its own rate of
-            0.1, MiniLM does not even fit 640 problems; without, it does in three epochs.
+            a problem get different noise, and what they differ in is small: after four epochs on
+            640 problems at 1e-4, MiniLM's loss is 0.69 with its own rate of 0.1 and 0.27 with 0.
         clip: the largest norm of a step's gradient.
         split_point: where the sentence is cut in two; see `SplitPoint`.
         max_length: the longest input in tokens; the model's own limit when None.
