@@ -25,6 +25,10 @@ from winosmith.outputs import write_aside
 __all__ = ["Progress", "load", "save"]
 
 
+BROKEN = (EOFError, zipfile.BadZipFile)
+"""What numpy raises, beside the usual, for a file that is cut off."""
+
+
 @dataclass(slots=True)
 class Progress:
     """How far a run is.
@@ -86,13 +90,13 @@ def load(path: Path, of: Mapping[str, Any]) -> Progress | None:
     if not path.exists():
         return None
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             about = json.loads(str(file["about"]))
             arrays = {name: file[name] for name in ("scores", "removed_in", "weights", "diagonal")}
         phases = [
             Phase(**{**phase, "histogram": tuple(phase["histogram"])}) for phase in about["phases"]
         ]
-    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, *BROKEN) as error:
         raise OutputError(
             f"{path}: this is not a checkpoint of AFLite ({error}); choose another name for the "
             "checkpoint, or remove the file"

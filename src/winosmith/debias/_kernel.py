@@ -79,7 +79,14 @@ def _residual(z: Any, label: Any) -> Any:
 
 @_compiled
 def add_gradients(
-    X: Array, y: Array, rows: Array, begin: Array, end: Array, places: Array, W: Array, G: Array
+    X: Array,
+    y: Array,
+    rows: Array,
+    begin: Array,
+    end: Array,
+    places: Array,
+    W: Array,
+    G: Array,
 ) -> None:
     """Write to `G` the gradients of the classifiers' summed logistic losses.
 
@@ -102,7 +109,7 @@ def add_gradients(
         flush = (last // BLOCK) % FLUSH == 0 or last >= rows.shape[0]
         for j in range(count):
             p, stop, w, g = at[j], end[j], W[j], partial[j]
-            while p + 4 <= stop and places[p + 3] < last:
+            while p + 4 <= stop and places[p] < last:  # the four may reach over the end
                 a, b = rows[places[p]], rows[places[p + 1]]
                 c, d = rows[places[p + 2]], rows[places[p + 3]]
                 za, zb, zc, zd = _four(X, a, b, c, d, w)

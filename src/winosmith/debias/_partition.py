@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from winosmith.errors import DataError
+
 __all__ = ["FLIPS", "TIES", "fitting", "generator", "training_rows"]
 
 TIES, FLIPS = 2**32 - 1, 2**32 - 2
@@ -43,6 +45,9 @@ def training_rows(
     Returns:
         Ascending positions among the rows left, in canonical order (see `aflite`).
 
+    Raises:
+        DataError: no group has so few rows.
+
     >>> training_rows(6, 3, seed=0, phase=0, classifier=0).tolist()
     [3, 4, 5]
     >>> training_rows(
@@ -56,6 +61,8 @@ def training_rows(
         taken[rng.choice(size, train_size, replace=False, shuffle=False)] = True
     else:
         taken = fitting(groups, train_size, rng)
+        if not taken.any():
+            raise DataError(f"every group is larger than train_size, which is {train_size}")
     return np.flatnonzero(taken).astype(np.int32)
 
 

@@ -136,7 +136,13 @@ def _trained(
 
     start = share.start
     alike = np.repeat(start.weights[None], len(partitions), axis=0)
-    fit = minimise(gradient, alike, share.ridge, start.diagonal, start.tolerance)
+    fit = minimise(
+        gradient,
+        alike,
+        share.ridge,
+        start.diagonal,
+        start.tolerance,
+    )
     weights, slow = fit.weights, ~fit.converged
     if slow.any():
         with _one_blas_thread(share.held):

@@ -6,10 +6,13 @@ take their step together, since one pass over the rows serves them all, but noth
 computed for one depends on another: a column gets the same bits alone and in any company.
 
 The method is L-BFGS (Nocedal & Wright 2006, algorithm 7.4) started from a diagonal that is nearly
-the Hessian, so that the unit step is nearly always right. There is no line search on the value of
-the loss, which sums of float32 could not resolve near the optimum; instead a step is kept when the
-slope at its end is not as large as at its start, which for a convex loss bounds the overshoot, and
-is shortened to the secant's root otherwise. A column that does not arrive is told apart.
+the Hessian, so that the unit step is nearly right. There is no line search on the value of the
+loss, which sums of float32 could not resolve near the optimum. Instead a step is kept when the
+slope at its end is not as large as at its start, which for a convex loss bounds the overshoot; the
+column then goes to where the slope along the step, were it straight, is zero, and takes its
+gradient from between the two ends. As steps shrink both become exact, and the method that of
+conjugate gradients, at no other pass. A step that is too long is shortened to the same point and
+measured again. A column that does not arrive is told apart.
 """
 
 from __future__ import annotations
@@ -31,6 +34,10 @@ Gradient = Callable[[Floats, NDArray[np.intp]], Floats]
 MEMORY = 5
 """Pairs of steps and gradient changes that are kept."""
 
+NEAR = 10.0
+"""A column is done only where the last gradient that was measured was this near to its end, so that
+the one that was taken from between two can't be small by mistake."""
+
 USUAL = 16
 """Passes after which the decrement must be the smaller the longer it takes: steps that shrink
 slowly say little about the distance that is left. 7 to 13 are usual."""
@@ -40,6 +47,12 @@ LONGEST = 150
 
 STEEPER = 0.9
 """A step is kept when the slope at its end is at most this part of the slope at its start."""
+
+PART = (0.5, 2.0)
+"""Least and most of a kept step that is gone, to where the slope is zero."""
+
+SHORTER = (0.1, 0.7)
+"""Least and most of a step that was too long that is tried next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +71,11 @@ class Fit:
 
 
 def minimise(
-    gradient: Gradient, start: Floats, ridge: Floats, diagonal: Floats, tolerance: float
+    gradient: Gradient,
+    start: Floats,
+    ridge: Floats,
+    diagonal: Floats,
+    tolerance: float,
 ) -> Fit:
     """Minimise every column's penalised loss.
 
@@ -78,14 +95,16 @@ def minimise(
     g = gradient(w, column) + ridge * w
     step = _direction(g, pairs, diagonal)
     slope = _dots(g, step)
+    measured = g
     for passes in range(1, LONGEST):
-        done = -slope < (tolerance * min(1.0, USUAL / passes) ** 2) ** 2
+        limit = tolerance * min(1.0, USUAL / passes) ** 2
+        done = (-slope < limit**2) & (_dots(measured, measured / diagonal) < (NEAR * limit) ** 2)
         if done.any():
             fit.weights[column[done]] = w[done] + step[done]
             fit.converged[column[done]] = True
             fit.passes[column[done]] = passes
             column, slope, length = column[~done], slope[~done], length[~done]
-            w, g, step = w[~done], g[~done], step[~done]
+            w, g, step, measured = w[~done], g[~done], step[~done], measured[~done]
             pairs = deque(((s[~done], y[~done], r[~done]) for s, y, r in pairs), MEMORY)
         if not column.size:
             break
@@ -94,9 +113,11 @@ def minimise(
         slope_ahead = _dots(g_ahead, step)
         kept = slope_ahead <= STEEPER * -slope
         pairs.append(_pair(ahead - w, g_ahead - g, kept))
-        w, g = np.where(kept[:, None], ahead, w), np.where(kept[:, None], g_ahead, g)
+        root = _root(slope, slope_ahead)
+        part = np.where(kept, np.clip(root, *PART), 0.0)[:, None]
+        w, g, measured = w + part * (ahead - w), g + part * (g_ahead - g), g_ahead
         step = np.where(kept[:, None], _direction(g, pairs, diagonal), step)
-        length = np.where(kept, 1.0, length * _shrunk(slope, slope_ahead))
+        length = np.where(kept, 1.0, length * np.clip(root, *SHORTER))
         slope = _dots(g, step)
     fit.passes[column] = LONGEST
     return fit
@@ -128,8 +149,7 @@ def _direction(g: Floats, pairs: deque[Pair], diagonal: Floats) -> Floats:
     return -q
 
 
-def _shrunk(slope: Floats, slope_ahead: Floats) -> Floats:
-    """Return how much of a step to try next: to where the slope, were it straight, is zero."""
+def _root(slope: Floats, slope_ahead: Floats) -> Floats:
+    """Return where along a step its slope, were it straight, is zero; 0 when that is nowhere."""
     change = slope_ahead - slope
-    root = np.divide(-slope, change, out=np.full_like(slope, 0.1), where=change > 0)
-    return np.asarray(np.clip(np.nan_to_num(root, nan=0.1), 0.1, 0.7))
+    return np.divide(-slope, change, out=np.zeros_like(slope), where=change > 0)

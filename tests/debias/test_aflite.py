@@ -1,0 +1,552 @@
+"""AFLite as its callers see it: what it keeps, what it is independent of, what it refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from winosmith import debias
+from winosmith.debias._partition import training_rows
+from winosmith.debias._selection import at_threshold, histogram, select
+from winosmith.errors import DataError, InputError, OutputError
+
+SMALL: dict[str, Any] = {"ensemble_size": 8, "train_size": 60, "cutoff": 12, "seed": 5}
+
+
+def made(rows: int = 240, columns: int = 6, *, seed: int = 0) -> tuple[Any, Any, list[str]]:
+    """Return rows of which a third give their label away, the labels, and ids in mixed order."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, columns)).astype(np.float32)
+    y = rng.permutation(rows) % 2
+    X[: rows // 3, 0] += np.where(y[: rows // 3], 3, -3)
+    return X, y, [f"p{number}" for number in rng.permutation(rows)]
+
+
+def same(one: debias.AfliteResult, other: debias.AfliteResult) -> bool:
+    """Return whether two results agree in every byte but the seconds."""
+    return (
+        one.record() == other.record()
+        and one.kept.tobytes() == other.kept.tobytes()
+        and one.scores.tobytes() == other.scores.tobytes()
+        and one.removed_in.tobytes() == other.removed_in.tobytes()
+        and [r.tobytes() for r in one.removed] == [r.tobytes() for r in other.removed]
+        and one.phases == other.phases
+    )
+
+
+@given(
+    rows=st.integers(8, 120),
+    train=st.integers(2, 60),
+    cutoff=st.integers(1, 30),
+    threshold=st.sampled_from([0.0, 0.5, 0.75, 1.0]),
+    seed=st.integers(0, 50),
+)
+@settings(max_examples=40, deadline=None)
+@pytest.mark.filterwarnings("ignore:train_size is")
+def test_kept_and_removed_are_all_rows(rows, train, cutoff, threshold, seed):
+    """Whatever the parameters, each row is kept or removed in one phase, as its record says."""
+    X, y, ids = made(rows, seed=seed)
+    result = debias.aflite(
+        X, y, ids=ids, ensemble_size=4, train_size=train, cutoff=cutoff, threshold=threshold
+    )
+    together = np.concatenate([result.kept, *result.removed])
+    assert sorted(together.tolist()) == list(range(rows))
+    assert [len(part) for part in result.removed] == [phase.removed for phase in result.phases]
+    left = rows
+    for number, (phase, removed) in enumerate(zip(result.phases, result.removed, strict=True)):
+        assert (phase.number, phase.size) == (number, left)
+        assert len(removed) == min(cutoff, phase.candidates)
+        assert (result.removed_in[removed] == number).all()
+        assert (result.scores[removed] >= threshold).all()
+        assert sum(phase.histogram) == phase.size - phase.undefined
+        left -= phase.removed
+    assert (result.removed_in[result.kept] == -1).all()
+    assert result.stopped == (
+        "cutoff"
+        if result.phases and result.phases[-1].removed < cutoff
+        else "train size"
+        if left <= train
+        else "one class"
+    )
+
+
+@given(order=st.permutations(range(60)), with_ids=st.booleans(), with_groups=st.booleans())
+@settings(max_examples=25, deadline=None)
+def test_the_order_of_the_rows_changes_nothing(order, with_ids, with_groups):
+    """Permuting rows together with their ids and groups keeps the same rows, with their scores."""
+    X, y, ids = made(60)
+    groups = [f"g{row // 2}" if row < 40 else None for row in range(60)]
+    chosen = {"ensemble_size": 4, "train_size": 15, "cutoff": 5}
+
+    def run(rows: list[int]) -> debias.AfliteResult:
+        return debias.aflite(
+            X[rows],
+            y[rows],
+            ids=[ids[row] for row in rows] if with_ids else None,
+            groups=[groups[row] for row in rows] if with_groups else None,
+            **chosen,
+        )
+
+    straight, permuted = run(list(range(60))), run(order)
+    assert {order[row] for row in permuted.kept} == set(straight.kept.tolist())
+    assert permuted.scores.tobytes() == straight.scores[order].tobytes()
+    assert permuted.phases == straight.phases
+
+
+class AtOnce(Executor):
+    """An executor that does the work when it is submitted, in this thread."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Do it."""
+        future: Future[Any] = Future()
+        future.set_result(fn(*args, **kwargs))
+        return future
+
+
+def test_workers_change_no_byte():
+    """One thread, five, processes or none: the same bytes, and what is submitted is picklable."""
+    X, y, ids = made(columns=20)
+    alone = debias.aflite(X, y, ids=ids, **SMALL)
+    executors = [
+        ThreadPoolExecutor(1),
+        ThreadPoolExecutor(5),
+        AtOnce(),
+        ProcessPoolExecutor(2, mp_context=get_context("spawn")),
+    ]
+    for executor in executors:
+        with executor:
+            assert same(debias.aflite(X, y, ids=ids, executor=executor, **SMALL), alone)
+
+
+def test_another_seed_removes_other_rows():
+    """The seed draws the partitions and the ties."""
+    X, y, ids = made()
+    runs = [debias.aflite(X, y, ids=ids, **{**SMALL, "seed": seed}) for seed in (1, 2)]
+    assert runs[0].kept.tobytes() != runs[1].kept.tobytes()
+
+
+def test_the_scale_of_the_numbers_is_taken_up_by_c():
+    """Rows 2^30 times as large, with C 2^60 times smaller, are the same regression, bit by bit."""
+    X, y, ids = made()
+    straight = debias.aflite(X, y, ids=ids, **SMALL)
+    scaled = debias.aflite(X * 2.0**30, y, ids=ids, C=2.0**-60, **SMALL)
+    assert scaled.scores.tobytes() == straight.scores.tobytes()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda X: X.astype(np.float64),
+        lambda X: np.asfortranarray(X),
+        lambda X: np.repeat(X, 2, axis=0)[::2],
+        lambda X: X.tolist(),
+        lambda X: np.ma.asarray(X).data,
+    ],
+    ids=["float64", "columns first", "strided", "lists", "view"],
+)
+def test_how_the_numbers_are_held_changes_nothing(change):
+    """The same numbers in another type or layout give the same result, without ids too."""
+    X, y, _ = made()
+    assert same(debias.aflite(change(X), y, **SMALL), debias.aflite(X, y, **SMALL))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda X: X.astype(np.float16),
+        lambda X: (X * 100).astype(np.int16),
+        lambda X: X > 0,
+        lambda X: np.c_[X, np.full(len(X), 1e6)],
+        lambda X: np.c_[X, X, X @ np.ones((6, 40))],
+        lambda X: X + 1e7,
+        lambda X: X * 1e30,
+        lambda X: X * 1e-30,
+        lambda X: np.zeros_like(X),
+        lambda X: np.repeat(X[:24], 10, axis=0),
+    ],
+    ids=[
+        "float16",
+        "int16",
+        "bool",
+        "constant column",
+        "rank-deficient",
+        "far from zero",
+        "huge",
+        "tiny",
+        "all zero",
+        "duplicates",
+    ],
+)
+def test_odd_numbers_give_scores(change):
+    """Whatever the numbers are like, every score is a share, and no warning is given."""
+    X, y, ids = made()
+    result = debias.aflite(change(X), y, ids=ids, **SMALL)
+    assert result.phases
+    assert ((result.scores >= 0) & (result.scores <= 1)).all()
+
+
+def test_classes_that_can_be_separated_are_removed_down_to_the_training_size():
+    """With a large C, rows that a plane separates all score 1 and go, k a phase."""
+    X, y, ids = made()
+    X[:, 0] = np.where(y, 1.0, -1.0)
+    result = debias.aflite(X, y, ids=ids, C=1e6, **SMALL)
+    assert result.stopped == "train size"
+    assert len(result.kept) == SMALL["train_size"]
+    assert all(phase.accuracy == 1.0 for phase in result.phases)
+
+
+def test_it_stops_when_fewer_than_the_cutoff_go_and_these_are_gone():
+    """The last phase removes what it found, fewer than the cutoff (Algorithm 1, lines 13-15)."""
+    X, y, ids = made()
+    result = debias.aflite(X, y, ids=ids, **SMALL)
+    assert result.stopped == "cutoff"
+    assert 0 < result.phases[-1].removed < SMALL["cutoff"]
+    assert all(phase.removed == SMALL["cutoff"] for phase in result.phases[:-1])
+
+
+def test_it_stops_when_one_class_is_left():
+    """When all rows of a class are gone, nothing is left to guess, and it says so."""
+    X = np.r_[np.full(10, 10.0), np.full(10, -10.0), np.full(3, 30.0)][:, None]
+    y = np.r_[np.ones(10, int), np.zeros(13, int)]  # the last three look like the other class
+    result = debias.aflite(X, y, train_size=2, cutoff=20, threshold=0, ensemble_size=400)
+    assert result.kept.tolist() == [20, 21, 22]
+    assert (result.stopped, len(result.phases)) == ("one class", 1)
+
+
+def test_a_training_size_of_all_rows_removes_nothing_and_says_what_to_choose():
+    """With train_size >= N nothing is removed, and the warning names the paper's shares."""
+    X, y, ids = made(200)
+    with pytest.warns(UserWarning, match="train_size=43 and cutoff=2"):
+        result = debias.aflite(X, y, ids=ids)
+    assert result.kept.tolist() == list(range(200))
+    assert (result.phases, result.removed, result.stopped) == ((), (), "train size")
+    assert np.isnan(result.scores).all()
+
+
+def test_a_row_without_a_prediction_stays_and_is_counted():
+    """A row that every classifier was trained on has no score in that phase and is not removed."""
+    X, y, ids = made(50)
+    result = debias.aflite(X, y, ids=ids, ensemble_size=2, train_size=49, cutoff=50, threshold=0.0)
+    phase = result.phases[0]
+    assert phase.undefined in (48, 49)
+    assert phase.removed == 50 - phase.undefined
+    assert np.isnan(result.scores).sum() == phase.undefined
+    assert np.isnan(result.scores[result.kept]).all()
+
+
+def test_a_training_set_of_one_class_always_predicts_it():
+    """Classifiers that saw one class are counted, and score the rows of that class 1."""
+    rng = np.random.default_rng(0)
+    y = (np.arange(100) < 2).astype(int)
+    result = debias.aflite(
+        rng.normal(size=(100, 3)), y, train_size=2, cutoff=100, ensemble_size=32, threshold=1.0
+    )
+    assert result.phases[0].one_class > 20
+    assert (result.scores[y == 1] < 0.2).all()
+    assert (result.scores[y == 0] > 0.8).all()
+
+
+def test_scores_are_compared_as_whole_numbers():
+    """Exactly at the threshold is at it: 3 of 4 at 0.75, 7 of 10 at 0.7, 3 of 5 at 0.6."""
+    for right, votes, threshold in ((3, 4, 0.75), (7, 10, 0.7), (3, 5, 0.6), (29, 100, 0.29)):
+        counts = np.array([right, right - 1], np.int32), np.array([votes, votes], np.int32)
+        assert at_threshold(*counts, threshold).tolist() == [True, False]
+    nobody = np.zeros(1, np.int32), np.zeros(1, np.int32)
+    assert at_threshold(*nobody, 0.0).tolist() == [False]
+
+
+def test_ties_at_the_cutoff_are_drawn_and_counted():
+    """Of 1,000 rows with the same score, the 100 that go are spread over all places."""
+    everyone = np.full(1000, 4, np.int32)
+    drawn = [
+        select(everyone, everyone, threshold=0.75, cutoff=100, seed=seed, phase=0)
+        for seed in range(20)
+    ]
+    assert {(s.candidates, s.tied, s.tied_removed) for s in drawn} == {(1000, 1000, 100)}
+    assert len({s.removed.tobytes() for s in drawn}) == 20
+    means = [s.removed.mean() for s in drawn]
+    assert abs(np.mean(means) - 499.5) < 4 * 288.7 / np.sqrt(2000)
+    later = select(everyone, everyone, threshold=0.75, cutoff=100, seed=0, phase=1)
+    assert later.removed.tobytes() != drawn[0].removed.tobytes()
+
+
+def test_the_highest_scores_go_first():
+    """Rows above the score at the cutoff all go; only those at it are drawn for."""
+    total = np.full(9, 8, np.int32)
+    correct = np.array([8, 7, 6, 6, 6, 5, 8, 6, 7], np.int32)
+    chosen = select(correct, total, threshold=0.75, cutoff=5, seed=0, phase=0)
+    assert set(chosen.removed.tolist()) > {0, 1, 6, 8}
+    assert (chosen.candidates, chosen.tied, chosen.tied_removed) == (8, 4, 1)
+    exact = select(correct, total, threshold=0.75, cutoff=4, seed=0, phase=0)
+    assert (exact.removed.tolist(), exact.tied) == ([0, 1, 6, 8], 0)
+
+
+def test_a_histogram_counts_whole_numbers():
+    """A score on an edge falls into the bin that begins there; 1 falls into the last."""
+    total = np.full(21, 20, np.int32)
+    assert histogram(np.arange(21, dtype=np.int32), total) == (*[1] * 19, 2)
+    assert len(debias.HISTOGRAM_EDGES) == 21
+
+
+@given(
+    sizes=st.lists(st.integers(1, 5), min_size=2, max_size=40),
+    share=st.floats(0.1, 0.9),
+    seed=st.integers(0, 9),
+)
+def test_whole_groups_fall_on_one_side(sizes, share, seed):
+    """A partition by groups parts none, and what is missing to its size fits no group left."""
+    groups = np.repeat(np.arange(len(sizes)), sizes)
+    size = max(5, round(share * len(groups)))
+    size = min(size, len(groups))
+    T = training_rows(len(groups), size, seed=seed, phase=0, classifier=1, groups=groups)
+    inside = set(groups[T].tolist())
+    assert len(T) == sum(sizes[group] for group in inside) <= size
+    assert all(sizes[group] > size - len(T) for group in set(groups.tolist()) - inside)
+
+
+def test_with_groups_a_classifier_never_sees_the_other_half():
+    """Halves with equal rows and opposite labels are guessed with groups only by chance."""
+    rng = np.random.default_rng(4)
+    half = rng.normal(size=(150, 40))
+    X, y = np.repeat(half, 2, axis=0), np.tile([0, 1], 150)
+    twins = [f"t{row // 2}" for row in range(300)]
+    chosen = {"train_size": 100, "cutoff": 300, "threshold": 0.0, "ids": range(300), "C": 1e4}
+    apart = debias.aflite(X, y, groups=twins, **chosen).phases[0]
+    free = debias.aflite(X, y, **chosen).phases[0]
+    assert apart.accuracy == 0.5  # one half of each twin is right, the other wrong
+    assert free.accuracy is not None
+    assert free.accuracy < 0.45  # a half in the training set misleads about the other
+
+
+def test_partitions_are_uniform():
+    """Every row is trained on about equally often, and every set has the size asked for."""
+    counts = np.zeros(30)
+    for classifier in range(4000):
+        T = training_rows(30, 12, seed=1, phase=2, classifier=classifier)
+        assert len(T) == 12
+        counts[T] += 1
+    assert np.abs(counts / 4000 - 0.4).max() < 5 * np.sqrt(0.24 / 4000)
+
+
+class StoppedError(Exception):
+    """Stands for whatever ends a run in the middle."""
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, StoppedError])
+def test_a_run_is_taken_up_after_every_phase(tmp_path, error):
+    """A run that is stopped after any phase, and taken up, ends in the same bytes."""
+    X, y, ids = made(columns=20)
+    whole = debias.aflite(X, y, ids=ids, **SMALL)
+    assert len(whole.phases) > 5
+    path = tmp_path / "run.npz"
+
+    def stop(phase: debias.Phase) -> None:
+        raise error
+
+    for done in range(1, len(whole.phases) + 1):
+        with pytest.raises(error):
+            debias.aflite(X, y, ids=ids, checkpoint=path, on_phase=stop, **SMALL)
+        assert [p.name for p in tmp_path.iterdir()] == ["run.npz"]
+        with np.load(path, allow_pickle=False) as file:
+            assert file["removed_in"].max() == done - 1
+    seen: list[debias.Phase] = []
+    again = debias.aflite(X, y, ids=ids, checkpoint=path, on_phase=seen.append, **SMALL)
+    assert same(again, whole)
+    assert seen == []
+
+
+def test_a_checkpoint_is_of_rows_not_of_their_order(tmp_path):
+    """A run can be taken up with the rows in another order."""
+    X, y, ids = made()
+    path = tmp_path / "run.npz"
+    whole = debias.aflite(X, y, ids=ids, checkpoint=path, **SMALL)
+    turned = debias.aflite(X[::-1], y[::-1], ids=ids[::-1], checkpoint=path, **SMALL)
+    assert turned.scores.tobytes() == whole.scores[::-1].tobytes()
+
+
+def test_a_checkpoint_of_another_run_is_refused(tmp_path):
+    """Other data, other parameters or another file are refused, and the difference is named."""
+    X, y, ids = made()
+    path = tmp_path / "run.npz"
+    debias.aflite(X, y, ids=ids, checkpoint=path, **SMALL)
+    before = path.read_bytes()
+    with pytest.raises(OutputError, match="seed 5, not 6"):
+        debias.aflite(X, y, ids=ids, checkpoint=path, **{**SMALL, "seed": 6})
+    with pytest.raises(OutputError, match=r"another run \(data"):
+        debias.aflite(X + 1, y, ids=ids, checkpoint=path, **SMALL)
+    with pytest.raises(OutputError, match="groups False, not True"):
+        debias.aflite(X, y, ids=ids, groups=ids, checkpoint=path, **SMALL)
+    assert path.read_bytes() == before
+    other = tmp_path / "notes.npz"
+    for content in (b"not an archive", b"", b"PK\x03\x04 cut off"):
+        other.write_bytes(content)
+        with pytest.raises(OutputError, match="not a checkpoint"):
+            debias.aflite(X, y, ids=ids, checkpoint=other, **SMALL)
+    np.savez(other, scores=X)
+    with pytest.raises(OutputError, match="not a checkpoint"):
+        debias.aflite(X, y, ids=ids, checkpoint=other, **SMALL)
+    with pytest.raises(OutputError, match="folder"):
+        debias.aflite(X, y, ids=ids, checkpoint=tmp_path / "none" / "run.npz", **SMALL)
+
+
+def test_the_record_is_json_and_holds_no_seconds():
+    """What a report takes from a result is JSON, the same for the same run, and tells no times."""
+    X, y, ids = made()
+    result = debias.aflite(X, y, ids=ids, **SMALL)
+    text = json.dumps(result.record(), allow_nan=False)
+    assert "seconds" not in text
+    assert json.loads(text)["parameters"]["train_size"] == SMALL["train_size"]
+    assert result.seconds > 0
+    assert all(0 <= phase.accuracy <= 1 for phase in result.phases)
+    with pytest.raises(ValueError, match="read-only"):
+        result.kept[0] = 1
+    assert same(pickle.loads(pickle.dumps(result)), result)  # noqa: S301 - it was made here
+
+
+def with_nan(X: NDArray[Any]) -> NDArray[Any]:
+    """Return the rows with a NaN in row 7, column 2."""
+    X = X.copy()
+    X[7, 2] = np.nan
+    return X
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda a: {"X": with_nan(a["X"])}, r"row 7 \(id 'p\d+'\) of X holds nan in column 2"),
+        (lambda a: {"X": a["X"] / 0}, "row 0 .* holds -?inf"),
+        (lambda a: {"X": a["X"][:, 0]}, r"2 dimensions.*\(240,\)"),
+        (lambda a: {"X": a["X"][:0], "y": [], "ids": []}, r"empty.*\(0, 6\)"),
+        (lambda a: {"X": a["X"][:, :0]}, r"empty.*\(240, 0\)"),
+        (lambda a: {"X": a["X"].astype(str)}, "real numbers"),
+        (lambda a: {"X": a["X"] + 1j}, "real numbers"),
+        (lambda a: {"X": a["X"].astype(float) * 1e200}, "divide it"),
+        (lambda a: {"y": a["y"][:-1]}, "240 rows, but y has 239"),
+        (lambda a: {"ids": a["ids"][1:]}, "240 rows, but ids has 239"),
+        (lambda a: {"groups": ["g"]}, "240 rows, but groups has 1"),
+        (lambda a: {"y": a["y"] + 1}, r"row \d+ .*is 2; labels are 0 or 1.*more than two options"),
+        (lambda a: {"y": [None, *a["y"][1:]]}, "row 0 .*is None"),
+        (lambda a: {"y": a["y"] * 0}, "all 240 labels are 0"),
+        (lambda a: {"y": a["y"][:, None]}, "1 dimension"),
+        (lambda a: {"ids": ["twice"] * 2 + a["ids"][2:]}, "'twice' occurs twice"),
+        (lambda a: {"ids": [1, *a["ids"][1:]]}, "can't be put in order"),
+        (lambda a: {"groups": ["all"] * 240}, "larger than train_size"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")
+def test_arrays_that_cannot_be_filtered_are_refused(change, message):
+    """The error says what is wrong, and in which row."""
+    X, y, ids = made()
+    arrays = {"X": X, "y": y, "ids": ids}
+    arrays.update(change(arrays))
+    with pytest.raises(DataError, match=message):
+        debias.aflite(arrays.pop("X"), arrays.pop("y"), **arrays, **SMALL)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "message"),
+    [
+        ({"ensemble_size": 0}, "ensemble_size is 1 or more"),
+        ({"train_size": 1}, "train_size is 2 or more"),
+        ({"train_size": 2.5}, "whole number"),
+        ({"cutoff": 0}, "cutoff is 1 or more"),
+        ({"threshold": 1.5}, "from 0 to 1"),
+        ({"threshold": float("nan")}, "from 0 to 1"),
+        ({"threshold": "high"}, "threshold is a number"),
+        ({"C": 0}, "above 0"),
+        ({"C": float("inf")}, "above 0"),
+        ({"seed": -1}, "seed is 0 or more"),
+        ({"kernel": "cuda"}, "one of numba"),
+    ],
+)
+def test_parameters_out_of_range_are_refused(parameter, message):
+    """The error names the parameter and its range."""
+    X, y, ids = made()
+    with pytest.raises(InputError, match=message):
+        debias.aflite(X, y, ids=ids, **{**SMALL, **parameter})
+
+
+def test_the_papers_sizes_and_their_shares():
+    """47,000 rows and more take the paper's m and k; fewer the same shares, never below 2 and 1."""
+    assert debias.suggested_sizes(47_000) == (10_000, 500)
+    assert debias.suggested_sizes(200_000) == (10_000, 500)
+    assert debias.suggested_sizes(4_700) == (1_000, 50)
+    assert debias.suggested_sizes(3) == (2, 1)
+
+
+def test_problem_labels_refuse_by_name():
+    """Problems with more than two options, or without an answer, are named and counted."""
+    from winosmith import Dataset, Problem
+
+    two = Problem("a", "A _ b.", ("x", "y"), 1)
+    assert debias.problem_labels(Dataset([two])).tolist() == [1]
+    three = Problem("b", "A _ b.", ("x", "y", "z"), 1)
+    with pytest.raises(DataError, match=r"'b' has 3 options.*the 1 that have more"):
+        debias.problem_labels(Dataset([two, three]))
+    with pytest.raises(DataError, match="'a' is withheld"):
+        debias.problem_labels(Dataset([two.blind()]))
+    with pytest.raises(DataError, match="no problems"):
+        debias.problem_labels(Dataset())
+
+
+def run_python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run code in a fresh interpreter."""
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+
+def test_importing_loads_no_heavy_library():
+    """`import winosmith.debias` loads neither a compiler nor the statistics."""
+    code = "import sys, winosmith.debias; print([m for m in sys.modules if '.' not in m])"
+    loaded = run_python(code).stdout
+    for heavy in ("numba", "sklearn", "scipy", "llvmlite", "torch", "matplotlib", "threadpoolctl"):
+        assert f"'{heavy}'" not in loaded
+
+
+FIRST_RUN = """
+import logging, numba
+logging.basicConfig(level=logging.INFO)
+{before}
+from winosmith.debias import _compile
+print(sum(_compile.kernel().largest.stats.cache_hits.values()))
+"""
+
+
+def test_the_first_run_says_that_it_compiles(tmp_path: Path):
+    """Compiling is announced on the log; the next run takes the code from the cache."""
+    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    first = run_python(FIRST_RUN.format(before=""), **cache)
+    assert "compiling AFLite" in first.stderr
+    assert first.stdout.strip() == "0"
+    assert run_python(FIRST_RUN.format(before=""), **cache).stdout.strip() == "1"
+
+
+def test_it_runs_where_no_cache_can_be_written():
+    """Without a folder for compiled code it compiles in memory, and says how to get one."""
+    before = (
+        "from numba.core import caching\n"
+        "for locator in caching.CacheImpl._locator_classes:\n"
+        "    locator.ensure_cache_path = lambda self: (_ for _ in ()).throw(OSError('read-only'))"
+    )
+    run = run_python(FIRST_RUN.format(before=before))
+    assert "NUMBA_CACHE_DIR" in run.stderr
+    assert run.stdout.strip() == "0"
