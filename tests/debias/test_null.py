@@ -1,0 +1,119 @@
+"""The null: labels flipped twin by twin, and what is found in them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from winosmith import debias
+from winosmith.errors import DataError, InputError
+
+PHASE = {"ensemble_size": 8, "train_size": 80}
+
+
+def twins(count: int, columns: int = 20, *, gap: float = 0.2, seed: int = 0):
+    """Return near-equal pairs of rows with opposite labels, and their groups."""
+    rng = np.random.default_rng(seed)
+    X = np.repeat(rng.normal(size=(count, columns)), 2, axis=0)
+    X += gap * rng.normal(size=X.shape)
+    first = rng.integers(0, 2, count)
+    y = np.stack([first, 1 - first], axis=1).ravel()
+    return X, y, [(2 * twin, 2 * twin + 1) for twin in range(count)]
+
+
+@given(
+    sizes=st.lists(st.integers(1, 3), min_size=1, max_size=30),
+    bits=st.integers(0, 2**90 - 1),
+    seed=st.integers(0, 99),
+)
+def test_groups_are_flipped_whole_and_singles_permuted(sizes, bits, seed):
+    """Within a group all labels are flipped or none; among singles, as many are 1 as before."""
+    edges = np.cumsum([0, *sizes])
+    groups = [tuple(range(a, b)) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    y = np.array([bits >> row & 1 for row in range(edges[-1])], np.int8)
+    flipped = debias.twin_flipped(y, groups, np.random.default_rng(seed))
+    assert flipped.dtype == y.dtype
+    for group in groups:
+        changed = y[list(group)] != flipped[list(group)]
+        assert len(group) == 1 or changed.all() or not changed.any()
+    single = [group[0] for group in groups if len(group) == 1]
+    assert flipped[single].sum() == y[single].sum()
+
+
+def test_each_twin_is_flipped_half_of_the_time():
+    """A twin's flip is a fair coin, whatever the other twins' are."""
+    _, y, groups = twins(40)
+    rng = np.random.default_rng(3)
+    draws = np.stack([debias.twin_flipped(y, groups, rng) for _ in range(2000)])
+    flips = (draws != y)[:, ::2]
+    assert np.abs(flips.mean(axis=0) - 0.5).max() < 5 * 0.5 / math.sqrt(2000)
+    assert np.abs(np.corrcoef(flips.T) - np.eye(40)).max() < 5 / math.sqrt(2000)
+
+
+def test_a_null_is_the_mean_and_interval_of_its_draws():
+    """Mean, interval and p-value are those of the draws, of which each has its own generator."""
+    _, y, groups = twins(60)
+    null = debias.null_of(lambda labels: float(labels[::2].sum()), y, groups, draws=200, seed=1)
+    assert null.value == y[::2].sum()
+    assert null.mean == pytest.approx(np.mean(null.draws))
+    assert (null.low, null.high) == tuple(np.quantile(null.draws, [0.025, 0.975]))
+    assert null.p == (1 + sum(d >= null.value for d in null.draws)) / 201
+    assert 20 < null.low < 30 < null.high < 40
+    fewer = debias.null_of(lambda labels: float(labels[::2].sum()), y, groups, draws=20, seed=1)
+    assert fewer.draws == null.draws[:20]
+
+
+def test_where_nothing_is_to_find_the_threshold_null_is_no_smaller():
+    """Labels that mean nothing put no more rows at the threshold than their null does."""
+    X, y, groups = twins(150, seed=2)
+    null = debias.threshold_null(X, y, groups, **PHASE)
+    assert null.low <= null.value <= null.high
+    assert null.p > 0.05
+
+
+def test_what_is_planted_stands_above_the_threshold_null():
+    """Rows that give their label away are at the threshold, and flipping twins hides them."""
+    X, y, groups = twins(150, seed=2)
+    X[:120, 0] += np.where(y[:120], 3, -3)
+    seen: list[int] = []
+    null = debias.threshold_null(X, y, groups, on_draw=seen.append, **PHASE)
+    assert null.value > null.high + 60
+    assert null.p == 1 / 21
+    assert seen == list(range(1, 21))
+
+
+def test_the_threshold_null_counts_what_aflite_finds_first():
+    """Its value is the number of candidates in the first phase of AFLite."""
+    X, y, groups = twins(100, gap=1.0)
+    ids = list(range(200))
+    null = debias.threshold_null(X, y, groups, ids=ids, seed=4, threshold=0.6, **PHASE)
+    first = debias.aflite(X, y, ids=ids, seed=4, threshold=0.6, cutoff=200, **PHASE).phases[0]
+    assert null.value == first.candidates > 0
+
+
+def test_the_order_of_the_rows_does_not_change_the_threshold_null():
+    """Permuting rows together with ids and groups draws the same null."""
+    X, y, groups = twins(60)
+    groups = [*groups[:40], *((row,) for row in range(80, 120))]
+    order = np.random.default_rng(0).permutation(120)
+    moved = {int(row): place for place, row in enumerate(order)}
+    turned = [tuple(moved[row] for row in group) for group in groups[::-1]]
+    chosen = {**PHASE, "train_size": 40}
+    straight = debias.threshold_null(X, y, groups, ids=range(120), **chosen)
+    permuted = debias.threshold_null(X[order], y[order], turned, ids=order.tolist(), **chosen)
+    assert permuted == straight
+
+
+def test_a_null_of_too_little_is_refused():
+    """Fewer than 20 draws, groups that leave out a row, or too large a training set are refused."""
+    X, y, groups = twins(50)
+    with pytest.raises(InputError, match="20 draws or more, not 19"):
+        debias.null_of(lambda labels: 0.0, y, groups, draws=19)
+    with pytest.raises(InputError, match="with 100 rows it must be smaller"):
+        debias.threshold_null(X, y, groups, train_size=100)
+    with pytest.raises(DataError, match="once"):
+        debias.twin_flipped(y, groups[1:], np.random.default_rng(0))

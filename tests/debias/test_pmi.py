@@ -1,0 +1,211 @@
+"""PMI filtering, against the formula written out."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from winosmith import Dataset, Problem, debias
+from winosmith.errors import DataError, InputError
+from winosmith.testing import made_twins
+from winosmith.text import tokens
+
+VARIANTS = ("signed", "absolute", "max", "pairwise")
+
+
+def half(number: int, twin: str | None, word: str, answer: int, start: str = "They say") -> Problem:
+    """Return one problem whose sentence ends in a word of its own."""
+    return Problem(
+        id=f"{number:03}",
+        sentence=f"{start} the cup fits the bag because the _ is {word}.",
+        options=("cup", "bag"),
+        answer=answer,
+        twin_id=twin,
+    )
+
+
+def leaning(twins: int = 30) -> Dataset:
+    """Return twins of which every other one says "tiny" for option 1 and "huge" for option 2."""
+    problems = []
+    for twin in range(twins):
+        words = ("tiny", "huge") if twin % 2 else (f"a{twin}", f"b{twin}")
+        first = twin // 2 % 2  # which half comes first
+        for place in (first, 1 - first):
+            problems.append(half(len(problems), f"w{twin}", words[place], place))
+    return Dataset(problems)
+
+
+def written_out(data: Dataset, variant: str, smoothing: float) -> list[float]:
+    """Return each row's score by the formula, with dictionaries and loops."""
+    bags = []
+    for problem in data:
+        words = [token.lower() for token in tokens(problem.sentence) if token != "_"]
+        pairs = [tuple(sorted(pair)) for pair in combinations(sorted(set(words)), 2)]
+        bags.append(Counter(pairs if variant == "pairwise" else words))
+    counts = Counter(
+        (feature, problem.answer)
+        for problem, bag in zip(data, bags, strict=True)
+        for feature in bag
+    )
+    features = {feature for bag in bags for feature in bag}
+    smooth = {(f, y): counts[f, y] + smoothing for f in features for y in (0, 1)}
+    total = sum(smooth.values())
+    p_y = [sum(smooth[f, y] for f in features) / total for y in (0, 1)]
+
+    def pmi(feature: object, y: int) -> float:
+        p_w = (smooth[feature, 0] + smooth[feature, 1]) / total
+        return math.log(smooth[feature, y] / total / (p_w * p_y[y]))
+
+    def f(first: int | None, second: int | None) -> float:
+        sums = [
+            0.0 if row is None else sum(n * pmi(w, 0) for w, n in bags[row].items())
+            for row in (first, second)
+        ]
+        return sums[0] - sums[1]
+
+    scores = [math.nan] * len(data)
+    for group in [*data.twins, *((row,) for row in data.singles)]:
+        if variant == "max":
+            score = max(pmi(w, data[row].answer) for row in group for w in bags[row])
+        elif len(group) == 2:
+            one = group if data[group[0]].answer == 0 else group[::-1]
+            score = f(*one)
+        else:
+            score = f(group[0], None) if data[group[0]].answer == 0 else f(None, group[0])
+        for row in group:
+            scores[row] = abs(score) if variant == "absolute" else score
+    return scores
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("smoothing", [100.0, 0.5])
+def test_scores_are_those_of_the_formula(variant, smoothing):
+    """Every variant's scores, of twins and of singles, are those of the formula written out."""
+    trio = [half(500 + n, "trio", f"c{n}", n % 2) for n in range(3)]
+    data = Dataset([*made_twins(12, singles=5, seed=3), *leaning(8), *trio])
+    result = debias.pmi(data, size=10, variant=variant, smoothing=smoothing)
+    np.testing.assert_allclose(
+        result.scores, written_out(data, variant, smoothing), rtol=1e-9, atol=1e-12
+    )
+
+
+def test_word_pmi_by_hand():
+    """Two problems, smoothing 1: "good" is in the first, "bad" in the second, all else in both."""
+    data = Dataset([half(0, "t", "good", 0), half(1, "t", "bad", 1)])
+    words = debias.word_pmi(data, smoothing=1.0)
+    shared = len({"they", "say", "the", "cup", "fits", "bag", "because", "is", "."})
+    total = shared * 4 + 6
+    p_good, p_y = 3 / total, 0.5
+    assert words["good"] == pytest.approx(math.log((2 / total) / (p_good * p_y)))
+    assert words["bad"] == pytest.approx(math.log((1 / total) / (p_good * p_y)))
+    assert words["cup"] == pytest.approx(0.0)
+    assert (next(iter(words)), list(words)[-1]) == ("good", "bad")
+    assert "_" not in words
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_twins_whose_words_lean_go_first(variant):
+    """Each variant removes the twins with planted words, and keeps the others, both halves."""
+    data = leaning()
+    result = debias.pmi(data, size=30, variant=variant)
+    clean = [row for row, problem in enumerate(data) if int(problem.twin_id[1:]) % 2 == 0]
+    assert result.kept.tolist() == clean
+    assert sorted([*result.kept, *result.removed]) == list(range(60))
+
+
+def test_a_misleading_twin_is_kept_by_signed_and_not_by_absolute():
+    """A twin whose words mislead has a negative f, which is small, and a large |f|."""
+    wrong = [half(90, "w", "huge", 0), half(91, "w", "tiny", 1)]
+    data = Dataset([*leaning(), *wrong])
+    signed = debias.pmi(data, size=2, variant="signed")
+    assert signed.kept.tolist() == [60, 61]
+    assert signed.scores[60] == signed.scores[61] < 0
+    absolute = debias.pmi(data, size=32, variant="absolute")
+    assert not {60, 61} & set(absolute.kept.tolist())
+
+
+def test_words_that_both_halves_share_cancel_out():
+    """However telling a shared word is, it does not touch the score of a twin."""
+    plain = leaning(10)
+    told = Dataset([half(200 + n, None, "so", 0, "Surely") for n in range(9)])
+    shared = Dataset(
+        [half(300, "s", "a0", 0, "Surely"), half(301, "s", "b0", 1, "Surely"), *plain, *told]
+    )
+    assert debias.word_pmi(shared)["surely"] > 0.02
+    assert debias.pmi(shared, size=1).scores[0] == pytest.approx(
+        debias.pmi(shared, size=1).scores[2], abs=1e-12
+    )
+
+
+@given(order=st.permutations(range(24)), variant=st.sampled_from(VARIANTS))
+@settings(max_examples=25, deadline=None)
+def test_the_order_of_the_problems_changes_nothing(order, variant):
+    """Ties are drawn over the ids, so that permuted problems are kept alike."""
+    data = Dataset([*leaning(10), *made_twins(0, singles=4)])
+    kept = debias.pmi(data, size=11, variant=variant, seed=2).kept
+    permuted = data.select(order)
+    again = debias.pmi(permuted, size=11, variant=variant, seed=2).kept
+    assert {permuted.ids[row] for row in again} == {data.ids[row] for row in kept}
+
+
+@given(size=st.integers(0, 17), variant=st.sampled_from(VARIANTS))
+@settings(max_examples=25, deadline=None)
+def test_a_size_is_kept_in_whole_twins(size, variant):
+    """As many are kept as asked for, one fewer when only half a twin would fit."""
+    data = made_twins(7, singles=3)
+    result = debias.pmi(data, size=size, variant=variant)
+    assert len(result.kept) in (size, size - 1)
+    kept = set(result.kept.tolist())
+    assert all((a in kept) == (b in kept) for a, b in data.twins)
+
+
+def test_a_threshold_keeps_what_scores_below():
+    """With a threshold, scores below are kept, and a score at it is not."""
+    data = Dataset([*leaning(), half(90, "x", "huge", 0), half(91, "x", "tiny", 1)])
+    scores = debias.pmi(data, size=0).scores
+    limit = float(scores.max())
+    assert limit > 0
+    result = debias.pmi(data, threshold=limit)
+    assert result.kept.tolist() == np.flatnonzero(scores < limit).tolist()
+    assert debias.pmi(data, threshold=math.inf).kept.tolist() == list(range(62))
+
+
+def test_singles_can_be_kept_unscored():
+    """singles="keep" keeps them all without a score, and counts them into the size."""
+    data = made_twins(5, singles=4)
+    result = debias.pmi(data, size=8, singles="keep")
+    assert set(data.singles) <= set(result.kept.tolist())
+    assert len(result.kept) == 8
+    assert np.flatnonzero(np.isnan(result.scores)).tolist() == list(data.singles)
+    with pytest.raises(InputError, match="too small by 2 to keep all singles"):
+        debias.pmi(data, size=2, singles="keep")
+
+
+@pytest.mark.parametrize(
+    ("chosen", "message"),
+    [
+        ({}, "either size or threshold"),
+        ({"size": 1, "threshold": 1.0}, "either size or threshold"),
+        ({"size": 99}, "0 to 10"),
+        ({"threshold": math.nan}, "NaN"),
+        ({"size": 1, "variant": "square"}, "signed, absolute, max, pairwise"),
+        ({"size": 1, "smoothing": 0}, "above 0"),
+        ({"size": 1, "singles": "drop"}, "'score' or 'keep'"),
+    ],
+)
+def test_parameters_out_of_range_are_refused(chosen, message):
+    """The error names the parameter."""
+    with pytest.raises(InputError, match=message):
+        debias.pmi(made_twins(5), **chosen)
+
+
+def test_problems_that_cannot_be_scored_are_refused():
+    """Withheld answers are refused by name."""
+    with pytest.raises(DataError, match="withheld"):
+        debias.pmi(made_twins(3).blind(), size=2)
