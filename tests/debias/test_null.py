@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -33,7 +34,7 @@ def twins(count: int, columns: int = 20, *, gap: float = 0.2, seed: int = 0):
 def test_groups_are_flipped_whole_and_singles_permuted(sizes, bits, seed):
     """Within a group all labels are flipped or none; among singles, as many are 1 as before."""
     edges = np.cumsum([0, *sizes])
-    groups = [tuple(range(a, b)) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    groups = [tuple(range(a, b)) for a, b in pairwise(edges)]
     y = np.array([bits >> row & 1 for row in range(edges[-1])], np.int8)
     flipped = debias.twin_flipped(y, groups, np.random.default_rng(seed))
     assert flipped.dtype == y.dtype

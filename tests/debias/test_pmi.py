@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from winosmith import Dataset, Problem, debias
 from winosmith.errors import DataError, InputError
+from winosmith.problem import BLANK
 from winosmith.testing import made_twins
 from winosmith.text import tokens
 
@@ -45,7 +46,7 @@ def written_out(data: Dataset, variant: str, smoothing: float) -> list[float]:
     """Return each row's score by the formula, with dictionaries and loops."""
     bags = []
     for problem in data:
-        words = [token.lower() for token in tokens(problem.sentence) if token != "_"]
+        words = [token.lower() for token in tokens(problem.sentence) if token != BLANK]
         pairs = [tuple(sorted(pair)) for pair in combinations(sorted(set(words)), 2)]
         bags.append(Counter(pairs if variant == "pairwise" else words))
     counts = Counter(

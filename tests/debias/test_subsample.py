@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -32,7 +34,7 @@ def test_every_row_is_kept_equally_often():
 def test_groups_stay_or_go_together(sizes, share):
     """With groups none is parted, and no group that is left out would fit."""
     edges = np.cumsum([0, *sizes])
-    groups = [tuple(range(a, b)) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    groups = [tuple(range(a, b)) for a, b in pairwise(edges)]
     size = round(share * edges[-1])
     kept = set(debias.subsample(int(edges[-1]), size, groups=groups).tolist())
     assert len(kept) <= size
