@@ -134,10 +134,15 @@ def test_the_fine_tuned_encoder_can_be_kept(
     finetune = ["--finetune", "40:20", "--epochs", "1", "--keep-model", str(model)]
     assert main([*command, str(tiny_encoder), *finetune, "--out", str(tuned)]) == 0
     assert "40 problems to train on and 20 to choose by were left out" in capsys.readouterr().out
-    for out in (again, tmp_path / "third.npz"):
-        assert main([*command, str(tiny_encoder), *finetune, "--out", str(out)]) == 0
+    assert main([*command, str(tiny_encoder), *finetune, "--out", str(again)]) == 0
     assert tuned.read_bytes() == again.read_bytes()
-    assert (model / "model" / "config.json").is_file()
+    whole = tmp_path / "whole.npz"
+    as_trained = ["--pooling", "cls", "--split-point", "before_option"]
+    kept = str(model / "model")
+    assert main([*command, kept, *as_trained, "--out", str(whole)]) == 0
+    with np.load(tuned, allow_pickle=False) as held:
+        rest = PROBLEMS.select(PROBLEMS.row(name) for name in held["ids"].tolist())
+        np.testing.assert_allclose(load_array(whole).embed(rest), held["X"], atol=1e-5)
 
 
 @pytest.mark.models

@@ -58,9 +58,9 @@ Options = dict[str, Any]
 @click.option("--batch-size", default=SETTINGS.batch_size, show_default=True,
               help="Of fine-tuning, in problems.")  # fmt: skip
 @click.option("--split-point", type=click.Choice(["before_option", "after_option"]),
-              default=SETTINGS.split_point, show_default=True,
-              help="Where fine-tuning cuts a sentence in two.")  # fmt: skip
-@click.option("--keep-model", metavar="DIR", help="The folder of the fine-tuned encoder; in the "
+              help=f"Where an encoder's sentences are cut in two: {SETTINGS.split_point} in "
+              "fine-tuning, nowhere otherwise, unless told.")  # fmt: skip
+@click.option("--keep-model", metavar="DIR", help="The folder of the fine-tuning run, its encoder in DIR/model; in the "
               "cache when left out.")  # fmt: skip
 @click.option("--max-length", type=click.IntRange(min=8), metavar="TOKENS",
               help="Cut longer texts at their start; the model's limit if not told.")  # fmt: skip
@@ -114,6 +114,7 @@ def _embed(dataset: Dataset, out: Path, options: Options, stack: ExitStack) -> N
             _model_name(options),
             pooling=options["pooling"] or "mean",
             combine=options["combine"],
+            split_point=options["split_point"],
             device=options["device"],
             max_length=options["max_length"],
             cache=not options["no_cache"],
@@ -149,7 +150,7 @@ def _finetuned(dataset: Dataset, options: Options, stack: ExitStack) -> Any:
         learning_rate=options["learning_rate"],
         epochs=options["epochs"],
         batch_size=options["batch_size"],
-        split_point=options["split_point"],
+        split_point=options["split_point"] or SETTINGS.split_point,
         max_length=options["max_length"],
     )
     model = models.model_folder(_model_name(options))
