@@ -16,7 +16,7 @@ from winosmith.errors import DataError
 
 __all__ = ["CHUNK", "Rows", "checked_labels", "checked_rows", "order_of_ids"]
 
-CHUNK = 4096
+CHUNK = 2048
 """Rows that are converted at a time, so that no second copy of the data is held in float64."""
 
 

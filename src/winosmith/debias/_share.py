@@ -77,14 +77,13 @@ class Votes:
 def train_and_vote(share: Share) -> Votes:
     """Train a share of the classifiers and count their votes on their held-out rows."""
     loops = kernel()
-
     X, y = fetch(share.held)
     partitions = [_partition(share, classifier) for classifier in share.classifiers]
-    ones = np.array([y[share.rows[part]].mean() for part in partitions])
-    one_class = (ones == 0) | (ones == 1)
+    lowest, highest = np.array([_labels(y[share.rows[part]]) for part in partitions]).T
+    one_class = lowest == highest
     weights = np.zeros((len(partitions), X.shape[1]))
     # The optimum's limit for one class: the intercept runs off, the other weights vanish.
-    weights[one_class, share.intercept] = np.where(ones[one_class] == 1, 1.0, -1.0)
+    weights[one_class, share.intercept] = 2 * lowest[one_class] - 1
     polished, passes = np.zeros(len(partitions), np.bool_), np.zeros(len(partitions), np.intp)
     both = np.flatnonzero(~one_class)
     if both.size:
@@ -109,6 +108,10 @@ def _partition(share: Share, classifier: int) -> NDArray[np.int32]:
     )
 
 
+def _labels(labels: NDArray[np.float32]) -> tuple[np.float32, np.float32]:
+    return labels.min(), labels.max()
+
+
 def _strung(
     partitions: list[NDArray[np.int32]],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
@@ -126,7 +129,6 @@ def _trained(
 ) -> tuple[Floats, NDArray[np.bool_], NDArray[np.intp]]:
     """Return the classifiers' weights, which were finished in float64, and their passes."""
     loops = kernel()
-
     begin, end, places = _strung(partitions)
 
     def gradient(W: Floats, columns: NDArray[np.intp]) -> Floats:
@@ -136,13 +138,7 @@ def _trained(
 
     start = share.start
     alike = np.repeat(start.weights[None], len(partitions), axis=0)
-    fit = minimise(
-        gradient,
-        alike,
-        share.ridge,
-        start.diagonal,
-        start.tolerance,
-    )
+    fit = minimise(gradient, alike, share.ridge, start.diagonal, start.tolerance)
     weights, slow = fit.weights, ~fit.converged
     if slow.any():
         with _one_blas_thread(share.held):

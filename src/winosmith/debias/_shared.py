@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith.errors import DataError
+from winosmith.errors import DataError, OutputError
 
 __all__ = ["Held", "fetch", "shared"]
 
@@ -39,17 +39,31 @@ class Held:
 def shared(
     matrix: NDArray[np.float32], y: NDArray[np.float32], executor: Executor
 ) -> Iterator[Held]:
-    """Hold the basis and the labels for the executor's workers while the block runs."""
+    """Hold the basis and the labels for the executor's workers while the block runs.
+
+    Raises:
+        OutputError: there is no room for the scratch folder.
+    """
     held = Held(secrets.token_hex(8), None)
     with contextlib.ExitStack() as stack:
         if not isinstance(executor, ThreadPoolExecutor):
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="winosmith-"))
             held = Held(held.key, folder)
-            np.save(Path(folder) / "matrix.npy", matrix)
-            np.save(Path(folder) / "y.npy", y)
+            _write(Path(folder), matrix, y)
         stack.callback(_held.pop, held.key)
         _held[held.key] = (matrix, y)
         yield held
+
+
+def _write(folder: Path, matrix: NDArray[np.float32], y: NDArray[np.float32]) -> None:
+    try:
+        np.save(folder / "matrix.npy", matrix)
+        np.save(folder / "y.npy", y)
+    except OSError as error:
+        need = (matrix.nbytes + y.nbytes) / 2**20
+        raise OutputError(
+            f"{folder}: {error.strerror or error}; set TMPDIR to a folder with {need:,.0f} MiB free"
+        ) from error
 
 
 def fetch(held: Held) -> Arrays:
