@@ -60,8 +60,8 @@ Options = dict[str, Any]
 @click.option("--split-point", type=click.Choice(["before_option", "after_option"]),
               help=f"Where an encoder's sentences are cut in two: {SETTINGS.split_point} in "
               "fine-tuning, nowhere otherwise, unless told.")  # fmt: skip
-@click.option("--keep-model", metavar="DIR", help="The folder of the fine-tuning run, its encoder in DIR/model; in the "
-              "cache when left out.")  # fmt: skip
+@click.option("--keep-model", metavar="DIR", help="The folder of the fine-tuning run, its encoder "
+              "in DIR/model; in the cache when left out.")  # fmt: skip
 @click.option("--max-length", type=click.IntRange(min=8), metavar="TOKENS",
               help="Cut longer texts at their start; the model's limit if not told.")  # fmt: skip
 @click.option("--device", metavar="NAME", help="As torch names it; the GPU if there is one.")
