@@ -75,6 +75,8 @@ def checked_rows(
     if not X.size:
         raise DataError(f"X is empty: its shape is {X.shape}")
     labels = np.asarray(y)
+    if labels.ndim != 1:
+        raise DataError(f"y must have 1 dimension, a label a row; its shape is {labels.shape}")
     for name, column in (("y", labels), ("ids", ids), ("groups", groups)):
         if column is not None and len(column) != len(X):
             raise DataError(f"X has {len(X)} rows, but {name} has {len(column)} entries")
@@ -98,7 +100,7 @@ def checked_labels(y: ArrayLike, ids: Sequence[Hashable] | None = None) -> NDArr
     if wrong.size:
         row = int(wrong[0])
         raise DataError(
-            f"the label of {_row(row, ids)} is {y[row]!s}; labels are 0 or 1, the index of the "
+            f"the label of {_row(row, ids)} is {y.tolist()[row]!r}; labels are 0 or 1, the index of the "
             f"right option, and problems with more than two options can't be filtered "
             f"({wrong.size} of {len(y)} labels are wrong)"
         )
