@@ -100,8 +100,8 @@ def checked_labels(y: ArrayLike, ids: Sequence[Hashable] | None = None) -> NDArr
     if wrong.size:
         row = int(wrong[0])
         raise DataError(
-            f"the label of {_row(row, ids)} is {y.tolist()[row]!r}; labels are 0 or 1, the index of the "
-            f"right option, and problems with more than two options can't be filtered "
+            f"the label of {_row(row, ids)} is {y.tolist()[row]!r}; labels are 0 or 1, the index "
+            f"of the right option, and problems with more than two options can't be filtered "
             f"({wrong.size} of {len(y)} labels are wrong)"
         )
     labels = y.astype(np.int8)
