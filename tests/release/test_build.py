@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from winosmith import Dataset, formats, practice, validate
@@ -207,6 +208,19 @@ def test_problems_with_more_options_are_refused_by_name(make_build):
     made[7] = replace(made[7], options=(*made[7].options, "amber"))
     with pytest.raises(DataError, match="3-1"):
         make_build(Dataset(made), structure={"same_options": False, "options_in_sentence": False})
+
+
+def test_vectors_of_a_fine_tuned_encoder_leave_out_what_tuned_it(make_build, tmp_path):
+    """Problems that an array names as fine-tuned on are dropped under a stage of their own."""
+    data = made_twins(60)
+    rows = np.random.default_rng(0).normal(size=(110, 4))
+    tuned_on = {"train_ids": np.array(data.ids[:6]), "dev_ids": np.array(data.ids[6:10])}
+    np.savez(tmp_path / "tuned.npz", X=rows, ids=np.array(data.ids[10:]), **tuned_on)
+    array = str(tmp_path / "tuned.npz")
+    built = make_build(data, embed={"array": array}, filter={"method": "none"})
+    steps = {step.stage: step.dropped for step in built.funnel.steps}
+    assert steps["embed split"] == {"discarded": 10}
+    assert built.funnel.kept.problems == 110
 
 
 def test_winogrande_files_can_be_asked_for(make_build):

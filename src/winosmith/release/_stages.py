@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import zipfile
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import numpy as np
 
 from winosmith import formats, validate
 from winosmith.answers import Response
@@ -109,14 +112,31 @@ def set_aside(
 ) -> tuple[Dataset, Dataset] | None:
     """Take out the problems that fine-tune the encoder; return them for training and for dev.
 
-    They are drawn in whole blocks and then left out of the benchmark (WinoGrande, section 3).
+    They are drawn in whole blocks and then left out of the benchmark (WinoGrande, section 3). An
+    array that `winosmith embed --finetune` wrote says which were; there is nothing to train then.
     """
+    if recipe.embed.array is not None:
+        _discard(stages, _tuned_on(recipe.embed.array))
+        return None
     sizes = recipe.embed.finetune_train, recipe.embed.finetune_dev
     if not any(sizes):
         return None
     train, dev = draw(order, stages.rows(), sizes)
-    taken = {stages.collected.ids[row] for row in (*train, *dev)}
+    _discard(stages, {stages.collected.ids[row] for row in (*train, *dev)})
+    return stages.collected.select(train), stages.collected.select(dev)
+
+
+def _discard(stages: Stages, taken: Collection[str]) -> None:
     reason = "discarded: it fine-tuned the encoder"
     rows = {row: reason for row, problem in enumerate(stages.left) if problem.id in taken}
-    stages.add("embed split", stages.left.drop(rows, "embed split"))
-    return stages.collected.select(train), stages.collected.select(dev)
+    if rows:
+        stages.add("embed split", stages.left.drop(rows, "embed split"))
+
+
+def _tuned_on(array: str) -> set[str]:
+    """Return the ids of the problems that an array's encoder was fine-tuned on."""
+    if not zipfile.is_zipfile(array):
+        return set()
+    with np.load(array, allow_pickle=False) as held:
+        lists = [held[key] for key in ("train_ids", "dev_ids") if key in held.files]
+    return {str(problem_id) for ids in lists for problem_id in ids}
