@@ -1,0 +1,165 @@
+"""Run the documentation: every page is a script, and what stands in it is what it prints.
+
+What the fenced blocks of a page hold is worked through from top to bottom, in a new folder:
+
+- `console`: commands after "$ " (a line that begins with "> " goes on with the command), each with
+  what it prints, errors and all. So nothing is trimmed by hand: use `head`, `cut`, `tail`;
+- `python`: run; with ">>>", checked as a doctest;
+- any block with a file's name after its language ("toml mine.toml") is written to that file;
+- `bash` and all others are left alone: what needs a download, or more than a minute.
+
+    python docs/make_outputs.py [PAGE ...]      # write into the pages what their commands print
+
+`tests/test_docs.py` runs the pages too, and compares: words must be equal, and figures near enough
+for a machine that rounds otherwise (`alike`).
+"""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import chdir
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+HOME = "/home/you"
+"""What the pages call the folder that they ran in."""
+
+TOLERANCE = 0.15
+"""How far a figure may be off, as a share of it; a count also by twice its standard deviation."""
+
+_BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_PROGRESS = re.compile(r"^(\w+): [\d,]+( of [\d,]+)?( phase \d+)?\n", re.MULTILINE)
+_NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?![\w])")
+_VERSION = re.compile(r"version:[\w.+]+")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: its language, the file that it is written to, its text and place."""
+
+    language: str
+    file: str | None
+    body: str
+    start: int
+    end: int
+
+
+def pages() -> list[Path]:
+    """Return the README and every page below docs."""
+    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def blocks(text: str) -> Iterator[Block]:
+    """Yield the fenced blocks of a page."""
+    for found in _BLOCK.finditer(text):
+        language, file, body = found.groups()
+        yield Block(language, file, body, found.start(3), found.end(3))
+
+
+def commands(body: str) -> Iterator[tuple[str, str]]:
+    r"""Yield each command of a console block, and what the page says that it prints.
+
+    >>> list(commands("$ echo a \\\n>   b\na b\n$ true\n"))
+    [('echo a \\\n  b', 'a b\n'), ('true', '')]
+    """
+    for part in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
+        command, *rest = part.splitlines(keepends=True)
+        while rest and rest[0].startswith("> "):
+            command += rest.pop(0)[2:]
+        yield command.rstrip("\n"), "".join(rest)
+
+
+def printed(command: str, folder: Path) -> str:
+    """Return what a command prints in a terminal of 80 columns, bar its progress."""
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "COLUMNS": "80",
+        "NO_COLOR": "1",
+        "PYTHONUTF8": "1",
+    }
+    done = subprocess.run(  # noqa: S603 - these pages are our own
+        ["bash", "-c", command],  # noqa: S607
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+        timeout=600,
+    )
+    text = _PROGRESS.sub("", done.stdout.decode().replace(str(folder), HOME))
+    return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
+
+
+def run_python(block: Block, names: dict[str, object], page: str) -> None:
+    """Run a block of Python; with ">>>" in it, raise AssertionError where it prints otherwise."""
+    if ">>>" not in block.body:
+        exec(compile(block.body, page, "exec"), names)  # noqa: S102
+        return
+    checks = doctest.DocTestParser().get_doctest(block.body, names, page, page, 0)
+    told: list[str] = []
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    runner.run(checks, out=told.append, clear_globs=False)
+    names.update(checks.globs)
+    assert not told, "".join(told)  # noqa: S101
+
+
+def run(text: str, folder: Path, page: str) -> Iterator[tuple[Block, str]]:
+    """Work through a page in a folder; yield its console blocks, and what they should be.
+
+    The folder has the examples in it, as a clone has.
+    """
+    (folder / "examples").symlink_to(ROOT / "examples", target_is_directory=True)
+    names: dict[str, object] = {}
+    for block in blocks(text):
+        if block.file is not None:
+            (folder / block.file).parent.mkdir(parents=True, exist_ok=True)
+            (folder / block.file).write_text(block.body, "utf-8")
+        elif block.language == "python":
+            with chdir(folder):
+                run_python(block, names, page)
+        elif block.language == "console":
+            shown = ""
+            for command, _ in commands(block.body):
+                prompt = "\n> ".join(command.split("\n"))
+                shown += f"$ {prompt}\n{printed(command, folder)}"
+            yield block, shown
+
+
+def alike(expected: str, got: str) -> bool:
+    """Tell whether two outputs have the same words, and figures near to each other.
+
+    >>> alike("1,699 of 4,073 left (41.7%)", "1,702  of 4,073 left (41.8%)")
+    True
+    >>> alike("1,699 of 4,073", "1,299 of 4,073"), alike("data:6d3", "data:6d4")
+    (False, False)
+    """
+    expected, got = (" ".join(_VERSION.sub("version", text).split()) for text in (expected, got))
+    if _NUMBER.sub("#", expected) != _NUMBER.sub("#", got):
+        return False
+    pairs = zip(_NUMBER.findall(expected), _NUMBER.findall(got), strict=True)
+    numbers = ((float(a.replace(",", "")), float(b.replace(",", ""))) for a, b in pairs)
+    return all(abs(a - b) <= max(TOLERANCE * max(a, b), 2 * max(a, b) ** 0.5) for a, b in numbers)
+
+
+def main() -> None:
+    """Write into the pages what their commands print."""
+    for path in map(Path.resolve, map(Path, sys.argv[1:])) if sys.argv[1:] else pages():
+        text = path.read_text("utf-8")
+        with tempfile.TemporaryDirectory() as folder:
+            for block, shown in reversed(list(run(text, Path(folder).resolve(), path.name))):
+                text = text[: block.start] + shown + text[block.end :]
+        path.write_text(text, "utf-8")
+        print(f"{path.relative_to(ROOT)} is up to date")  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,34 @@
+"""Build a benchmark from Python: twins in, published files and a report out.
+
+python examples/build_from_python.py
+"""
+
+import json
+from pathlib import Path
+
+from winosmith import formats, practice, release, validate
+
+# 300 practice twins, and the votes of a simulated crowd. Put your own files here.
+made = practice.corpus(300, strength=0.6)
+formats.write(made.dataset.problems, "twins.jsonl")
+validate.write_votes(made.votes, "votes.csv")
+Path("planted.json").write_text(json.dumps(made.planted))
+
+recipe = release.recipe_of(
+    {
+        "name": "small",
+        "data": "twins.jsonl",
+        "votes_file": "votes.csv",
+        "planted": "planted.json",
+        "embed": {"dimensions": 128},
+        "split": {"dev": 0.1, "test": 0.2},
+    }
+)
+built = release.build(recipe, "small")
+
+for step in built.funnel.steps:
+    print(f"{step.stage:10} kept {step.kept.problems:4} problems")
+for figure in release.key_figures(built.run, built.measures):
+    print(f"{figure.label}: {figure.value} ({figure.note})")
+print(", ".join(f"{name} {count}" for name, count in built.counts.items()))
+print(f"the report is {built.report}")

@@ -1,0 +1,31 @@
+"""Choose AFLite's threshold by what noise alone would give.
+
+For each threshold: how many problems an ensemble guesses, and how many it guesses when the answers
+of whole twins are flipped at random, so that there is nothing to find.
+
+    python examples/choose_threshold.py [FILE]
+"""
+
+import sys
+
+from winosmith import debias, embed, formats, practice
+
+pool = formats.read(sys.argv[1]) if sys.argv[1:] else practice.corpus(300).dataset
+X = embed.LightEmbedder().embed(pool)
+y = debias.problem_labels(pool)
+train_size, _ = debias.suggested_sizes(len(pool))
+
+print(f"{len(pool):,} problems, training sets of {train_size:,}\n")
+print("threshold   guessed   by chance (95 %)")
+for threshold in (0.6, 0.7, 0.75, 0.8, 0.9):
+    null = debias.threshold_null(
+        X,
+        y,
+        pool.groups,
+        train_size=train_size,
+        threshold=threshold,
+        ids=pool.ids,
+    )
+    print(
+        f"{threshold:9}   {null.value:7,.0f}   {null.mean:5,.0f} ({null.low:,.0f}–{null.high:,.0f})"
+    )

@@ -1,0 +1,34 @@
+"""Read a published format, count it, find the field that gives its answers away, convert it.
+
+python examples/convert_and_count.py
+"""
+
+import json
+from pathlib import Path
+
+from winosmith import formats, metrics, practice
+
+# A file in the form of WinoGrande 1.1, whose ids end in the answer, as the released ones do.
+with Path("winogrande-like.jsonl").open("w") as file:
+    for problem in practice.handwritten():
+        first, second = problem.options
+        number = problem.answer + 1
+        record = {"qID": f"{problem.twin_id}-{number}", "sentence": problem.sentence}
+        record |= {"option1": first, "option2": second, "answer": str(number)}
+        file.write(json.dumps(record) + "\n")
+
+data = formats.read("winogrande-like.jsonl")  # the format is found from the content
+counted = metrics.statistics(data)
+print(f"{counted.problems} problems in {counted.twins} twins")
+print(f"{counted.average_length:.1f} tokens on average, vocabulary {counted.vocabulary}")
+for leak in counted.leaks:
+    print(f"LEAK: {leak}")
+
+formats.write(data.problems, "twins.csv", "csv")
+again = formats.read("twins.csv")
+print(f"as CSV and back: {'the same' if again.problems == data.problems else 'not the same'}")
+
+formats.write(data.problems, "twins.xml", "wsc-xml")
+lost = formats.losses(data.problems, formats.read("twins.xml").problems)
+for line in lost.told("problems"):
+    print(f"as WSC's XML and back: {line}")

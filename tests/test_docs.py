@@ -1,0 +1,207 @@
+"""The documentation tells the truth: links, commands, recipes, code and what is printed."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import shlex
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import click
+import pytest
+
+from winosmith import formats
+from winosmith.cli import main
+from winosmith.cli._main import group
+from winosmith.release import FilterRecipe, Recipe, build, debias_to_folder, recipe_of
+from winosmith.release._recipe import EmbedRecipe
+from winosmith.testing import made_twins
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def _script(name: str) -> ModuleType:
+    """Import a script of the folder docs."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+outputs = _script("make_outputs")
+reference = _script("make_reference")
+
+PAGES = {str(page.relative_to(ROOT)): page.read_text("utf-8") for page in outputs.pages()}
+
+
+def _run(text: str) -> bool:
+    return any(block.language in ("console", "python") for block in outputs.blocks(text))
+
+
+@pytest.mark.parametrize("page", [page for page, text in PAGES.items() if _run(text)])
+def test_what_a_page_shows_is_what_happens(page: str, tmp_path: Path) -> None:
+    """Every command and every line of Python on the page runs, and prints what the page says."""
+    for block, shown in outputs.run(PAGES[page], tmp_path.resolve(), page):
+        assert outputs.alike(block.body, shown), f"{page} says\n{block.body}\nbut it is\n{shown}"
+
+
+def _sections(text: str) -> set[str]:
+    """Return the anchors of a page's headings, as GitHub makes them."""
+    bare = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    titles = re.findall(r"^#+ (.+)$", bare, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_link_leads_somewhere(page: str) -> None:
+    """Every relative link of the page names a file or folder, and a heading in it if any."""
+    bare = re.sub(r"^```.*?^```$", "", PAGES[page], flags=re.MULTILINE | re.DOTALL)
+    for link in re.findall(r"\]\(([^)]+)\)", bare):
+        if re.match(r"[a-z]+://", link):
+            continue
+        name, _, anchor = link.partition("#")
+        target = (ROOT / page).parent / name if name else ROOT / page
+        assert target.exists(), f"{page}: there is no {link}"
+        assert not anchor or anchor in _sections(target.read_text("utf-8")), f"{page}: {link}"
+
+
+def test_every_page_is_reached_from_the_readme() -> None:
+    """Whoever follows links from the README comes to every page of the documentation."""
+    reached, ahead = set(), ["README.md"]
+    while ahead:
+        page = ahead.pop()
+        if page in reached or page not in PAGES:
+            continue
+        reached.add(page)
+        folder = (ROOT / page).parent
+        for link in re.findall(r"\]\(([^)#]+)", PAGES[page]):
+            target = (folder / link).resolve()
+            files = [target, *target.rglob("*.md")] if target.is_dir() else [target]
+            ahead += [str(f.relative_to(ROOT)) for f in files if f.is_relative_to(ROOT)]
+    assert reached == set(PAGES)
+
+
+def _commands() -> Iterator[tuple[str, str]]:
+    """Yield every command line that calls winosmith in a fenced block, with its page."""
+    for page, text in PAGES.items():
+        for block in outputs.blocks(text):
+            if block.language == "console":
+                lines = [command for command, _ in outputs.commands(block.body)]
+            elif block.language == "bash":
+                lines = block.body.replace("\\\n", " ").splitlines()
+            else:
+                continue
+            for line in lines:
+                for part in re.split(r"&&|\||;|\b2>|[<>]", line.replace("\\\n", " ")):
+                    if part.strip().startswith("winosmith "):
+                        yield page, part.strip()
+
+
+def _parse(command: click.Command, name: str, words: list[str]) -> None:
+    """Parse a command's words; raise click.UsageError for an option or value that is none."""
+    if isinstance(command, click.Group):
+        with click.Context(command, info_name=name, resilient_parsing=True) as ctx:
+            inner = command.get_command(ctx, words[0])
+        assert inner is not None, f"there is no command {words[0]}"
+        _parse(inner, words[0], words[1:])
+        return
+    with click.Context(command, info_name=name, help_option_names=["-h", "--help"]) as ctx:
+        given, left, _ = command.make_parser(ctx).parse_args(list(words))
+        if "help" in given:
+            return
+        assert not left, f"too many arguments: {left}"
+        for parameter in command.params:
+            value = given.get(parameter.name)
+            assert value is not None or not parameter.required, f"{parameter.name} is missing"
+            if value is not None and not isinstance(parameter.type, click.Path):
+                parameter.type_cast_value(ctx, value)
+
+
+@pytest.mark.parametrize(("page", "line"), sorted(set(_commands())))
+def test_every_command_is_one_that_winosmith_knows(page: str, line: str) -> None:
+    """Every command of a page, run by the tests or not, has options and values that exist."""
+    _parse(group, "winosmith", shlex.split(line, comments=True)[1:])
+
+
+def test_a_wrong_command_would_be_noticed() -> None:
+    """The check above refuses an unknown option, an unknown value and a missing one."""
+    for line in ("stats a --votes b", "debias a --out b --method magic", "build a"):
+        with pytest.raises((click.UsageError, AssertionError)):
+            _parse(group, "winosmith", line.split())
+
+
+def test_every_make_target_in_the_pages_exists() -> None:
+    """A page that says `make TARGET` means one of the Makefile's."""
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+    named = {t for text in PAGES.values() for t in re.findall(r"`make ([\w-]+)`", text)}
+    assert {"demo", "test"} <= named <= targets
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_recipe_in_the_pages_is_one(page: str) -> None:
+    """Each TOML block is a recipe without unknown keys or values out of range."""
+    for block in outputs.blocks(PAGES[page]):
+        if block.language == "toml":
+            recipe_of(tomllib.loads(block.body))
+
+
+def test_the_recipe_with_every_key_has_the_defaults() -> None:
+    """The recipe at the top of its reference page, which may be copied, is the default recipe."""
+    page = PAGES["docs/reference/recipe.md"]
+    shown = next(block for block in outputs.blocks(page) if block.language == "toml").body
+    assert recipe_of(tomllib.loads(shown)) == Recipe(name="mine", data="twins.jsonl")
+
+
+def test_the_commands_of_the_readme_are_all_there_are() -> None:
+    """The README's table holds every command, in the order of the help."""
+    named = re.findall(r"^\| `winosmith (\w+)` \|", PAGES["README.md"], re.MULTILINE)
+    assert named == group.list_commands(click.Context(group))
+
+
+@pytest.mark.parametrize("page", sorted(reference.PAGES), ids=lambda page: page.name)
+def test_the_reference_is_what_the_code_says(page: Path) -> None:
+    """A generated page is what `python docs/make_reference.py` writes."""
+    assert page.read_text("utf-8") == reference.PAGES[page](), "run: python docs/make_reference.py"
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
+    """Return the files that each command writes, from small runs."""
+    folder = tmp_path_factory.mktemp("files")
+    formats.write(made_twins(60).problems, folder / "twins.jsonl")
+    small = FilterRecipe("random", keep=90)
+    recipe = Recipe("mine", str(folder / "twins.jsonl"), filter=small)
+    build(recipe, folder / "build")
+    debias_to_folder(made_twins(60), folder / "debias", embed=EmbedRecipe(), chosen=small)
+    assert main(["check", recipe.data, "--out", str(folder / "check --out")]) == 0
+    assert main(["practice", "--twins", "3", "--out", str(folder / "practice")]) == 0
+    return {
+        made.name: {str(f.relative_to(made)) for f in made.rglob("*") if f.is_file()}
+        for made in folder.iterdir()
+        if made.is_dir()
+    }
+
+
+def test_every_file_that_is_written_is_explained(written: dict[str, set[str]]) -> None:
+    """The page on files names each file of each command, and none that is never written."""
+    page = PAGES["docs/reference/files.md"]
+    for command, names in written.items():
+        chapter = page.partition(f"## `winosmith {command}`\n")[2].partition("\n## ")[0]
+        told = set(re.findall(r"^\| `([^`]+)` \|", chapter, re.MULTILINE))
+        nested = {name for name in told if re.match(r"train_(xs|s|m|l)[.-]", name)}
+        assert told - nested == names - nested, command
+
+
+def test_the_records_in_the_page_on_files_are_records() -> None:
+    """The shown line of dropped.jsonl has the keys of a real one."""
+    page = PAGES["docs/reference/files.md"]
+    shown = next(block for block in outputs.blocks(page) if block.language == "json").body
+    assert {"id", "sentence", "options", "answer", "stage", "reason"} <= json.loads(shown).keys()

@@ -1,0 +1,131 @@
+"""The examples run in seconds, without a download, and do what they are there to show."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).resolve().parents[1] / "examples"
+
+Run = Callable[..., str]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Return a function that runs an example in a new folder and returns what it prints."""
+
+    def run_it(name: str, *arguments: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-W", "error", FOLDER / name, *arguments],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONUTF8": "1"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert not done.stderr
+        return done.stdout
+
+    return run_it
+
+
+def _percent(text: str) -> list[float]:
+    return [float(number) for number in re.findall(r"([\d.]+) ?%", text)]
+
+
+def test_every_example_is_short_and_tested() -> None:
+    """Each example has under 60 lines, says how to run it, and is run below."""
+    tested = Path(__file__).read_text("utf-8")
+    for example in FOLDER.glob("*.py"):
+        text = example.read_text("utf-8")
+        assert len(text.splitlines()) < 60, example.name
+        assert re.search(rf"^ *python examples/{example.name}", text, re.MULTILINE)
+        assert f'"{example.name}"' in tested
+
+
+def test_aflite_on_arrays(run: Run) -> None:
+    """AFLite removes mostly rows that give themselves away, until a model can't guess the rest."""
+    printed = run("aflite_on_arrays.py")
+    planted, before, after = _percent(printed)[-3:]
+    assert planted > 70
+    assert before > 60
+    assert after < 50
+
+
+def test_own_embedder(run: Run, tmp_path: Path) -> None:
+    """Vectors of one's own go through a file and lose what a linear model can guess."""
+    printed = run("own_embedder.py")
+    assert (tmp_path / "pairs.npz").exists()
+    before, _, after, _ = _percent(printed)
+    assert before > after + 3
+
+
+def test_check_twins(run: Run) -> None:
+    """Each dropped problem of the example is told with another reason."""
+    printed = run("check_twins.py")
+    assert "votes      1 problems, 0 twins, 1 singles" in printed
+    assert re.findall(r"^(\w+): ([\w ]+):", printed, re.MULTILINE) == [
+        ("t1b", "majority"),
+        ("t2a", "enough votes"),
+        ("t2b", "enough votes"),
+        ("t3a", "flipped answers"),
+        ("t3b", "flipped answers"),
+    ]
+
+
+def test_convert_and_count(run: Run) -> None:
+    """The example's ids give the answers away, CSV loses nothing, and WSC's XML the ids."""
+    printed = run("convert_and_count.py")
+    assert "144 problems in 72 twins" in printed
+    assert "LEAK: the id's last character gives the answer away in 100 %" in printed
+    assert "as CSV and back: the same" in printed
+    assert "as WSC's XML and back: changed: id in 144 problems" in printed
+
+
+def test_build_from_python(run: Run, tmp_path: Path) -> None:
+    """A benchmark is built, and more of the planted than of the sound problems are removed."""
+    printed = run("build_from_python.py")
+    assert (tmp_path / "small" / "report.html").exists()
+    found = re.search(r"(\d+) of (\d+); of the sound ([\d.]+)\s%", printed)
+    assert found is not None
+    count, total, lost = found.groups()
+    assert int(count) / int(total) > float(lost) / 100
+
+
+def _shown(name: str) -> str:
+    """Return what the docs say that an example prints; tests/test_docs.py runs it and compares."""
+    page = (FOLDER.parent / "docs" / "how-to" / "choose-settings.md").read_text("utf-8")
+    return page.partition(f"$ python examples/{name}\n")[2].partition("```")[0]
+
+
+def test_choose_threshold() -> None:
+    """The higher the threshold, the fewer problems are guessed, and fewer by chance than really."""
+    rows = re.findall(r"^ +([\d.]+) +(\d+) +(\d+) \(", _shown("choose_threshold.py"), re.MULTILINE)
+    guessed = [int(real) for _, real, _ in rows]
+    assert len(rows) == 5
+    assert guessed == sorted(guessed, reverse=True)
+    assert all(int(real) > int(chance) for _, real, chance in rows)
+
+
+def test_sweep_settings() -> None:
+    """What the docs say of the settings holds: τ down, more is found and lost; n down, most is."""
+    shown = _shown("sweep_settings.py")
+    rows = {
+        (name, value): (float(found), float(lost))
+        for name, value, found, lost in re.findall(
+            r"^(\w+) +([\d.]+) +\d+ +[\d.]+% +([\d.]+)% +([\d.]+)%$", shown, re.MULTILINE
+        )
+    }
+    thresholds = [rows["threshold", str(value)] for value in (0.65, 0.75, 0.85, 0.95)]
+    for figures in zip(*thresholds, strict=True):
+        assert list(figures) == sorted(figures, reverse=True)
+    assert rows["ensemble_size", "8"][1] > 2 * rows["ensemble_size", "64"][1]
+    assert rows["train_size", "20"][0] < rows["train_size", "64"][0] < rows["train_size", "140"][0]
+    assert rows["cutoff", "48"][1] > 2 * rows["cutoff", "3"][1]
