@@ -166,6 +166,14 @@ def test_the_commands_of_the_readme_are_all_there_are() -> None:
     assert named == group.list_commands(click.Context(group))
 
 
+def test_the_number_of_formats_is_what_the_readme_says() -> None:
+    """Nineteen formats are read, and each has a row in the reference."""
+    assert len(formats.FORMATS) == 19
+    assert "nineteen formats" in PAGES["README.md"]
+    told = re.findall(r"^\| `([\w-]+)` \|", PAGES["docs/reference/formats.md"], re.MULTILINE)
+    assert {known.name for known in formats.FORMATS} <= set(told)
+
+
 @pytest.mark.parametrize("page", sorted(reference.PAGES), ids=lambda page: page.name)
 def test_the_reference_is_what_the_code_says(page: Path) -> None:
     """A generated page is what `python docs/make_reference.py` writes."""
