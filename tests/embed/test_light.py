@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -197,3 +200,23 @@ def test_what_can_not_be_embedded_is_refused() -> None:
         LightEmbedder(dimensions=1).embed(made_twins(1))
     with pytest.raises(InputError, match="difference, concat; not 'sum'"):
         LightEmbedder(combine="sum").embed(made_twins(1))  # type: ignore[arg-type]
+
+
+def test_the_number_of_threads_changes_no_byte() -> None:
+    """One thread or two for linear algebra: the vectors are the same to the byte."""
+    program = (
+        "import hashlib; from winosmith import embed, practice; "
+        "X = embed.LightEmbedder().embed(practice.corpus(300).dataset); "
+        "print(hashlib.sha256(X.tobytes()).hexdigest())"
+    )
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for threads in ("1", "2")
+    }
+    assert len(digests) == 1

@@ -66,6 +66,14 @@ def test_false_switches_a_rule_off():
     assert not recipe.structure.anchor
 
 
+def test_a_choice_may_also_be_left_open():
+    """Pooling is one of two, or false for what fits the encoder; anything else is named."""
+    assert recipe_of(table(embed={"pooling": "cls"})).embed.pooling == "cls"
+    assert recipe_of(table(embed={"pooling": False})).embed.pooling is None
+    with pytest.raises(RecipeError, match=r"embed\.pooling is 'max'; it must be one of mean, cls"):
+        recipe_of(table(embed={"pooling": "max"}))
+
+
 def test_missing_key_is_named():
     """A recipe without data says which key is missing."""
     with pytest.raises(RecipeError, match="the key 'data' is missing"):

@@ -35,7 +35,7 @@ def command(out: str, force: bool, as_json: bool) -> None:
 
     folder = Path(out)
     say(f"Writing {TWINS:,} practice twins, {STRENGTH:.0%} of them with a planted artifact")
-    recipe = write_practice(folder / "pool", twins=TWINS, strength=STRENGTH)
+    recipe = write_practice(folder / "pool", twins=TWINS, strength=STRENGTH, force=force)
     built = build(read_recipe(recipe), folder / "benchmark", force=force, step=progress)
     tell(built, as_json)
     if not as_json:

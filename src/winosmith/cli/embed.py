@@ -26,7 +26,6 @@ from winosmith.models import TrainingSettings
 
 __all__ = ["command"]
 
-NAMES = {"minilm": "sentence-transformers/all-MiniLM-L6-v2"}
 """Short names of encoders on the hub."""
 
 SETTINGS = TrainingSettings()
@@ -111,7 +110,7 @@ def _embed(dataset: Dataset, out: Path, options: Options, stack: ExitStack) -> N
         embedder, rest, used, told = _finetuned(dataset, options, stack)
     else:
         embedder = embed.EncoderEmbedder(
-            _model_name(options),
+            options["encoder"],
             pooling=options["pooling"] or "mean",
             combine=options["combine"],
             split_point=options["split_point"],
@@ -153,7 +152,7 @@ def _finetuned(dataset: Dataset, options: Options, stack: ExitStack) -> Any:
         split_point=options["split_point"] or SETTINGS.split_point,
         max_length=options["max_length"],
     )
-    model = models.model_folder(_model_name(options))
+    model = models.model_folder(options["encoder"])
     with progress("Fine-tuning, step") as advance:
         embedder, tuned = embed.finetuned_embedder(
             train,
@@ -179,11 +178,6 @@ def _finetuned(dataset: Dataset, options: Options, stack: ExitStack) -> Any:
         }
     }
     return embedder, rest, {"train_ids": train.ids, "dev_ids": dev.ids}, told
-
-
-def _model_name(options: Options) -> str:
-    named: str = options["encoder"]
-    return NAMES.get(named, named)
 
 
 def _sizes(options: Options) -> tuple[int, int]:

@@ -33,6 +33,7 @@ seed = {seed}
     "position.",
 )
 @click.option("--handwritten", is_flag=True, help="Write the hand-written twins instead.")
+@click.option("--force", is_flag=True, help="Replace older practice twins in that folder.")
 @click.option("--seed", default=0, show_default=True, help="The same seed, the same twins.")
 def command(
     out: str,
@@ -40,6 +41,7 @@ def command(
     strength: float,
     artifacts: tuple[str, ...],
     handwritten: bool,
+    force: bool,
     seed: int,
 ) -> None:
     """Write twins to practise on: problems, simulated votes, and what is planted in them.
@@ -56,18 +58,26 @@ def command(
         from winosmith import formats, practice
         from winosmith.outputs import OutputFolder
 
-        held = OutputFolder.open(folder, {"practice": "handwritten"})
+        held = OutputFolder.open(folder, {"practice": "handwritten"}, force=force)
         formats.write(practice.handwritten().problems, folder / "twins.jsonl")
         held.add("twins.jsonl")
         say(f"{len(practice.handwritten())} problems are in {folder / 'twins.jsonl'}")
         return
-    write_practice(folder, twins=twins, strength=strength, artifacts=artifacts, seed=seed)
+    write_practice(
+        folder, twins=twins, strength=strength, artifacts=artifacts, seed=seed, force=force
+    )
     say(f"{twins:,} twins are in {folder}; build them with:")
     say(f"  winosmith build {folder / 'recipe.toml'} --out benchmark")
 
 
 def write_practice(
-    folder: Path, *, twins: int, strength: float, artifacts: tuple[str, ...] = (), seed: int = 0
+    folder: Path,
+    *,
+    twins: int,
+    strength: float,
+    artifacts: tuple[str, ...] = (),
+    seed: int = 0,
+    force: bool = False,
 ) -> Path:
     """Write the practice corpus into a folder; return the path of its recipe."""
     from typing import cast
@@ -78,7 +88,7 @@ def write_practice(
     kinds = cast("tuple[practice.Artifact, ...]", artifacts) or practice.ARTIFACTS
     made = practice.corpus(twins, seed=seed, strength=strength, artifacts=kinds)
     parameters = {"twins": twins, "strength": strength, "artifacts": list(kinds), "seed": seed}
-    held = OutputFolder.open(folder, {"practice": parameters})
+    held = OutputFolder.open(folder, {"practice": parameters}, force=force)
     formats.write(made.dataset.problems, folder / "twins.jsonl")
     validate.write_votes(made.votes, folder / "votes.csv")
     for name in ("twins.jsonl", "votes.csv"):

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from winosmith.threads import one_thread
+
 __all__ = ["RANGE", "answer_axis"]
 
 RANGE = (-4.0, 4.0)
@@ -49,13 +51,11 @@ def answer_axis(
         (k, n) positions in standard deviations, larger where option 2 is expected; None where a
         half does not hold both answers in every labelling.
     """
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped,unused-ignore]
-
     half_of = np.empty(labels.shape[1], np.intp)
     for number, at in enumerate(rng.permutation(len(groups))):
         half_of[list(groups[at])] = number % 2
     found = np.zeros(labels.shape)
-    with threadpool_limits(limits=1):  # several threads may add up in another order
+    with one_thread():  # several threads may add up in another order
         for half in (0, 1):
             train, test = np.flatnonzero(half_of != half), np.flatnonzero(half_of == half)
             seconds = labels[:, train].sum(axis=1)

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from winosmith.threads import one_thread
+
 __all__ = ["Axes", "principal_axes"]
 
 _CHUNK = 8_192
@@ -58,13 +60,12 @@ def principal_axes(X: NDArray[Any], k: int) -> Axes:
         k: how many.
     """
     from scipy.linalg import eigh
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped,unused-ignore]
 
     d = X.shape[1]
     k = min(k, d)
     mean = X.mean(axis=0, dtype=np.float64)
     covariance = np.zeros((d, d))
-    with threadpool_limits(limits=1):
+    with one_thread():
         for start in range(0, len(X), _CHUNK):
             part = X[start : start + _CHUNK].astype(np.float64) - mean
             covariance += part.T @ part

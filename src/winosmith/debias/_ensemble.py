@@ -19,6 +19,7 @@ from winosmith.debias._share import Share, Votes, train_and_vote
 from winosmith.debias._shared import Held, shared
 from winosmith.debias._start import Start, first_start, start_at
 from winosmith.parallel import ordered_map
+from winosmith.threads import one_thread
 
 __all__ = ["Ensemble", "assembled", "threads"]
 
@@ -58,7 +59,7 @@ class Ensemble:
     def vote(self, left: NDArray[np.int32], phase: int, start: Start) -> Votes:
         """Train the classifiers of a phase on the rows left and gather their votes."""
         count = self.settings.ensemble_size
-        edges = np.linspace(0, count, min(count, _workers(self.executor)) + 1).astype(int).tolist()
+        edges = _edges(count, min(count, _workers(self.executor)))
         shares = [
             Share(
                 held=self.held,
@@ -91,9 +92,7 @@ def assembled(
 
     BLAS runs on one thread in the meantime: below threads of our own, more make it slower.
     """
-    from threadpoolctl import threadpool_limits
-
-    with threads() as own, threadpool_limits(1, user_api="blas"):
+    with threads() as own, one_thread():
         basis = basis_of(rows, own)
         workers = executor or own
         with shared(basis.matrix, rows.y, workers) as held:
@@ -119,6 +118,12 @@ def _workers(executor: Executor) -> int:
     """Return how many shares to cut the work into."""
     count = getattr(executor, "_max_workers", None)  # both of the standard library's have it
     return count if isinstance(count, int) and count > 0 else os.cpu_count() or 1
+
+
+def _edges(count: int, shares: int) -> list[int]:
+    """Return where to cut the classifiers: at even numbers, as `count_votes` takes them in twos."""
+    cuts = 2 * np.linspace(0, -(-count // 2), shares + 1).astype(int)
+    return sorted({min(int(cut), count) for cut in cuts})
 
 
 def _gathered(parts: list[Votes]) -> Votes:

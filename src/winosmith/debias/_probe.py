@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winosmith.errors import DataError
+from winosmith.threads import one_thread
 
 __all__ = ["Probe", "probe", "probe_across"]
 
@@ -96,8 +97,9 @@ def _guesses(X: NDArray[Any], y: NDArray[Any], other: NDArray[Any], C: float) ->
         return np.full(len(other), y[0] if len(y) else 0)
     from sklearn.linear_model import LogisticRegression
 
-    model = LogisticRegression(C=C, max_iter=1000, tol=1e-4).fit(X, y)
-    guessed: NDArray[Any] = model.predict(other)
+    with one_thread():
+        model = LogisticRegression(C=C, max_iter=1000, tol=1e-4).fit(X, y)
+        guessed: NDArray[Any] = model.predict(other)
     return guessed
 
 

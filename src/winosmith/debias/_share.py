@@ -19,6 +19,7 @@ from winosmith.debias._partition import training_rows
 from winosmith.debias._shared import Held, fetch
 from winosmith.debias._solver import minimise
 from winosmith.debias._start import Start
+from winosmith.threads import one_thread
 
 __all__ = ["Share", "Votes", "train_and_vote"]
 
@@ -91,9 +92,8 @@ def train_and_vote(share: Share) -> Votes:
         weights[both], polished[both], passes[both] = _trained(share, X, y, mixed)
     correct, total = np.zeros((2, len(share.rows)), np.int32)
     begin, end, places = _strung(partitions)
-    close = loops.count_votes(
-        X, y, share.rows, begin, end, places, aligned(weights), correct, total
-    )
+    even = aligned(np.concatenate([weights, weights[: len(weights) % 2]]))
+    close = loops.count_votes(X, y, share.rows, begin, end, places, even, correct, total)
     return Votes(correct, total, close, weights, one_class, polished, passes)
 
 
@@ -152,7 +152,6 @@ def _one_blas_thread(held: Held) -> AbstractContextManager[object]:
     """Return a block with BLAS on one thread; in the parent's own threads, that is so already."""
     if held.folder is None:
         return nullcontext()
-    from threadpoolctl import threadpool_limits
 
-    limits: AbstractContextManager[object] = threadpool_limits(1, user_api="blas")
+    limits: AbstractContextManager[object] = one_thread()
     return limits

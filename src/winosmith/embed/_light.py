@@ -18,6 +18,7 @@ from winosmith.embed._space import Space, learn_space
 from winosmith.errors import DataError, InputError
 from winosmith.problem import Problem
 from winosmith.text import trigger
+from winosmith.threads import one_thread
 
 __all__ = ["LightEmbedder"]
 
@@ -93,16 +94,20 @@ class LightEmbedder:
         if not len(problems):
             raise DataError("there is no problem to embed")
         check_two_options(problems)
+        with one_thread():
+            return combined(self._options(problems), self.combine)
+
+    def _options(self, problems: Sequence[Problem]) -> Vectors:
+        """Return the vectors of the options, (n, 2, d)."""
         attributes, cues = self._spaces if self.corpus is not None else self._learn(problems)
         read = [sides(problem) for problem in problems]
         placed = [attributes.place([side.attributes[option] for side in read]) for option in (0, 1)]
         lengths = _lengths(placed[0] - placed[1])
         after = cues.place([side.cues for side in read])
         after /= _lengths(after)
-        options = np.stack(
+        return np.stack(
             [_outer(side / lengths, after).astype(np.float32) for side in placed], axis=1
         )
-        return combined(options, self.combine)
 
     @cached_property
     def _spaces(self) -> tuple[Space, Space]:

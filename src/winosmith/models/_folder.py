@@ -18,6 +18,10 @@ WANTED = ("*.json", "*.safetensors", "*.txt", "*.model")
 """What is downloaded: configuration, weights and the tokeniser's files; never code or pickles."""
 
 
+SHORT_NAMES = {"minilm": "sentence-transformers/all-MiniLM-L6-v2"}
+"""What may be said for a hub id; a folder of that name comes first."""
+
+
 def model_folder(model: str | Path) -> Path:
     """Return the folder of a model: the one named, or the hub's, downloaded when it must be.
 
@@ -28,6 +32,7 @@ def model_folder(model: str | Path) -> Path:
     """
     folder = Path(model)
     if not folder.is_dir():
+        model = SHORT_NAMES.get(str(model), model)
         if not _HUB_ID.fullmatch(str(model)):
             raise InputError(f"{model}: there is no such folder, and it can't be a hub id")
         folder = _from_hub(str(model))

@@ -26,6 +26,7 @@ from winosmith.release._progress import Step, silent
 from winosmith.release._publish import publish
 from winosmith.release._recipe import Recipe
 from winosmith.release._record import (
+    problems_digest,
     public_recipe,
     secret_inputs,
     signature_of,
@@ -123,7 +124,7 @@ def build(
         inputs = read_inputs(recipe)
         collected, order = shuffled(inputs.dataset, recipe.seed)
         dataset = anonymous(collected, recipe.name)
-        shown = public_recipe(recipe, dataset.blind().digest)
+        shown = public_recipe(recipe, problems_digest(dataset))
         secret = secret_inputs(recipe, collected)
         folder = OutputFolder.open(out, shown, secret=secret, force=force)
     job = _Job(recipe, inputs, collected, order, dataset, shown, folder, show)
@@ -209,7 +210,13 @@ def _measured(job: _Job, run: FilterRun, loose: Sequence[int]) -> Measures:
     with job.step("measuring", None):
         return measure(
             run,
-            signature=signature_of(recipe, job.shown["problems"], len(job.dataset)),
+            signature=signature_of(
+                recipe.embed,
+                run,
+                digest=job.shown["problems"],
+                n=len(job.dataset),
+                seed=recipe.seed,
+            ),
             seed=recipe.seed,
             null_draws=recipe.filter.null_draws,
             shown=loose,

@@ -18,6 +18,7 @@ from winosmith.release._filter import NAMES, FilterRun, run_filter
 from winosmith.release._measure import Measures, measure
 from winosmith.release._progress import Step, silent
 from winosmith.release._recipe import EmbedRecipe, FilterRecipe
+from winosmith.release._record import problems_digest, signature_of
 from winosmith.release._report_filter import filter_sections, key_figures
 from winosmith.release._vectors import embedded
 
@@ -103,10 +104,10 @@ def _carried_out(
             checkpoint=checkpoint,
         )
     with step("measuring", None):
-        source = Path(embed.array or embed.encoder).name
+        digest = problems_digest(dataset)
         measures = measure(
             run,
-            signature=report.sign(dataset, seed, method=chosen.method, encoder=source),
+            signature=signature_of(embed, run, digest=digest, n=len(dataset), seed=seed),
             seed=seed,
             null_draws=chosen.null_draws,
             shown=range(len(dataset)),

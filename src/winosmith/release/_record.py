@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import platform
 from collections.abc import Mapping
@@ -13,14 +14,22 @@ from typing import TYPE_CHECKING, Any
 from winosmith._version import __version__
 from winosmith.dataset import Dataset
 from winosmith.outputs import PRIVATE, OutputFolder, sha256
-from winosmith.release._recipe import Recipe
+from winosmith.release._filter import FilterRun
+from winosmith.release._recipe import EmbedRecipe, Recipe
 from winosmith.release._report import report_page
 from winosmith.report import Signature
 
 if TYPE_CHECKING:
     from winosmith.release._build import Built
 
-__all__ = ["public_recipe", "secret_inputs", "signature_of", "write_reports", "write_run"]
+__all__ = [
+    "problems_digest",
+    "public_recipe",
+    "secret_inputs",
+    "signature_of",
+    "write_reports",
+    "write_run",
+]
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "torch", "transformers")
 """Those whose versions may change a result."""
@@ -45,14 +54,30 @@ def secret_inputs(recipe: Recipe, collected: Dataset) -> dict[str, str]:
     return {"collected": collected.digest, **digests}
 
 
-def signature_of(recipe: Recipe, digest: str, n: int) -> Signature:
-    """Return what a build's figures carry."""
-    chosen, array = recipe.filter, recipe.embed.array
-    source = {"array": Path(array).name} if array else {"encoder": Path(recipe.embed.encoder).name}
-    parameters = {**source, "combine": recipe.embed.combine, "method": chosen.method}
-    if chosen.method == "aflite":
-        parameters |= {"ensemble": str(chosen.ensemble_size), "threshold": str(chosen.threshold)}
-    return Signature(digest, n, parameters, recipe.seed)
+def problems_digest(dataset: Dataset) -> str:
+    """Return a digest of sentences and options: no answers, no ids, in no order but their own."""
+    seen = sorted(json.dumps([p.sentence, *p.options]) for p in dataset)
+    return hashlib.sha256("\n".join(seen).encode()).hexdigest()
+
+
+def signature_of(
+    embed: EmbedRecipe, run: FilterRun, *, digest: str, n: int, seed: int
+) -> Signature:
+    """Return what the figures of a filter carry."""
+    if embed.array is not None:
+        parameters: dict[str, Any] = {"array": sha256(embed.array)[:12]}
+    elif embed.encoder == "light":
+        parameters = {"encoder": "light", "d": embed.dimensions, "combine": embed.combine}
+    else:
+        parameters = {"encoder": Path(embed.encoder).name, "combine": embed.combine}
+        parameters |= {"pooling": embed.pooling} if embed.pooling else {}
+    parameters["method"] = run.method
+    if run.aflite is not None:
+        names = {"ensemble_size": "n", "train_size": "m", "cutoff": "k", "threshold": "tau"}
+        parameters |= {short: run.aflite.parameters[name] for name, short in names.items()}
+        parameters |= {"C": run.aflite.parameters["C"]}
+        parameters |= {"groups": "twins"} if run.aflite.parameters["groups"] else {}
+    return Signature(digest, n, parameters, seed)
 
 
 def write_reports(folder: OutputFolder, built: Built, recipe: Mapping[str, Any]) -> None:

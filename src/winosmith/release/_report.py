@@ -61,9 +61,8 @@ def _cards(built: Built) -> list[report.KeyFigure]:
 def _funnel_lead(funnel: validate.Funnel) -> str:
     if funnel.share is None:
         return ""
-    return (
-        f"{funnel.share:.0%} of what was collected is left; nothing was dropped without a reason."
-    )
+    share = report.shown(funnel.share, ".0%")
+    return f"{share} of what was collected is left; nothing was dropped without a reason."
 
 
 def _funnel_blocks(funnel: validate.Funnel) -> list[report.Block]:

@@ -74,7 +74,8 @@ def _value(hint: Any, value: Any, where: str, whole: Any) -> Any:
         if not isinstance(value, Mapping):
             raise RecipeError(f"{where} must be a table: [{where}]")
         return constructed(typing.cast("type[Any]", hint), value, f"{where}.", whole)
-    kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    is_union = typing.get_origin(hint) in (typing.Union, types.UnionType)
+    kinds = typing.get_args(hint) if is_union else (hint,)
     if types.NoneType in kinds and value is False:
         return None
     for kind in kinds:
