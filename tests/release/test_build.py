@@ -228,3 +228,21 @@ def test_winogrande_files_can_be_asked_for(make_build):
     built = make_build(made_twins(40), filter={"method": "none"}, files={"format": "winogrande"})
     first = json.loads((built.folder / "dev.jsonl").read_text("utf-8").splitlines()[0])
     assert first.keys() == {"qID", "sentence", "option1", "option2", "answer"}
+
+
+def test_the_signature_names_the_problems_and_every_parameter(small_build, telling_twins):
+    """A signature holds the number of problems and n, m, k, tau and C, each under its own name."""
+    told = str(small_build.measures.signature)
+    assert f"|n:{len(telling_twins)}|" in told
+    for part in ("ensemble:16", "m:60", "k:5", "tau:0.75", "C:1.0", "seed:0", "d:8"):
+        assert f"|{part}|" in told
+
+
+def test_the_data_digest_depends_on_no_seed(make_build):
+    """The same problems have the same digest whatever the seed."""
+    data = made_twins(20)
+    digests = {
+        make_build(data, seed=seed, filter={"method": "none"}).measures.signature.data
+        for seed in (0, 1)
+    }
+    assert len(digests) == 1

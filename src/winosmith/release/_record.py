@@ -73,7 +73,7 @@ def signature_of(
         parameters |= {"pooling": embed.pooling} if embed.pooling else {}
     parameters["method"] = run.method
     if run.aflite is not None:
-        names = {"ensemble_size": "n", "train_size": "m", "cutoff": "k", "threshold": "tau"}
+        names = {"ensemble_size": "ensemble", "train_size": "m", "cutoff": "k", "threshold": "tau"}
         parameters |= {short: run.aflite.parameters[name] for name, short in names.items()}
         parameters |= {"C": run.aflite.parameters["C"]}
         parameters |= {"groups": "twins"} if run.aflite.parameters["groups"] else {}
