@@ -47,6 +47,6 @@ def _touch(module: ModuleType) -> None:
     begin, end = np.array([0], np.int64), np.array([1], np.int64)
     counts = np.zeros(2, np.int32)
     module.add_gradients(X, y, rows, begin, end, places, X[:1], np.zeros((1, 16)))
-    module.count_votes(X, y, rows, begin, end, places, X[:1], counts, counts.copy())
+    module.count_votes(X, y, rows, begin, end, places, X, counts, counts.copy())
     module.add_curvature(X, rows, X[0], 1.0, np.zeros(16))
     module.largest(X, rows, X[0])

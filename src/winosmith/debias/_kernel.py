@@ -135,11 +135,32 @@ def add_gradients(
 
 
 @_compiled
-def _vote(z: Any, label: Any, place: int, correct: Array, total: Array) -> int:
-    """Count one vote, which is for class 1 when z > 0; return 1 when it is close, else 0."""
-    total[place] += 1
-    correct[place] += (z > 0) == (label > 0)
-    return 1 if abs(z) < CLOSE else 0
+def _decide(X: Array, rows: Array, first: int, W: Array, Z: Array) -> None:
+    """Write to `Z`, (BLOCK, c), the decision values of the rows from the place `first` on.
+
+    Four rows meet two classifiers at a time, always the same two: each gets the same bits in any
+    company. After the last row it is repeated up to a multiple of four.
+    """
+    final = rows.shape[0] - 1
+    for i in range(0, min(BLOCK, final + 1 - first), 4):
+        a, b = rows[first + i], rows[min(first + i + 1, final)]
+        c, d = rows[min(first + i + 2, final)], rows[min(first + i + 3, final)]
+        xa, xb, xc, xd = X[a], X[b], X[c], X[d]
+        for j in range(0, W.shape[0], 2):
+            v, w = W[j], W[j + 1]
+            za = zb = zc = zd = ya = yb = yc = yd = np.float32(0)
+            for k in range(W.shape[1]):
+                vk, wk = v[k], w[k]
+                za += xa[k] * vk
+                zb += xb[k] * vk
+                zc += xc[k] * vk
+                zd += xd[k] * vk
+                ya += xa[k] * wk
+                yb += xb[k] * wk
+                yc += xc[k] * wk
+                yd += xd[k] * wk
+            Z[i, j], Z[i + 1, j], Z[i + 2, j], Z[i + 3, j] = za, zb, zc, zd
+            Z[i, j + 1], Z[i + 1, j + 1], Z[i + 2, j + 1], Z[i + 3, j + 1] = ya, yb, yc, yd
 
 
 @_compiled
@@ -156,37 +177,29 @@ def count_votes(
 ) -> int:
     """Add every classifier's votes on the rows that it was not trained on; return the close ones.
 
-    The first seven are as for `add_gradients`; `correct` and `total`, (size,) int32, are added to.
+    All decision values are computed, those of training rows in vain: whole tiles of rows and
+    classifiers are that much faster. `W` has an even number of rows; a last one that is no
+    classifier's, for which there is no `begin`, does not vote. A vote is for class 1 when z > 0.
+    The first seven arguments are as for `add_gradients`; `correct` and `total`, (size,) int32, are
+    added to.
     """
     at = begin.copy()
-    held = np.empty(BLOCK, np.int64)
+    Z = np.empty((BLOCK, W.shape[0]), np.float32)
     close = 0
     for first in range(0, rows.shape[0], BLOCK):
-        last = min(first + BLOCK, rows.shape[0])
-        for j in range(W.shape[0]):
-            p, stop, w = at[j], end[j], W[j]
-            found = 0
-            for place in range(first, last):
+        _decide(X, rows, first, W, Z)
+        for j in range(begin.shape[0]):
+            p, stop = at[j], end[j]
+            for place in range(first, min(first + BLOCK, rows.shape[0])):
                 if p < stop and places[p] == place:
                     p += 1
-                else:
-                    held[found] = place
-                    found += 1
+                    continue
+                z = Z[place - first, j]
+                total[place] += 1
+                correct[place] += (z > 0) == (y[rows[place]] > 0)
+                if abs(z) < CLOSE:
+                    close += 1
             at[j] = p
-            i = 0
-            while i + 4 <= found:
-                ia, ib, ic, id_ = held[i], held[i + 1], held[i + 2], held[i + 3]
-                a, b, c, d = rows[ia], rows[ib], rows[ic], rows[id_]
-                za, zb, zc, zd = _four(X, a, b, c, d, w)
-                close += _vote(za, y[a], ia, correct, total)
-                close += _vote(zb, y[b], ib, correct, total)
-                close += _vote(zc, y[c], ic, correct, total)
-                close += _vote(zd, y[d], id_, correct, total)
-                i += 4
-            while i < found:
-                a = rows[held[i]]
-                close += _vote(_one(X, a, w), y[a], held[i], correct, total)
-                i += 1
     return close
 
 
