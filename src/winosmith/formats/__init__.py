@@ -14,6 +14,13 @@ from winosmith.formats._base import Entry, Format, Item
 from winosmith.formats._known import FORMATS
 from winosmith.formats._labels import read_labels, read_submission, write_labels
 from winosmith.formats._losses import Losses, losses
+from winosmith.formats._predictions import (
+    Predictions,
+    prediction_header,
+    prediction_record,
+    read_predictions,
+    write_predictions,
+)
 from winosmith.formats._read import (
     Contents,
     detect,
@@ -35,18 +42,23 @@ __all__ = [
     "Format",
     "Item",
     "Losses",
+    "Predictions",
     "Source",
     "detect",
     "format_named",
     "losses",
+    "prediction_header",
+    "prediction_record",
     "read",
     "read_claims",
     "read_items",
     "read_labels",
+    "read_predictions",
     "read_submission",
     "scan",
     "set_aside",
     "unfit",
     "write",
     "write_labels",
+    "write_predictions",
 ]

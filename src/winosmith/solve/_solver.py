@@ -1,0 +1,72 @@
+"""`Solver`: what gives each option of a problem a score, and how the scores become answers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Protocol
+
+from winosmith.answers import Prediction
+from winosmith.errors import DataError
+from winosmith.problem import Problem
+
+__all__ = ["Scores", "Solver", "check_two_options", "predict"]
+
+Scores = Sequence[tuple[float, ...]]
+"""One tuple a problem, in their order: a finite score for each option, higher is better."""
+
+
+class Solver(Protocol):
+    """Gives each option of a problem a score, without the answers.
+
+    Answers kept, flipped or absent give equal scores; the order of the problems, and how many are
+    asked at once, change a score by less than 1e-4.
+
+    A solver that learns from solved problems is made by a function or class method that takes
+    them, and a seed; constructors only store what they are given.
+    """
+
+    def score(self, problems: Sequence[Problem]) -> Scores:
+        """Return one finite score an option for each problem, in the order of the problems."""
+        ...
+
+
+def predict(solver: Solver, problems: Sequence[Problem]) -> tuple[Prediction, ...]:
+    """Return the best option of each problem by the solver's scores; of equals the first.
+
+    The solver is handed the problems without their answers.
+
+    Raises:
+        DataError: the solver does not keep its promise of one finite score an option.
+
+    >>> from winosmith.solve import Random
+    >>> [answer.choice for answer in predict(Random(), [Problem("a", "A _ b.", ("x", "y"))])]
+    [0]
+    """
+    scores = solver.score([problem.blind() for problem in problems])
+    if len(scores) != len(problems):
+        raise DataError(f"the solver gave {len(scores)} results for {len(problems)} problems")
+    return tuple(
+        Prediction(problem.id, _best(problem, own), tuple(map(float, own)))
+        for problem, own in zip(problems, scores, strict=True)
+    )
+
+
+def _best(problem: Problem, scores: Sequence[float]) -> int:
+    if len(scores) != len(problem.options) or not all(map(math.isfinite, scores)):
+        raise DataError(
+            f"the solver gave {problem.id!r} the scores {tuple(scores)}; one finite score for each "
+            f"of its {len(problem.options)} options is needed"
+        )
+    return max(range(len(scores)), key=lambda option: scores[option])
+
+
+def check_two_options(problems: Sequence[Problem], who: str) -> None:
+    """Refuse problems with more than two options, with a DataError that names the first three."""
+    others = [problem.id for problem in problems if len(problem.options) != 2]
+    if others:
+        named = ", ".join(map(repr, others[:3])) + (", …" if len(others) > 3 else "")
+        raise DataError(
+            f"{len(others)} of {len(problems)} problems don't have two options ({named}); {who} "
+            "compares two, so wrap it in solve.TwoWay"
+        )
