@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from winosmith.dataset import Dataset
 from winosmith.debias._labels import problem_labels
-from winosmith.debias._pmi_counts import SMOOTHING, pairs_of, pmi_with_answers, words_of
 from winosmith.errors import InputError
+from winosmith.metrics import PMI_SMOOTHING, pair_counts, pmi_with_answers, word_counts
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -56,7 +56,7 @@ def pmi(
     size: int | None = None,
     threshold: float | None = None,
     variant: PmiVariant = "signed",
-    smoothing: float = SMOOTHING,
+    smoothing: float = PMI_SMOOTHING,
     singles: Literal["score", "keep"] = "score",
     seed: int = 0,
 ) -> PmiResult:
@@ -117,7 +117,7 @@ def pmi(
     return PmiResult(kept, removed, scores, variant, smoothing)
 
 
-def word_pmi(data: Dataset, *, smoothing: float = SMOOTHING) -> dict[str, float]:
+def word_pmi(data: Dataset, *, smoothing: float = PMI_SMOOTHING) -> dict[str, float]:
     """Return PMI(y=1; w) in nats for each word, from the one that speaks most for option 1 down.
 
     Raises:
@@ -125,7 +125,7 @@ def word_pmi(data: Dataset, *, smoothing: float = SMOOTHING) -> dict[str, float]
         InputError: `smoothing` is not above 0.
     """
     _check_smoothing(smoothing)
-    counts, vocabulary = words_of(data)
+    counts, vocabulary = word_counts(data)
     first = pmi_with_answers(counts, problem_labels(data), smoothing)[0]
     order = np.argsort(-first, kind="stable")
     return {vocabulary[word]: float(first[word]) for word in order}
@@ -139,8 +139,8 @@ def _scores(
     smoothing: float,
 ) -> Floats:
     """Return the score of each row's twin or single."""
-    words, _ = words_of(data)
-    features = pairs_of(words) if variant == "pairwise" else words
+    words, _ = word_counts(data)
+    features = pair_counts(words) if variant == "pairwise" else words
     information = pmi_with_answers(features, labels, smoothing)
     scores = np.empty(len(data))
     if variant == "max":

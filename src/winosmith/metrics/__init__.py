@@ -10,13 +10,23 @@ from __future__ import annotations
 
 from winosmith.metrics._leaks import Leak, leaks
 from winosmith.metrics._people import HumanAccuracy, human_accuracy
+from winosmith.metrics._pmi_counts import (
+    PMI_SMOOTHING,
+    pair_counts,
+    pmi_with_answers,
+    word_counts,
+)
 from winosmith.metrics._statistics import Statistics, statistics
 
 __all__ = [
+    "PMI_SMOOTHING",
     "HumanAccuracy",
     "Leak",
     "Statistics",
     "human_accuracy",
     "leaks",
+    "pair_counts",
+    "pmi_with_answers",
     "statistics",
+    "word_counts",
 ]

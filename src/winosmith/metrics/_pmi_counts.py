@@ -15,15 +15,15 @@ from winosmith.text import tokens
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["SMOOTHING", "pairs_of", "pmi_with_answers", "words_of"]
+__all__ = ["PMI_SMOOTHING", "pair_counts", "pmi_with_answers", "word_counts"]
 
-SMOOTHING = 100.0
+PMI_SMOOTHING = 100.0
 """Added to each count of a word with a class (Gururangan et al. 2018, section 3: "add-100")."""
 
 Floats = NDArray[np.float64]
 
 
-def words_of(data: Dataset) -> tuple[csr_array, list[str]]:
+def word_counts(data: Dataset) -> tuple[csr_array, list[str]]:
     """Return how often each word occurs in each problem, and the words in alphabetical order.
 
     Words are lower-cased Penn Treebank tokens, the blank left out.
@@ -44,7 +44,7 @@ def words_of(data: Dataset) -> tuple[csr_array, list[str]]:
     return counts, vocabulary
 
 
-def pairs_of(words: csr_array) -> csr_array:
+def pair_counts(words: csr_array) -> csr_array:
     """Return which unordered pairs of distinct words occur in each problem: (n, pairs), 0 or 1."""
     from scipy.sparse import csr_array
 
