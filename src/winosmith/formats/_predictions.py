@@ -68,7 +68,8 @@ class Predictions:
         """
         by_id = {prediction.problem_id: prediction for prediction in self.predictions}
         missing = [problem.id for problem in dataset if problem.id not in by_id]
-        extra = [key for key in by_id if key not in dataset]
+        known = set(dataset.ids)
+        extra = [key for key in by_id if key not in known]
         if missing or extra:
             raise DataError(f"{self.solver}: {_unmatched(missing, extra, len(dataset))}")
         aligned = tuple(by_id[problem.id] for problem in dataset)

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from winosmith.problem import Problem
 from winosmith.solve._solver import Scores
@@ -29,6 +30,11 @@ class Random:
     """
 
     seed: int = 0
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What determines the scores, for a signature."""
+        return {"seed": self.seed}
 
     def score(self, problems: Sequence[Problem]) -> Scores:
         """Return one draw an option."""

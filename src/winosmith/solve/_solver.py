@@ -9,6 +9,7 @@ from typing import Protocol
 from winosmith.answers import Prediction
 from winosmith.errors import DataError
 from winosmith.problem import Problem
+from winosmith.solve._training import first_three
 
 __all__ = ["Scores", "Solver", "check_two_options", "predict"]
 
@@ -65,8 +66,7 @@ def check_two_options(problems: Sequence[Problem], who: str) -> None:
     """Refuse problems with more than two options, with a DataError that names the first three."""
     others = [problem.id for problem in problems if len(problem.options) != 2]
     if others:
-        named = ", ".join(map(repr, others[:3])) + (", …" if len(others) > 3 else "")
         raise DataError(
-            f"{len(others)} of {len(problems)} problems don't have two options ({named}); {who} "
-            "compares two, so wrap it in solve.TwoWay"
+            f"{len(others):,} of {len(problems):,} problems don't have two options "
+            f"({first_three(others)}); {who} tells two apart, so ask through solve.TwoWay"
         )

@@ -1,0 +1,140 @@
+"""`WordAssociation`: what single words, or pairs of them, give away of the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from winosmith.dataset import Dataset
+from winosmith.errors import InputError
+from winosmith.metrics import PMI_SMOOTHING, pmi_with_answers, word_counts
+from winosmith.problem import BLANK, Problem
+from winosmith.solve._solver import Scores, check_two_options
+from winosmith.solve._training import known_answers
+from winosmith.text import tokens
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+__all__ = ["Features", "WordAssociation"]
+
+Features = Literal["words", "pairs"]
+"""What is counted, over lower-cased tokens without the blank:
+
+- `words`: the sentence's words with the place of the right option, as WinoGrande's PMI filter
+  counts them (section 3). Option k scores Σ PMI(y = k; w) over the words of the sentence, so it is
+  about problems of two options.
+- `pairs`: a word of an option with a word of the sentence, by whether that option is right. An
+  option scores Σ PMI(right; v, w) over its distinct pairs; any number of options.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class WordAssociation:
+    """Scores options by the pointwise mutual information of words with the right answers.
+
+    A word or pair that was not seen counts for nothing. It stands for what can be had without
+    understanding a sentence: on problems that are free of associations it is at chance.
+
+    Attributes:
+        features: what is counted; see `Features`.
+        weights: by word, or by pair ("cup broke"), in nats: `words` has one for each of the two
+            places, `pairs` one for the option.
+        smoothing: what was added to each count, above 0.
+
+    >>> halves = [
+    ...     Problem("a", "A cup hit a jug, the _ broke.", ("cup", "jug"), 1),
+    ...     Problem("b", "A cup hit a jug, the _ was unhurt.", ("cup", "jug"), 0),
+    ... ]
+    >>> solver = WordAssociation.trained_on(Dataset(halves), smoothing=1)
+    >>> [scores.index(max(scores)) for scores in solver.score(halves)]
+    [1, 0]
+    """
+
+    features: Features
+    weights: Mapping[str, tuple[float, ...]] = field(repr=False)
+    smoothing: float = PMI_SMOOTHING
+
+    @classmethod
+    def trained_on(
+        cls, train: Dataset, *, features: Features = "words", smoothing: float = PMI_SMOOTHING
+    ) -> WordAssociation:
+        """Return the solver that has counted the words of these problems.
+
+        Args:
+            train: solved problems; of two options each for `words`.
+            features: what is counted.
+            smoothing: added to each count of a word with an answer (100 in Gururangan et al. 2018).
+
+        Raises:
+            DataError: there are no problems, an answer is withheld, or a problem has more options
+                than `features` can tell apart.
+            InputError: `features` or `smoothing` is none.
+        """
+        if features not in get_args(Features):
+            raise InputError(f"features is one of {', '.join(get_args(Features))}; not {features}")
+        if not 0 < smoothing < float("inf"):
+            raise InputError(f"smoothing is a number above 0, not {smoothing}")
+        answers = known_answers(train)
+        if features == "words":
+            check_two_options(train, "word association by place")
+            counts, known = word_counts(train)
+            information = pmi_with_answers(counts, np.array(answers), smoothing)
+        else:
+            counts, known = _pair_counts(train)
+            wrong = [o != p.answer for p in train for o in range(len(p.options))]
+            information = pmi_with_answers(counts, np.array(wrong, int), smoothing)[:1]
+        rows = zip(*information.tolist(), strict=True)
+        return cls(features, dict(zip(known, rows, strict=True)), smoothing)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What determines the scores beside the training problems, for a signature."""
+        return {"features": self.features, "smoothing": self.smoothing}
+
+    def score(self, problems: Sequence[Problem]) -> Scores:
+        """Return the summed PMI of each option.
+
+        Raises:
+            DataError: `words` was asked for a problem with more than two options.
+        """
+        if self.features == "words":
+            check_two_options(problems, "word association by place")
+            return [self._by_place(problem) for problem in problems]
+        return [
+            tuple(
+                sum((self.weights.get(pair, (0.0,))[0] for pair in pairs), 0.0)
+                for pairs in _pairs(p)
+            )
+            for p in problems
+        ]
+
+    def _by_place(self, problem: Problem) -> tuple[float, ...]:
+        known = [self.weights[word] for word in _words(problem.sentence) if word in self.weights]
+        return tuple(sum((weight[place] for weight in known), 0.0) for place in (0, 1))
+
+
+def _words(text: str) -> list[str]:
+    return [token.lower() for token in tokens(text) if token != BLANK]
+
+
+def _pairs(problem: Problem) -> Iterator[list[str]]:
+    """Yield the distinct pairs of each option, in an order that is always the same."""
+    sentence = sorted(set(_words(problem.sentence)))
+    for option in problem.options:
+        yield [f"{own} {word}" for own in sorted(set(_words(option))) for word in sentence]
+
+
+def _pair_counts(train: Dataset) -> tuple[csr_array, list[str]]:
+    """Return which pairs each option of each problem has: (options, pairs), and the pairs."""
+    from scipy.sparse import csr_array
+
+    held = [pairs for problem in train for pairs in _pairs(problem)]
+    column: dict[str, int] = {}
+    columns = [column.setdefault(pair, len(column)) for pairs in held for pair in pairs]
+    starts = np.cumsum([0, *map(len, held)])
+    shape = (len(held), len(column))
+    return csr_array((np.ones(len(columns)), columns, starts), shape=shape), list(column)
