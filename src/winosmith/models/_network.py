@@ -12,11 +12,19 @@ from winosmith.models._quiet import quiet
 __all__ = ["load_configuration", "load_network"]
 
 
-def load_configuration(folder: Path, dropout: float | None = None) -> Any:
-    """Load the configuration of an encoder; set every dropout of it unless `dropout` is None.
+def load_configuration(
+    folder: Path, dropout: float | None = None, *, kind: str = "an encoder"
+) -> Any:
+    """Load the configuration of a model; set every dropout of it unless `dropout` is None.
+
+    Args:
+        folder: where the model is.
+        dropout: a rate, or None for the model's own.
+        kind: what the model must be, for the message when it is not.
 
     Raises:
-        InputError: it can't be read, its code is not part of transformers, or it has a decoder.
+        InputError: it can't be read, its code is not part of transformers, or it has an encoder
+            and a decoder.
     """
     transformers = require("transformers", "models")
     try:
@@ -25,7 +33,7 @@ def load_configuration(folder: Path, dropout: float | None = None) -> Any:
     except (OSError, ValueError, KeyError) as error:
         raise InputError(f"{folder}: the configuration can't be used: {error}") from error
     if getattr(config, "is_encoder_decoder", False) or not hasattr(config, "hidden_size"):
-        raise InputError(f"{folder}: {config.model_type} is not an encoder; name an encoder")
+        raise InputError(f"{folder}: {config.model_type} is not {kind}; name {kind}")
     if dropout is not None:
         for name, value in vars(config).items():
             if "dropout" in name and isinstance(value, float):
@@ -33,11 +41,13 @@ def load_configuration(folder: Path, dropout: float | None = None) -> Any:
     return config
 
 
-def load_network(auto_class: Any, folder: Path, config: Any) -> tuple[Any, list[str]]:
-    """Load a network in float32, and name the weights of a head or pooler that are new in it.
+def load_network(
+    auto_class: Any, folder: Path, config: Any, *, dtype: str = "float32"
+) -> tuple[Any, list[str]]:
+    """Load a network, and name the weights of a head or pooler that are new in it.
 
     Raises:
-        InputError: it can't be loaded, or weights of the encoder itself are missing.
+        InputError: it can't be loaded, or weights of the network below its head are missing.
     """
     broken = require("safetensors", "models").SafetensorError
     try:
@@ -59,4 +69,4 @@ def load_network(auto_class: Any, folder: Path, config: Any) -> tuple[Any, list[
             f"{folder}: the weights are incomplete: {len(missing)} tensors are missing, such as "
             f"{missing[0]!r}; get the model again"
         )
-    return network.float(), new
+    return network.to(getattr(require("torch", "models"), dtype)), new

@@ -11,6 +11,11 @@ Every solver has `score(problems)`, one score an option, and never looks at an a
 from __future__ import annotations
 
 from winosmith.solve._association import Features, WordAssociation
+from winosmith.solve._language import LanguageScores
+from winosmith.solve._language_causal import Causal, CausalScore
+from winosmith.solve._language_ensemble import Combination, Ensemble
+from winosmith.solve._language_masked import Masked, MaskedScore
+from winosmith.solve._language_shots import shots
 from winosmith.solve._local import LocalContext, local_only
 from winosmith.solve._majority import Majority
 from winosmith.solve._random import Random
@@ -18,9 +23,16 @@ from winosmith.solve._solver import Scores, Solver, predict
 from winosmith.solve._two_way import TwoWay
 
 __all__ = [
+    "Causal",
+    "CausalScore",
+    "Combination",
+    "Ensemble",
     "Features",
+    "LanguageScores",
     "LocalContext",
     "Majority",
+    "Masked",
+    "MaskedScore",
     "Random",
     "Scores",
     "Solver",
@@ -28,4 +40,5 @@ __all__ = [
     "WordAssociation",
     "local_only",
     "predict",
+    "shots",
 ]

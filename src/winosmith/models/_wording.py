@@ -1,0 +1,97 @@
+"""Options worded as the sentence needs them, where the pronoun that the blank replaced is known."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from winosmith.errors import DataError
+from winosmith.problem import BLANK, Problem
+from winosmith.text import FUNCTION_WORDS
+
+__all__ = ["sentence_parts", "solved_text", "worded"]
+
+_POSSESSIVE = frozenset("my mine your yours his its our ours their theirs hers".split())
+
+_LOWERED = frozenset(
+    "A An The My Your His Her Its Our Their He She It They This That These Those".split()
+)
+"""First words of an option that have a capital letter for no other reason than to come first."""
+
+_NEXT_WORD = re.compile(r"\s+[\"'“‘]?(\w+)")
+
+
+def worded(problem: Problem) -> Problem:
+    """Return the problem with its options in the form and case that their place asks for.
+
+    A pronoun says what the blank is: for "his" in "raised his glass" the option is "Tom's", for
+    a small "she" it is "the woman", for a large one "The woman". "Her" is a possessive before a
+    word with a meaning of its own ("her glass"), not before another ("saw her in …"). A problem
+    whose pronoun is not known, as in WinoGrande, stays as it is.
+
+    >>> problem = Problem("1", "The man handed Jim _ glass.", ("The man", "Jim"), pronoun="his")
+    >>> worded(problem).options
+    ("the man's", "Jim's")
+    """
+    pronoun = (problem.pronoun or "").strip()
+    if not pronoun:
+        return problem
+    possessive = _is_possessive(pronoun.lower(), problem.sentence.split(BLANK)[1])
+    options = tuple(
+        _cased(_owned(option.strip(), pronoun.lower()) if possessive else option.strip(), pronoun)
+        for option in problem.options
+    )
+    if len(set(options)) < len(options):  # options that differ in case alone
+        return problem
+    return replace(problem, options=options)
+
+
+def _is_possessive(pronoun: str, after: str) -> bool:
+    if pronoun != "her":
+        return pronoun in _POSSESSIVE
+    following = _NEXT_WORD.match(after)
+    if following is None:
+        return False
+    word = following[1].lower()
+    return word == "own" or word not in FUNCTION_WORDS
+
+
+def _owned(option: str, pronoun: str) -> str:
+    if option.endswith(("'s", "'", "’s", "’")):
+        return option
+    plural = option.endswith("s") and pronoun.startswith(("their", "our"))
+    return option + ("'" if plural else "'s")
+
+
+def _cased(option: str, pronoun: str) -> str:
+    if pronoun[0].isupper() and pronoun != "I":
+        return option[0].upper() + option[1:]
+    first, _, rest = option.partition(" ")
+    return f"{first.lower()} {rest}" if first in _LOWERED and rest else option
+
+
+def sentence_parts(problem: Problem) -> tuple[str, tuple[str, ...], str]:
+    """Return what stands before the blank, the options as worded there, and what follows.
+
+    White space at the sentence's ends is left out; put together they are the filled-in sentences.
+
+    >>> sentence_parts(Problem("1", "He saw it, so the _ was large. ", ("cup", "jug")))
+    ('He saw it, so the ', ('cup', 'jug'), ' was large.')
+    """
+    before, after = problem.sentence.split(BLANK)
+    return before.lstrip(), worded(problem).options, after.rstrip()
+
+
+def solved_text(problem: Problem) -> str:
+    """Return the sentence with the right option in its blank.
+
+    Raises:
+        DataError: the problem has no answer.
+
+    >>> solved_text(Problem("1", "He saw it, so the _ was large. ", ("cup", "jug"), 1))
+    'He saw it, so the jug was large.'
+    """
+    before, options, after = sentence_parts(problem)
+    if problem.answer is None:
+        raise DataError(f"{problem.id!r} has no answer")
+    return before + options[problem.answer] + after

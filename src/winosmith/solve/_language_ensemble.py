@@ -1,0 +1,74 @@
+"""`Ensemble`: several solvers as one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from winosmith.errors import InputError
+from winosmith.problem import Problem
+from winosmith.solve._language import check_kind
+from winosmith.solve._solver import Scores, Solver
+
+__all__ = ["Combination", "Ensemble"]
+
+Combination = Literal["product", "vote"]
+"""`product`: the mean of the solvers' scores; of log-probabilities, it orders the options as the
+product of the probabilities does. `vote`: the solvers whose best option it is (the first of
+equals), and the share, below 1, that the product gives it, so that this settles a tie."""
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """Several solvers as one, such as the language models of Trinh and Le (2018), section 4.
+
+    A product asks for scores of one kind, the same score of several language models; a vote takes
+    any solvers.
+
+    Attributes:
+        solvers: one or more; each is asked in turn.
+        combine: see `Combination`.
+
+    >>> from winosmith.solve import Random
+    >>> ensemble = Ensemble((Random(1), Random(2), Random(3)), "vote")
+    >>> [[int(score) for score in own] for own in ensemble.score([Problem("a", "A _.", ("x", "y"))])]
+    [[1, 2]]
+    """
+
+    solvers: tuple[Solver, ...]
+    combine: Combination = "product"
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What determines the scores, beside the problems; for signatures and headers."""
+        parts = [getattr(solver, "parameters", repr(solver)) for solver in self.solvers]
+        return {"solver": "ensemble", "combine": self.combine, "parts": parts}
+
+    def score(self, problems: Sequence[Problem]) -> Scores:
+        """Return the combined score of each option.
+
+        Raises:
+            InputError: there is no solver, or the combination is none.
+        """
+        check_kind(self.combine, get_args(Combination))
+        if not self.solvers:
+            raise InputError("an ensemble needs one solver or more")
+        given = [solver.score(problems) for solver in self.solvers]
+        return [
+            tuple(map(float, self._combined(np.array(own, np.float64))))
+            for own in zip(*given, strict=True)
+        ]
+
+    def _combined(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Return one score an option, (options,), from those of the solvers (solvers, options)."""
+        mean: npt.NDArray[np.float64] = scores.mean(0)
+        if self.combine == "product":
+            return mean
+        votes = np.bincount(scores.argmax(1), minlength=scores.shape[1])
+        share = np.exp(mean - mean.max())
+        tie: npt.NDArray[np.float64] = votes + 0.5 * share / share.sum()
+        return tie
