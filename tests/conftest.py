@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import os
 import shutil
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from winosmith import Dataset
-from winosmith.testing import made_twins
+from winosmith.testing import made_twins, tiny_language_model
 from winosmith.text import tokens
 
 IN_CI = os.environ.get("CI") == "true"
@@ -112,6 +113,21 @@ def _tokeniser(dataset: Dataset):  # type: ignore[no-untyped-def]
         special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
     )
     return PreTrainedTokenizerFast(tokenizer_object=model, **SPECIAL, model_max_length=64)
+
+
+@pytest.fixture(scope="session")
+def make_language_model(
+    quiet_models: None, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., Path]:
+    """Return a maker of tiny language models that know the words of `made_twins`, one of a kind."""
+    texts = [text for problem in made_twins(40) for text in problem.filled()]
+
+    @functools.cache
+    def make(architecture: str = "gpt2", **changes: object) -> Path:
+        folder = tmp_path_factory.mktemp(architecture)
+        return tiny_language_model(folder, architecture, texts=texts, **changes)
+
+    return make
 
 
 @pytest.fixture(scope="session")

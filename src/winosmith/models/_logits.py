@@ -18,7 +18,8 @@ def logits_at(network: Any, inputs: Mapping[str, Any], rows: Any, columns: Any) 
     Args:
         network: a causal or masked language model of transformers.
         inputs: what it is called with.
-        rows, columns: index tensors (places,): which row of the batch, and which token of it.
+        rows: an index tensor (places,), which row of the batch.
+        columns: an index tensor (places,), which token of the row.
     """
     cut: list[bool] = []
 

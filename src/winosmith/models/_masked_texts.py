@@ -25,7 +25,7 @@ def hidden_one_by_one(
     later are hidden as well (Kauf and Ivanova 2023, "A Better Way to Do Masked Language Model
     Scoring", PLL-word-l2r).
     """
-    made = []
+    made: list[list[list[Hidden]]] = []
     for rows in _tokenised(model, problems):
         made.append([])
         for ids, _, words, _ in rows:

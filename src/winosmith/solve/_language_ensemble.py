@@ -35,8 +35,9 @@ class Ensemble:
 
     >>> from winosmith.solve import Random
     >>> ensemble = Ensemble((Random(1), Random(2), Random(3)), "vote")
-    >>> [[int(score) for score in own] for own in ensemble.score([Problem("a", "A _.", ("x", "y"))])]
-    [[1, 2]]
+    >>> [scores] = ensemble.score([Problem("a", "A _ b.", ("x", "y"))])
+    >>> [int(score) for score in scores]
+    [1, 2]
     """
 
     solvers: tuple[Solver, ...]

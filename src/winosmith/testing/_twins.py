@@ -1,4 +1,4 @@
-"""Makers for tests, ours and those of projects that build on winosmith."""
+"""Twins that mean nothing."""
 
 from __future__ import annotations
 

@@ -1,0 +1,8 @@
+"""Makers for tests, ours and those of projects that build on winosmith."""
+
+from __future__ import annotations
+
+from winosmith.testing._tiny_models import tiny_language_model
+from winosmith.testing._twins import made_twins
+
+__all__ = ["made_twins", "tiny_language_model"]
