@@ -38,6 +38,7 @@ class Ensemble:
         penalty: (D,) the ridge of each weight.
         held: where the workers find basis and labels.
         executor: who does the work.
+        relabelled: the labels are not those that the workers find, but travel with the work.
     """
 
     basis: Basis
@@ -47,6 +48,7 @@ class Ensemble:
     penalty: Floats
     held: Held
     executor: Executor
+    relabelled: bool = False
 
     def first_start(self, left: NDArray[np.int32]) -> Start:
         """Return where the solver starts in the first phase; `left` are the rows left."""
@@ -63,6 +65,7 @@ class Ensemble:
         shares = [
             Share(
                 held=self.held,
+                labels=self.y if self.relabelled else None,
                 rows=left,
                 groups=None if self.groups is None else self.groups[left],
                 ridge=self.penalty,
@@ -77,11 +80,9 @@ class Ensemble:
         ]
         return _gathered(list(ordered_map(train_and_vote, shares, self.executor, ahead=count)))
 
-    @contextlib.contextmanager
-    def relabelled(self, y: NDArray[np.float32]) -> Iterator[Ensemble]:
-        """Open the same ensemble over the same rows with other labels."""
-        with shared(self.basis.matrix, y, self.executor) as held:
-            yield replace(self, y=y, held=held)
+    def with_labels(self, y: NDArray[np.float32]) -> Ensemble:
+        """Return the same ensemble over the same rows with other labels."""
+        return replace(self, y=y, relabelled=True)
 
 
 @contextlib.contextmanager

@@ -168,8 +168,7 @@ def threshold_null(
         value = _at_threshold(ensemble)
         for draw in range(draws):
             flipped = _flipped(rows.y, twins, generator(settings.seed, draw, FLIPS))
-            with ensemble.relabelled(flipped) as null:
-                drawn.append(_at_threshold(null))
+            drawn.append(_at_threshold(ensemble.with_labels(flipped)))
             if on_draw is not None:
                 on_draw(draw + 1)
     return _null(value, drawn)

@@ -32,6 +32,7 @@ class Share:
 
     Attributes:
         held: where the basis and the labels are.
+        labels: (N,) float32 in place of the labels held; None for those.
         rows: (size,) int32, the rows left, ascending in canonical order.
         groups: (size,) their groups, or None.
         ridge: (D,) penalty of each weight.
@@ -42,6 +43,7 @@ class Share:
     """
 
     held: Held
+    labels: NDArray[np.float32] | None
     rows: NDArray[np.int32]
     groups: NDArray[np.intp] | None
     ridge: Floats
@@ -79,6 +81,7 @@ def train_and_vote(share: Share) -> Votes:
     """Train a share of the classifiers and count their votes on their held-out rows."""
     loops = kernel()
     X, y = fetch(share.held)
+    y = y if share.labels is None else share.labels
     partitions = [_partition(share, classifier) for classifier in share.classifiers]
     lowest, highest = np.array([_labels(y[share.rows[part]]) for part in partitions]).T
     one_class = lowest == highest
