@@ -16,6 +16,8 @@ from winosmith.solve._language_causal import Causal, CausalScore
 from winosmith.solve._language_ensemble import Combination, Ensemble
 from winosmith.solve._language_masked import Masked, MaskedScore
 from winosmith.solve._language_shots import shots
+from winosmith.solve._full_text import FullTextIndex
+from winosmith.solve._hunting import Found, KnowledgeHunting, Retriever
 from winosmith.solve._local import LocalContext, local_only
 from winosmith.solve._majority import Majority
 from winosmith.solve._random import Random
@@ -28,12 +30,16 @@ __all__ = [
     "Combination",
     "Ensemble",
     "Features",
+    "Found",
+    "FullTextIndex",
+    "KnowledgeHunting",
     "LanguageScores",
     "LocalContext",
     "Majority",
     "Masked",
     "MaskedScore",
     "Random",
+    "Retriever",
     "Scores",
     "Solver",
     "TwoWay",
