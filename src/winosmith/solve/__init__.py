@@ -11,13 +11,13 @@ Every solver has `score(problems)`, one score an option, and never looks at an a
 from __future__ import annotations
 
 from winosmith.solve._association import Features, WordAssociation
+from winosmith.solve._full_text import FullTextIndex
+from winosmith.solve._hunting import Found, KnowledgeHunting, Retriever
 from winosmith.solve._language import LanguageScores
 from winosmith.solve._language_causal import Causal, CausalScore
 from winosmith.solve._language_ensemble import Combination, Ensemble
 from winosmith.solve._language_masked import Masked, MaskedScore
 from winosmith.solve._language_shots import shots
-from winosmith.solve._full_text import FullTextIndex
-from winosmith.solve._hunting import Found, KnowledgeHunting, Retriever
 from winosmith.solve._local import LocalContext, local_only
 from winosmith.solve._majority import Majority
 from winosmith.solve._random import Random
