@@ -12,8 +12,9 @@ from winosmith.debias._assess_kl import Along
 from winosmith.debias._assess_report import assessment_blocks, leads_table, passages
 from winosmith.debias._assess_settings import AssessmentSettings
 from winosmith.debias._assess_words import Associations, Leads, Mark, MarkedProblem, associations
+from winosmith.debias._chance import threshold_null
 from winosmith.debias._labels import problem_labels
-from winosmith.debias._null import Null, null_of, threshold_null, twin_flipped
+from winosmith.debias._null import Null, null_of, twin_flipped
 from winosmith.debias._partition import training_rows
 from winosmith.debias._pmi import PmiResult, PmiVariant, pmi, word_pmi
 from winosmith.debias._probe import Probe, probe, probe_across

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
+import hashlib
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict
 from pathlib import Path
@@ -14,18 +14,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from winosmith.debias._checkpoint import Progress, load, save
-from winosmith.debias._ensemble import Ensemble, assembled
+from winosmith.debias._groups import group_numbers
+from winosmith.debias._phases import Run, begun, phases
 from winosmith.debias._result import AfliteResult, Phase, Stopped
 from winosmith.debias._rows import Rows, checked_rows
-from winosmith.debias._selection import histogram, scores, select
-from winosmith.debias._settings import Settings
+from winosmith.debias._settings import DRAWS, NullMode, Remove, Settings
 from winosmith.debias._sizes import suggested_sizes
-from winosmith.debias._start import Start
+from winosmith.errors import DataError, InputError
 
 __all__ = ["aflite"]
-
-REFRESH = 4
-"""Phases after which the solver's Hessian is measured again, on the rows that are then left."""
 
 
 def aflite(
@@ -34,15 +31,21 @@ def aflite(
     *,
     ensemble_size: int = 64,
     train_size: int = 10_000,
-    cutoff: int = 500,
+    cutoff: int | float = 500,
     threshold: float = 0.75,
     C: float = 1.0,
     seed: int = 0,
     ids: Sequence[Hashable] | None = None,
     groups: Sequence[Hashable] | None = None,
+    target_size: int | None = None,
+    remove: Remove = "rows",
+    null: NullMode = "off",
+    null_draws: int = DRAWS,
+    twins: Sequence[Hashable] | None = None,
     kernel: str = "numba",
     executor: Executor | None = None,
     on_phase: Callable[[Phase], object] | None = None,
+    on_draw: Callable[[int, int], object] | None = None,
     checkpoint: str | Path | None = None,
 ) -> AfliteResult:
     """Remove the rows whose label an ensemble of linear classifiers can guess.
@@ -80,7 +83,8 @@ def aflite(
         y: (N,) labels, 0 or 1.
         ensemble_size: classifiers a phase (n), 1 or more.
         train_size: rows that each is trained on (m), 2 or more.
-        cutoff: rows that a phase removes at most (k), 1 or more.
+        cutoff: rows that a phase removes at most (k): a number, 1 or more, or a share of the
+            rows left in that phase, above 0 and below 1 (at least one row goes).
         threshold: share of right predictions from which on a row may go (τ), 0 to 1.
         C: inverse strength of the penalty, as in scikit-learn: it minimises
             ``1/(2C) |w|² + sum of log losses``, the intercept free. The paper states none; 1 is
@@ -89,12 +93,29 @@ def aflite(
         ids: (N,) distinct texts or whole numbers.
         groups: (N,) the group of each row, None for a group of its own: with twin ids, both
             halves of a twin fall on the same side of every partition. Training sets then hold at
-            most `train_size` rows. Rows are still scored and removed one by one. The paper splits
-            freely, which is the default.
+            most `train_size` rows. Rows are still scored and removed one by one, unless `remove`
+            says otherwise. The paper splits freely, which is the default.
+        target_size: stop when so many rows are left (the n of Le Bras et al. 2020); 1 or more.
+            The last phase removes no more than that takes. When the run ends before it is
+            reached, `stopped` is not "target size".
+        remove: "rows", or "groups": each of the `groups` goes whole or stays. Its score is the
+            share of right predictions among all those about its rows. A phase takes groups in
+            the order of their scores, each that still fits into `cutoff` rows (or one, where the
+            largest group is larger than that).
+        null: "off"; "report": in every phase the same classifiers are also trained on labels that
+            mean nothing, and the phase's record says how many rows reach the threshold so
+            (`Phase.chance`); "stop": the run also ends, before anything is removed, with the
+            first phase whose candidates are not more than the upper end of the null's central
+            95 %. A phase then takes `null_draws` + 1 times as long.
+        null_draws: draws of such labels a phase, 20 or more.
+        twins: (N,) the rows whose labels the null flips together, None for a single; as a rule
+            the twin ids. Without it the `groups`; without these too, labels are permuted among
+            all rows, which in data of twins is the wrong null (see `twin_flipped`).
         kernel: "numba".
         executor: any `concurrent.futures.Executor` whose workers run on this machine, for the
             classifiers of a phase; without one, a thread for each processor.
         on_phase: called with the record of each phase when it is complete.
+        on_draw: called with the 0-based phase and the number of draws of its null that are done.
         checkpoint: a .npz file, written after every phase. When it exists, the run it holds is
             taken up and ends in the same result as one without interruption.
 
@@ -117,8 +138,23 @@ def aflite(
     >>> len(result.kept) + sum(len(rows) for rows in result.removed)
     400
     """
-    settings = Settings(ensemble_size, train_size, cutoff, threshold, C, seed, kernel)
+    settings = Settings(
+        ensemble_size,
+        train_size,
+        cutoff,
+        threshold,
+        C,
+        seed,
+        kernel,
+        target_size=target_size,
+        remove=remove,
+        null=null,
+        null_draws=null_draws,
+    )
+    if remove == "groups" and groups is None:
+        raise InputError('remove is "groups", but no groups are given')
     rows = checked_rows(X, y, ids, groups)
+    run = Run(rows, settings, _twins(rows, twins, settings), executor, on_draw)
     if settings.train_size >= len(rows.y):
         train, cut = suggested_sizes(len(rows.y))
         warnings.warn(
@@ -134,12 +170,12 @@ def aflite(
         "columns": rows.X.shape[1],
         "groups": rows.groups is not None,
     }
-    progress = _begun(rows)
+    progress = begun(rows)
     if checkpoint is not None:
-        of = {"data": rows.digest(), **parameters}
+        of = {"data": rows.digest(), "twins": _digest(run.twins), **parameters}
         progress = load(Path(checkpoint), of) or progress
         save(Path(checkpoint), progress, of)
-    for _ in _phases(rows, settings, executor, progress):
+    for _ in phases(run, progress):
         if checkpoint is not None:
             save(Path(checkpoint), progress, of)
         if on_phase is not None:
@@ -147,89 +183,17 @@ def aflite(
     return _result(rows, progress, parameters)
 
 
-def _begun(rows: Rows) -> Progress:
-    count = len(rows.y)
-    return Progress(np.full(count, np.nan), np.full(count, -1, np.int32))
+def _twins(rows: Rows, twins: Sequence[Hashable] | None, settings: Settings) -> NDArray[np.intp]:
+    """Return the rows whose labels a null flips together, as a number for each row."""
+    if twins is not None and len(twins) != len(rows.y):
+        raise DataError(f"X has {len(rows.y)} rows, but twins has {len(twins)} entries")
+    if twins is None or settings.null == "off":
+        return np.arange(len(rows.y)) if rows.groups is None else rows.groups
+    return group_numbers(twins, rows.order)
 
 
-def _phases(
-    rows: Rows, settings: Settings, executor: Executor | None, progress: Progress
-) -> Iterator[None]:
-    """Bring the progress forward by a phase at a time, up to its end."""
-    progress.stopped = _end(rows, settings, progress)
-    if progress.stopped:
-        return
-    with assembled(rows, settings, executor) as ensemble:
-        while not progress.stopped:
-            _one_phase(ensemble, settings, progress)
-            progress.stopped = _end(rows, settings, progress)
-            yield
-
-
-def _end(rows: Rows, settings: Settings, progress: Progress) -> Stopped | None:
-    """Return why no other phase is to follow, or None."""
-    if progress.phases and progress.phases[-1].removed < settings.cutoff:
-        return "cutoff"
-    left = progress.removed_in < 0
-    if left.sum() <= settings.train_size:
-        return "train size"
-    return "one class" if len(np.unique(rows.y[left])) < 2 else None
-
-
-def _one_phase(ensemble: Ensemble, settings: Settings, progress: Progress) -> None:
-    began = time.perf_counter()
-    number = len(progress.phases)
-    left = np.flatnonzero(progress.removed_in < 0).astype(np.int32)
-    start = _start(ensemble, left, progress)
-    votes = ensemble.vote(left, number, start)
-    chosen = select(
-        votes.correct,
-        votes.total,
-        threshold=settings.threshold,
-        cutoff=settings.cutoff,
-        seed=settings.seed,
-        phase=number,
-    )
-    voted = votes.total > 0
-    progress.scores[left[voted]] = scores(votes.correct, votes.total)[voted]
-    progress.removed_in[left[chosen.removed]] = number
-    if not votes.one_class.all():
-        progress.weights = votes.weights[~votes.one_class].mean(axis=0)
-    progress.phases.append(
-        Phase(
-            number=number,
-            size=len(left),
-            removed=len(chosen.removed),
-            candidates=chosen.candidates,
-            accuracy=float(votes.correct.sum() / votes.total.sum()) if voted.any() else None,
-            histogram=histogram(votes.correct, votes.total),
-            undefined=int((~voted).sum()),
-            tied=chosen.tied,
-            tied_removed=chosen.tied_removed,
-            close=votes.close,
-            one_class=int(votes.one_class.sum()),
-            polished=int(votes.polished.sum()),
-            passes=int(votes.passes.max()),
-            seconds=time.perf_counter() - began,
-        )
-    )
-
-
-def _start(ensemble: Ensemble, left: NDArray[np.int32], progress: Progress) -> Start:
-    """Return where the solver starts, and keep what later phases start from."""
-    number = len(progress.phases)
-    if not progress.weights.size:
-        start = ensemble.first_start(left)
-    elif number % REFRESH == 0:
-        start = ensemble.start_at(progress.weights, left)
-    else:
-        return Start(progress.weights, progress.diagonal, progress.tolerance)
-    progress.weights, progress.diagonal, progress.tolerance = (
-        start.weights,
-        start.diagonal,
-        start.tolerance,
-    )
-    return start
+def _digest(numbers: NDArray[np.intp]) -> str:
+    return hashlib.blake2b(numbers.astype("<i8").tobytes(), digest_size=16).hexdigest()
 
 
 def _result(rows: Rows, progress: Progress, parameters: dict[str, Any]) -> AfliteResult:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winosmith._version import __version__
+from winosmith.debias._null import Null
 from winosmith.debias._result import Phase, Stopped
 from winosmith.errors import OutputError
 from winosmith.outputs import write_aside
@@ -93,9 +94,7 @@ def load(path: Path, of: Mapping[str, Any]) -> Progress | None:
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             about = json.loads(str(file["about"]))
             arrays = {name: file[name] for name in ("scores", "removed_in", "weights", "diagonal")}
-        phases = [
-            Phase(**{**phase, "histogram": tuple(phase["histogram"])}) for phase in about["phases"]
-        ]
+        phases = [_phase(record) for record in about["phases"]]
     except (OSError, ValueError, LookupError, TypeError, AttributeError, *BROKEN) as error:
         raise OutputError(
             f"{path}: this is not a checkpoint of AFLite ({error}); choose another name for the "
@@ -103,6 +102,13 @@ def load(path: Path, of: Mapping[str, Any]) -> Progress | None:
         ) from error
     _refuse_another(path, {"version": about["version"], **about["of"]}, of)
     return Progress(phases=phases, stopped=about["stopped"], tolerance=about["tolerance"], **arrays)
+
+
+def _phase(record: Mapping[str, Any]) -> Phase:
+    chance = record["chance"]
+    if chance is not None:
+        chance = Null(**{**chance, "draws": tuple(chance["draws"])})
+    return Phase(**{**record, "histogram": tuple(record["histogram"]), "chance": chance})
 
 
 def _refuse_another(path: Path, theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> None:

@@ -9,11 +9,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from winosmith.debias._null import Null
+
 __all__ = ["AfliteResult", "Phase", "Stopped"]
 
-Stopped = Literal["train size", "cutoff", "one class"]
+Stopped = Literal["train size", "cutoff", "one class", "target size", "chance"]
 """Why AFLite stopped: no more rows than the training size were left (Algorithm 1, line 2), fewer
-than the cutoff were removed (line 14), or only one class was left."""
+than the cutoff were at the threshold (line 14), or only one class was left; the target size was
+reached (only then); or no more rows were at the threshold than there are by chance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +27,7 @@ class Phase:
         number: 0-based.
         size: rows before the phase.
         removed: rows removed in it.
+        cutoff: rows that the phase could remove at most.
         candidates: rows whose score was at the threshold or above.
         accuracy: of all the ensemble's predictions on held-out rows, the share that was right;
             None when there was none.
@@ -36,12 +40,15 @@ class Phase:
         one_class: classifiers whose training set held one class only; they predict that class.
         polished: classifiers that were finished one by one in float64.
         passes: passes over the training rows that the slowest classifier took.
+        chance: the candidates beside what they are when the labels mean nothing; None without a
+            null.
         seconds: that the phase took. Not compared, and in no record that is digested.
     """
 
     number: int
     size: int
     removed: int
+    cutoff: int
     candidates: int
     accuracy: float | None
     histogram: tuple[int, ...]
@@ -52,12 +59,15 @@ class Phase:
     one_class: int
     polished: int
     passes: int
+    chance: Null | None
     seconds: float = field(compare=False)
 
     def record(self) -> dict[str, Any]:
         """Return the phase as JSON can hold it, without the seconds."""
         record = asdict(self)
         del record["seconds"]
+        if self.chance is not None:
+            record["chance"]["draws"] = list(self.chance.draws)
         return {**record, "histogram": list(self.histogram)}
 
 
@@ -70,7 +80,7 @@ class AfliteResult:
         removed: for each phase the rows removed in it, ascending; with `kept` they are all rows.
         phases: a record of each phase.
         scores: (N,) each row's last score: at its removal, or in the last phase; NaN for a row
-            that never had one.
+            that never had one. Where whole groups go, the score of its group.
         removed_in: (N,) the 0-based phase that removed the row, -1 for the kept.
         stopped: why it ended; see `Stopped`.
         parameters: everything that the result depends on beside the arrays.

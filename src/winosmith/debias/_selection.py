@@ -14,7 +14,16 @@ from numpy.typing import NDArray
 
 from winosmith.debias._partition import TIES, generator
 
-__all__ = ["BINS", "HISTOGRAM_EDGES", "Selection", "at_threshold", "histogram", "scores", "select"]
+__all__ = [
+    "BINS",
+    "HISTOGRAM_EDGES",
+    "Selection",
+    "at_threshold",
+    "histogram",
+    "pooled",
+    "scores",
+    "select",
+]
 
 BINS = 20
 """Bins of a score histogram, each 0.05 wide and open at the right, but for the last."""
@@ -58,28 +67,83 @@ def at_threshold(correct: Counts, total: Counts, threshold: float) -> NDArray[np
     return (total > 0) & (correct >= need[total])
 
 
+def pooled(votes: Counts, groups: NDArray[np.intp]) -> Counts:
+    """Return for each row the votes of its whole group.
+
+    >>> pooled(np.array([3, 4, 1], np.int32), np.array([0, 1, 0])).tolist()
+    [4, 4, 4]
+    """
+    return np.bincount(groups, votes).astype(np.int32)[groups]
+
+
 def select(
-    correct: Counts, total: Counts, *, threshold: float, cutoff: int, seed: int, phase: int
+    correct: Counts,
+    total: Counts,
+    *,
+    threshold: float,
+    cutoff: int,
+    seed: int,
+    phase: int,
+    groups: NDArray[np.intp] | None = None,
 ) -> Selection:
     """Return the rows with the `cutoff` highest scores among those at the threshold or above.
 
     Scores have few values, and thousands of rows can share the one at the cutoff. Which of them
     go is drawn at random, from a generator of the phase's own: the order of the rows, or of their
     ids, may go with what they say, and removing by it would carve a bias of its own.
+
+    With `groups`, each group goes whole or stays: in the order of their scores, each that fits
+    into what is left of the cutoff. The votes must then be `pooled`.
+
+    Args:
+        correct: (size,) right predictions of each row, or of its group.
+        total: (size,) predictions.
+        threshold: see `debias.aflite`.
+        cutoff: rows that may go.
+        seed: of the whole run.
+        phase: 0-based.
+        groups: (size,) group numbers; None when each row goes alone.
     """
     candidates = np.flatnonzero(at_threshold(correct, total, threshold))
     score = correct[candidates] / total[candidates]  # exact enough: equal ratios, equal doubles
-    priority = generator(seed, phase, TIES).permutation(len(correct))[candidates]
-    ranked = np.lexsort((priority, -score))
-    removed = candidates[ranked[:cutoff]]
+    priority = generator(seed, phase, TIES).permutation(len(correct))
+    if groups is not None:
+        priority = _of_the_first(priority, groups)
+    ranked = np.lexsort((priority[candidates], -score))
+    chosen = np.arange(len(ranked)) < cutoff
+    if groups is not None:
+        chosen = _fitting_in_order(groups[candidates][ranked], cutoff)
+    taken = ranked[chosen]
     tied = tied_removed = 0
-    if len(candidates) > cutoff:
-        at_cutoff = score == score[ranked[cutoff - 1]]
-        tied_removed = int(at_cutoff[ranked[:cutoff]].sum())
-        tied = int(at_cutoff.sum())
-        if tied == tied_removed:
-            tied = tied_removed = 0
-    return Selection(np.sort(removed), len(candidates), tied, tied_removed)
+    if taken.size:
+        lowest = score[taken].min()
+        tied, tied_removed = int((score == lowest).sum()), int((score[taken] == lowest).sum())
+    if tied == tied_removed:
+        tied = tied_removed = 0
+    return Selection(np.sort(candidates[taken]), len(candidates), tied, tied_removed)
+
+
+def _of_the_first(priority: NDArray[np.intp], groups: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return for each row the priority of the first row of its group: distinct for each group."""
+    _, first, number = np.unique(groups, return_index=True, return_inverse=True)
+    return priority[first][number]
+
+
+def _fitting_in_order(groups: NDArray[np.intp], room: int) -> NDArray[np.bool_]:
+    """Return which rows go: whole groups in this order, each that still fits.
+
+    The rows of a group stand together.
+    """
+    starts = np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]]) if groups.size else groups
+    sizes = np.diff(np.r_[starts, len(groups)])
+    taken = np.zeros(len(sizes), np.bool_)
+    for place, size in enumerate(sizes.tolist()):
+        if size <= room:
+            taken[place] = True
+            room -= size
+        if not room:
+            break
+    return np.repeat(taken, sizes)
 
 
 def histogram(correct: Counts, total: Counts) -> tuple[int, ...]:

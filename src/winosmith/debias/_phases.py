@@ -1,0 +1,184 @@
+"""The phases of AFLite, one after the other: Algorithm 1, lines 2 to 16, of WinoGrande."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winosmith.debias._chance import chance
+from winosmith.debias._checkpoint import Progress
+from winosmith.debias._ensemble import Ensemble, assembled
+from winosmith.debias._null import Null
+from winosmith.debias._result import Phase, Stopped
+from winosmith.debias._rows import Rows
+from winosmith.debias._selection import Selection, histogram, pooled, scores, select
+from winosmith.debias._settings import Settings
+from winosmith.debias._share import Votes
+from winosmith.debias._start import Start
+
+__all__ = ["Run", "begun", "phases"]
+
+REFRESH = 4
+"""Phases after which the solver's Hessian is measured again, on the rows that are then left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a run is about.
+
+    Attributes:
+        rows: with their labels and groups.
+        settings: the parameters.
+        twins: (N,) the rows whose labels a null flips together, as a number for each row.
+        executor: who does the work; None for threads.
+        on_draw: is told the phase and how many draws of its null are done.
+    """
+
+    rows: Rows
+    settings: Settings
+    twins: NDArray[np.intp]
+    executor: Executor | None
+    on_draw: Callable[[int, int], object] | None
+
+
+def begun(rows: Rows) -> Progress:
+    """Return the progress of a run that has done nothing yet."""
+    count = len(rows.y)
+    return Progress(np.full(count, np.nan), np.full(count, -1, np.int32))
+
+
+def phases(run: Run, progress: Progress) -> Iterator[None]:
+    """Bring the progress forward by a phase at a time, up to its end."""
+    progress.stopped = _end(run, progress)
+    if progress.stopped:
+        return
+    with assembled(run.rows, run.settings, run.executor) as ensemble:
+        while not progress.stopped:
+            _one_phase(run, ensemble, progress)
+            progress.stopped = _end(run, progress)
+            yield
+
+
+def _end(run: Run, progress: Progress) -> Stopped | None:
+    """Return why no other phase is to follow, or None."""
+    settings, left = run.settings, progress.removed_in < 0
+    size = int(left.sum())
+    if settings.target_size is not None and size <= settings.target_size:
+        return "target size"
+    if progress.phases:
+        last = progress.phases[-1]
+        if settings.null == "stop" and _by_chance(last.chance):
+            return "chance"
+        if last.candidates < last.cutoff:
+            return "cutoff"
+        if not last.removed:  # no group at the threshold fits into what may still go
+            return "target size"
+    if size <= settings.train_size:
+        return "train size"
+    return "one class" if len(np.unique(run.rows.y[left])) < 2 else None
+
+
+def _by_chance(null: Null | None) -> bool:
+    """Return whether as many candidates are there when the labels mean nothing."""
+    return null is not None and null.value <= null.high
+
+
+def _one_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
+    began = time.perf_counter()
+    settings, number = run.settings, len(progress.phases)
+    left = np.flatnonzero(progress.removed_in < 0).astype(np.int32)
+    groups = run.rows.groups[left] if run.rows.groups is not None else None
+    votes = ensemble.vote(left, number, _start(ensemble, left, progress))
+    correct, total = votes.correct, votes.total
+    if settings.remove == "groups" and groups is not None:
+        correct, total = pooled(correct, groups), pooled(total, groups)
+    most = _most(settings, len(left), groups)
+    chosen = select(
+        correct,
+        total,
+        threshold=settings.threshold,
+        cutoff=most,
+        seed=settings.seed,
+        phase=number,
+        groups=groups if settings.remove == "groups" else None,
+    )
+    null = _null(run, ensemble, left, number, chosen)
+    removed = chosen.removed
+    if settings.null == "stop" and _by_chance(null):
+        removed = removed[:0]
+    voted = total > 0
+    progress.scores[left[voted]] = scores(correct, total)[voted]
+    progress.removed_in[left[removed]] = number
+    if not votes.one_class.all():
+        progress.weights = votes.weights[~votes.one_class].mean(axis=0)
+    progress.phases.append(
+        Phase(
+            number=number,
+            size=len(left),
+            removed=len(removed),
+            cutoff=most,
+            candidates=chosen.candidates,
+            accuracy=_accuracy(votes),
+            histogram=histogram(correct, total),
+            undefined=int((~voted).sum()),
+            tied=chosen.tied if removed.size else 0,
+            tied_removed=chosen.tied_removed if removed.size else 0,
+            close=votes.close,
+            one_class=int(votes.one_class.sum()),
+            polished=int(votes.polished.sum()),
+            passes=int(votes.passes.max()),
+            chance=null,
+            seconds=time.perf_counter() - began,
+        )
+    )
+
+
+def _most(settings: Settings, left: int, groups: NDArray[np.intp] | None) -> int:
+    """Return how many rows a phase may remove: the cutoff, but no more than the target allows."""
+    most = settings.cutoff_of(left)
+    if settings.remove == "groups" and groups is not None:
+        most = max(most, int(np.bincount(groups).max()))
+    return most if settings.target_size is None else min(most, left - settings.target_size)
+
+
+def _null(
+    run: Run, ensemble: Ensemble, left: NDArray[np.int32], number: int, chosen: Selection
+) -> Null | None:
+    if run.settings.null == "off":
+        return None
+    on_draw = run.on_draw
+    return chance(
+        ensemble,
+        left,
+        number,
+        run.twins,
+        chosen.candidates,
+        None if on_draw is None else lambda done: on_draw(number, done),
+    )
+
+
+def _accuracy(votes: Votes) -> float | None:
+    total = int(votes.total.sum())
+    return float(votes.correct.sum() / total) if total else None
+
+
+def _start(ensemble: Ensemble, left: NDArray[np.int32], progress: Progress) -> Start:
+    """Return where the solver starts, and keep what later phases start from."""
+    number = len(progress.phases)
+    if not progress.weights.size:
+        start = ensemble.first_start(left)
+    elif number % REFRESH == 0:
+        start = ensemble.start_at(progress.weights, left)
+    else:
+        return Start(progress.weights, progress.diagonal, progress.tolerance)
+    progress.weights, progress.diagonal, progress.tolerance = (
+        start.weights,
+        start.diagonal,
+        start.tolerance,
+    )
+    return start
