@@ -22,6 +22,7 @@ from winosmith.solve._local import LocalContext, local_only
 from winosmith.solve._majority import Majority
 from winosmith.solve._random import Random
 from winosmith.solve._solver import Scores, Solver, predict
+from winosmith.solve._to_file import predict_to_file
 from winosmith.solve._two_way import TwoWay
 
 __all__ = [
@@ -46,5 +47,6 @@ __all__ = [
     "WordAssociation",
     "local_only",
     "predict",
+    "predict_to_file",
     "shots",
 ]

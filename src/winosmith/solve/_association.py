@@ -93,7 +93,7 @@ class WordAssociation:
     @property
     def parameters(self) -> dict[str, Any]:
         """What determines the scores beside the training problems, for a signature."""
-        return {"features": self.features, "smoothing": self.smoothing}
+        return {"solver": "association", "features": self.features, "smoothing": self.smoothing}
 
     def score(self, problems: Sequence[Problem]) -> Scores:
         """Return the summed PMI of each option.

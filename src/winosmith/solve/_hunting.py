@@ -78,7 +78,7 @@ class KnowledgeHunting:
         """What determines the scores, for a signature."""
         collection = getattr(self.retriever, "digest", type(self.retriever).__name__)
         tagged = {} if self.tagger is None else {"tagger": True}
-        return {"collection": str(collection)[:12], "snippets": self.snippets, **tagged}
+        return {"solver": "hunting", "collection": str(collection)[:12], "snippets": self.snippets, **tagged}
 
     def score(self, problems: Sequence[Problem]) -> Scores:
         """Return the summed strength of the evidence for each option; 0 where there is none."""

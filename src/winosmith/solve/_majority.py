@@ -37,12 +37,13 @@ class Majority:
             DataError: there are no problems, or an answer is withheld.
         """
         counts = Counter(known_answers(train))
-        return cls(tuple(counts[place] / len(train) for place in range(MAX_OPTIONS)))
+        places = max(len(problem.options) for problem in train)
+        return cls(tuple(counts[place] / len(train) for place in range(places)))
 
     @property
     def parameters(self) -> dict[str, Any]:
         """What determines the scores, for a signature."""
-        return {"shares": list(self.shares)}
+        return {"solver": "majority", "shares": list(self.shares)}
 
     def score(self, problems: Sequence[Problem]) -> Scores:
         """Return the shares of the places that a problem has."""

@@ -1,0 +1,154 @@
+"""The names of solvers, and what each is made of on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from winosmith.cli._common import progress
+from winosmith.errors import InputError
+
+if TYPE_CHECKING:
+    from winosmith.dataset import Dataset
+    from winosmith.solve import Solver
+
+__all__ = ["SOLVERS", "TAKES", "check_options", "made"]
+
+Options = dict[str, Any]
+
+Tell = Callable[[int, int], None]
+"""Is told how many texts of how many a model has read."""
+
+
+def made(options: Options, train: Dataset | None, tell: Tell) -> Solver:
+    """Return the solver of that name, made of the options and the problems to learn from.
+
+    Raises:
+        InputError: an option is missing, or out of its range.
+    """
+    from winosmith import solve
+
+    local = options["local_context"]
+    if train is not None and local:
+        from winosmith.dataset import Dataset
+
+        train = Dataset(solve.local_only(train), train.name)
+    solver = SOLVERS[options["solver"]](options, train, tell)
+    return solve.LocalContext(solver) if local else solver
+
+
+def check_options(name: str, given: set[str]) -> None:
+    """Refuse options that a solver has no use for, or that it lacks.
+
+    Raises:
+        InputError: which, and which it takes.
+    """
+    needed, other = TAKES[name]
+    unused = sorted(given - needed - other)
+    if unused:
+        takes = ", ".join(map(_flag, sorted(needed | other))) or "none of its own"
+        raise InputError(f"{_flag(unused[0])} is not for the solver {name!r}; it takes {takes}")
+    missing = sorted(needed - given)
+    if missing:
+        raise InputError(f"the solver {name!r} needs {_flag(missing[0])}; see --help")
+
+
+def _flag(option: str) -> str:
+    return "--" + option.replace("_", "-")
+
+
+def _random(options: Options, train: Dataset | None, tell: Tell) -> Solver:
+    from winosmith import solve
+
+    return solve.Random(options["seed"])
+
+
+def _majority(options: Options, train: Any, tell: Tell) -> Solver:
+    from winosmith import solve
+
+    return solve.Majority.trained_on(train)
+
+
+def _association(options: Options, train: Any, tell: Tell) -> Solver:
+    from winosmith import solve
+
+    solver = solve.WordAssociation.trained_on(train, features=options["features"])
+    return solve.TwoWay(solver) if options["features"] == "words" else solver
+
+
+def _hunting(options: Options, train: Dataset | None, tell: Tell) -> Solver:
+    from winosmith import embed, solve
+
+    with progress("Indexing, sentence") as advance:
+        index = solve.FullTextIndex.of(
+            options["collection"],
+            embed.cache_folder() / "texts",
+            lambda text, of, sentences: advance(sentences, f"in text {text} of {of}"),
+        )
+    return solve.KnowledgeHunting(index, options["snippets"])
+
+
+def _causal(options: Options, train: Dataset | None, tell: Tell) -> Solver:
+    from winosmith import solve
+
+    prompt = ""
+    if options["shots"]:
+        if train is None:
+            raise InputError("--shots are drawn from solved problems; name them with --train")
+        prompt = solve.shots(train, options["shots"], seed=options["seed"])
+    return _one_or_ensemble(
+        options,
+        lambda model: solve.Causal(
+            model,
+            options["scoring"] or "partial",
+            prompt=prompt,
+            device=options["device"],
+            on_progress=tell,
+        ),
+    )
+
+
+def _masked(options: Options, train: Dataset | None, tell: Tell) -> Solver:
+    from winosmith import solve
+
+    return _one_or_ensemble(
+        options,
+        lambda model: solve.Masked(
+            model, options["scoring"] or "sentence", device=options["device"], on_progress=tell
+        ),
+    )
+
+
+def _one_or_ensemble(options: Options, make: Callable[[str], Solver]) -> Solver:
+    from winosmith import solve
+
+    solvers = tuple(make(_model(name)) for name in options["model"])
+    return solvers[0] if len(solvers) == 1 else solve.Ensemble(solvers, options["combine"])
+
+
+def _model(name: str) -> str:
+    """Return a folder's own path, and a hub id as it is."""
+    return str(Path(name).resolve()) if Path(name).is_dir() else name
+
+
+SOLVERS: dict[str, Callable[[Options, Any, Tell], Solver]] = {
+    "majority": _majority,
+    "random": _random,
+    "association": _association,
+    "hunting": _hunting,
+    "causal": _causal,
+    "masked": _masked,
+}
+
+_LANGUAGE = {"scoring", "combine", "device"}
+
+TAKES: dict[str, tuple[set[str], set[str]]] = {
+    "majority": ({"train"}, set()),
+    "random": (set(), {"seed"}),
+    "association": ({"train"}, {"features"}),
+    "hunting": ({"collection"}, {"snippets"}),
+    "causal": ({"model"}, {"shots", "train", "seed", *_LANGUAGE}),
+    "masked": ({"model"}, set(_LANGUAGE)),
+}
+"""By solver, the options that it needs and those that it may have."""

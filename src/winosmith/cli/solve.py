@@ -1,0 +1,161 @@
+"""`winosmith solve`: let a solver answer the problems of a data set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from winosmith.cli._common import data_argument, format_option, json_option, print_json, progress
+from winosmith.cli._solvers import SOLVERS, TAKES, check_options, made
+from winosmith.cli._tables import print_table
+from winosmith.dataset import Dataset
+from winosmith.formats import Predictions
+from winosmith.report import Signature, shown
+
+__all__ = ["command"]
+
+Options = dict[str, Any]
+
+
+@click.command()
+@data_argument()
+@click.option("--solver", required=True, type=click.Choice(list(SOLVERS)), help="Who answers.")
+@click.option("--out", required=True, metavar="FILE.jsonl", help="The predictions to write.")
+@click.option("--train", metavar="DATA", help="Solved problems to learn from, or to draw --shots "
+              "from.", type=click.Path(exists=True, dir_okay=False))  # fmt: skip
+@click.option("--model", metavar="HUB_ID|FOLDER", multiple=True,
+              help="Of causal and masked; several make an ensemble.")  # fmt: skip
+@click.option("--scoring", metavar="KIND", help="Of causal: partial (if not told), full, each also "
+              "as …_per_token. Of masked: sentence (if not told), option; likewise.")  # fmt: skip
+@click.option("--combine", type=click.Choice(["product", "vote"]), default="product",
+              show_default=True, help="How an ensemble decides.")  # fmt: skip
+@click.option("--shots", type=click.IntRange(min=0), default=0, show_default=True,
+              help="Of causal: solved problems in the prompt, drawn from --train.")  # fmt: skip
+@click.option("--features", type=click.Choice(["words", "pairs"]), default="words",
+              show_default=True, help="Of association: words by the answer's place, or pairs of "
+              "an option's word and the sentence's.")  # fmt: skip
+@click.option("--collection", metavar="TEXT|FOLDER", type=click.Path(exists=True),
+              help="Of hunting: .txt, or .jsonl with a 'text' a line, or gzipped.")  # fmt: skip
+@click.option("--snippets", type=click.IntRange(min=1), default=20, show_default=True,
+              help="Of hunting: read for each search.")  # fmt: skip
+@click.option("--local-context", is_flag=True, help="Show the solver only the words from two "
+              "before the blank on; what it learns from is cut likewise.")  # fmt: skip
+@click.option("--device", metavar="NAME", help="As torch names it; the GPU if there is one.")
+@click.option("--seed", default=0, show_default=True, help="Of random, and of --shots.")
+@click.option("--force", is_flag=True, help="Replace FILE.jsonl, or unfinished work on it.")
+@format_option
+@json_option
+@click.pass_context
+def command(ctx: click.Context, /, **options: Any) -> None:
+    """Let a solver answer the problems of DATA, with a score for each option.
+
+    Answers are hidden from the solver, and tell the accuracy at the end where they are known;
+    `winosmith score` has intervals, twins and more. Stop it at any time: the same command goes on.
+
+    \b
+    Solvers:
+        majority     the place that is right most often      --train
+        random       chance                                  --seed
+        association  PMI of words with answers               --train
+        hunting      evidence found in your own texts        --collection
+        causal       likelihood by a language model          --model --scoring
+        masked       likelihood by a masked language model   --model --scoring
+
+    \b
+    Example:
+        winosmith solve dev.jsonl --solver association --train train.jsonl \\
+            --out association.jsonl
+        winosmith solve dev.jsonl --solver causal --model openai-community/gpt2 \\
+            --out gpt2.jsonl
+    """  # noqa: D301
+    from winosmith import formats
+
+    told = {name for name in options if _is_told(ctx, name)}
+    own = {option for needed, other in TAKES.values() for option in needed | other}
+    check_options(options["solver"], told & own)
+    dataset = formats.read(options["data"], options["format_name"])
+    train = formats.read(options["train"]) if options["train"] else None
+    predictions = _solved(dataset, train, options)
+    _report(dataset, predictions, options)
+
+
+def _is_told(ctx: click.Context, name: str) -> bool:
+    return ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
+@dataclass
+class _Bar:
+    """What the user sees of the work: problems done, and how far a model has read for the next."""
+
+    advance: Callable[[int, str], None] = lambda done, note: None
+    done: int = 0
+
+    def problems(self, done: int) -> None:
+        self.done = done
+        self.advance(done, "")
+
+    def texts(self, done: int, of: int) -> None:
+        self.advance(self.done, f"text {done} of {of}")
+
+
+def _solved(dataset: Dataset, train: Dataset | None, options: Options) -> Predictions:
+    from winosmith import solve
+
+    bar = _Bar()
+    solver = made(options, train, bar.texts)  # may show a bar of its own
+    with progress("Solving", len(dataset)) as bar.advance:
+        return solve.predict_to_file(
+            solver,
+            dataset,
+            options["out"],
+            parameters={} if train is None else {"train": train.digest[:12]},
+            force=options["force"],
+            on_progress=bar.problems,
+        )
+
+
+def _report(dataset: Dataset, found: Predictions, options: Options) -> None:
+    answered = [
+        (problem.answer, prediction)
+        for problem, prediction in zip(dataset, found.predictions, strict=True)
+        if problem.answer is not None
+    ]
+    right = sum(answer == prediction.choice for answer, prediction in answered)
+    equal = sum(len(set(p.scores)) == 1 for p in found.predictions)
+    parameters = {"solver": found.solver, **found.parameters}
+    signature = Signature(str(found.data), len(dataset), parameters)
+    report = {
+        "file": options["out"],
+        "solver": found.solver,
+        "problems": len(dataset),
+        "answers_known": len(answered),
+        "right": right if answered else None,
+        "accuracy": right / len(answered) if answered else None,
+        "equal_scores": equal,
+        "signature": str(signature),
+    }
+    if options["as_json"]:
+        print_json(report)
+        return
+    _print(dataset, report)
+    if answered:
+        click.echo(f"With intervals: winosmith score {options['data']} {Path(options['out'])}")
+
+
+def _print(dataset: Dataset, report: dict[str, Any]) -> None:
+    rows = [("problems", f"{report['problems']:,}")]
+    if report["answers_known"]:
+        share = f"{report['accuracy'] * 100:.1f} %"
+        rows.append(("accuracy", f"{share} ({report['right']:,} of {report['answers_known']:,})"))
+    else:
+        rows.append(("accuracy", "the answers are withheld"))
+    if report["equal_scores"]:
+        rows.append(("undecided", f"{report['equal_scores']:,} (equal scores: the first option)"))
+    print_table(shown(f"{dataset.name} by {report['solver']}"), ("", ""), rows)
+    click.echo(f"Signature: {report['signature']}")
+    click.secho(f"Written to {report['file']}", bold=True)
