@@ -17,12 +17,12 @@ from winosmith.debias._groups import group_numbers, numbered
 from winosmith.debias._null import Null, flipped, null_from
 from winosmith.debias._partition import FLIPS
 from winosmith.debias._rows import checked_rows
-from winosmith.debias._selection import at_threshold, pooled
+from winosmith.debias._selection import Counts, Selection, at_threshold, pooled, scores, select
 from winosmith.debias._settings import DRAWS, Settings
 from winosmith.debias._share import Votes
 from winosmith.errors import InputError
 
-__all__ = ["candidates", "chance", "threshold_null"]
+__all__ = ["chance", "counted", "threshold_null"]
 
 OnDraw = Callable[[int], object]
 """Is told how many draws of a null are done."""
@@ -33,10 +33,10 @@ def chance(
     left: NDArray[np.int32],
     phase: int,
     twins: NDArray[np.intp],
-    found: int,
+    chosen: Selection,
     on_draw: OnDraw | None = None,
-) -> Null:
-    """Return the number of candidates of a phase, beside what it is for labels that mean nothing.
+) -> tuple[Null, float]:
+    """Return what a phase finds when the labels mean nothing, beside what it found.
 
     Each draw flips anew, and is solved from a start of its own: it depends on the rows left and
     on nothing that was drawn before, so that a run that is taken up draws the same.
@@ -46,28 +46,46 @@ def chance(
         left: the rows left.
         phase: 0-based.
         twins: (N,) the twin of each row, as a number.
-        found: the candidates with the real labels.
+        chosen: what the phase chose by the real labels.
         on_draw: called after each draw.
+
+    Returns:
+        The number of candidates beside the null; and how many rows reach the scores of those that
+        were chosen when the labels mean nothing: the mean over the draws, at most as many as were
+        chosen.
     """
-    settings, drawn = ensemble.settings, []
+    settings = ensemble.settings
+    drawn, reached = [], []
     for draw in range(settings.null_draws):
         labels = ensemble.y.copy()
         labels[left] = flipped(
             ensemble.y[left], twins[left], _generator(settings.seed, draw, phase)
         )
         other = ensemble.with_labels(labels)
-        drawn.append(candidates(other, left, other.vote(left, phase, other.first_start(left))))
+        votes = other.vote(left, phase, other.first_start(left))
+        correct, total = counted(other, left, votes)
+        drawn.append(int(at_threshold(correct, total, settings.threshold).sum()))
+        reached.append(_reached(scores(correct, total), chosen))
         if on_draw is not None:
             on_draw(draw + 1)
-    return null_from(found, drawn)
+    return null_from(chosen.candidates, drawn), float(np.mean(reached))
 
 
-def candidates(ensemble: Ensemble, left: NDArray[np.int32], votes: Votes) -> int:
-    """Return how many of the rows left are at the threshold or above."""
-    correct, total = votes.correct, votes.total
+def counted(ensemble: Ensemble, left: NDArray[np.int32], votes: Votes) -> tuple[Counts, Counts]:
+    """Return the right and all predictions of each row left, or those of its group."""
     if ensemble.settings.remove == "groups" and ensemble.groups is not None:
-        correct, total = (pooled(counts, ensemble.groups[left]) for counts in (correct, total))
-    return int(at_threshold(correct, total, ensemble.settings.threshold).sum())
+        groups = ensemble.groups[left]
+        return pooled(votes.correct, groups), pooled(votes.total, groups)
+    return votes.correct, votes.total
+
+
+def _reached(score: NDArray[np.float64], chosen: Selection) -> float:
+    """Return how many rows have the scores of those chosen, of the ties as large a share."""
+    if not chosen.removed.size:
+        return 0.0
+    share = chosen.tied_removed / chosen.tied if chosen.tied else 1.0
+    reached = (score > chosen.lowest).sum() + share * (score == chosen.lowest).sum()
+    return min(float(reached), float(len(chosen.removed)))
 
 
 def _generator(seed: int, draw: int, phase: int) -> np.random.Generator:
@@ -123,5 +141,12 @@ def threshold_null(
     everything = np.arange(len(rows.y), dtype=np.int32)
     with assembled(rows, settings) as ensemble:
         votes = ensemble.vote(everything, 0, ensemble.first_start(everything))
-        found = candidates(ensemble, everything, votes)
-        return chance(ensemble, everything, 0, twins, found, on_draw)
+        chosen = select(
+            votes.correct,
+            votes.total,
+            threshold=settings.threshold,
+            cutoff=1,
+            seed=settings.seed,
+            phase=0,
+        )
+        return chance(ensemble, everything, 0, twins, chosen, on_draw)[0]

@@ -5,18 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith.debias._chance import chance
+from winosmith.debias._chance import chance, counted
 from winosmith.debias._checkpoint import Progress
 from winosmith.debias._ensemble import Ensemble, assembled
 from winosmith.debias._null import Null
 from winosmith.debias._result import Phase, Stopped
 from winosmith.debias._rows import Rows
-from winosmith.debias._selection import Selection, histogram, pooled, scores, select
+from winosmith.debias._selection import Selection, histogram, scores, select
 from winosmith.debias._settings import Settings
 from winosmith.debias._share import Votes
 from winosmith.debias._start import Start
@@ -72,7 +72,7 @@ def _end(run: Run, progress: Progress) -> Stopped | None:
         return "target size"
     if progress.phases:
         last = progress.phases[-1]
-        if settings.null == "stop" and _by_chance(last.chance):
+        if settings.null == "stop" and _is_chance(last.chance):
             return "chance"
         if last.candidates < last.cutoff:
             return "cutoff"
@@ -83,7 +83,7 @@ def _end(run: Run, progress: Progress) -> Stopped | None:
     return "one class" if len(np.unique(run.rows.y[left])) < 2 else None
 
 
-def _by_chance(null: Null | None) -> bool:
+def _is_chance(null: Null | None) -> bool:
     """Return whether as many candidates are there when the labels mean nothing."""
     return null is not None and null.value <= null.high
 
@@ -94,9 +94,7 @@ def _one_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
     left = np.flatnonzero(progress.removed_in < 0).astype(np.int32)
     groups = run.rows.groups[left] if run.rows.groups is not None else None
     votes = ensemble.vote(left, number, _start(ensemble, left, progress))
-    correct, total = votes.correct, votes.total
-    if settings.remove == "groups" and groups is not None:
-        correct, total = pooled(correct, groups), pooled(total, groups)
+    correct, total = counted(ensemble, left, votes)
     most = _most(settings, len(left), groups)
     chosen = select(
         correct,
@@ -107,10 +105,11 @@ def _one_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
         phase=number,
         groups=groups if settings.remove == "groups" else None,
     )
-    null = _null(run, ensemble, left, number, chosen)
+    null, reached = _null(run, ensemble, left, number, chosen)
+    if settings.null == "stop" and _is_chance(null):
+        chosen = replace(chosen, removed=chosen.removed[:0], tied=0, tied_removed=0)
+        reached = 0.0
     removed = chosen.removed
-    if settings.null == "stop" and _by_chance(null):
-        removed = removed[:0]
     voted = total > 0
     progress.scores[left[voted]] = scores(correct, total)[voted]
     progress.removed_in[left[removed]] = number
@@ -126,13 +125,14 @@ def _one_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
             accuracy=_accuracy(votes),
             histogram=histogram(correct, total),
             undefined=int((~voted).sum()),
-            tied=chosen.tied if removed.size else 0,
-            tied_removed=chosen.tied_removed if removed.size else 0,
+            tied=chosen.tied,
+            tied_removed=chosen.tied_removed,
             close=votes.close,
             one_class=int(votes.one_class.sum()),
             polished=int(votes.polished.sum()),
             passes=int(votes.passes.max()),
             chance=null,
+            by_chance=reached,
             seconds=time.perf_counter() - began,
         )
     )
@@ -148,16 +148,16 @@ def _most(settings: Settings, left: int, groups: NDArray[np.intp] | None) -> int
 
 def _null(
     run: Run, ensemble: Ensemble, left: NDArray[np.int32], number: int, chosen: Selection
-) -> Null | None:
+) -> tuple[Null, float] | tuple[None, None]:
     if run.settings.null == "off":
-        return None
+        return None, None
     on_draw = run.on_draw
     return chance(
         ensemble,
         left,
         number,
         run.twins,
-        chosen.candidates,
+        chosen,
         None if on_draw is None else lambda done: on_draw(number, done),
     )
 

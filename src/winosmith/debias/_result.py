@@ -42,6 +42,8 @@ class Phase:
         passes: passes over the training rows that the slowest classifier took.
         chance: the candidates beside what they are when the labels mean nothing; None without a
             null.
+        by_chance: how many rows have scores such as those removed when the labels mean nothing:
+            so many of the removed, at most, went for nothing. None without a null.
         seconds: that the phase took. Not compared, and in no record that is digested.
     """
 
@@ -60,6 +62,7 @@ class Phase:
     polished: int
     passes: int
     chance: Null | None
+    by_chance: float | None
     seconds: float = field(compare=False)
 
     def record(self) -> dict[str, Any]:
@@ -104,6 +107,15 @@ class AfliteResult:
         """Seconds that the phases took together."""
         return sum(phase.seconds for phase in self.phases)
 
+    @property
+    def by_chance(self) -> float | None:
+        """Of the rows removed, about how many went for nothing at most; None without a null.
+
+        The sum over the phases. The removed minus these are the excess.
+        """
+        known = [phase.by_chance for phase in self.phases if phase.by_chance is not None]
+        return sum(known) if known else None
+
     def record(self) -> dict[str, Any]:
         """Return everything but the rows as JSON can hold it; the same for the same run."""
         return {
@@ -112,5 +124,6 @@ class AfliteResult:
             "rows": len(self.scores),
             "kept": len(self.kept),
             "removed": len(self.scores) - len(self.kept),
+            "by_chance": self.by_chance,
             "phases": [phase.record() for phase in self.phases],
         }

@@ -6,6 +6,7 @@ Scores are ratios of whole numbers and are compared as such: 3 of 4 votes are at
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -17,6 +18,7 @@ from winosmith.debias._partition import TIES, generator
 __all__ = [
     "BINS",
     "HISTOGRAM_EDGES",
+    "Counts",
     "Selection",
     "at_threshold",
     "histogram",
@@ -44,12 +46,14 @@ class Selection:
         tied: of those, the ones with the lowest score that was removed, when not all of them
             could be; else 0.
         tied_removed: how many of the tied were removed.
+        lowest: the lowest score that was removed; NaN when nothing was.
     """
 
     removed: NDArray[np.intp]
     candidates: int
     tied: int
     tied_removed: int
+    lowest: float = math.nan
 
 
 def scores(correct: Counts, total: Counts) -> NDArray[np.float64]:
@@ -114,13 +118,13 @@ def select(
     if groups is not None:
         chosen = _fitting_in_order(groups[candidates][ranked], cutoff)
     taken = ranked[chosen]
-    tied = tied_removed = 0
+    tied, tied_removed, lowest = 0, 0, math.nan
     if taken.size:
-        lowest = score[taken].min()
+        lowest = float(score[taken].min())
         tied, tied_removed = int((score == lowest).sum()), int((score[taken] == lowest).sum())
     if tied == tied_removed:
         tied = tied_removed = 0
-    return Selection(np.sort(candidates[taken]), len(candidates), tied, tied_removed)
+    return Selection(np.sort(candidates[taken]), len(candidates), tied, tied_removed, lowest)
 
 
 def _of_the_first(priority: NDArray[np.intp], groups: NDArray[np.intp]) -> NDArray[np.intp]:
