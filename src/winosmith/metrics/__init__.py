@@ -1,4 +1,4 @@
-"""Figures about data sets and about people's answers.
+"""Figures about data sets, about people's answers, and about those of solvers.
 
 >>> from winosmith import Dataset, Problem, metrics
 >>> data = Dataset([Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug"), 1)])
@@ -8,25 +8,88 @@
 
 from __future__ import annotations
 
+from winosmith.metrics._agreement import Agreement, agreement
+from winosmith.metrics._calibration import (
+    Calibration,
+    Margins,
+    ReliabilityBin,
+    calibration,
+    margins,
+)
+from winosmith.metrics._columns import columns
+from winosmith.metrics._compare import Comparison, Pair, compare, compare_pair
+from winosmith.metrics._curve import CurvePoint, Extrapolation, LearningCurve, learning_curve
+from winosmith.metrics._curve_area import LEADERBOARD_SIZES, area_under_curve
+from winosmith.metrics._curve_forms import FORMS, Form
+from winosmith.metrics._gender import Gap, GenderGap, Reading, gender_gap
+from winosmith.metrics._graded import Graded, clusters, grade
+from winosmith.metrics._guessing import guessing_level, guessing_p_value
 from winosmith.metrics._leaks import Leak, leaks
 from winosmith.metrics._people import HumanAccuracy, human_accuracy
+from winosmith.metrics._person import PersonAccuracy, person_accuracy
 from winosmith.metrics._pmi_counts import (
     PMI_SMOOTHING,
     pair_counts,
     pmi_with_answers,
     word_counts,
 )
+from winosmith.metrics._possible import possible_counts
+from winosmith.metrics._proportion import Proportion, crossed_proportion, proportion
+from winosmith.metrics._score import Score, comparisons_score, score, twin_score
 from winosmith.metrics._statistics import Statistics, statistics
+from winosmith.metrics._switched import Consistency, consistency, switched
 
 __all__ = [
+    "FORMS",
+    "LEADERBOARD_SIZES",
     "PMI_SMOOTHING",
+    "Agreement",
+    "Calibration",
+    "Comparison",
+    "Consistency",
+    "CurvePoint",
+    "Extrapolation",
+    "Form",
+    "Gap",
+    "GenderGap",
+    "Graded",
     "HumanAccuracy",
     "Leak",
+    "LearningCurve",
+    "Margins",
+    "Pair",
+    "PersonAccuracy",
+    "Proportion",
+    "Reading",
+    "ReliabilityBin",
+    "Score",
     "Statistics",
+    "agreement",
+    "area_under_curve",
+    "calibration",
+    "clusters",
+    "columns",
+    "compare",
+    "compare_pair",
+    "comparisons_score",
+    "consistency",
+    "crossed_proportion",
+    "gender_gap",
+    "grade",
+    "guessing_level",
+    "guessing_p_value",
     "human_accuracy",
     "leaks",
+    "learning_curve",
+    "margins",
     "pair_counts",
+    "person_accuracy",
     "pmi_with_answers",
+    "possible_counts",
+    "proportion",
+    "score",
     "statistics",
+    "switched",
+    "twin_score",
     "word_counts",
 ]

@@ -55,17 +55,7 @@ def human_accuracy(
     >>> human_accuracy(data, said).accuracy
     1.0
     """
-    asked: dict[int, list[Response]] = {}
-    known: set[tuple[int, str]] = set()
-    rows = {problem.id: row for row, problem in enumerate(dataset)}
-    mine = [response for response in responses if response.problem_id in rows]
-    for response in mine:
-        if response.purpose != "test":
-            known.add((rows[response.problem_id], response.participant))
-    for response in mine:
-        if response.purpose == "test":
-            _check_fresh(response, dataset, rows[response.problem_id], known)
-            asked.setdefault(rows[response.problem_id], []).append(response)
+    asked = fresh_tests(dataset, responses)
     counted = {
         row: said
         for row, said in asked.items()
@@ -87,6 +77,22 @@ def human_accuracy(
         len(counted),
         len(asked) - len(counted),
     )
+
+
+def fresh_tests(dataset: Dataset, responses: Iterable[Response]) -> dict[int, list[Response]]:
+    """Return the test responses to each row; raises DataError when a subject is not fresh."""
+    asked: dict[int, list[Response]] = {}
+    known: set[tuple[int, str]] = set()
+    rows = {problem.id: row for row, problem in enumerate(dataset)}
+    mine = [response for response in responses if response.problem_id in rows]
+    for response in mine:
+        if response.purpose != "test":
+            known.add((rows[response.problem_id], response.participant))
+    for response in mine:
+        if response.purpose == "test":
+            _check_fresh(response, dataset, rows[response.problem_id], known)
+            asked.setdefault(rows[response.problem_id], []).append(response)
+    return asked
 
 
 def _check_fresh(

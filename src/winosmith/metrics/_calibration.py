@@ -1,0 +1,214 @@
+"""Does a solver know when it is right? Calibration and margins of its scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from winosmith.errors import DataError
+from winosmith.metrics._graded import Graded
+from winosmith.metrics._proportion import Proportion, proportion
+from winosmith.metrics._resample import percentiles
+
+__all__ = ["Calibration", "Margins", "ReliabilityBin", "calibration", "margins"]
+
+BINS = 15
+"""Bins of equal width over 0–1, as Guo et al. (2017) have them."""
+
+NULL_DRAWS = 200
+"""Draws of what a perfectly calibrated solver would show."""
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class ReliabilityBin:
+    """The problems whose chosen option has a probability in one bin.
+
+    Attributes:
+        low, high: the bin's edges, 0–1; the upper one belongs to it.
+        confidence: the mean probability of the chosen options, 0–1.
+        accuracy: the share that is right, with its interval.
+    """
+
+    low: float
+    high: float
+    confidence: float
+    accuracy: Proportion
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How well probabilities match what is right.
+
+    The probabilities are the softmax of the scores as they are, so scores are taken for
+    log-probabilities up to a constant. Scores of another kind can be ranked, not calibrated.
+
+    Attributes:
+        ece: the expected calibration error, 0–1: the mean over problems of |accuracy − confidence|
+            of their bin (Naeini et al. 2015; Guo et al. 2017, equation 3).
+        null: the mean, and the 2.5 and 97.5 percentile, of the ECE of a solver with the same
+            confidences that is perfectly calibrated; it is never 0.
+        brier: the mean over problems of Σ_k (p_k − [k is right])², 0–2 (Brier 1950); guessing
+            between two options gives 0.5.
+        log_loss: the mean of −ln p of the right option, in nats; guessing gives ln k.
+        confidence: the mean probability of the chosen options, 0–1.
+        bins: those that hold a problem, in order.
+    """
+
+    ece: float
+    null: tuple[float, float, float]
+    brier: float
+    log_loss: float
+    confidence: float
+    bins: tuple[ReliabilityBin, ...]
+
+    def record(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        return {
+            "ece": self.ece,
+            "ece_null": dict(zip(("mean", "low", "high"), self.null, strict=True)),
+            "brier": self.brier,
+            "log_loss": self.log_loss,
+            "confidence": self.confidence,
+            "bins": [
+                {
+                    "low": found.low,
+                    "high": found.high,
+                    "confidence": found.confidence,
+                    **found.accuracy.record(),
+                }
+                for found in self.bins
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Margins:
+    """How far the right option's score lies above the best wrong one's.
+
+    Attributes:
+        quartiles: the 25th, 50th and 75th percentile of the margin, in the scores' own unit.
+        ties: how many margins are exactly 0: the first option was taken.
+        ranking: the probability that a random right answer has a larger lead (of the chosen over
+            the next option) than a random wrong one: 0.5 when the lead tells nothing, 1 at best;
+            None when all or none are right.
+        surest_wrong: the ids of wrong answers with the largest lead, three at most.
+    """
+
+    quartiles: tuple[float, float, float]
+    ties: int
+    ranking: float | None
+    surest_wrong: tuple[str, ...]
+
+    def record(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        return {
+            "quartiles": list(self.quartiles),
+            "ties": self.ties,
+            "ranking": self.ranking,
+            "surest_wrong": list(self.surest_wrong),
+        }
+
+
+def calibration(graded: Graded, seed: int = 0) -> Calibration:
+    """Return how well the softmax of the scores matches what is right.
+
+    `seed` is of the draws for the null. Each of these is right with the probability that the
+    solver states; the problems are taken for independent.
+
+    Raises:
+        DataError: a prediction has no scores.
+    """
+    _need_scores(graded, "calibration")
+    log_probabilities = [_log_softmax(p.scores) for p in graded.predictions]
+    choices = [prediction.choice for prediction in graded.predictions]
+    answers = [problem.answer or 0 for problem in graded.dataset]
+    chosen = np.exp([own[c] for own, c in zip(log_probabilities, choices, strict=True)])
+    brier = np.mean(
+        [
+            float(((np.exp(own) - np.eye(len(own))[answer]) ** 2).sum())
+            for own, answer in zip(log_probabilities, answers, strict=True)
+        ]
+    )
+    of_answers = [float(own[a]) for own, a in zip(log_probabilities, answers, strict=True)]
+    bins = np.clip(np.ceil(chosen * BINS).astype(np.int64) - 1, 0, BINS - 1)
+    drawn = np.random.default_rng([seed, len(chosen)]).random((NULL_DRAWS, len(chosen))) < chosen
+    null = [_ece(chosen, draw, bins) for draw in drawn]
+    return Calibration(
+        _ece(chosen, graded.correct, bins),
+        (float(np.mean(null)), *percentiles(null)),
+        float(brier),
+        -float(np.mean(of_answers)),
+        float(chosen.mean()),
+        tuple(_bin(graded, chosen, bins, int(number)) for number in np.unique(bins)),
+    )
+
+
+def margins(graded: Graded) -> Margins:
+    """Return how far apart the scores of right and wrong options are.
+
+    Raises:
+        DataError: a prediction has no scores.
+    """
+    from scipy.stats import rankdata
+
+    _need_scores(graded, "margins")
+    margin, lead = np.array(
+        [
+            _margin_and_lead(prediction.scores, problem.answer or 0, prediction.choice)
+            for problem, prediction in zip(graded.dataset, graded.predictions, strict=True)
+        ]
+    ).T
+    right = graded.correct
+    wrong = int((~right).sum())
+    ranking = None
+    if 0 < wrong < len(right):  # the Mann-Whitney statistic as a probability
+        above = rankdata(lead)[right].sum() - right.sum() * (right.sum() + 1) / 2
+        ranking = float(above / (right.sum() * wrong))
+    surest = [row for row in np.argsort(-lead, kind="stable") if not right[row]][:3]
+    low, middle, high = np.quantile(margin, [0.25, 0.5, 0.75])
+    return Margins(
+        (float(low), float(middle), float(high)),
+        int((margin == 0).sum()),
+        ranking,
+        tuple(graded.dataset[int(row)].id for row in surest),
+    )
+
+
+def _need_scores(graded: Graded, what: str) -> None:
+    bare = next((p.problem_id for p in graded.predictions if not p.scores), None)
+    if bare is not None:
+        raise DataError(f"{what} needs scores; the prediction for {bare!r} has none")
+
+
+def _log_softmax(scores: tuple[float, ...]) -> Floats:
+    shifted = np.asarray(scores) - max(scores)
+    own: Floats = shifted - np.log(np.exp(shifted).sum())
+    return own
+
+
+def _margin_and_lead(scores: tuple[float, ...], answer: int, choice: int) -> tuple[float, float]:
+    best_wrong = max(score for option, score in enumerate(scores) if option != answer)
+    next_best = max(score for option, score in enumerate(scores) if option != choice)
+    return scores[answer] - best_wrong, scores[choice] - next_best
+
+
+def _ece(chosen: Floats, right: npt.NDArray[np.bool_], bins: npt.NDArray[np.int64]) -> float:
+    gaps = np.bincount(bins, right - chosen, minlength=BINS)
+    return float(np.abs(gaps).sum() / len(chosen))
+
+
+def _bin(
+    graded: Graded, chosen: Floats, bins: npt.NDArray[np.int64], number: int
+) -> ReliabilityBin:
+    inside = bins == number
+    return ReliabilityBin(
+        number / BINS,
+        (number + 1) / BINS,
+        float(chosen[inside].mean()),
+        proportion(graded.correct[inside], graded.clusters[inside]),
+    )

@@ -1,0 +1,256 @@
+"""Learning curves: where they would reach a human's level, if they went on as each form says."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from winosmith.errors import DataError
+from winosmith.metrics._curve_area import area_under_curve
+from winosmith.metrics._curve_forms import FORMS, Form
+
+__all__ = ["CurvePoint", "Extrapolation", "LearningCurve", "learning_curve"]
+
+Take = Literal["best", "mean"]
+
+FARTHEST = 40.0
+"""log2 of the largest size that is looked at: 10^12 problems. Beyond it is "never"."""
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """The runs of one training size.
+
+    Attributes:
+        size: training problems.
+        accuracies: one a run, 0–1, in the order given.
+        taken: the one that the curve goes through.
+    """
+
+    size: int
+    accuracies: tuple[float, ...]
+    taken: float
+
+    @property
+    def mean(self) -> float:
+        """The mean over the runs, 0–1."""
+        return float(np.mean(self.accuracies))
+
+    @property
+    def spread(self) -> float | None:
+        """The standard deviation of the runs (n − 1); None for a single one."""
+        return float(np.std(self.accuracies, ddof=1)) if len(self.accuracies) > 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Extrapolation:
+    """How one form continues the curve.
+
+    Attributes:
+        form: which; see `FORMS`.
+        parameters: fitted by least squares.
+        error: the root of the mean squared residual (degrees of freedom taken off), 0–1.
+        reaches: the size at which the fitted curve reaches the human level; None for never, up to
+            10^12 problems.
+        interval: the sizes at which the upper and the lower end of the curve's 95 % band reach it;
+            None for never, on either side. See `learning_curve`.
+        last: what the form, fitted without the largest size, says for it; None when there are too
+            few sizes to fit it without.
+    """
+
+    form: Form
+    parameters: tuple[float, ...]
+    error: float
+    reaches: float | None
+    interval: tuple[float | None, float | None]
+    last: float | None
+
+    def at(self, sizes: npt.ArrayLike) -> Floats:
+        """Return the fitted accuracy at these sizes; some forms leave 0–1."""
+        return self.form.curve(np.log2(np.asarray(sizes, dtype=np.float64)), *self.parameters)
+
+    def record(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        return {
+            "form": self.form.name,
+            "formula": self.form.formula,
+            "parameters": list(self.parameters),
+            "error": self.error,
+            "reaches": self.reaches,
+            "interval": list(self.interval),
+            "last": self.last,
+        }
+
+
+@dataclass(frozen=True)
+class LearningCurve:
+    """A learning curve and its continuations.
+
+    Attributes:
+        points: by increasing size.
+        human: the level to reach, 0–1.
+        take: how one accuracy a size was taken from its runs.
+        area: under the points taken; see `area_under_curve`.
+        extrapolations: one a form that could be fitted.
+    """
+
+    points: tuple[CurvePoint, ...]
+    human: float
+    take: Take
+    area: float
+    extrapolations: tuple[Extrapolation, ...]
+
+    def record(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        return {
+            "points": [
+                {
+                    "size": point.size,
+                    "taken": point.taken,
+                    "mean": point.mean,
+                    "spread": point.spread,
+                    "runs": list(point.accuracies),
+                }
+                for point in self.points
+            ],
+            "human": self.human,
+            "take": self.take,
+            "area": self.area,
+            "extrapolations": [found.record() for found in self.extrapolations],
+        }
+
+
+def learning_curve(
+    runs: Mapping[int, Sequence[float]], *, human: float = 0.94, take: Take = "best"
+) -> LearningCurve:
+    """Fit every form to a learning curve, and say where each reaches the human level.
+
+    Each form is fitted by least squares to one accuracy a size. Its 95 % band is that of the
+    fitted curve by the delta method, with Student's t for the few degrees of freedom; the interval
+    of the size is where the band crosses the human level (inverse regression; for a straight line
+    this is Fieller's interval). It says how well the points fix the form's parameters, and nothing
+    about whether the form is right: compare the forms for that, and what each would have said of
+    the largest size without it (`last`).
+
+    Args:
+        runs: training size → accuracies of its runs, 0–1; three sizes or more.
+        human: the level to reach, 0–1: 0.94 on WinoGrande (section 4.1).
+        take: "best" of the runs, as the paper's figure 2 has the best of ten seeds: it is
+            optimistic, by more where runs differ more; or their "mean", which runs that fell to
+            chance pull down.
+
+    Raises:
+        DataError: fewer than three sizes, a size without a run, or accuracies that are no shares.
+
+    >>> table4 = {160: [0.515], 640: [0.586], 2558: [0.669], 10234: [0.758], 40398: [0.793]}
+    >>> curve = learning_curve(table4, human=0.941)
+    >>> [(e.form.name, e.reaches and round(e.reaches, -3)) for e in curve.extrapolations][:2]
+    [('fourth root', 118000.0), ('logarithm', 491000.0)]
+    """
+    _check(runs, human)
+    points = tuple(
+        CurvePoint(
+            size,
+            tuple(map(float, own)),
+            float(max(own) if take == "best" else np.mean(own)),
+        )
+        for size, own in sorted(runs.items())
+    )
+    x = np.log2([float(point.size) for point in points])
+    y = np.array([point.taken for point in points])
+    fitted = (_extrapolated(form, x, y, human) for form in FORMS)
+    return LearningCurve(
+        points,
+        human,
+        take,
+        area_under_curve(y.tolist(), [point.size for point in points]),
+        tuple(found for found in fitted if found is not None),
+    )
+
+
+def _check(runs: Mapping[int, Sequence[float]], human: float) -> None:
+    if len(runs) < 3:
+        raise DataError(f"there are {len(runs)} training sizes; a curve needs three or more")
+    if min(runs) < 1 or not all(runs.values()):
+        raise DataError("every training size must be 1 or more, and have a run")
+    values = [human, *(value for own in runs.values() for value in own)]
+    wrong = next((value for value in values if not 0 <= value <= 1), None)
+    if wrong is not None:
+        raise DataError(f"an accuracy is a share of 0–1, not {wrong}")
+
+
+def _extrapolated(form: Form, x: Floats, y: Floats, human: float) -> Extrapolation | None:
+    from scipy.stats import t
+
+    fitted = _fit(form, x, y)
+    if fitted is None:
+        return None
+    parameters, covariance = fitted
+    free = len(x) - form.parameters
+    rest = y - form.curve(x, *parameters)
+    ahead = np.linspace(x[0], FARTHEST, 20_001)
+    middle = form.curve(ahead, *parameters)
+    slopes = _slopes(form, ahead, parameters)
+    wide = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", slopes, covariance, slopes), 0))
+    wide = wide * float(t.ppf(0.975, free)) if free else np.full(len(ahead), np.inf)
+    before = _fit(form, x[:-1], y[:-1]) if len(x) - 1 >= form.parameters else None
+    return Extrapolation(
+        form,
+        tuple(map(float, parameters)),
+        float(np.sqrt(rest @ rest / free)) if free else 0.0,
+        _first_size(ahead, middle, human),
+        (_first_size(ahead, middle + wide, human), _first_size(ahead, middle - wide, human)),
+        None if before is None else float(form.curve(x[-1:], *before[0])[0]),
+    )
+
+
+def _fit(form: Form, x: Floats, y: Floats) -> tuple[Floats, Floats] | None:
+    """Return the parameters and their covariance, or None when the fit does not settle."""
+    from scipy.optimize import OptimizeWarning, curve_fit
+
+    if len(x) < form.parameters:
+        return None
+    start = form.start(x, y)
+    low = [-np.inf, -np.inf, 0.0][: form.parameters]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", OptimizeWarning)  # the covariance could not be told
+        warnings.simplefilter("ignore", RuntimeWarning)  # an overflow far from the solution
+        try:
+            parameters, covariance = curve_fit(
+                form.curve, x, y, start, bounds=(low, np.inf), method="trf", x_scale="jac",
+                max_nfev=20_000, ftol=1e-12, xtol=1e-12, gtol=1e-12,
+            )  # fmt: skip
+        except (RuntimeError, ValueError, OptimizeWarning):
+            return None
+    return parameters, covariance
+
+
+def _slopes(form: Form, x: Floats, parameters: Floats) -> Floats:
+    """Return the derivative of the curve by each parameter, (len(x), parameters)."""
+    columns = []
+    for at, value in enumerate(parameters):
+        step = 1e-6 * max(1e-3, abs(value))
+        up, down = parameters.copy(), parameters.copy()
+        up[at] += step
+        down[at] -= step
+        columns.append((form.curve(x, *up) - form.curve(x, *down)) / (2 * step))
+    return np.stack(columns, axis=1)
+
+
+def _first_size(x: Floats, values: Floats, level: float) -> float | None:
+    """Return the first size at which the values reach the level; None for never."""
+    above = np.flatnonzero(values >= level)
+    if not len(above):
+        return None
+    at = int(above[0])
+    if at == 0:
+        return float(np.exp2(x[0]))
+    share = (level - values[at - 1]) / (values[at] - values[at - 1])
+    return float(np.exp2(x[at - 1] + share * (x[at] - x[at - 1])))

@@ -1,0 +1,133 @@
+"""Predictions beside the answers, and which problems can't count as independent."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from winosmith.answers import Prediction
+from winosmith.blocks import blocks
+from winosmith.dataset import Dataset
+from winosmith.errors import DataError
+from winosmith.records import canonical
+
+__all__ = ["Graded", "clusters", "grade"]
+
+Bools = npt.NDArray[np.bool_]
+Labels = npt.NDArray[np.int64]
+
+
+def clusters(dataset: Dataset) -> Labels:
+    """Return the number of the cluster that each problem belongs to, (n,), from 0.
+
+    A cluster is a block (`winosmith.blocks`): the halves of a twin, a family of perturbed
+    problems, copies of one sentence. Its problems are right or wrong together more often than
+    others, so they are never counted as independent.
+
+    >>> from winosmith.testing import made_twins
+    >>> clusters(made_twins(2, singles=1)).tolist()
+    [0, 0, 1, 1, 2]
+    """
+    labels = np.zeros(len(dataset), dtype=np.int64)
+    for number, rows in enumerate(blocks(dataset)):
+        labels[rows] = number
+    return labels
+
+
+@dataclass(frozen=True)
+class Graded:
+    """What a solver answered, beside what is right.
+
+    Attributes:
+        dataset: the problems, all with their answers.
+        predictions: one for each problem, in its order.
+    """
+
+    dataset: Dataset
+    predictions: tuple[Prediction, ...]
+
+    @cached_property
+    def correct(self) -> Bools:
+        """Whether each problem was answered rightly, (n,)."""
+        return np.array(
+            [
+                prediction.choice == problem.answer
+                for problem, prediction in zip(self.dataset, self.predictions, strict=True)
+            ],
+            dtype=np.bool_,
+        )
+
+    @cached_property
+    def clusters(self) -> Labels:
+        """The number of each problem's cluster, (n,); see `clusters`."""
+        return clusters(self.dataset)
+
+    @property
+    def scored(self) -> bool:
+        """Whether every prediction has scores."""
+        return all(prediction.scores for prediction in self.predictions)
+
+    @cached_property
+    def digest(self) -> str:
+        """A SHA-256 over every choice and score in order, as 64 hexadecimal digits."""
+        state = hashlib.sha256()
+        for prediction in self.predictions:
+            record = [prediction.problem_id, prediction.choice, list(prediction.scores)]
+            state.update(canonical({"prediction": record}).encode("utf-8", "surrogatepass"))
+        return state.hexdigest()
+
+
+def grade(dataset: Dataset, predictions: Sequence[Prediction]) -> Graded:
+    """Lay predictions beside the answers of the problems, by their ids.
+
+    Args:
+        dataset: the problems with their answers.
+        predictions: one for each of them, in any order.
+
+    Raises:
+        DataError: an answer is withheld; a problem has no prediction, or two; a prediction has no
+            problem (how many, and the first three ids); or it does not fit the options.
+
+    >>> from winosmith.testing import made_twins
+    >>> data = made_twins(2)
+    >>> grade(data, [Prediction(problem.id, 0) for problem in data]).correct.sum()
+    2
+    """
+    withheld = [problem.id for problem in dataset if problem.answer is None]
+    if withheld:
+        raise DataError(
+            f"the answers of {len(withheld):,} of {len(dataset):,} problems are withheld "
+            f"({_first(withheld)}); nothing can be scored without them"
+        )
+    if not len(dataset):
+        raise DataError("there is no problem to score")
+    by_id = {prediction.problem_id: prediction for prediction in predictions}
+    missing = [problem.id for problem in dataset if problem.id not in by_id]
+    known = set(dataset.ids)
+    extra = [key for key in by_id if key not in known]
+    if missing:
+        raise DataError(
+            f"{len(missing):,} of {len(dataset):,} problems have no prediction ({_first(missing)})"
+        )
+    if extra:
+        raise DataError(f"{len(extra):,} predictions have no problem ({_first(extra)})")
+    if len(by_id) < len(predictions):
+        raise DataError(f"{len(predictions) - len(by_id):,} problems have two predictions or more")
+    aligned = tuple(by_id[problem.id] for problem in dataset)
+    for problem, prediction in zip(dataset, aligned, strict=True):
+        options = len(problem.options)
+        if prediction.choice >= options or len(prediction.scores) not in (0, options):
+            raise DataError(
+                f"the prediction for {problem.id!r} can't be for {options} options: choice "
+                f"{prediction.choice}, {len(prediction.scores)} scores"
+            )
+    return Graded(dataset, aligned)
+
+
+def _first(ids: Sequence[str]) -> str:
+    return ", ".join(map(repr, ids[:3])) + (", …" if len(ids) > 3 else "")

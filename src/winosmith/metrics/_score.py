@@ -1,0 +1,192 @@
+"""The score of one solver on a data set: accuracy, twins, groups, calibration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from winosmith.dataset import Dataset
+from winosmith.errors import DataError
+from winosmith.metrics._calibration import Calibration, Margins, calibration, margins
+from winosmith.metrics._columns import columns
+from winosmith.metrics._graded import Graded
+from winosmith.metrics._guessing import guessing_level, guessing_p_value
+from winosmith.metrics._proportion import Proportion, proportion
+from winosmith.problem import Scalar
+from winosmith.report import Signature, sign
+
+__all__ = ["Score", "comparisons_score", "score", "twin_score"]
+
+MOST_GROUPS = 30
+"""A field with more values than this has no table of its own."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """What a solver's predictions are worth.
+
+    Attributes:
+        accuracy: over all problems; its chance level is the mean of 1/k for k options.
+        p_value: the probability that guessing does as well; see `guessing_p_value`.
+        twins: the share of whole twins with both halves right; None without twins.
+        comparisons: the share of two-way comparisons won; None where every problem has two
+            options, or the scores that it takes are missing; see `comparisons_score`.
+        groups: field → value → accuracy on the problems with that value: "options" when their
+            number differs, domain and source where they are known, and what was asked for.
+        calibration, margins: of the scores; None without them.
+        signature: of the data and the predictions.
+    """
+
+    accuracy: Proportion
+    p_value: float
+    twins: Proportion | None
+    comparisons: Proportion | None
+    groups: Mapping[str, Mapping[str, Proportion]]
+    calibration: Calibration | None
+    margins: Margins | None
+    signature: Signature
+
+    def record(self) -> dict[str, Any]:
+        """Return the score as JSON can hold it."""
+        return {
+            "accuracy": self.accuracy.record(),
+            "p_value_of_guessing": self.p_value,
+            "twins": self.twins and self.twins.record(),
+            "comparisons": self.comparisons and self.comparisons.record(),
+            "groups": {
+                field: {value: found.record() for value, found in values.items()}
+                for field, values in self.groups.items()
+            },
+            "calibration": self.calibration and self.calibration.record(),
+            "margins": self.margins and self.margins.record(),
+            "signature": str(self.signature),
+        }
+
+
+def score(graded: Graded, *, by: Sequence[str] = (), seed: int = 0) -> Score:
+    """Score predictions beside their answers.
+
+    Args:
+        graded: from `grade`.
+        by: fields whose values are scored apart: "origin.author", "lineage.root", a key of
+            `extra` such as "winogender.gender". Every key that ends in ".associative" or
+            ".switchable" is taken without asking (Trichelair et al. 2019).
+        seed: of the null of the calibration.
+
+    Raises:
+        DataError: a field that the data set does not have, or with too many values.
+
+    >>> from winosmith import Prediction
+    >>> from winosmith.metrics import grade
+    >>> from winosmith.testing import made_twins
+    >>> data = made_twins(20)
+    >>> found = score(grade(data, [Prediction(p.id, 0) for p in data]))
+    >>> found.accuracy.value, found.twins.value, found.p_value
+    (0.5, 0.0, 1.0)
+    """
+    return Score(
+        proportion(graded.correct, graded.clusters, chance=guessing_level(graded)),
+        guessing_p_value(graded),
+        twin_score(graded),
+        comparisons_score(graded),
+        _groups(graded, by),
+        calibration(graded, seed) if graded.scored else None,
+        margins(graded) if graded.scored else None,
+        sign(graded.dataset, seed, predictions=graded.digest[:12]),
+    )
+
+
+def twin_score(graded: Graded) -> Proportion | None:
+    """Return the share of whole twins with both halves right; None when there is no twin.
+
+    Guessing gives 1/4 with two options (Abdou et al. 2020 call it pair accuracy). A solver that
+    ignores the trigger has none.
+    """
+    twins = graded.dataset.twins
+    if not twins:
+        return None
+    pairs = np.array(twins)
+    guess = np.mean(
+        [np.prod([1 / len(graded.dataset[row].options) for row in rows]) for rows in twins]
+    )
+    both = graded.correct[pairs].all(axis=1)
+    return proportion(both, graded.clusters[pairs[:, 0]], chance=float(guess))
+
+
+def comparisons_score(graded: Graded) -> Proportion | None:
+    """Return the share of two-way comparisons won: the right option against each wrong one.
+
+    A problem with k options is k − 1 comparisons; guessing wins half. The 60 Pronoun
+    Disambiguation Problems are the 80 comparisons of WinoGrande's tables 5 and 6. Of equal scores
+    the first option wins, as in a choice. None when every problem has two options (it would be the
+    accuracy), or when a problem with more has no scores.
+    """
+    if all(len(problem.options) == 2 for problem in graded.dataset):
+        return None
+    won: list[bool] = []
+    of: list[int] = []
+    for row, (problem, prediction) in enumerate(
+        zip(graded.dataset, graded.predictions, strict=True)
+    ):
+        answer, scores = problem.answer or 0, prediction.scores
+        if len(problem.options) == 2:
+            won.append(prediction.choice == answer)
+        elif scores:
+            mine = scores[answer]
+            won += [mine > other for other in scores[:answer]]
+            won += [mine >= other for other in scores[answer + 1 :]]
+        else:
+            return None
+        of += [row] * (len(problem.options) - 1)
+    return proportion(won, graded.clusters[of], chance=0.5)
+
+
+def _groups(graded: Graded, by: Sequence[str]) -> dict[str, dict[str, Proportion]]:
+    known = dict(columns(graded.dataset))
+    unknown = next((name for name in by if name not in known), None)
+    if unknown is not None:
+        raise DataError(
+            f"there is no field {unknown!r} that differs between problems; the data set has "
+            f"{', '.join(known)}"
+        )
+    wanted = dict.fromkeys(("origin.domain", "origin.source", *_subsets(graded.dataset), *by))
+    found = {"options": [len(problem.options) for problem in graded.dataset]}
+    values: dict[str, Sequence[Scalar]] = {
+        **({} if len(set(found["options"])) == 1 else found),
+        **{name: known[name] for name in wanted if name in known},
+    }
+    groups: dict[str, dict[str, Proportion]] = {}
+    for name, column in values.items():
+        different = {value for value in column if value is not None}
+        if len(different) <= MOST_GROUPS:
+            groups[name] = _by_value(graded, column)
+        elif name in by:
+            raise DataError(
+                f"the field {name!r} has {len(different):,} values; {MOST_GROUPS} can be shown"
+            )
+    return groups
+
+
+def _subsets(dataset: Dataset) -> list[str]:
+    keys = {key for problem in dataset for key in problem.extra}
+    return sorted(key for key in keys if key.endswith((".associative", ".switchable")))
+
+
+def _by_value(graded: Graded, column: Sequence[Scalar]) -> dict[str, Proportion]:
+    rows: dict[Scalar, list[int]] = {}
+    for row, value in enumerate(column):
+        rows.setdefault(value, []).append(row)
+    ordered = sorted(rows, key=lambda value: (value is None, not isinstance(value, int | float),
+                                              value if isinstance(value, int | float) else 0,
+                                              str(value)))  # fmt: skip
+    return {
+        "—" if value is None else str(value): proportion(
+            graded.correct[rows[value]],
+            graded.clusters[rows[value]],
+            chance=float(np.mean([1 / len(graded.dataset[row].options) for row in rows[value]])),
+        )
+        for value in ordered
+    }

@@ -1,0 +1,148 @@
+"""Does a solver follow the sentence? Consistency when the options change places in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from winosmith.dataset import Dataset, Filtered
+from winosmith.errors import DataError
+from winosmith.metrics._graded import Graded
+from winosmith.metrics._proportion import Proportion, proportion
+from winosmith.problem import Problem
+
+__all__ = ["Consistency", "consistency", "switched"]
+
+
+@dataclass(frozen=True, slots=True)
+class Consistency:
+    """A solver on problems as they are, and on the same with the options switched in the sentence.
+
+    Attributes:
+        consistent: the share of problems whose chosen option changes with the switch, as it must.
+        original, switched: the accuracy on either version of these problems.
+        both: the share with both versions right.
+    """
+
+    consistent: Proportion
+    original: Proportion
+    switched: Proportion
+    both: Proportion
+
+    def record(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        return {
+            name: getattr(self, name).record()
+            for name in ("consistent", "original", "switched", "both")
+        }
+
+
+def switched(dataset: Dataset, sentences: Mapping[str, str] | None = None) -> Filtered:
+    """Return the problems with their two options switched in the sentence, and so other answers.
+
+    "Emma passed the ball to Janie because _ was open" becomes "Janie passed the ball to Emma
+    because _ was open" (Trichelair et al. 2019, section 2.2): the options keep their order, the
+    answer is the other one, and so is the id kept, so that predictions can be laid side by side.
+    Whether the switched sentence makes sense, only people can tell: pass the problems that they
+    found switchable.
+
+    Args:
+        dataset: problems with two options.
+        sentences: id → the switched sentence with its blank, written by people; the problems that
+            it does not have are dropped. None switches the options where each stands in the
+            sentence once, word for word.
+
+    >>> pair = Problem("p", "Emma passed the ball to Janie because _ was open.", ("Emma", "Janie"), 1)
+    >>> other = switched(Dataset([pair])).kept[0]
+    >>> other.sentence, other.answer
+    ('Janie passed the ball to Emma because _ was open.', 0)
+    """  # noqa: E501
+    reasons: dict[int, str] = {}
+    made: list[Problem] = []
+    for row, problem in enumerate(dataset):
+        if len(problem.options) != 2:
+            reasons[row] = f"it has {len(problem.options)} options; two can be switched"
+            continue
+        sentence = _exchanged(problem) if sentences is None else sentences.get(problem.id)
+        if sentence is None:
+            reasons[row] = (
+                "an option is not in the sentence exactly once"
+                if sentences is None
+                else "there is no switched sentence for it"
+            )
+            continue
+        answer = None if problem.answer is None else 1 - problem.answer
+        made.append(replace(problem, sentence=sentence, answer=answer))
+    return Filtered(Dataset(made, dataset.name), dataset.drop(reasons, "switch").dropped)
+
+
+def consistency(original: Graded, other: Graded) -> Consistency:
+    """Return how a solver follows when the options are switched.
+
+    Args:
+        original: on the problems as they are; may hold more than were switched.
+        other: on the same problems with the options switched, with the same ids and options.
+
+    Raises:
+        DataError: a switched problem has no original, other options, or the same answer.
+
+    A solver that chooses by the options alone, whatever the sentence says of them, has 0 %.
+    """
+    rows = [_row_of(problem, original.dataset) for problem in other.dataset]
+    choices = np.array([original.predictions[row].choice for row in rows])
+    after = np.array([prediction.choice for prediction in other.predictions])
+    before, labels = original.correct[rows], original.clusters[rows]
+    return Consistency(
+        proportion(choices != after, labels),
+        proportion(before, labels),
+        proportion(other.correct, labels),
+        proportion(before & other.correct, labels),
+    )
+
+
+def _row_of(problem: Problem, dataset: Dataset) -> int:
+    row = dataset.row(problem.id)
+    original = dataset[row]
+    if original.options != problem.options or original.answer == problem.answer:
+        raise DataError(
+            f"the switched problem {problem.id!r} must have the options of the original, in its "
+            "order, and the other answer"
+        )
+    return row
+
+
+def _exchanged(problem: Problem) -> str | None:
+    """Return the sentence with the options exchanged; None unless each is there once."""
+    first, second = (option.strip() for option in problem.options)
+    found = [
+        list(re.finditer(rf"(?<!\w){re.escape(option)}(?!\w)", problem.sentence, re.IGNORECASE))
+        for option in (first, second)
+    ]
+    if any(len(matches) != 1 for matches in found):
+        return None
+    (one,), (two,) = found
+    if one.start() < two.end() and two.start() < one.end():  # "Ann" and "Ann's son"
+        return None
+    early, late = sorted((one, two), key=lambda match: match.start())
+    sentence = problem.sentence
+    return (
+        sentence[: early.start()]
+        + _placed(late[0], early, sentence)
+        + sentence[early.end() : late.start()]
+        + _placed(early[0], late, sentence)
+        + sentence[late.end() :]
+    )
+
+
+def _placed(words: str, where: re.Match[str], sentence: str) -> str:
+    """Return the words with a capital at a sentence's start, and articles without one inside."""
+    before = sentence[: where.start()].rstrip(" \"'“‘")
+    if not before or before[-1] in ".!?":
+        return words[0].upper() + words[1:]
+    if re.match(r"(?:The|An?|My|His|Her|Their|Our|Your)\b", words):
+        return words[0].lower() + words[1:]
+    return words
