@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -81,7 +82,10 @@ class FullTextIndex:
 
     @cached_property
     def _db(self) -> sqlite3.Connection:
-        return sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=ro", uri=True)
+        read_only = f"{self.path.resolve().as_uri()}?mode=ro"
+        db = sqlite3.connect(read_only, uri=True, check_same_thread=False)
+        weakref.finalize(self, db.close)
+        return db
 
     def __getstate__(self) -> dict[str, object]:
         return {"path": self.path, "digest": self.digest}

@@ -58,7 +58,8 @@ class KnowledgeHunting:
     addition a sentence that names an option itself beside the blank's predicate speaks for it,
     which serves problems of 3 to 5 options, and things rather than people.
 
-    A snippet counts once, with its strongest reading; one that holds 70 % of the problem's words
+    A snippet counts once, with its strongest reading, unless another one speaks as strongly for
+    another option; one that holds 70 % of the problem's words
     is taken for a copy of the problem, and left out. Options without evidence score 0, so where
     nothing is found all scores are equal.
 
@@ -77,8 +78,8 @@ class KnowledgeHunting:
     def parameters(self) -> dict[str, Any]:
         """What determines the scores, for a signature."""
         collection = getattr(self.retriever, "digest", type(self.retriever).__name__)
-        tagged = {} if self.tagger is None else {"tagger": True}
-        return {"solver": "hunting", "collection": str(collection)[:12], "snippets": self.snippets, **tagged}
+        told = {"solver": "hunting", "collection": str(collection)[:12], "snippets": self.snippets}
+        return told if self.tagger is None else {**told, "tagger": True}
 
     def score(self, problems: Sequence[Problem]) -> Scores:
         """Return the summed strength of the evidence for each option; 0 where there is none."""
@@ -94,11 +95,15 @@ class KnowledgeHunting:
         """Return what was found for a problem, the strongest first."""
         what = asked(problem, self.tagger)
         best: dict[str, Found] = {}
+        torn: dict[str, int] = {}  # snippets that say as much for another option, and how much
         for snippet, evidence, phrases in self._readings(what):
             held = best.get(snippet)
             if held is None or evidence.strength > held.strength:
                 best[snippet] = Found(snippet, evidence.option, evidence.strength, phrases)
-        return tuple(sorted(best.values(), key=lambda found: -found.strength))
+            elif evidence.strength == held.strength and evidence.option != held.option:
+                torn[snippet] = evidence.strength
+        found = (f for f in best.values() if torn.get(f.snippet) != f.strength)
+        return tuple(sorted(found, key=lambda found: -found.strength))
 
     def _readings(self, what: Asked) -> Iterator[tuple[str, Evidence, tuple[str, ...]]]:
         """Yield each snippet that says something, what it says, and what was searched for."""

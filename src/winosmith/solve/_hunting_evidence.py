@@ -123,10 +123,11 @@ def _part(
         who = _before(cut, query.start, stop=stop, over=_query_stems(asked))
         if who.token is None and follows and any(map(is_boundary, cut[stop : query.start])):
             return "agent"  # "she refused, fearing violence": who is left out is the subject
-    fits = [_may_be(who, agent), _may_be(who, patient)]
-    if sum(fits) != 1:
-        return None
-    return "agent" if fits[0] else "patient"
+    for test in (_is_same_noun, _may_be):
+        fits = [test(who, agent), test(who, patient)]
+        if sum(fits) == 1:
+            return "agent" if fits[0] else "patient"
+    return None
 
 
 def _is_passive(cut: Sequence[str], place: slice) -> bool:
@@ -175,8 +176,15 @@ def _owns(cut: Sequence[str], at: int) -> bool:
     return cut[at].lower() in POSSESSIVES and not alone
 
 
+def _is_same_noun(who: _Mention, other: _Mention) -> bool:
+    """Tell whether both mentions are nouns, and the same one."""
+    if who.token is None or other.token is None or who.group or other.group:
+        return False
+    return stem(who.token) == stem(other.token)
+
+
 def _may_be(who: _Mention, other: _Mention) -> bool:
-    """Tell whether two mentions may be of the same, by their form."""
+    """Tell whether a pronoun may stand for the other mention, by its form."""
     if who.token is None or other.token is None:
         return False
     if who.group and other.group:
@@ -189,4 +197,4 @@ def _may_be(who: _Mention, other: _Mention) -> bool:
         if group == "it":
             return not is_plural(noun) and noun.islower()
         return group in ("he", "she") and not is_plural(noun)
-    return stem(who.token) == stem(other.token)
+    return False

@@ -82,7 +82,7 @@ def asked(problem: Problem, tagger: Tagger | None = None) -> Asked:
     (0, 'subject')
     """
     cut = tokens(problem.sentence)
-    kept = _kept(cut, tagger)
+    kept = _kept(problem, cut, tagger)
     low, high, side = _clause(cut, kept)
     agent, patient, start, end = _parts(problem, cut)
     if _is_passive([token.lower() for token in cut[start:end]]):
@@ -98,9 +98,10 @@ def asked(problem: Problem, tagger: Tagger | None = None) -> Asked:
     )
 
 
-def _kept(cut: list[str], tagger: Tagger | None) -> list[bool]:
-    """Tell which tokens may be terms of their own."""
-    content = [t.lower() not in FUNCTION_WORDS and any(map(str.isalnum, t)) for t in cut]
+def _kept(problem: Problem, cut: list[str], tagger: Tagger | None) -> list[bool]:
+    """Tell which tokens may be terms of their own: content words that are not of the options."""
+    without = {t.lower() for option in problem.options for t in tokens(option)} | FUNCTION_WORDS
+    content = [t.lower() not in without and any(map(str.isalnum, t)) for t in cut]
     if tagger is None:
         return content
     tags = [tag for _, tag in tagger(cut)]

@@ -64,16 +64,14 @@ def stem(word: str) -> str:
     ['carri', 'carri', 'stop', 'stop', 'glass', 'so']
     """
     word = word.lower().removesuffix("'s")
-    if len(word) <= 3:
-        return word
     for ending in ("ing", "ed", "s"):
         root = word.removesuffix(ending)
-        if root == word or len(root) < 3 or (ending == "s" and root.endswith("s")):
+        if root == word or len(root) < 3 or len(word) < 4 or (ending == "s" and root.endswith("s")):
             continue
         word = root if ending == "s" else _undoubled(root)
         break
     word = word.removesuffix("e") if len(word) > 3 else word
-    return word[:-1] + "i" if word.endswith("y") else word
+    return word[:-1] + "i" if word.endswith("y") and len(word) > 2 else word
 
 
 def _undoubled(root: str) -> str:

@@ -1,0 +1,196 @@
+"""Prediction files: what is written is read, and what does not fit is told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from winosmith import Dataset, Problem, formats
+from winosmith.answers import Prediction
+from winosmith.errors import DataError, FormatError, OutputError
+from winosmith.testing import made_twins
+
+PROBLEMS = made_twins(5)
+
+
+def predictions(dataset: Dataset = PROBLEMS) -> tuple[Prediction, ...]:
+    """Return predictions of the first option everywhere."""
+    return tuple(Prediction(problem.id, 0, (0.25, -1.5)) for problem in dataset)
+
+
+def written(path: Path) -> Path:
+    """Write predictions to a file in that folder."""
+    file = path / "p.jsonl"
+    formats.write_predictions(
+        predictions(), file, PROBLEMS, solver="mine", parameters={"seed": 3, "of": ["a", None]}
+    )
+    return file
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    """Predictions, the solver's name, its parameters and the data's digest come back."""
+    found = formats.read_predictions(written(tmp_path))
+    assert found.predictions == predictions()
+    assert found.solver == "mine"
+    assert found.parameters == {"seed": 3, "of": ["a", None]}
+    assert found.data == PROBLEMS.blind().digest
+    assert found.version
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.text(min_size=1).filter(str.strip),
+            st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=5),
+        ),
+        unique_by=lambda made: made[0],
+    )
+)
+def test_any_id_and_score_comes_back(
+    tmp_path_factory: pytest.TempPathFactory, made: list[tuple[str, list[float]]]
+) -> None:
+    """Ids of any text and finite scores of any size come back as they were."""
+    file = tmp_path_factory.mktemp("any") / "p.jsonl"
+    dataset = Dataset(
+        Problem(name, "A _ b.", tuple(map(str, range(len(scores))))) for name, scores in made
+    )
+    given_ = [Prediction(name, len(scores) - 1, tuple(scores)) for name, scores in made]
+    formats.write_predictions(given_, file, dataset, solver="any")
+    assert formats.read_predictions(file, dataset).predictions == tuple(given_)
+
+
+def test_the_order_of_the_file_is_of_no_account(tmp_path: Path) -> None:
+    """Beside its data set, predictions come in the order of the problems."""
+    file = tmp_path / "p.jsonl"
+    formats.write_predictions(predictions()[::-1], file, PROBLEMS, solver="mine")
+    header, *lines = file.read_text("utf-8").splitlines()
+    file.write_text("\n".join([header, *lines[::-1]]) + "\n", "utf-8")
+    assert formats.read_predictions(file, PROBLEMS).predictions == predictions()
+
+
+def test_the_header_tells_nothing_of_the_answers(tmp_path: Path) -> None:
+    """Problems with and without answers give the same header."""
+    one, other = tmp_path / "1.jsonl", tmp_path / "2.jsonl"
+    formats.write_predictions(predictions(), one, PROBLEMS, solver="mine")
+    formats.write_predictions(predictions(), other, PROBLEMS.blind(), solver="mine")
+    assert one.read_bytes() == other.read_bytes()
+
+
+def test_a_file_without_a_header_is_read(tmp_path: Path) -> None:
+    """Somebody else's lines of id and choice are predictions, named after the file."""
+    file = tmp_path / "theirs.jsonl"
+    file.write_text("".join(f'{{"id": "{p.id}", "choice": 1}}\n' for p in PROBLEMS), "utf-8")
+    found = formats.read_predictions(file, PROBLEMS)
+    assert [p.choice for p in found.predictions] == [1] * 10
+    assert (found.solver, found.data) == ("theirs", None)
+
+
+def test_a_list_of_labels_is_read_beside_its_data(tmp_path: Path) -> None:
+    """Labels of 1 and 2, one a line, belong to the problems in their order."""
+    file = tmp_path / "labels.lst"
+    file.write_text("1\n2\n" * 5, "utf-8")
+    found = formats.read_predictions(file, PROBLEMS)
+    assert [p.choice for p in found.predictions] == [0, 1] * 5
+    assert [p.problem_id for p in found.predictions] == list(PROBLEMS.ids)
+
+
+@pytest.mark.data
+def test_published_predictions_have_their_accuracy(data_dir: Path) -> None:
+    """A public list of labels and logits for WinoGrande's dev has the accuracy it is known for.
+
+    1,005 of 1,267 (Winogrande-Lattice), and each label is the option with the larger logit.
+    """
+    dev = formats.read(data_dir / "winogrande" / "dev.jsonl")
+    file = data_dir / "winogrande_predictions" / "martinalex7_predictions_test_proba.csv"
+    found = formats.read_predictions(file, dev).predictions
+    assert sum(p.choice == q.answer for p, q in zip(found, dev, strict=True)) == 1005
+    assert all(p.choice == max((0, 1), key=p.scores.__getitem__) for p in found)
+
+
+LINE = '{"id":"0-0","choice":0}'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{nonsense\n", ":1: the line is not JSON"),
+        (f"{LINE}\n[1]\n", r":2: '\[1\]' is not a JSON object"),
+        (f"{LINE}\n{LINE}\n", ":2: the id '0-0' already has a prediction"),
+        ('{"id":"0-0"}\n', ":1: the prediction has no 'choice'"),
+        ('{"choice":1}\n', ":1: the prediction has no 'id'"),
+        ('{"id":"0-0","choice":true}\n', "the choice must be an index of 0 or more, not True"),
+        ('{"id":"0-0","choice":"1"}\n', "the choice must be an index of 0 or more, not '1'"),
+        ('{"id":"0-0","choice":-1}\n', ":1: the choice -1 is not one of"),
+        ('{"id":"0-0","choice":2,"scores":[1,2]}\n', "the choice 2 is not one of 2 options"),
+        ('{"id":"0-0","choice":0,"scores":[1,null]}\n', "the scores must be a list of numbers"),
+        ('{"id":"0-0","choice":0,"scores":[1,NaN]}\n', "the scores of '0-0' must be finite"),
+        ('{"id":"0-0","choice":0,"scores":[1,1e999]}\n', "the scores of '0-0' must be finite"),
+        ('{"id":"0-0","choice":0,"score":[1]}\n', "unknown key 'score'"),
+        ('{"id":7,"choice":0}\n', "the id must be text, not 7"),
+        ('{"predictions":"m","n":"9"}\n', ":1: the header's 'n' can't be '9'"),
+        ("1\n3\n", "a list without ids can be read only beside its data set"),
+        ("1\nx\n", ":2: 'x' is not a label, such as 1 or 2"),
+        ("1;[ 0.5 abc ]\n", ":1: the scores ' 0.5 abc ' are not numbers"),
+        ("1,2,1,1,2\n", ":1: the line has several labels, as a leaderboard submission has"),
+        ("\n", "the file is empty"),
+    ],
+)
+def test_a_bad_line_is_told_with_its_place(tmp_path: Path, text: str, message: str) -> None:
+    """What is no prediction is refused, with the file, the line and the reason."""
+    (tmp_path / "bad").write_text(text, "utf-8")
+    with pytest.raises(FormatError, match=message):
+        formats.read_predictions(tmp_path / "bad")
+
+
+@pytest.mark.parametrize(
+    ("ids", "message"),
+    [
+        (PROBLEMS.ids[4:], r"4 of 10 problems have no prediction \('0-0', '0-1', '1-0', …\)"),
+        ((*PROBLEMS.ids, "x", "y"), r"2 predictions have no problem \('x', 'y'\); was it made"),
+    ],
+)
+def test_missing_and_extra_predictions_are_named(
+    tmp_path: Path, ids: tuple[str, ...], message: str
+) -> None:
+    """Problems without a prediction, and the other way round, are counted and the first named."""
+    file = tmp_path / "p.jsonl"
+    file.write_text("".join(json.dumps({"id": i, "choice": 0}) + "\n" for i in ids), "utf-8")
+    with pytest.raises(DataError, match=message):
+        formats.read_predictions(file, PROBLEMS)
+
+
+def test_a_file_cut_short_is_told_so(tmp_path: Path) -> None:
+    """A file of ours with fewer lines than its header announces was cut short."""
+    file = written(tmp_path)
+    file.write_text("\n".join(file.read_text("utf-8").splitlines()[:-3]) + "\n", "utf-8")
+    with pytest.raises(FormatError, match="announces 10 predictions, and 7 follow"):
+        formats.read_predictions(file, PROBLEMS)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1\n" * 9, "the list has 9 labels; the data set has 10 problems"),
+        ("1\n" * 9 + "3\n", ":10: 3: the choice 2 of '4-1' can't be for 2 options"),
+        ("1;[1 2 3]\n" + "1\n" * 9, ":1: 1: the 3 scores of '0-0' can't be for 2 options"),
+        ("2;[1]\n" + "1\n" * 9, ":1: the choice 1 is not one of 1 options"),
+    ],
+)
+def test_a_list_that_does_not_fit_is_told(tmp_path: Path, text: str, message: str) -> None:
+    """A list of another length, or with labels that the options have no place for, is refused."""
+    (tmp_path / "bad.lst").write_text(text, "utf-8")
+    with pytest.raises(FormatError, match=message):
+        formats.read_predictions(tmp_path / "bad.lst", PROBLEMS)
+
+
+def test_nothing_half_written_is_left(tmp_path: Path) -> None:
+    """Predictions that don't fit the data set, or a missing folder, leave no file behind."""
+    with pytest.raises(DataError, match="1 of 10 problems have no prediction"):
+        formats.write_predictions(predictions()[1:], tmp_path / "p", PROBLEMS, solver="mine")
+    with pytest.raises(OutputError, match="make the folder first"):
+        formats.write_predictions(predictions(), tmp_path / "no" / "p", PROBLEMS, solver="mine")
+    assert list(tmp_path.iterdir()) == []

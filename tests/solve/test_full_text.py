@@ -1,0 +1,264 @@
+"""The full-text index: built once, resumed, and deaf to operators."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import pickle
+import sqlite3
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from winosmith.errors import FormatError, OutputError
+from winosmith.solve import FullTextIndex, _full_text
+from winosmith.solve._passages import passages
+
+BOOK = """\
+The councilmen refused the demonstrators a permit
+because they feared violence. Mr. Hyde ran away!  "Nobody lifts it," he said.
+
+The movers were not lifting the piano: it was heavy.
+"""
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Path:
+    """Return a folder of two texts."""
+    folder = tmp_path / "texts"
+    (folder / "more").mkdir(parents=True)
+    (folder / "book.txt").write_text(BOOK, "utf-8")
+    lines = [{"text": "She carried two heavy bags home."}, {"text": "Ein großer Bär schläft hier."}]
+    with gzip.open(folder / "more" / "lines.jsonl.gz", "wt", encoding="utf-8") as file:
+        file.writelines(json.dumps(line) + "\n" for line in lines)
+    (folder / "picture.png").write_bytes(b"\x89PNG")
+    return folder
+
+
+def test_texts_are_cut_into_sentences(collection: Path) -> None:
+    """Wrapped lines are joined; titles and short sentences don't split or count."""
+    assert list(passages(collection / "book.txt")) == [
+        "The councilmen refused the demonstrators a permit because they feared violence.",
+        "Mr. Hyde ran away!",
+        '"Nobody lifts it," he said.',
+        "The movers were not lifting the piano: it was heavy.",
+    ]
+
+
+def test_a_sentence_without_end_is_cut(tmp_path: Path) -> None:
+    """What has no full stop for 80 words is cut there, and no word is lost."""
+    words = [f"w{number}" for number in range(200)]
+    (tmp_path / "list.txt").write_text("\n".join(words), "utf-8")
+    found = list(passages(tmp_path / "list.txt"))
+    assert " ".join(found).split() == words
+    assert max(len(p.split()) for p in found) == 80
+
+
+def test_odd_bytes_stop_nothing(tmp_path: Path) -> None:
+    """What is not UTF-8 is replaced, and NUL becomes a space."""
+    (tmp_path / "old.txt").write_bytes(b"The caf\xe9 was\0closed on Sunday.")
+    assert list(passages(tmp_path / "old.txt")) == ["The caf\ufffd was closed on Sunday."]
+
+
+def test_phrases_are_found_in_any_inflection(collection: Path, tmp_path: Path) -> None:
+    """All phrases must be there, word by word; case and endings don't matter."""
+    index = FullTextIndex.of(collection, tmp_path / "index")
+    assert len(index) == 6
+    assert index.search(["REFUSE", "fears violence"], 5) == [
+        next(passages(collection / "book.txt"))
+    ]
+    assert index.search(["violence feared"], 5) == []
+    assert index.search(["großer bär"], 5) == ["Ein großer Bär schläft hier."]
+    assert len(index.search(["heavy"], 5)) == 2
+    assert len(index.search(["heavy"], 1)) == 1
+
+
+def test_the_better_match_comes_first(tmp_path: Path) -> None:
+    """A short sentence with the word comes before a long one; of equals the first in the text."""
+    lines = (
+        "A long tale about a fox and all that was said.",
+        "The fox ran off.",
+        "The fox ran on.",
+    )
+    (tmp_path / "fox.txt").write_text("\n\n".join(lines), "utf-8")
+    index = FullTextIndex.of(tmp_path / "fox.txt", tmp_path / "index")
+    found = index.search(["fox"], 3)
+    assert found[:2] == ["The fox ran off.", "The fox ran on."]
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> FullTextIndex:
+    """Return the index of one sentence."""
+    folder = tmp_path_factory.mktemp("tiny")
+    (folder / "a.txt").write_text("The near fox and not the dog OR text stood there.", "utf-8")
+    return FullTextIndex.of(folder, folder / "index")
+
+
+@pytest.mark.parametrize(
+    "phrases",
+    [
+        ["NEAR(fox dog)"],
+        ["fox", "NOT the dog"],
+        ['fox" OR "zebra'],
+        ["text: fox"],
+        ["fox*"],
+        ["^fox"],
+        ["fox'); DROP TABLE passages; --"],
+        ["-fox", "+fox"],
+    ],
+)
+def test_operators_are_words(tiny: FullTextIndex, phrases: list[str]) -> None:
+    """What would be an operator of the query language is looked for as words, or left out."""
+    found = tiny.search(phrases, 5)
+    words = "the near fox and not the dog or text stood there".split()
+    expected = all(
+        any(words[at : at + len(p)] == p for at in range(len(words)))
+        for p in ("".join(c if c.isalnum() else " " for c in q).lower().split() for q in phrases)
+    )
+    assert bool(found) == expected
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300)
+@given(st.lists(st.text(max_size=12), max_size=4))
+def test_no_phrase_is_an_error(tiny: FullTextIndex, phrases: list[str]) -> None:
+    """Whatever text is looked for, the answer is a list of sentences that are there."""
+    assert set(tiny.search(phrases, 3)) <= set(passages(Path(tiny.path).parents[1] / "a.txt"))
+
+
+def test_nothing_to_look_for_finds_nothing(tiny: FullTextIndex) -> None:
+    """Phrases without a letter or digit are no search."""
+    assert tiny.search([], 5) == []
+    assert tiny.search(['"', "**", "--"], 5) == []
+
+
+def test_an_index_is_built_once(
+    collection: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Texts of the same content have one index, whatever they are called; others have another."""
+    first = FullTextIndex.of(collection, tmp_path / "index")
+    (collection / "book.txt").rename(collection / "novel.txt")
+    (collection / "copy.txt").write_text(BOOK, "utf-8")
+    with monkeypatch.context() as patch:
+        patch.delattr(_full_text, "passages")  # reading a text would fail now
+        again = FullTextIndex.of(collection, tmp_path / "index")
+    assert again == first
+    (collection / "novel.txt").write_text(BOOK + "One more sentence here.", "utf-8")
+    other = FullTextIndex.of(collection, tmp_path / "index")
+    assert other.path != first.path
+    assert other.search(["one more"], 5) == ["One more sentence here."]
+
+
+def test_building_goes_on_where_it_was_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a stop only the rest is written, and the searches are those of an undisturbed build."""
+    monkeypatch.setattr(_full_text, "_BATCH", 10)
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    for name in "ab":
+        lines = (f"Fox {name} number {row} ran away." for row in range(35))
+        (folder / f"{name}.txt").write_text("\n\n".join(lines), "utf-8")
+    whole = FullTextIndex.of(folder, tmp_path / "whole")
+    read: list[str] = []
+
+    def stopped(path: Path) -> Iterator[str]:
+        for passage in passages(path):
+            read.append(passage)
+            if len(read) == 57:
+                raise KeyboardInterrupt
+            yield passage
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_full_text, "passages", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            FullTextIndex.of(folder, tmp_path / "index")
+    reports: list[tuple[int, int, int]] = []
+    index = FullTextIndex.of(folder, tmp_path / "index", lambda *told: reports.append(told))
+    assert reports[0] == (1, 2, 65)  # 55 were written before the stop: a whole, 20 of b
+    assert len(index) == len(whole) == 70
+    for phrase in ("fox", "number 3", "fox b"):
+        assert index.search([phrase], 100) == whole.search([phrase], 100)
+    assert sorted(index.search(["fox"], 100)) == sorted(
+        [*passages(folder / "a.txt"), *passages(folder / "b.txt")]
+    )
+
+
+def test_two_at_once_do_not_mix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that finds another one building the same index stops, and says so."""
+    monkeypatch.setattr(_full_text, "_BATCH", 5)
+    text = tmp_path / "a.txt"
+    text.write_text("\n\n".join(f"Fox number {row} ran." for row in range(20)), "utf-8")
+
+    def intruded(path: Path) -> Iterator[str]:
+        yield from islice(passages(path), 5)
+        monkeypatch.setattr(_full_text, "passages", passages)
+        FullTextIndex.of(text, tmp_path / "index")
+        yield from islice(passages(path), 5, None)
+
+    monkeypatch.setattr(_full_text, "passages", intruded)
+    with pytest.raises(OutputError, match="another process is building this index"):
+        FullTextIndex.of(text, tmp_path / "index")
+    assert len(FullTextIndex.of(text, tmp_path / "index")) == 20
+
+
+def test_a_damaged_index_says_what_to_do(collection: Path, tmp_path: Path) -> None:
+    """An index that is no database, or was removed, is named."""
+    index = FullTextIndex.of(collection, tmp_path / "index")
+    index.path.write_bytes(b"nonsense " * 1000)
+    with pytest.raises(OutputError, match=f"{index.path.name}: the index can't be used"):
+        index.search(["fox"], 3)
+    with pytest.raises(OutputError, match="remove it, then repeat"):
+        FullTextIndex.of(collection, tmp_path / "index")
+    index.path.unlink()
+    with pytest.raises(OutputError, match="unable to open"):
+        FullTextIndex(index.path, index.digest).search(["fox"], 3)
+
+
+def test_an_index_can_travel(collection: Path, tmp_path: Path) -> None:
+    """An index that was used is pickled for another process, and reads there."""
+    index = FullTextIndex.of(collection, tmp_path / "index")
+    assert index.search(["piano"], 1)
+    there = pickle.loads(pickle.dumps(index))  # noqa: S301 - our own bytes
+    assert there.search(["piano"], 1) == index.search(["piano"], 1)
+
+
+def test_searching_writes_nothing(collection: Path, tmp_path: Path) -> None:
+    """The index is opened for reading alone, and nothing stands beside it."""
+    index = FullTextIndex.of(collection, tmp_path / "index")
+    index.search(["fox"], 3)
+    with pytest.raises(sqlite3.OperationalError, match="readonly"):
+        index._db.execute("DELETE FROM texts")
+    assert [path.name for path in index.path.parent.iterdir()] == [index.path.name]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        (
+            "a.jsonl",
+            b'{"text": "fine words stand here"}\n{"txt": "x"}\n',
+            ":2: the line is no JSON",
+        ),
+        ("a.jsonl", b"[1]\n", ":1: the line is no JSON object"),
+        ("a.txt.gz", b"not gzip", "Not a gzipped file"),
+        ("a.pdf", b"%PDF", r"holds no text \(.txt, .jsonl"),
+    ],
+)
+def test_texts_that_can_not_be_read_are_named(
+    tmp_path: Path, name: str, content: bytes, message: str
+) -> None:
+    """A file without text, or a line without one, is told with its place."""
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / name).write_bytes(content)
+    with pytest.raises(FormatError, match=message):
+        FullTextIndex.of(tmp_path / "texts", tmp_path / "index")
+
+
+def test_a_collection_that_is_not_there_is_told(tmp_path: Path) -> None:
+    """A folder that does not exist holds no text."""
+    with pytest.raises(FormatError, match="does not exist, so it holds no text"):
+        FullTextIndex.of(tmp_path / "none", tmp_path / "index")

@@ -1,0 +1,241 @@
+"""Knowledge hunting: what is asked, what a snippet says, and what comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from winosmith import Problem, formats, solve
+from winosmith.solve._hunting_evidence import Evidence, mention_evidence, role_evidence
+from winosmith.solve._hunting_query import Asked, asked
+from winosmith.solve._hunting_words import stem
+
+COUNCIL = Problem(
+    "council",
+    "The city councilmen refused the demonstrators a permit because _ feared violence.",
+    ("The city councilmen", "The demonstrators"),
+)
+"""Winograd (1972), as Levesque et al. (2012) have it."""
+
+LIFTING = Problem(
+    "lifting", "The man couldn't lift his son because _ was so weak.", ("The man", "The son")
+)
+
+
+def texts(terms: Sequence[object]) -> list[str]:
+    """Return what the terms look for."""
+    return [term.text for term in terms]  # type: ignore[attr-defined]
+
+
+def test_the_predicates_stand_between_the_options_and_at_the_blank() -> None:
+    """Emami et al.'s first example asks for "refused" together with "feared violence"."""
+    what = asked(COUNCIL)
+    assert texts(what.context) == ["refused"]
+    assert texts(what.query) == ["feared violence", "feared", "violence"]
+    assert (what.agent, what.patient, what.blank) == (0, 1, "subject")
+    assert what.heads == ("councilmen", "demonstrators")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "options", "context", "query", "blank", "agent"),
+    [
+        (
+            "Ann was hired by Beth because _ needed help.",
+            ("Ann", "Beth"),
+            ["hired"],
+            ["needed help", "needed", "help"],
+            "subject",
+            1,  # in the passive, the one who does it stands second
+        ),
+        (
+            "Beth hired Ann although the boss disliked _.",
+            ("Ann", "Beth"),
+            ["hired"],
+            ["boss disliked", "boss", "disliked"],
+            "object",
+            1,  # the option that the sentence mentions first
+        ),
+        ("_ waved at Ann and Beth.", ("Ann", "Beth"), [], ["waved"], "subject", 0),
+        ("Ann beat Beth; _.", ("Ann", "Beth"), ["beat"], [], "object", 0),
+        ("It was late when _ came.", ("Ann", "Beth"), [], ["came"], "subject", None),
+    ],
+)
+def test_sentences_are_read(
+    sentence: str,
+    options: tuple[str, str],
+    context: list[str],
+    query: list[str],
+    blank: str,
+    agent: int | None,
+) -> None:
+    """The passive, a blank that is the object, and sentences with nothing to ask."""
+    what = asked(Problem("x", sentence, options))
+    assert (texts(what.context), texts(what.query)) == (context, query)
+    assert (what.blank, what.agent) == (blank, agent)
+
+
+def test_a_negation_belongs_to_its_term() -> None:
+    """In "couldn't lift" the term is negated; "weak" is not."""
+    what = asked(LIFTING)
+    assert [(t.text, t.negated) for t in what.context] == [("lift", True)]
+    assert [(t.text, t.negated) for t in what.query] == [("weak", False)]
+
+
+def test_a_tagger_keeps_verbs_and_adjectives() -> None:
+    """With tags, a noun is no term of its own."""
+
+    def tagger(cut: list[str]) -> list[tuple[str, str]]:
+        tags = {"refused": "VBD", "feared": "VBD"}
+        return [(token, tags.get(token, "NN")) for token in cut]
+
+    assert texts(asked(COUNCIL, tagger).query) == ["feared"]
+
+
+def strongest(what: Asked, snippet: str) -> Evidence | None:
+    """Return the strongest reading of a snippet."""
+    readings = [role_evidence(snippet, what, c, q) for c in what.context for q in what.query]
+    return max((r for r in readings if r), key=lambda r: r.strength, default=None)
+
+
+@pytest.mark.parametrize(
+    ("snippet", "expected"),
+    [
+        # who fears is who refuses: the councilmen; two words in a term, the context first
+        ("They refused him a visa because they feared violence.", (0, 4)),
+        ("The mayor refused to meet him, fearing violence.", (0, 4)),
+        ("He was refused by the bank because the bank feared violence.", (0, 4)),
+        # who fears is who is refused: the demonstrators
+        ("They refused him a visa because he feared violence.", (1, 4)),
+        ("She refused the workers, as the workers feared violence.", (1, 4)),
+        ("Because he feared violence, they refused him.", (1, 3)),
+        # by their form both may be meant
+        ("She refused her a visa because she feared violence.", None),
+        ("The bank refused the firm because it feared violence.", None),
+        # the opposite
+        ("They never refused him because they feared violence.", None),
+        # one predicate alone
+        ("They refused him a visa because of the rain.", None),
+    ],
+)
+def test_a_snippet_speaks_for_the_one_who_plays_the_part(
+    snippet: str, expected: tuple[int, int] | None
+) -> None:
+    """Evidence is for the option whose part the one at the blank's place plays, or for none."""
+    assert strongest(asked(COUNCIL), snippet) == expected
+
+
+@pytest.mark.parametrize(
+    ("snippet", "expected"),
+    [
+        ("She could not lift it because she was weak.", (0, 3)),
+        ("She could not lift him because he was weak.", (1, 3)),
+        ("She could lift it because she was weak.", None),  # not negated there
+        ("She could not lift it because she was not weak.", None),
+        ("We could not lift them because they were weak.", (1, 3)),
+    ],
+)
+def test_negations_must_agree(snippet: str, expected: tuple[int, int] | None) -> None:
+    """A snippet counts when its predicates are negated where the problem's are."""
+    assert strongest(asked(LIFTING), snippet) == expected
+
+
+def test_an_option_named_beside_the_predicate_is_evidence() -> None:
+    """The blank's predicate said of an option's own noun speaks for that option."""
+    what = asked(
+        Problem(
+            "t",
+            "I set the cup by the jug and the pan, so _ tumbled backwards.",
+            ("cup", "jug", "pan"),
+        )
+    )
+    term = what.query[0]
+    assert term.text == "tumbled backwards"
+    assert mention_evidence("The old jugs tumbled backwards again.", what, 1, term) == (1, 2)
+    assert mention_evidence("The old jugs tumbled backwards again.", what, 0, term) is None
+    assert mention_evidence("The jug broke when it tumbled backwards.", what, 1, term) is None
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["refuse refuses refused refusing", "carry carries carried carrying", "stop stopped stops",
+     "lift lifting lifts", "box's box", "try tries tried"],
+)  # fmt: skip
+def test_inflections_have_one_stem(words: str) -> None:
+    """The forms of a verb, and a noun's genitive, are one word."""
+    assert len(set(map(stem, words.split()))) == 1
+
+
+TEXT = """The guards refused her entry because they feared violence.
+He refused the men a drink because the men feared violence.
+She refused, fearing violence, and left.
+The council feared nothing at all.
+Nothing of this is about permits."""
+
+
+@pytest.fixture
+def hunter(tmp_path: Path) -> solve.KnowledgeHunting:
+    """Return a solver that looks in five sentences."""
+    (tmp_path / "a.txt").write_text(TEXT.replace("\n", "\n\n"), "utf-8")
+    return solve.KnowledgeHunting(solve.FullTextIndex.of(tmp_path / "a.txt", tmp_path / "index"))
+
+
+def test_evidence_is_summed(hunter: solve.KnowledgeHunting) -> None:
+    """Each sentence counts once, by its strongest reading; the option with more of it is chosen."""
+    found = hunter.evidence(COUNCIL)
+    assert sorted((f.option, f.strength) for f in found) == [(0, 4), (0, 4), (1, 4)]
+    assert {f.phrases for f in found} == {("refused", "feared violence")}
+    [scores] = hunter.score([COUNCIL])
+    assert scores == (8.0, 4.0)
+
+
+def test_a_copy_of_the_problem_is_no_evidence(tmp_path: Path) -> None:
+    """A text that holds the problem itself, solved, gives nothing away."""
+    (tmp_path / "a.txt").write_text(COUNCIL.fill(1), "utf-8")
+    index = solve.FullTextIndex.of(tmp_path / "a.txt", tmp_path / "index")
+    assert index.search(["refused", "feared violence"], 5) == [COUNCIL.fill(1)]
+    assert solve.KnowledgeHunting(index).evidence(COUNCIL) == ()
+
+
+class Library:
+    """A retriever of one's own: it finds the same sentence whatever is asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, ...]] = []
+
+    def search(self, phrases: Sequence[str], limit: int) -> list[str]:
+        """Return the sentence."""
+        assert limit == 7
+        self.asked.append(tuple(phrases))
+        return ["They refused him a visa because he feared violence."]
+
+
+def test_any_object_that_searches_is_a_retriever() -> None:
+    """A retriever of the user's is asked for both predicates, the most specific terms first."""
+    library = Library()
+    solver = solve.KnowledgeHunting(library, snippets=7)
+    assert solver.score([COUNCIL]) == [(0.0, 4.0)]
+    assert library.asked[0] == ("refused", "feared violence")
+    assert ("demonstrators", "feared violence") in library.asked
+    assert solver.parameters == {"solver": "hunting", "collection": "Library", "snippets": 7}
+
+
+@pytest.mark.data
+def test_hunting_reads_the_winograd_schemas(data_dir: Path, tmp_path: Path) -> None:
+    """In sentences of another data set there is evidence for many schemas, and it is consistent.
+
+    The halves of a twin are about the same words, so a sentence that speaks for one option in one
+    half must be found again when the options are swapped, and speak for the same option.
+    """
+    train = formats.read(data_dir / "winogrande" / "train_l.jsonl")
+    lines = (problem.fill(problem.answer or 0) for problem in train)
+    (tmp_path / "texts.txt").write_text("\n\n".join(lines), "utf-8")
+    index = solve.FullTextIndex.of(tmp_path / "texts.txt", tmp_path / "index")
+    schemas = formats.read(data_dir / "wsc" / "WSCollection.xml")
+    two = [problem for problem in schemas if len(problem.options) == 2]
+    solver = solve.KnowledgeHunting(index)
+    scores = solver.score(two)
+    assert sum(len(set(own)) > 1 for own in scores) > 40
+    swapped = [Problem(p.id, p.sentence, p.options[::-1]) for p in two]
+    assert [own[::-1] for own in solver.score(swapped)] == list(scores)
