@@ -15,8 +15,9 @@ from sklearn.linear_model import LogisticRegression
 
 from winosmith import debias
 from winosmith.debias._basis import aligned
-from winosmith.debias._compile import kernel
 from winosmith.debias._ensemble import Ensemble, assembled
+from winosmith.debias._family import LOGISTIC
+from winosmith.debias._loops import NumbaLoops
 from winosmith.debias._newton import newton
 from winosmith.debias._partition import TIES, generator, training_rows
 from winosmith.debias._rows import checked_rows
@@ -123,7 +124,7 @@ def test_votes_are_those_of_the_optimum(problem):
     with assembled(checked_rows(X, y, range(len(y)), None), chosen) as ensemble:
         for phase, start in enumerate(_starts(ensemble, everything)):
             votes = ensemble.vote(everything, phase, start)
-            values = ensemble.basis.matrix.astype(np.float64) @ votes.weights.T
+            values = ensemble.basis.matrix.astype(np.float64) @ votes.weights[:, 0].T
             for classifier in np.flatnonzero(~votes.one_class):
                 T = training_rows(
                     len(y),
@@ -148,40 +149,13 @@ def _starts(ensemble: Ensemble, left: NDArray[np.int32]) -> Iterator:
     yield ensemble.start_at(ensemble.vote(left, 0, first).weights.mean(axis=0), left)
 
 
-def test_gradients_and_votes_are_those_of_the_formula():
-    """The compiled loops agree with the same sums in numpy, over all block and group sizes."""
-    loops, rng = kernel(), np.random.default_rng(0)
-    X = aligned(rng.normal(size=(700, 32)))
-    y = (rng.random(700) < 0.5).astype(np.float32)
-    rows = np.sort(rng.choice(700, 611, replace=False)).astype(np.int32)
-    parts = [np.sort(rng.choice(611, n, replace=False)) for n in (611, 300, 129, 7, 1)]
-    even = aligned(rng.normal(size=(6, 32)) / 6)  # the last row is no classifier's
-    W = even[:5]
-    end = np.cumsum([len(part) for part in parts])
-    begin = end - [len(part) for part in parts]
-    places = np.concatenate(parts).astype(np.int32)
-    G, (correct, total) = np.empty(W.shape), np.zeros((2, 611), np.int32)
-    loops.add_gradients(X, y, rows, begin, end, places, W, G)
-    close = loops.count_votes(X, y, rows, begin, end, places, even, correct, total)
-    Z = X[rows].astype(np.float64) @ W.T.astype(np.float64)
-    right = (Z > 0) == (y[rows, None] > 0)
-    held = np.ones(Z.shape, bool)
-    for j, part in enumerate(parts):
-        held[part, j] = False
-        residual = 1 / (1 + np.exp(-Z[part, j])) - y[rows[part]]
-        np.testing.assert_allclose(G[j], residual @ X[rows[part]], rtol=1e-5, atol=1e-4)
-    assert total.tolist() == held.sum(axis=1).tolist()
-    assert correct.tolist() == (held & right).sum(axis=1).tolist()
-    assert close == (held & (np.abs(Z) < 1e-4)).sum()
-
-
 def test_newton_solves_what_can_be_separated():
     """The float64 solver agrees with scikit-learn where the classes are apart and C is large."""
     X, y = biased(80, 10, seed=5)
     y = (X[:, 0] > X[:, 0].mean()).astype(np.int64)
     with_one = np.c_[X, np.ones(len(X))].astype(np.float32)
     ridge = np.r_[np.full(10, 1e-4), 0.0]
-    found = newton(with_one, y.astype(np.float32), ridge, np.full(11, 5.0))
+    found = newton(with_one, y.astype(np.float32), ridge, np.full((1, 11), 5.0))[0]
     best = optimum(X.astype(np.float64), y, 1e4)
     wanted = best.decision_function(X.astype(np.float64))
     np.testing.assert_allclose(with_one @ found, wanted, rtol=1e-5)
@@ -196,17 +170,10 @@ def test_a_column_gets_the_same_bits_in_any_company():
 
     def solve(columns: list[int]) -> Floats:
         parts = [training_rows(500, 150, seed=1, phase=0, classifier=j) for j in columns]
-        end = np.cumsum([len(part) for part in parts])
-        rows, places = np.arange(500, dtype=np.int32), np.concatenate(parts)
-
-        def gradient(W: Floats, which: NDArray[np.intp]) -> Floats:
-            G = np.empty(W.shape)
-            kernel().add_gradients(
-                matrix, labels, rows, end[which] - 150, end[which], places, aligned(W), G
-            )
-            return G
-
-        fit = minimise(gradient, np.zeros((len(columns), 48)), ridge, diagonal, 1e-4)
+        gradient = NumbaLoops(matrix, labels).training(
+            LOGISTIC, np.arange(500, dtype=np.int32), parts
+        )
+        fit = minimise(gradient, np.zeros((len(columns), 1, 48)), ridge, diagonal, 1e-4)
         assert fit.converged.all()
         return fit.weights
 

@@ -42,6 +42,7 @@ def aflite(
     null: NullMode = "off",
     null_draws: int = DRAWS,
     twins: Sequence[Hashable] | None = None,
+    classifier: str = "logistic",
     kernel: str = "numba",
     executor: Executor | None = None,
     on_phase: Callable[[Phase], object] | None = None,
@@ -80,7 +81,7 @@ def aflite(
 
     Args:
         X: (N, d) numbers, such as embeddings: one row a problem. Any real type, held as float32.
-        y: (N,) labels, 0 or 1.
+        y: (N,) labels, whole numbers from 0: 0 or 1 for the right one of two options.
         ensemble_size: classifiers a phase (n), 1 or more.
         train_size: rows that each is trained on (m), 2 or more.
         cutoff: rows that a phase removes at most (k): a number, 1 or more, or a share of the
@@ -111,7 +112,13 @@ def aflite(
         twins: (N,) the rows whose labels the null flips together, None for a single; as a rule
             the twin ids. Without it the `groups`; without these too, labels are permuted among
             all rows, which in data of twins is the wrong null (see `twin_flipped`).
-        kernel: "numba".
+        classifier: "logistic" regression; "ridge", least squares on targets of ±1
+            (scikit-learn's `RidgeClassifier` with alpha 1/C); or "svm", the linear support vector
+            machine with squared hinge (`LinearSVC` with a free intercept). With more than two
+            classes the logistic is the softmax regression and the others are one against the rest.
+        kernel: "numba"; or "torch" (extra `models`), on its GPU if there is one, "torch:cpu",
+            "torch:cuda:1". Rows are the same but for votes that are too close to call
+            (`Phase.close`).
         executor: any `concurrent.futures.Executor` whose workers run on this machine, for the
             classifiers of a phase; without one, a thread for each processor.
         on_phase: called with the record of each phase when it is complete.
@@ -138,6 +145,7 @@ def aflite(
     >>> len(result.kept) + sum(len(rows) for rows in result.removed)
     400
     """
+    rows = checked_rows(X, y, ids, groups)
     settings = Settings(
         ensemble_size,
         train_size,
@@ -146,6 +154,8 @@ def aflite(
         C,
         seed,
         kernel,
+        classifier,
+        classes=int(rows.y.max()) + 1,
         target_size=target_size,
         remove=remove,
         null=null,
@@ -153,7 +163,6 @@ def aflite(
     )
     if remove == "groups" and groups is None:
         raise InputError('remove is "groups", but no groups are given')
-    rows = checked_rows(X, y, ids, groups)
     run = Run(rows, settings, _twins(rows, twins, settings), executor, on_draw)
     if settings.train_size >= len(rows.y):
         train, cut = suggested_sizes(len(rows.y))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from winosmith._version import __version__
 from winosmith.debias._null import Null
 from winosmith.debias._result import Phase, Stopped
+from winosmith.debias._start import Start
 from winosmith.errors import OutputError
 from winosmith.outputs import write_aside
 
@@ -39,18 +40,14 @@ class Progress:
         removed_in: (N,) int32, the phase that removed the row, -1 for those left.
         phases: the records so far.
         stopped: why it ended; None while it goes on.
-        weights: (D,) the solver's next start; empty before the first phase.
-        diagonal: (D,) of the Hessian, as last refreshed; empty before the first phase.
-        tolerance: the Newton decrement to reach.
+        start: where the solver starts next; None before the first phase.
     """
 
     scores: NDArray[np.float64]
     removed_in: NDArray[np.int32]
     phases: list[Phase] = field(default_factory=list)
     stopped: Stopped | None = None
-    weights: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
-    diagonal: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
-    tolerance: float = 0.0
+    start: Start | None = None
 
 
 def save(path: Path, progress: Progress, of: Mapping[str, Any]) -> None:
@@ -69,7 +66,6 @@ def save(path: Path, progress: Progress, of: Mapping[str, Any]) -> None:
         "of": dict(of),
         "phases": [asdict(phase) for phase in progress.phases],
         "stopped": progress.stopped,
-        "tolerance": progress.tolerance,
     }
     with write_aside(path, "wb") as file:
         np.savez(
@@ -77,8 +73,7 @@ def save(path: Path, progress: Progress, of: Mapping[str, Any]) -> None:
             about=np.array(json.dumps(about)),
             scores=progress.scores,
             removed_in=progress.removed_in,
-            weights=progress.weights,
-            diagonal=progress.diagonal,
+            **({} if progress.start is None else asdict(progress.start)),
         )
 
 
@@ -93,7 +88,8 @@ def load(path: Path, of: Mapping[str, Any]) -> Progress | None:
     try:
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             about = json.loads(str(file["about"]))
-            arrays = {name: file[name] for name in ("scores", "removed_in", "weights", "diagonal")}
+            arrays = {name: file[name] for name in ("scores", "removed_in")}
+            start = _start(file)
         phases = [_phase(record) for record in about["phases"]]
     except (OSError, ValueError, LookupError, TypeError, AttributeError, *BROKEN) as error:
         raise OutputError(
@@ -101,7 +97,14 @@ def load(path: Path, of: Mapping[str, Any]) -> Progress | None:
             "checkpoint, or remove the file"
         ) from error
     _refuse_another(path, {"version": about["version"], **about["of"]}, of)
-    return Progress(phases=phases, stopped=about["stopped"], tolerance=about["tolerance"], **arrays)
+    return Progress(phases=phases, stopped=about["stopped"], start=start, **arrays)
+
+
+def _start(file: Any) -> Start | None:
+    if "weights" not in file:
+        return None
+    held = {known.name: file[known.name] for known in fields(Start)}
+    return Start(**{**held, "tolerance": float(held["tolerance"])})
 
 
 def _phase(record: Mapping[str, Any]) -> Phase:

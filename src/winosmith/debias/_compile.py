@@ -1,15 +1,17 @@
-"""The compiled kernel, ready for use; a long wait for the compiler is announced."""
+"""The compiled kernels, ready for use; a long wait for the compiler is announced."""
 
 from __future__ import annotations
 
 import functools
 import logging
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import ModuleType
 
 import numpy as np
 
-__all__ = ["kernel"]
+__all__ = ["kernel", "many_outputs"]
 
 PATIENCE = 0.7
 """Seconds after which the wait is announced; the code of an earlier run loads in 0.3."""
@@ -22,6 +24,25 @@ def kernel() -> ModuleType:
     The first run on a machine compiles for a few seconds, and says so at level INFO on the logger
     of this module; later runs load the code from numba's cache.
     """
+    with _announced():
+        from winosmith.debias import _kernel
+
+        _touch(_kernel)
+    return _kernel
+
+
+@functools.cache
+def many_outputs() -> ModuleType:
+    """Return the module of the loops for more than two classes, compiled as in `kernel`."""
+    with _announced():
+        from winosmith.debias import _kernel_many
+
+        _touch_many(_kernel_many)
+    return _kernel_many
+
+
+@contextmanager
+def _announced() -> Iterator[None]:
     import numba  # noqa: F401 - its own import is not the compiler's time
 
     announcement = threading.Timer(
@@ -32,12 +53,9 @@ def kernel() -> ModuleType:
     announcement.daemon = True
     announcement.start()
     try:
-        from winosmith.debias import _kernel
-
-        _touch(_kernel)
+        yield
     finally:
         announcement.cancel()
-    return _kernel
 
 
 def _touch(module: ModuleType) -> None:
@@ -45,8 +63,16 @@ def _touch(module: ModuleType) -> None:
     X, y = np.zeros((2, 16), np.float32), np.zeros(2, np.float32)
     rows = places = np.arange(2, dtype=np.int32)
     begin, end = np.array([0], np.int64), np.array([1], np.int64)
-    counts = np.zeros(2, np.int32)
-    module.add_gradients(X, y, rows, begin, end, places, X[:1], np.zeros((1, 16)))
-    module.count_votes(X, y, rows, begin, end, places, X, counts, counts.copy())
-    module.add_curvature(X, rows, X[0], 1.0, np.zeros(16))
+    counts, wide = np.zeros(2, np.int32), np.zeros((1, 16))
+    module.add_gradients(0, X, y, rows, begin, end, places, X[:1], wide)
+    module.count_votes(X, y, rows, begin, end, places, 1, X, counts, counts.copy())
+    module.add_curvature(0, X, y, rows, X[:1], 1.0, wide, wide.copy())
     module.largest(X, rows, X[0])
+
+
+def _touch_many(module: ModuleType) -> None:
+    X, y = np.zeros((2, 16), np.float32), np.zeros(2, np.float32)
+    rows = places = np.arange(2, dtype=np.int32)
+    begin, end = np.array([0], np.int64), np.array([1], np.int64)
+    W = np.zeros((1, 3, 16), np.float32)
+    module.add_gradients_of_many(0, X, y, rows, begin, end, places, W, np.zeros((1, 3, 16)))

@@ -13,11 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winosmith.debias._basis import Basis, basis_of, ridge
+from winosmith.debias._family import FAMILIES, outputs_of, present_classes
+from winosmith.debias._loops import bound
 from winosmith.debias._rows import Rows
 from winosmith.debias._settings import Settings
 from winosmith.debias._share import Share, Votes, train_and_vote
 from winosmith.debias._shared import Held, shared
-from winosmith.debias._start import Start, first_start, start_at
+from winosmith.debias._start import Measured, Start, first_start, start_at
 from winosmith.parallel import ordered_map
 from winosmith.threads import one_thread
 
@@ -38,6 +40,7 @@ class Ensemble:
         penalty: (D,) the ridge of each weight.
         held: where the workers find basis and labels.
         executor: who does the work.
+        threads: who does the work that is done here in any case.
         relabelled: the labels are not those that the workers find, but travel with the work.
     """
 
@@ -48,24 +51,41 @@ class Ensemble:
     penalty: Floats
     held: Held
     executor: Executor
+    threads: Executor
     relabelled: bool = False
 
     def first_start(self, left: NDArray[np.int32]) -> Start:
         """Return where the solver starts in the first phase; `left` are the rows left."""
-        return first_start(self.basis, self.y, left, self.penalty, self.settings.train_size)
+        outputs = outputs_of(self.settings.classes)
+        present = present_classes(self.y[left], outputs)
+        return first_start(self._measured(), left, present, outputs)
 
     def start_at(self, weights: Floats, left: NDArray[np.int32]) -> Start:
-        """Return the start at these (D,) weights, with the Hessian measured there."""
-        return start_at(weights, self.basis, left, self.penalty, self.settings.train_size)
+        """Return the start at these (K, D) weights, with the Hessian measured there."""
+        return start_at(weights, self._measured(), left)
+
+    def _measured(self) -> Measured:
+        return Measured(
+            loops=bound(self.settings.kernel, self.basis.matrix, self.y),
+            family=FAMILIES[self.settings.classifier],
+            ridge=self.penalty,
+            intercept=self.basis.columns,
+            train_size=self.settings.train_size,
+            threads=self.threads,
+        )
 
     def vote(self, left: NDArray[np.int32], phase: int, start: Start) -> Votes:
         """Train the classifiers of a phase on the rows left and gather their votes."""
         count = self.settings.ensemble_size
-        edges = _edges(count, min(count, _workers(self.executor)))
+        together = self.executor is self.threads and self.settings.kernel != "numba"
+        workers = 1 if together else _workers(self.executor)  # torch has threads of its own
+        edges = _edges(count, min(count, workers))
         shares = [
             Share(
                 held=self.held,
                 labels=self.y if self.relabelled else None,
+                kernel=self.settings.kernel,
+                family=FAMILIES[self.settings.classifier],
                 rows=left,
                 groups=None if self.groups is None else self.groups[left],
                 ridge=self.penalty,
@@ -98,7 +118,7 @@ def assembled(
         workers = executor or own
         with shared(basis.matrix, rows.y, workers) as held:
             penalty = ridge(basis, settings.C)
-            yield Ensemble(basis, rows.y, rows.groups, settings, penalty, held, workers)
+            yield Ensemble(basis, rows.y, rows.groups, settings, penalty, held, workers, own)
 
 
 @contextlib.contextmanager
@@ -133,6 +153,7 @@ def _gathered(parts: list[Votes]) -> Votes:
         total=np.sum([part.total for part in parts], axis=0, dtype=np.int32),
         close=sum(part.close for part in parts),
         weights=np.concatenate([part.weights for part in parts]),
+        whole=np.concatenate([part.whole for part in parts]),
         one_class=np.concatenate([part.one_class for part in parts]),
         polished=np.concatenate([part.polished for part in parts]),
         passes=np.concatenate([part.passes for part in parts]),

@@ -1,11 +1,12 @@
 """The loops over rows and classifiers, compiled by numba.
 
 Everything here works on the *basis*: rows of `D` float32 values (see `_basis`), `D` a multiple of
-16, the intercept among them, so that a decision value is one dot product. The work touches only
-the (row, classifier) pairs that are asked for, in blocks of `BLOCK` rows that stay in the second
-level cache while all classifiers pass over them, four rows at a time, so that one load of a weight
-serves four rows. Each classifier's sums run in the order of the rows and are never split, which is
-why neither the other classifiers in the call nor the number of threads can change a bit of them.
+16, the intercept among them, so that a decision value is one dot product. A classifier has `K`
+outputs (see `_family`), each with `D` weights. The work touches only the (row, classifier) pairs
+that are asked for, in blocks of `BLOCK` rows that stay in the second level cache while all
+classifiers pass over them, four rows at a time, so that one load of a weight serves four rows.
+Each classifier's sums run in the order of the rows and are never split, which is why neither the
+other classifiers in the call nor the number of threads can change a bit of them.
 """
 
 from __future__ import annotations
@@ -17,7 +18,21 @@ from typing import Any, TypeVar
 import numba
 import numpy as np
 
-__all__ = ["BLOCK", "CLOSE", "add_curvature", "add_gradients", "count_votes", "largest"]
+from winosmith.debias._family import CLOSE, LOGISTIC, RIDGE
+
+__all__ = [
+    "BLOCK",
+    "FLUSH",
+    "add_curvature",
+    "add_gradients",
+    "compiled",
+    "count_votes",
+    "four",
+    "largest",
+    "one",
+    "sign",
+    "softmax",
+]
 
 BLOCK = 128
 """Rows of a block: with 1,024 dimensions 0.5 MB, half of a usual second level cache."""
@@ -25,16 +40,13 @@ BLOCK = 128
 FLUSH = 4
 """Blocks after which the float32 partial sums are added to the float64 ones."""
 
-CLOSE = np.float32(1e-4)
-"""Votes with a decision value nearer to zero than this are counted as close."""
-
 _FAST = {"reassoc", "contract", "nsz", "arcp"}  # vector sums; infinities and NaN stay honest
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Array = Any  # for the type checker; what they hold is said where they are used
 
 
-def _compiled(function: Function) -> Function:
+def compiled(function: Function) -> Function:
     """Compile with numba on the first call, keeping the machine code on disk where that works."""
     options = {"fastmath": _FAST, "nogil": True}
     try:
@@ -47,8 +59,8 @@ def _compiled(function: Function) -> Function:
         return numba.njit(function, **options)  # type: ignore[no-any-return]
 
 
-@_compiled
-def _four(X: Array, a: int, b: int, c: int, d: int, w: Array) -> Any:
+@compiled
+def four(X: Array, a: int, b: int, c: int, d: int, w: Array) -> Any:
     """Return the dot products of four rows with the weights."""
     xa, xb, xc, xd = X[a], X[b], X[c], X[d]
     za = zb = zc = zd = np.float32(0)
@@ -61,8 +73,8 @@ def _four(X: Array, a: int, b: int, c: int, d: int, w: Array) -> Any:
     return za, zb, zc, zd
 
 
-@_compiled
-def _one(X: Array, a: int, w: Array) -> Any:
+@compiled
+def one(X: Array, a: int, w: Array) -> Any:
     """Return the dot product of one row with the weights."""
     xa = X[a]
     za = np.float32(0)
@@ -71,14 +83,66 @@ def _one(X: Array, a: int, w: Array) -> Any:
     return za
 
 
-@_compiled
-def _residual(z: Any, label: Any) -> Any:
-    """Return sigmoid(z) - label, the derivative of the logistic loss."""
-    return np.float32(1) / (np.float32(1) + np.exp(-z)) - label
+@compiled
+def softmax(z: Array) -> None:
+    most = z[0]
+    for o in range(1, z.shape[0]):
+        most = max(most, z[o])
+    total = np.float32(0)
+    for o in range(z.shape[0]):
+        z[o] = np.exp(z[o] - most)
+        total += z[o]
+    for o in range(z.shape[0]):
+        z[o] /= total
 
 
-@_compiled
+@compiled
+def sign(label: Any, output: int, outputs: int) -> Any:
+    """Return the target of an output: 1 for the rows of its class, -1 for the others."""
+    mine = label > 0 if outputs == 1 else int(label) == output
+    return np.float32(1) if mine else np.float32(-1)
+
+
+@compiled
+def _curvatures(family: int, label: Any, z: Array, v: Array) -> None:
+    """Write to `v` the second derivatives of a row's loss, and to `z` the Hessian times `z`."""
+    outputs = z.shape[0]
+    if family == LOGISTIC and outputs == 1:
+        p = np.float32(1) / (np.float32(1) + np.exp(-z[0]))
+        v[0] = p * (np.float32(1) - p)
+        z[0] *= v[0]
+    elif family == LOGISTIC:
+        v[:] = z
+        softmax(v)
+        mean = np.float32(0)
+        for o in range(outputs):
+            mean += v[o] * z[o]
+        for o in range(outputs):
+            z[o] = v[o] * (z[o] - mean)
+            v[o] *= np.float32(1) - v[o]
+    else:
+        for o in range(outputs):
+            inside = family == RIDGE or sign(label, o, outputs) * z[o] < 1
+            v[o] = np.float32(0)
+            if inside:
+                v[o] = np.float32(1) if family == RIDGE else np.float32(2)
+            z[o] *= v[o]
+
+
+@compiled
+def _residual(family: int, z: Any, label: Any) -> Any:
+    """Return the derivative of the loss of a row by the one output; see `_family`."""
+    if family == LOGISTIC:
+        return np.float32(1) / (np.float32(1) + np.exp(-z)) - label
+    sign = label + label - np.float32(1)
+    if family == RIDGE:
+        return z - sign
+    return np.float32(-2) * sign * max(np.float32(0), np.float32(1) - sign * z)
+
+
+@compiled
 def add_gradients(
+    family: int,
     X: Array,
     y: Array,
     rows: Array,
@@ -88,9 +152,10 @@ def add_gradients(
     W: Array,
     G: Array,
 ) -> None:
-    """Write to `G` the gradients of the classifiers' summed logistic losses.
+    """Write to `G` the gradients of the summed losses of classifiers with one output.
 
     Args:
+        family: the code of the loss, see `_family`.
         X: (N, D) float32, the basis.
         y: (N,) float32 labels, 0 or 1.
         rows: (size,) int32, the rows of `X` that are left, ascending.
@@ -112,16 +177,16 @@ def add_gradients(
             while p + 4 <= stop and places[p] < last:  # the four may reach over the end
                 a, b = rows[places[p]], rows[places[p + 1]]
                 c, d = rows[places[p + 2]], rows[places[p + 3]]
-                za, zb, zc, zd = _four(X, a, b, c, d, w)
-                ra, rb = _residual(za, y[a]), _residual(zb, y[b])
-                rc, rd = _residual(zc, y[c]), _residual(zd, y[d])
+                za, zb, zc, zd = four(X, a, b, c, d, w)
+                ra, rb = _residual(family, za, y[a]), _residual(family, zb, y[b])
+                rc, rd = _residual(family, zc, y[c]), _residual(family, zd, y[d])
                 xa, xb, xc, xd = X[a], X[b], X[c], X[d]
                 for k in range(width):
                     g[k] += ra * xa[k] + rb * xb[k] + rc * xc[k] + rd * xd[k]
                 p += 4
             while p < stop and places[p] < last:
                 a = rows[places[p]]
-                ra = _residual(_one(X, a, w), y[a])
+                ra = _residual(family, one(X, a, w), y[a])
                 xa = X[a]
                 for k in range(width):
                     g[k] += ra * xa[k]
@@ -134,7 +199,7 @@ def add_gradients(
                     g[k] = 0
 
 
-@_compiled
+@compiled
 def _decide(X: Array, rows: Array, first: int, W: Array, Z: Array) -> None:
     """Write to `Z`, (BLOCK, c), the decision values of the rows from the place `first` on.
 
@@ -163,7 +228,7 @@ def _decide(X: Array, rows: Array, first: int, W: Array, Z: Array) -> None:
             Z[i, j + 1], Z[i + 1, j + 1], Z[i + 2, j + 1], Z[i + 3, j + 1] = ya, yb, yc, yd
 
 
-@_compiled
+@compiled
 def count_votes(
     X: Array,
     y: Array,
@@ -171,6 +236,7 @@ def count_votes(
     begin: Array,
     end: Array,
     places: Array,
+    outputs: int,
     W: Array,
     correct: Array,
     total: Array,
@@ -178,10 +244,10 @@ def count_votes(
     """Add every classifier's votes on the rows that it was not trained on; return the close ones.
 
     All decision values are computed, those of training rows in vain: whole tiles of rows and
-    classifiers are that much faster. `W` has an even number of rows; a last one that is no
-    classifier's, for which there is no `begin`, does not vote. A vote is for class 1 when z > 0.
-    The first seven arguments are as for `add_gradients`; `correct` and `total`, (size,) int32, are
-    added to.
+    classifiers are that much faster. `W`, (even, D), holds the outputs of the classifiers one
+    after the other; a last row that is no classifier's does not vote. With one output a vote is
+    for class 1 when z > 0, with more for the class of the largest. The first six arguments are as
+    for `add_gradients`; `correct` and `total`, (size,) int32, are added to.
     """
     at = begin.copy()
     Z = np.empty((BLOCK, W.shape[0]), np.float32)
@@ -194,36 +260,61 @@ def count_votes(
                 if p < stop and places[p] == place:
                     p += 1
                     continue
-                z = Z[place - first, j]
+                z = Z[place - first, j * outputs : (j + 1) * outputs]
+                choice, margin = _choice(z)
                 total[place] += 1
-                correct[place] += (z > 0) == (y[rows[place]] > 0)
-                if abs(z) < CLOSE:
+                correct[place] += choice == int(y[rows[place]])
+                if margin < CLOSE:
                     close += 1
             at[j] = p
     return close
 
 
-@_compiled
-def add_curvature(X: Array, rows: Array, w: Array, scale: float, h: Array) -> None:
-    """Add to `h`, (D,) float64, the diagonal of the Hessian at `w`, (D,) float32.
+@compiled
+def _choice(z: Array) -> Any:
+    """Return the class that a row is given, and by how much."""
+    if z.shape[0] == 1:
+        return int(z[0] > 0), abs(z[0])
+    best, first, second = 0, z[0], np.float32(-np.inf)
+    for o in range(1, z.shape[0]):
+        if z[o] > first:
+            best, first, second = o, z[o], first
+        else:
+            second = max(second, z[o])
+    return best, first - second
 
-    The Hessian is that of the rows' losses, each counted `scale` times.
+
+@compiled
+def add_curvature(
+    family: int, X: Array, y: Array, rows: Array, w: Array, scale: float, h: Array, q: Array
+) -> None:
+    """Add to `h` the diagonal of the Hessian at `w`, and to `q` the Hessian times `w`.
+
+    The Hessian is that of the rows' losses, each counted `scale` times. `w` is (K, D) float32,
+    `h` and `q` are (K, D) float64.
     """
-    width = w.shape[0]
+    outputs, width = w.shape
+    z, v = np.zeros((2, outputs), np.float32)
     for first in range(0, rows.shape[0], BLOCK):
-        partial = np.zeros(width, np.float32)
+        partial = np.zeros((2, outputs, width), np.float32)
         for i in range(first, min(first + BLOCK, rows.shape[0])):
             a = rows[i]
             x = X[a]
-            p = _residual(_one(X, a, w), np.float32(0))
-            v = p * (np.float32(1) - p)
+            for o in range(outputs):
+                z[o] = one(X, a, w[o])
+            _curvatures(family, y[a], z, v)
+            for o in range(outputs):
+                vo, zo, squares, product = v[o], z[o], partial[0, o], partial[1, o]
+                for k in range(width):
+                    squares[k] += vo * x[k] * x[k]
+                    product[k] += zo * x[k]
+        for o in range(outputs):
             for k in range(width):
-                partial[k] += v * x[k] * x[k]
-        for k in range(width):
-            h[k] += scale * partial[k]
+                h[o, k] += scale * partial[0, o, k]
+                q[o, k] += scale * partial[1, o, k]
 
 
-@_compiled
+@compiled
 def largest(X: Array, rows: Array, factor: Array) -> Any:
     """Return the largest sum of squares of a row, each square times its column's factor."""
     most = np.float32(0)

@@ -1,4 +1,4 @@
-"""One logistic regression in float64, by Newton's method with halved steps: slow and sure.
+"""One classifier in float64, by Newton's method with halved steps: slow and sure.
 
 It settles the columns that the batched solver gives up: nearly separable classes with a large
 `C`, or columns that float32 sums can't bring to rest.
@@ -6,8 +6,12 @@ It settles the columns that the batched solver gives up: nearly separable classe
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
+
+from winosmith.debias._family import LOGISTIC, curvature, loss, residual
 
 __all__ = ["newton"]
 
@@ -25,64 +29,77 @@ DONE = 1e-24
 
 
 def newton(
-    rows: NDArray[np.float32], labels: NDArray[np.float32], ridge: Floats, start: Floats
+    rows: NDArray[np.float32],
+    labels: NDArray[np.float32],
+    ridge: Floats,
+    start: Floats,
+    family: int = LOGISTIC,
 ) -> Floats:
-    """Return the (D,) weights that minimise ``ridge/2 · w² + sum log(1 + e^z) - y z``, z = X w.
+    """Return the (K, D) weights that minimise ``ridge/2 · w² + sum of the losses``.
 
     It ends when the slope along the Newton step, the square of the decrement (Boyd &
     Vandenberghe 2004, section 9.5.1), is small and rounding lets it fall no further.
 
     Args:
-        rows: (m, D), the X above.
-        labels: (m,) 0 or 1, the y above; both occur.
+        rows: (m, D).
+        labels: (m,) whole numbers from 0; two or more occur.
         ridge: (D,) penalty of each weight, 0 or more.
-        start: (D,) first weights.
+        start: (K, D) first weights.
+        family: see `_family`.
     """
-    from scipy.linalg import cho_factor, cho_solve
-    from scipy.special import expit
-
-    X, y, w = rows.astype(np.float64), labels.astype(np.float64), start.copy()
-    z = X @ w
-    loss, last = _loss(z, y, w, ridge), np.inf
+    fit = _Fit(rows.astype(np.float64), labels.astype(np.float64), ridge, family)
+    w, last = start.copy(), np.inf
+    z = fit.X @ w.T
     for _ in range(STEPS):
-        p = expit(z)
-        gradient = X.T @ (p - y) + ridge * w
-        hessian = (X * (p * (1 - p))[:, None]).T @ X
-        diagonal = np.einsum("ii->i", hessian)
-        diagonal += ridge + 1e-12 * (1 + diagonal)  # positive, even where sigmoids saturate
-        step = cho_solve(cho_factor(hessian, lower=True, check_finite=False), gradient)
-        slope = float(gradient @ step)
-        if slope < WHOLE * loss:
+        step, slope = fit.step(w, z)
+        if slope < WHOLE * fit.loss(w, z):
             w = w - step
             if slope < DONE or slope > last / 4:
                 break
             last = slope
         else:
-            w = w - step * _halved(z, X @ step, y, w, step, ridge, loss, slope)
-        z = X @ w
-        loss = _loss(z, y, w, ridge)
+            w = w - step * fit.halved(w, z, step, slope)
+        z = fit.X @ w.T
     return w
 
 
-def _halved(
-    z: Floats,
-    along: Floats,
-    y: Floats,
-    w: Floats,
-    step: Floats,
-    ridge: Floats,
-    loss: float,
-    slope: float,
-) -> float:
-    """Return the first of 1, 1/2, 1/4, … of the step that lowers the loss as it should (Armijo)."""
-    size = 1.0
-    while size > 1e-10:
-        ahead = _loss(z - size * along, y, w - size * step, ridge)
-        if ahead <= loss - 1e-4 * size * slope:
-            break
-        size /= 2
-    return size
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    """What is minimised; the attributes are `newton`'s arguments, in float64."""
 
+    X: Floats
+    y: Floats
+    ridge: Floats
+    family: int
 
-def _loss(z: Floats, y: Floats, w: Floats, ridge: Floats) -> float:
-    return float(np.logaddexp(0.0, z).sum() - y @ z + 0.5 * (ridge * w) @ w)
+    def loss(self, w: Floats, z: Floats) -> float:
+        """Return what is minimised, at the weights w with the decision values z, (m, K)."""
+        return loss(self.family, z, self.y) + 0.5 * float(((self.ridge * w) * w).sum())
+
+    def step(self, w: Floats, z: Floats) -> tuple[Floats, float]:
+        """Return the Newton step, to be subtracted, and the slope along it."""
+        from scipy.linalg import cho_factor, cho_solve
+
+        gradient = (residual(self.family, z, self.y).T @ self.X + self.ridge * w).ravel()
+        outputs, width = w.shape
+        v = curvature(self.family, z, self.y)
+        hessian = np.empty((outputs, width, outputs, width))
+        for one in range(outputs):
+            for other in range(outputs):
+                hessian[one, :, other] = (self.X * v[:, one, other, None]).T @ self.X
+        flat = hessian.reshape(gradient.size, gradient.size)
+        diagonal = np.einsum("ii->i", flat)
+        # positive, even where sigmoids saturate or outputs could shift together
+        diagonal += np.tile(self.ridge, outputs) + 1e-12 * (1 + diagonal)
+        step = cho_solve(cho_factor(flat, lower=True, check_finite=False), gradient)
+        return step.reshape(w.shape), float(gradient @ step)
+
+    def halved(self, w: Floats, z: Floats, step: Floats, slope: float) -> float:
+        """Return the first of 1, 1/2, 1/4, … of the step that lowers the loss enough (Armijo)."""
+        now, along, size = self.loss(w, z), self.X @ step.T, 1.0
+        while size > 1e-10:
+            ahead = self.loss(w - size * step, z - size * along)
+            if ahead <= now - 1e-4 * size * slope:
+                break
+            size /= 2
+        return size

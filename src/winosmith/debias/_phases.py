@@ -93,7 +93,8 @@ def _one_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
     settings, number = run.settings, len(progress.phases)
     left = np.flatnonzero(progress.removed_in < 0).astype(np.int32)
     groups = run.rows.groups[left] if run.rows.groups is not None else None
-    votes = ensemble.vote(left, number, _start(ensemble, left, progress))
+    start = _start(ensemble, left, progress)
+    votes = ensemble.vote(left, number, start)
     correct, total = counted(ensemble, left, votes)
     most = _most(settings, len(left), groups)
     chosen = select(
@@ -113,8 +114,8 @@ def _one_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
     voted = total > 0
     progress.scores[left[voted]] = scores(correct, total)[voted]
     progress.removed_in[left[removed]] = number
-    if not votes.one_class.all():
-        progress.weights = votes.weights[~votes.one_class].mean(axis=0)
+    if votes.whole.any():
+        progress.start = replace(start, weights=votes.weights[votes.whole].mean(axis=0))
     progress.phases.append(
         Phase(
             number=number,
@@ -170,15 +171,8 @@ def _accuracy(votes: Votes) -> float | None:
 def _start(ensemble: Ensemble, left: NDArray[np.int32], progress: Progress) -> Start:
     """Return where the solver starts, and keep what later phases start from."""
     number = len(progress.phases)
-    if not progress.weights.size:
-        start = ensemble.first_start(left)
+    if progress.start is None:
+        progress.start = ensemble.first_start(left)
     elif number % REFRESH == 0:
-        start = ensemble.start_at(progress.weights, left)
-    else:
-        return Start(progress.weights, progress.diagonal, progress.tolerance)
-    progress.weights, progress.diagonal, progress.tolerance = (
-        start.weights,
-        start.diagonal,
-        start.tolerance,
-    )
-    return start
+        progress.start = ensemble.start_at(progress.start.weights, left)
+    return progress.start

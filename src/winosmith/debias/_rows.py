@@ -19,6 +19,9 @@ __all__ = ["CHUNK", "Rows", "checked_labels", "checked_rows", "order_of_ids"]
 CHUNK = 2048
 """Rows that are converted at a time, so that no second copy of the data is held in float64."""
 
+MOST_CLASSES = 256
+"""Classes that labels may name: more are a sign that y holds something else."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rows:
@@ -27,7 +30,7 @@ class Rows:
     Attributes:
         X: (N, d) as given, in the order given.
         order: (N,) the row of `X` at each canonical position.
-        y: (N,) float32 labels in canonical order, 0 or 1.
+        y: (N,) float32 labels in canonical order, whole numbers from 0.
         groups: (N,) group numbers in canonical order, by first occurrence; None without groups.
     """
 
@@ -80,33 +83,41 @@ def checked_rows(
     for name, column in (("y", labels), ("ids", ids), ("groups", groups)):
         if column is not None and len(column) != len(X):
             raise DataError(f"X has {len(X)} rows, but {name} has {len(column)} entries")
-    binary = checked_labels(labels, ids)
+    classes = checked_labels(labels, ids, most=MOST_CLASSES)
     _refuse_gaps(X, ids)
-    order = _order_of_content(X, binary) if ids is None else order_of_ids(ids)
+    order = _order_of_content(X, classes) if ids is None else order_of_ids(ids)
     numbers = None if groups is None else group_numbers(groups, order)
-    return Rows(X, order, binary[order].astype(np.float32), numbers)
+    return Rows(X, order, classes[order].astype(np.float32), numbers)
 
 
-def checked_labels(y: ArrayLike, ids: Sequence[Hashable] | None = None) -> NDArray[np.int8]:
-    """Return labels as 0 and 1, or say which one is neither.
+def checked_labels(
+    y: ArrayLike, ids: Sequence[Hashable] | None = None, *, most: int = 2
+) -> NDArray[np.int16]:
+    """Return labels as whole numbers from 0, or say which one is none.
+
+    Args:
+        y: (n,) labels.
+        ids: to name a row by.
+        most: the classes that there may be; with two, labels are 0 and 1.
 
     Raises:
-        DataError: a label is not 0 or 1, or only one of the two occurs.
+        DataError: a label is not one of them, or only one class occurs.
     """
     y = np.asarray(y)
     if y.ndim != 1:
         raise DataError(f"y must have 1 dimension, a label a row; its shape is {y.shape}")
-    wrong = np.flatnonzero(~((y == 0) | (y == 1)))
+    wrong = np.flatnonzero([label not in range(most) for label in y.tolist()])
     if wrong.size:
         row = int(wrong[0])
+        known = "0 or 1, the index of the right option" if most == 2 else f"0 to {most - 1}"
         raise DataError(
-            f"the label of {_row(row, ids)} is {y.tolist()[row]!r}; labels are 0 or 1, the index "
-            f"of the right option, and problems with more than two options can't be filtered "
+            f"the label of {_row(row, ids)} is {y.tolist()[row]!r}; labels are {known} "
             f"({wrong.size} of {len(y)} labels are wrong)"
         )
-    labels = y.astype(np.int8)
+    labels = y.astype(np.int16)
     if len(y) and labels.min() == labels.max():
-        raise DataError(f"all {len(y)} labels are {labels[0]}; both 0 and 1 must occur")
+        several = "both 0 and 1" if most == 2 else "two classes"
+        raise DataError(f"all {len(y)} labels are {labels[0]}; {several} must occur")
     return labels
 
 
@@ -146,7 +157,7 @@ def order_of_ids(ids: Sequence[Hashable]) -> NDArray[np.intp]:
         ) from error
 
 
-def _order_of_content(X: NDArray[Any], y: NDArray[np.int8]) -> NDArray[np.intp]:
+def _order_of_content(X: NDArray[Any], y: NDArray[np.int16]) -> NDArray[np.intp]:
     """Return the rows in the order of a digest of their numbers and label.
 
     Only rows that are equal in both keep the order they were given in.
@@ -155,7 +166,7 @@ def _order_of_content(X: NDArray[Any], y: NDArray[np.int8]) -> NDArray[np.intp]:
     for first in range(0, len(X), CHUNK):
         chunk = _plain(X[first : first + CHUNK].astype(np.float64))
         for row, label in zip(chunk, y[first : first + CHUNK], strict=True):
-            key = bytes([label])
+            key = bytes([label])  # classes are few
             digests.append(hashlib.blake2b(row.tobytes(), digest_size=16, key=key).digest())
     return np.array(sorted(range(len(digests)), key=digests.__getitem__), np.intp)
 

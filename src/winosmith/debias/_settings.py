@@ -7,11 +7,11 @@ import operator
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from winosmith.debias._family import FAMILIES
+from winosmith.debias._loops import check_kernel
 from winosmith.errors import InputError
 
-__all__ = ["DRAWS", "KERNELS", "NullMode", "Remove", "Settings", "check_draws"]
-
-KERNELS = ("numba",)
+__all__ = ["DRAWS", "NullMode", "Remove", "Settings", "check_draws"]
 
 Remove = Literal["rows", "groups"]
 """What goes or stays as one: each row, or each group of rows whole."""
@@ -39,6 +39,8 @@ class Settings:
     C: float
     seed: int
     kernel: str
+    classifier: str = "logistic"
+    classes: int = 2
     target_size: int | None = None
     remove: Remove = "rows"
     null: NullMode = "off"
@@ -56,8 +58,9 @@ class Settings:
             raise InputError(f"threshold is a share from 0 to 1, not {self.threshold}")
         if not 0 < self.C < math.inf:
             raise InputError(f"C is a number above 0, not {self.C}")
+        check_kernel(self.kernel)
         for name, known in (
-            ("kernel", KERNELS),
+            ("classifier", tuple(FAMILIES)),
             ("remove", get_args(Remove)),
             ("null", get_args(NullMode)),
         ):
@@ -66,6 +69,11 @@ class Settings:
                     f"{name} is one of {', '.join(known)}; not {getattr(self, name)!r}"
                 )
         check_draws(self.null_draws)
+        if self.null != "off" and self.classes > 2:
+            raise InputError(
+                f'null is "{self.null}", but there are {self.classes} classes: labels of two are '
+                "flipped"
+            )
 
     def cutoff_of(self, left: int) -> int:
         """Return the most rows that a phase removes of so many that are left.

@@ -1,12 +1,15 @@
 """Many logistic regressions at once: L-BFGS over columns, with gradients alone.
 
-Column j minimises ``ridge/2 |w|² + sum over its training rows of [log(1 + e^z) - y z]``, z the dot
-product of row and weights; the intercept is one of the weights and carries no ridge. All columns
+Column j minimises ``ridge/2 |w|² + sum over its training rows of the loss``, a function of the
+products of row and weights; the intercept is one of the weights and carries no ridge. All columns
 take their step together, since one pass over the rows serves them all, but nothing that is
 computed for one depends on another: a column gets the same bits alone and in any company.
 
 The method is L-BFGS (Nocedal & Wright 2006, algorithm 7.4) started from a diagonal that is nearly
-the Hessian, so that the unit step is nearly right. There is no line search on the value of the
+the Hessian, so that the unit step is nearly right, and from one pair that is known beforehand: the
+weights at the start and the Hessian times these. Along them the losses are flatter than the
+diagonal says, since it is there that the rows lie far from the boundary; without the pair the
+first passes would find out nothing else. There is no line search on the value of the
 loss, which sums of float32 could not resolve near the optimum. Instead a step is kept when the
 slope at its end is not as large as at its start, which for a convex loss bounds the overshoot; the
 column then goes to where the slope along the step, were it straight, is zero, and takes its
@@ -19,17 +22,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Fit", "minimise"]
+__all__ = ["Fit", "Gradient", "minimise"]
 
 Floats = NDArray[np.float64]
 Pair = tuple[Floats, Floats, Floats]
 Gradient = Callable[[Floats, NDArray[np.intp]], Floats]
-"""(c, D) weights and the c columns they belong to → (c, D) gradients of the summed losses."""
+"""(c, …) weights and the c columns they belong to → their gradients of the summed losses."""
 
 MEMORY = 5
 """Pairs of steps and gradient changes that are kept."""
@@ -60,7 +63,7 @@ class Fit:
     """What the solver returns.
 
     Attributes:
-        weights: (c, D).
+        weights: (c, …), as the start.
         passes: (c,) the gradients that each column took.
         converged: (c,) False where a column was given up.
     """
@@ -76,24 +79,37 @@ def minimise(
     ridge: Floats,
     diagonal: Floats,
     tolerance: float,
+    known: tuple[Floats, Floats] | None = None,
 ) -> Fit:
     """Minimise every column's penalised loss.
 
     Args:
         gradient: see `Gradient`.
-        start: (c, D) first weights.
-        ridge: (D,) the penalty of each weight.
-        diagonal: (D,) positive; about the diagonal of the Hessian, ridge included.
+        start: (c, …) first weights.
+        ridge: the penalty of each weight of a column, in a shape that broadcasts to it.
+        diagonal: (…) positive; about the diagonal of the Hessian, ridge included.
         tolerance: a column is done when its Newton decrement (the square root of g · H⁻¹ g, H as
             L-BFGS knows it) falls below this; the step that it measures is still taken.
+        known: a step, (…), and about the change of every column's gradient along it.
     """
-    count = len(start)
-    fit = Fit(start.copy(), np.zeros(count, np.intp), np.zeros(count, np.bool_))
+    count, shape = len(start), start.shape[1:]
+    ridge = np.broadcast_to(ridge, shape).ravel()
+    w, diagonal = start.reshape(count, -1), diagonal.ravel()
+
+    def penalised(w: Floats, column: NDArray[np.intp]) -> Floats:
+        G = gradient(w.reshape(-1, *shape), column)
+        return np.asarray(G.reshape(len(w), -1) + ridge * w)
+
+    fit = Fit(w.copy(), np.zeros(count, np.intp), np.zeros(count, np.bool_))
     column: NDArray[np.intp] = np.arange(count)
     length: Floats = np.ones(count)
-    w, pairs = start, deque[Pair](maxlen=MEMORY)
-    g = gradient(w, column) + ridge * w
-    step = _direction(g, pairs, diagonal)
+    pairs = deque[Pair](maxlen=MEMORY)
+    oldest = []
+    if known is not None:
+        step, change = known
+        oldest = [_pair(step.reshape(1, -1), change.reshape(1, -1), np.array([True]))]
+    g = penalised(w, column)
+    step = _direction(g, [*oldest, *pairs], diagonal)
     slope = _dots(g, step)
     measured = g
     for passes in range(1, LONGEST):
@@ -109,18 +125,18 @@ def minimise(
         if not column.size:
             break
         ahead = w + length[:, None] * step
-        g_ahead = gradient(ahead, column) + ridge * ahead
+        g_ahead = penalised(ahead, column)
         slope_ahead = _dots(g_ahead, step)
         kept = slope_ahead <= STEEPER * -slope
         pairs.append(_pair(ahead - w, g_ahead - g, kept))
         root = _root(slope, slope_ahead)
         part = np.where(kept, np.clip(root, *PART), 0.0)[:, None]
         w, g, measured = w + part * (ahead - w), g + part * (g_ahead - g), g_ahead
-        step = np.where(kept[:, None], _direction(g, pairs, diagonal), step)
+        step = np.where(kept[:, None], _direction(g, [*oldest, *pairs], diagonal), step)
         length = np.where(kept, 1.0, length * np.clip(root, *SHORTER))
         slope = _dots(g, step)
     fit.passes[column] = LONGEST
-    return fit
+    return replace(fit, weights=fit.weights.reshape(start.shape))
 
 
 def _dots(a: Floats, b: Floats) -> Floats:
@@ -135,7 +151,7 @@ def _pair(s: Floats, y: Floats, kept: NDArray[np.bool_]) -> Pair:
     return s, y, np.divide(1.0, sy, out=np.zeros_like(sy), where=good)
 
 
-def _direction(g: Floats, pairs: deque[Pair], diagonal: Floats) -> Floats:
+def _direction(g: Floats, pairs: list[Pair], diagonal: Floats) -> Floats:
     """Return minus the inverse Hessian of L-BFGS times the gradient (the two loops)."""
     q = g.copy()
     weights = []
