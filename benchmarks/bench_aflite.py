@@ -1,22 +1,27 @@
-"""AFLite against scikit-learn: seconds, ratio, peak memory, and whether the same rows go.
+"""AFLite against scikit-learn: seconds, ratio, peak memory, and whether the votes are the same.
 
     python benchmarks/bench_aflite.py                 8,000 rows of 256 numbers
     python benchmarks/bench_aflite.py --paper         47,000 x 1,024, n=64, m=10,000, k=500
-    python benchmarks/bench_aflite.py --rows 5000 --columns 64 --ensemble 16
+    python benchmarks/bench_aflite.py --grid          a table over rows, columns and classifiers
+    python benchmarks/bench_aflite.py --rows 5000 --columns 64 --ensemble 16 --kernel torch
 
-The rival is `LogisticRegression` as its users could tune it: L-BFGS over centred rows, as many
-processes as processors with one BLAS thread each. "converged" (float64, tolerance 1e-7) is what
-gives the votes of the optimum, as winosmith does; "quick" (float32, the default tolerance) is what
-comes out without care. They get the same partitions and, being slow, are timed on a few phases of
-the run only (`--against`), each on the rows that were left then; their time for the whole run is
-their mean over those.
+The rival is `LogisticRegression` as its users could tune it: as many processes as processors, one
+BLAS thread each, over centred rows. "converged" (L-BFGS, float64, tolerance 1e-7) gives the votes
+of the optimum, as winosmith does; "quick" (float32, the default tolerance) is what comes out
+without care. They get the same partitions and, being slow, are timed on a few phases of the run
+(`--against`) or, in the table, on a few classifiers of one; their time for the whole is in
+proportion.
+
+`--exact` compares every vote of those phases with the optimum (Newton-Cholesky in float64,
+tolerance 1e-10). The limit that is printed is the time for the multiplications alone, at the rate
+of a float32 matrix product on the same processors.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
-import threading
 import time
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -27,9 +32,31 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[name] = "1"  # one BLAS thread a process; both sides spread the classifiers instead
 
 import numpy as np  # noqa: E402 - the limits come first
+from aflite_rivals import Memory, compared, rival_fit, rival_phase, warmed  # noqa: E402
 
 from winosmith import debias  # noqa: E402
-from winosmith.debias._selection import select  # noqa: E402
+
+PROCESSORS = len(os.sched_getaffinity(0))
+
+GRID = [
+    # rows, columns, classifiers, training rows
+    (2_000, 50, 64, 426),
+    (5_000, 64, 64, 1_064),
+    (5_000, 1_024, 64, 1_064),
+    (20_000, 256, 16, 4_255),
+    (20_000, 256, 64, 4_255),
+    (20_000, 256, 256, 4_255),
+    (20_000, 1_024, 64, 4_255),
+    (47_000, 256, 64, 10_000),
+    (47_000, 1_024, 64, 10_000),
+    (100_000, 256, 64, 10_000),
+    (200_000, 256, 64, 10_000),
+    (200_000, 1_024, 64, 10_000),
+]
+
+
+class EnoughPhasesError(Exception):
+    """Ends a run that is only timed."""
 
 
 def made(rows: int, columns: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -41,80 +68,75 @@ def made(rows: int, columns: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     spread = np.arange(1, columns + 1) ** -0.3
     spread *= np.sqrt(columns / (spread**2).sum())
     mix = np.linalg.qr(rng.normal(size=(columns, columns)))[0]
-    X = rng.standard_normal((rows, columns), np.float32) * spread.astype(np.float32)
+    X = rng.standard_normal((rows, columns), np.float32)
+    X *= spread.astype(np.float32)
     z = 2.0 * X @ rng.normal(size=columns) / np.sqrt(columns)
-    X = (X @ mix.astype(np.float32)) + rng.standard_normal(columns, np.float32)
+    X = X @ mix.astype(np.float32)
+    X += rng.standard_normal(columns, np.float32)
     guessable = rng.random(rows) < 0.9
     y = np.where(guessable, z + 0.3 * rng.normal(size=rows) > 0, rng.random(rows) < 0.5)
     return X, y.astype(np.int8)
 
 
-RIVALS = {"converged": (np.float64, 1e-7), "quick": (np.float32, 1e-4)}
+def multiplied() -> float:
+    """Return how many float32 operations a second the processors do in a matrix product."""
+    A = np.ones((1_536, 1_536), np.float32)
+    A @ A
+    began = time.perf_counter()
+    A @ A
+    return PROCESSORS * 2 * 1_536**3 / (time.perf_counter() - began)
 
 
-def rival_fit(task: tuple[str, str, int, int, int, int]) -> tuple[np.ndarray, np.ndarray]:
-    """Train scikit-learn's classifier on one partition; return what it held out and got right."""
-    from sklearn.linear_model import LogisticRegression
-
-    folder, kind, phase, classifier, train_size, seed = task
-    number, tolerance = RIVALS[kind]
-    X = np.load(Path(folder) / "X.npy", mmap_mode="r")
-    y = np.load(Path(folder) / "y.npy")
-    left = np.load(Path(folder) / f"left{phase}.npy")
-    T = debias.training_rows(len(left), train_size, seed=seed, phase=phase, classifier=classifier)
-    held = np.ones(len(left), bool)
-    held[T] = False
-    model = LogisticRegression(tol=tolerance, max_iter=2000)
-    model.fit(X[left[T]].astype(number, copy=False), y[left[T]])
-    return held, held & (model.predict(X[left]) == y[left])
-
-
-class Memory(threading.Thread):
-    """Watches the anonymous memory of this process, which the kernel keeps no peak of."""
-
-    def __init__(self) -> None:
-        super().__init__(daemon=True)
-        self.peak = self.start_at = self.now("RssAnon")
-        self.over = threading.Event()
-        self.start()
-
-    @staticmethod
-    def now(field: str) -> int:
-        """Return a field of the process's status in bytes."""
-        lines = Path("/proc/self/status").read_text().splitlines()
-        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(field))
-
-    def run(self) -> None:
-        """Look twenty times a second."""
-        while not self.over.wait(0.05):
-            self.peak = max(self.peak, self.now("RssAnon"))
+def operations(phases: list[debias.Phase], columns: int, ensemble: int, train_size: int) -> float:
+    """Return the multiplications and additions of some phases: gradients and decision values."""
+    passes = sum(phase.passes for phase in phases)
+    votes = sum(phase.size for phase in phases)
+    return ensemble * columns * (4.0 * passes * train_size + 2.0 * votes)
 
 
 def main() -> None:
-    """Run AFLite, then the rivals on some of its phases, and print both."""
+    """Run what was chosen."""
     parser = argparse.ArgumentParser(description="AFLite against scikit-learn")
     parser.add_argument("--rows", type=int, default=8_000)
     parser.add_argument("--columns", type=int, default=256)
     parser.add_argument("--ensemble", type=int, default=64)
     parser.add_argument("--train", type=int, help="default: the paper's share of the rows")
     parser.add_argument("--cutoff", type=int, help="default: the paper's share of the rows")
+    parser.add_argument("--kernel", default="numba")
     parser.add_argument("--paper", action="store_true", help="47,000 rows of 1,024 numbers")
+    parser.add_argument("--grid", action="store_true", help="the table")
     parser.add_argument("--against", type=int, default=3, help="phases that rivals are timed on")
+    parser.add_argument("--exact", action="store_true", help="compare every vote of those phases")
     parser.add_argument("--seed", type=int, default=0)
     chosen = parser.parse_args()
+    print(f"{PROCESSORS} processors, load {os.getloadavg()[0]:.1f}")
+    rate = multiplied()
+    compiled(chosen.kernel)
+    if chosen.grid:
+        grid(chosen, rate)
+        return
     if chosen.paper:
         chosen.rows, chosen.columns = 47_000, 1_024
+    whole_run(chosen, rate)
+
+
+def compiled(kernel: str) -> None:
+    """Compile, and tell the time that this takes apart."""
+    X, y = made(200, 8, 0)
+    began = time.perf_counter()
+    debias.aflite(X, y, train_size=50, cutoff=100, ensemble_size=2, kernel=kernel)
+    print(f"compiled, or loaded from the cache, in {time.perf_counter() - began:.1f} s")
+
+
+def whole_run(chosen: argparse.Namespace, rate: float) -> None:
+    """Run AFLite to its end, then the rivals on some of its phases, and print both."""
     sizes = debias.suggested_sizes(chosen.rows)
     train_size, cutoff = chosen.train or sizes[0], chosen.cutoff or sizes[1]
     X, y = made(chosen.rows, chosen.columns, chosen.seed)
     print(
         f"N={chosen.rows:,} d={chosen.columns:,} n={chosen.ensemble} m={train_size:,} "
-        f"k={cutoff:,}; {len(os.sched_getaffinity(0))} processors, load {os.getloadavg()[0]:.1f}"
+        f"k={cutoff:,}; kernel {chosen.kernel}"
     )
-    began = time.perf_counter()
-    debias.aflite(X[:200], y[:200], train_size=50, cutoff=100, ensemble_size=2)
-    print(f"  compiled, or loaded from the cache, in {time.perf_counter() - began:.1f} s")
-
     memory, began = Memory(), time.perf_counter()
     result = debias.aflite(
         X,
@@ -124,19 +146,23 @@ def main() -> None:
         train_size=train_size,
         cutoff=cutoff,
         seed=chosen.seed,
+        kernel=chosen.kernel,
     )
-    ours = time.perf_counter() - began
-    memory.over.set()
-    phases = result.phases
+    ours, phases = time.perf_counter() - began, result.phases
+    least = operations(list(phases), chosen.columns, chosen.ensemble, train_size) / rate
     print(
-        f"  winosmith: {ours:.2f} s, {len(phases)} phases of {result.seconds / len(phases):.3f} s, "
+        f"  winosmith: {ours:.1f} s, {len(phases)} phases of {result.seconds / len(phases):.3f} s, "
         f"passes {min(p.passes for p in phases)}-{max(p.passes for p in phases)}, "
         f"{sum(p.polished for p in phases)} of {len(phases) * chosen.ensemble} fits polished; "
         f"{chosen.rows - len(result.kept):,} rows removed"
     )
     print(
-        f"  memory: {(memory.peak - memory.start_at) / 2**20:,.0f} MiB beyond X at the peak "
-        f"(RssAnon; X is {X.nbytes / 2**20:,.0f}), {memory.now('VmHWM') / 2**20:,.0f} MiB in all"
+        f"  limit: {least:.1f} s for the multiplications at {rate / 1e9:.0f} GFLOP/s, "
+        f"{100 * least / ours:.0f} % of the time"
+    )
+    print(
+        f"  memory: {memory.stop() / 2**20:,.0f} MiB beyond X at the peak "
+        f"(RssAnon; X is {X.nbytes / 2**20:,.0f})"
     )
     if chosen.against:
         rivals(X, y, result, chosen, ours)
@@ -152,18 +178,17 @@ def rivals(
     """Time scikit-learn on some phases, and compare what it would have removed in them."""
     phases = result.phases
     numbers = sorted(set(np.linspace(0, len(phases) - 1, chosen.against).astype(int).tolist()))
-    processes = len(os.sched_getaffinity(0))
     with (
         TemporaryDirectory() as folder,
-        ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool,
+        ProcessPoolExecutor(PROCESSORS, mp_context=get_context("spawn")) as pool,
     ):
         np.save(Path(folder) / "X.npy", X - X.mean(axis=0))
         np.save(Path(folder) / "y.npy", y)
         for number in numbers:
             left = (result.removed_in < 0) | (result.removed_in >= number)
             np.save(Path(folder) / f"left{number}.npy", np.flatnonzero(left))
-        list(pool.map(rival_fit, [(folder, "quick", 0, i, 100, 1) for i in range(2 * processes)]))
-        for kind in RIVALS:
+        warmed(pool, folder, PROCESSORS)
+        for kind in ("converged", "quick"):
             seconds, same = [], 0
             for number in numbers:
                 taken, equal = rival_phase(pool, folder, kind, number, result)
@@ -176,38 +201,68 @@ def rivals(
                 )
             whole = float(np.mean(seconds)) * len(phases)
             print(
-                f"  scikit-learn ({kind}), whole run: about {whole:,.0f} s in {processes} "
+                f"  scikit-learn ({kind}), whole run: about {whole:,.0f} s in {PROCESSORS} "
                 f"processes, {whole / ours:.0f} times winosmith's; "
                 f"{same} of {sum(phases[n].removed for n in numbers)} rows removed are the same"
             )
+        if chosen.exact:
+            for number in numbers:
+                print(f"  phase {number:>3}: {compared(pool, folder, number, X, y, result)}")
 
 
-def rival_phase(
-    pool: ProcessPoolExecutor, folder: str, kind: str, number: int, result: debias.AfliteResult
-) -> tuple[float, int]:
-    """Return the seconds that the rival takes for a phase, and how many rows go in both."""
-    parameters = result.parameters
-    left = np.load(Path(folder) / f"left{number}.npy")
-    seed = parameters["seed"]
-    tasks = [
-        (folder, kind, number, classifier, parameters["train_size"], seed)
-        for classifier in range(parameters["ensemble_size"])
-    ]
-    began = time.perf_counter()
-    correct, total = np.zeros((2, len(left)), np.int32)
-    for held, right in pool.map(rival_fit, tasks):
-        total += held
-        correct += right
-    removed = select(
-        correct,
-        total,
-        threshold=parameters["threshold"],
-        cutoff=parameters["cutoff"],
-        seed=seed,
-        phase=number,
-    ).removed
-    taken = time.perf_counter() - began
-    return taken, int(np.isin(left[removed], result.removed[number]).sum())
+def grid(chosen: argparse.Namespace, rate: float) -> None:
+    """Print the table: a phase of winosmith, and of scikit-learn, for each size."""
+    print("|       N |     d |   n |      m | s a phase | of limit | scikit-learn | ratio | MiB |")
+    print("|--------:|------:|----:|-------:|----------:|---------:|-------------:|------:|----:|")
+    for rows, columns, ensemble, train_size in GRID:
+        X, y = made(rows, columns, chosen.seed)
+        phases: list[debias.Phase] = []
+
+        def count(phase: debias.Phase, into: list[debias.Phase] = phases) -> None:
+            into.append(phase)
+            if len(into) == 5:
+                raise EnoughPhasesError
+
+        memory = Memory()
+        with contextlib.suppress(EnoughPhasesError):
+            debias.aflite(
+                X,
+                y,
+                ids=range(rows),
+                ensemble_size=ensemble,
+                train_size=train_size,
+                cutoff=debias.suggested_sizes(rows)[1],
+                kernel=chosen.kernel,
+                on_phase=count,
+            )
+        peak = memory.stop()
+        later = phases[1:]
+        ours = float(np.mean([phase.seconds for phase in later]))
+        least = operations(later, columns, ensemble, train_size) / rate / len(later)
+        theirs = one_phase(X, y, ensemble, train_size)
+        print(
+            f"| {rows:>7,} | {columns:>5,} | {ensemble:>3} | {train_size:>6,} | {ours:>9.3f} "
+            f"| {100 * least / ours:>6.0f} % | {theirs:>12.2f} | {theirs / ours:>5.0f} "
+            f"| {peak / 2**20:>3,.0f} |",
+            flush=True,
+        )
+
+
+def one_phase(X: np.ndarray, y: np.ndarray, ensemble: int, train_size: int) -> float:
+    """Return the seconds that the converged rival takes for a phase, from a few classifiers."""
+    few = min(ensemble, 4 * PROCESSORS)
+    with (
+        TemporaryDirectory() as folder,
+        ProcessPoolExecutor(PROCESSORS, mp_context=get_context("spawn")) as pool,
+    ):
+        np.save(Path(folder) / "X.npy", X - X.mean(axis=0))
+        np.save(Path(folder) / "y.npy", y)
+        np.save(Path(folder) / "left0.npy", np.arange(len(y)))
+        warmed(pool, folder, PROCESSORS)
+        began = time.perf_counter()
+        tasks = [(folder, "converged", 0, j, train_size, 0) for j in range(few)]
+        list(pool.map(rival_fit, tasks))
+        return (time.perf_counter() - began) * ensemble / few
 
 
 if __name__ == "__main__":

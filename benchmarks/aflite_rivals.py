@@ -1,0 +1,137 @@
+"""What bench_aflite.py compares with: scikit-learn's classifiers, one process each."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+from winosmith import debias
+from winosmith.debias._ensemble import assembled
+from winosmith.debias._rows import checked_rows
+from winosmith.debias._selection import select
+from winosmith.debias._settings import Settings
+
+KINDS = {
+    "converged": (np.float64, {"solver": "lbfgs", "tol": 1e-7, "max_iter": 2000}),
+    "quick": (np.float32, {"solver": "lbfgs", "tol": 1e-4, "max_iter": 2000}),
+    "optimum": (np.float64, {"solver": "newton-cholesky", "tol": 1e-10, "max_iter": 200}),
+}
+"""The type of the rows, and the settings."""
+
+Task = tuple[str, str, int, int, int, int]
+"""Folder, kind, phase, classifier, training size, seed."""
+
+
+def fitted(task: Task) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Train one classifier; return which rows it held out, all decision values, and the labels."""
+    from sklearn.linear_model import LogisticRegression
+
+    folder, kind, phase, classifier, train_size, seed = task
+    number, settings = KINDS[kind]
+    X = np.load(Path(folder) / "X.npy", mmap_mode="r")
+    y = np.load(Path(folder) / "y.npy")
+    left = np.load(Path(folder) / f"left{phase}.npy")
+    T = debias.training_rows(len(left), train_size, seed=seed, phase=phase, classifier=classifier)
+    held = np.ones(len(left), bool)
+    held[T] = False
+    model = LogisticRegression(**settings)
+    model.fit(X[left[T]].astype(number, copy=False), y[left[T]])
+    return held, model.decision_function(X[left]), y[left]
+
+
+def rival_fit(task: Task) -> tuple[np.ndarray, np.ndarray]:
+    """Train one classifier; return what it held out, and what of that it got right."""
+    held, values, labels = fitted(task)
+    return held, held & ((values > 0) == labels)
+
+
+def warmed(pool: ProcessPoolExecutor, folder: str, processes: int) -> None:
+    """Let every process import what it needs before anything is timed."""
+    list(pool.map(rival_fit, [(folder, "quick", 0, i, 100, 1) for i in range(2 * processes)]))
+
+
+def rival_phase(
+    pool: ProcessPoolExecutor, folder: str, kind: str, number: int, result: debias.AfliteResult
+) -> tuple[float, int]:
+    """Return the seconds that the rival takes for a phase, and how many rows go in both."""
+    parameters = result.parameters
+    left = np.load(Path(folder) / f"left{number}.npy")
+    seed, size = parameters["seed"], parameters["train_size"]
+    tasks = [(folder, kind, number, j, size, seed) for j in range(parameters["ensemble_size"])]
+    began = time.perf_counter()
+    correct, total = np.zeros((2, len(left)), np.int32)
+    for held, right in pool.map(rival_fit, tasks):
+        total += held
+        correct += right
+    removed = select(
+        correct,
+        total,
+        threshold=parameters["threshold"],
+        cutoff=parameters["cutoff"],
+        seed=seed,
+        phase=number,
+    ).removed
+    taken = time.perf_counter() - began
+    return taken, int(np.isin(left[removed], result.removed[number]).sum())
+
+
+def compared(
+    pool: ProcessPoolExecutor,
+    folder: str,
+    number: int,
+    X: np.ndarray,
+    y: np.ndarray,
+    result: debias.AfliteResult,
+) -> str:
+    """Return how many votes of a phase differ from the optimum's, and by how much values do."""
+    parameters = result.parameters
+    size, count, seed = (parameters[n] for n in ("train_size", "ensemble_size", "seed"))
+    left = np.load(Path(folder) / f"left{number}.npy").astype(np.int32)
+    settings = Settings(count, size, 1, 0.75, parameters["C"], seed, parameters["kernel"])
+    with assembled(checked_rows(X, y, range(len(y)), None), settings) as ensemble:
+        weights = ensemble.vote(left, number, ensemble.first_start(left)).weights[:, 0]
+        matrix = ensemble.basis.matrix
+        votes = wrong = close = 0
+        worst = 0.0
+        tasks = [(folder, "optimum", number, j, size, seed) for j in range(count)]
+        for w, (held, wanted, _) in zip(weights, pool.map(fitted, tasks), strict=True):
+            values = matrix[left].astype(np.float64) @ w
+            turned, sure = held & ((values > 0) != (wanted > 0)), np.abs(wanted) > 1e-4
+            votes += int(held.sum())
+            wrong += int((turned & sure).sum())
+            close += int((held & ~sure).sum())
+            worst = max(worst, float(np.abs(values - wanted).max()))
+    return (
+        f"{wrong} of {votes:,} votes are not the optimum's where that is 1e-4 or more from zero "
+        f"({close} are nearer); decision values are within {worst:.1e}"
+    )
+
+
+class Memory(threading.Thread):
+    """Watches the anonymous memory of this process, which the kernel keeps no peak of."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.peak = self.begin = self.now()
+        self.over = threading.Event()
+        self.start()
+
+    @staticmethod
+    def now() -> int:
+        """Return the anonymous memory in bytes."""
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon"))
+
+    def run(self) -> None:
+        """Look twenty times a second."""
+        while not self.over.wait(0.05):
+            self.peak = max(self.peak, self.now())
+
+    def stop(self) -> int:
+        """Return by how much it grew at most."""
+        self.over.set()
+        return self.peak - self.begin
