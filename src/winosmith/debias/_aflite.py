@@ -105,9 +105,10 @@ def aflite(
             largest group is larger than that).
         null: "off"; "report": in every phase the same classifiers are also trained on labels that
             mean nothing, and the phase's record says how many rows reach the threshold so
-            (`Phase.chance`); "stop": the run also ends, before anything is removed, with the
-            first phase whose candidates are not more than the upper end of the null's central
-            95 %. A phase then takes `null_draws` + 1 times as long.
+            (`Phase.chance`); "stop": a phase also removes no more rows than its candidates
+            exceed the null's mean, and the run ends with the first phase whose candidates do not
+            exceed the upper end of the null's central 95 %; that one removes nothing. A phase
+            takes `null_draws` + 1 times as long.
         null_draws: draws of such labels a phase, 20 or more.
         twins: (N,) the rows whose labels the null flips together, None for a single; as a rule
             the twin ids. Without it the `groups`; without these too, labels are permuted among

@@ -17,12 +17,12 @@ from winosmith.debias._groups import group_numbers, numbered
 from winosmith.debias._null import Null, flipped, null_from
 from winosmith.debias._partition import FLIPS
 from winosmith.debias._rows import checked_rows
-from winosmith.debias._selection import Counts, Selection, at_threshold, pooled, scores, select
+from winosmith.debias._selection import Counts, Selection, at_threshold, pooled, scores
 from winosmith.debias._settings import DRAWS, Settings
 from winosmith.debias._share import Votes
 from winosmith.errors import InputError
 
-__all__ = ["chance", "counted", "threshold_null"]
+__all__ = ["by_chance", "chance", "counted", "threshold_null"]
 
 OnDraw = Callable[[int], object]
 """Is told how many draws of a null are done."""
@@ -33,10 +33,10 @@ def chance(
     left: NDArray[np.int32],
     phase: int,
     twins: NDArray[np.intp],
-    chosen: Selection,
+    found: int,
     on_draw: OnDraw | None = None,
-) -> tuple[Null, float]:
-    """Return what a phase finds when the labels mean nothing, beside what it found.
+) -> tuple[Null, list[NDArray[np.float64]]]:
+    """Return the candidates of a phase beside those of labels that mean nothing.
 
     Each draw flips anew, and is solved from a start of its own: it depends on the rows left and
     on nothing that was drawn before, so that a run that is taken up draws the same.
@@ -46,16 +46,14 @@ def chance(
         left: the rows left.
         phase: 0-based.
         twins: (N,) the twin of each row, as a number.
-        chosen: what the phase chose by the real labels.
+        found: the candidates by the real labels.
         on_draw: called after each draw.
 
     Returns:
-        The number of candidates beside the null; and how many rows reach the scores of those that
-        were chosen when the labels mean nothing: the mean over the draws, at most as many as were
-        chosen.
+        The null, and the scores of the rows left in each draw.
     """
     settings = ensemble.settings
-    drawn, reached = [], []
+    drawn, known = [], []
     for draw in range(settings.null_draws):
         labels = ensemble.y.copy()
         labels[left] = flipped(
@@ -65,10 +63,10 @@ def chance(
         votes = other.vote(left, phase, other.first_start(left))
         correct, total = counted(other, left, votes)
         drawn.append(int(at_threshold(correct, total, settings.threshold).sum()))
-        reached.append(_reached(scores(correct, total), chosen))
+        known.append(scores(correct, total))
         if on_draw is not None:
             on_draw(draw + 1)
-    return null_from(chosen.candidates, drawn), float(np.mean(reached))
+    return null_from(found, drawn), known
 
 
 def counted(ensemble: Ensemble, left: NDArray[np.int32], votes: Votes) -> tuple[Counts, Counts]:
@@ -79,13 +77,20 @@ def counted(ensemble: Ensemble, left: NDArray[np.int32], votes: Votes) -> tuple[
     return votes.correct, votes.total
 
 
-def _reached(score: NDArray[np.float64], chosen: Selection) -> float:
-    """Return how many rows have the scores of those chosen, of the ties as large a share."""
+def by_chance(drawn: Sequence[NDArray[np.float64]], chosen: Selection) -> float:
+    """Return how many rows have scores such as those chosen, on average over the draws of a null.
+
+    Args:
+        drawn: the scores of the phase's rows in each draw.
+        chosen: by the real labels; of those tied for the last places the same share is counted.
+    """
     if not chosen.removed.size:
         return 0.0
     share = chosen.tied_removed / chosen.tied if chosen.tied else 1.0
-    reached = (score > chosen.lowest).sum() + share * (score == chosen.lowest).sum()
-    return min(float(reached), float(len(chosen.removed)))
+    reached = [
+        (score > chosen.lowest).sum() + share * (score == chosen.lowest).sum() for score in drawn
+    ]
+    return float(np.minimum(reached, len(chosen.removed)).mean())
 
 
 def _generator(seed: int, draw: int, phase: int) -> np.random.Generator:
@@ -131,8 +136,19 @@ def threshold_null(
         DataError: as for `aflite`, or the groups do not name each row once.
         InputError: a parameter is out of its range.
     """
-    settings = Settings(ensemble_size, train_size, 1, threshold, C, seed, "numba", null_draws=draws)
     rows = checked_rows(X, y, ids, None)
+    settings = Settings(
+        ensemble_size,
+        train_size,
+        1,
+        threshold,
+        C,
+        seed,
+        "numba",
+        classes=int(rows.y.max()) + 1,
+        null="report",
+        null_draws=draws,
+    )
     if settings.train_size >= len(rows.y):
         raise InputError(
             f"train_size is {settings.train_size}; with {len(rows.y)} rows it must be smaller"
@@ -141,12 +157,5 @@ def threshold_null(
     everything = np.arange(len(rows.y), dtype=np.int32)
     with assembled(rows, settings) as ensemble:
         votes = ensemble.vote(everything, 0, ensemble.first_start(everything))
-        chosen = select(
-            votes.correct,
-            votes.total,
-            threshold=settings.threshold,
-            cutoff=1,
-            seed=settings.seed,
-            phase=0,
-        )
-        return chance(ensemble, everything, 0, twins, chosen, on_draw)[0]
+        at = at_threshold(votes.correct, votes.total, settings.threshold)
+        return chance(ensemble, everything, 0, twins, int(at.sum()), on_draw)[0]

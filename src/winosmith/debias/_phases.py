@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith.debias._chance import chance, counted
+from winosmith.debias._chance import by_chance, chance, counted
 from winosmith.debias._checkpoint import Progress
 from winosmith.debias._ensemble import Ensemble, assembled
 from winosmith.debias._null import Null
 from winosmith.debias._result import Phase, Stopped
 from winosmith.debias._rows import Rows
-from winosmith.debias._selection import Selection, histogram, scores, select
+from winosmith.debias._selection import at_threshold, histogram, scores, select
 from winosmith.debias._settings import Settings
 from winosmith.debias._share import Votes
 from winosmith.debias._start import Start
@@ -72,7 +74,7 @@ def _end(run: Run, progress: Progress) -> Stopped | None:
         return "target size"
     if progress.phases:
         last = progress.phases[-1]
-        if settings.null == "stop" and _is_chance(last.chance):
+        if settings.null == "stop" and last.chance is not None and not _excess(last.chance):
             return "chance"
         if last.candidates < last.cutoff:
             return "cutoff"
@@ -83,11 +85,6 @@ def _end(run: Run, progress: Progress) -> Stopped | None:
     return "one class" if len(np.unique(run.rows.y[left])) < 2 else None
 
 
-def _is_chance(null: Null | None) -> bool:
-    """Return whether as many candidates are there when the labels mean nothing."""
-    return null is not None and null.value <= null.high
-
-
 def _one_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
     began = time.perf_counter()
     settings, number = run.settings, len(progress.phases)
@@ -96,7 +93,9 @@ def _one_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
     start = _start(ensemble, left, progress)
     votes = ensemble.vote(left, number, start)
     correct, total = counted(ensemble, left, votes)
-    most = _most(settings, len(left), groups)
+    candidates = at_threshold(correct, total, settings.threshold)
+    null, drawn = _null(run, ensemble, left, number, candidates)
+    most = _most(settings, len(left), groups, null)
     chosen = select(
         correct,
         total,
@@ -106,10 +105,6 @@ def _one_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
         phase=number,
         groups=groups if settings.remove == "groups" else None,
     )
-    null, reached = _null(run, ensemble, left, number, chosen)
-    if settings.null == "stop" and _is_chance(null):
-        chosen = replace(chosen, removed=chosen.removed[:0], tied=0, tied_removed=0)
-        reached = 0.0
     removed = chosen.removed
     voted = total > 0
     progress.scores[left[voted]] = scores(correct, total)[voted]
@@ -133,34 +128,39 @@ def _one_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
             polished=int(votes.polished.sum()),
             passes=int(votes.passes.max()),
             chance=null,
-            by_chance=reached,
+            by_chance=by_chance(drawn, chosen) if null is not None else None,
             seconds=time.perf_counter() - began,
         )
     )
 
 
-def _most(settings: Settings, left: int, groups: NDArray[np.intp] | None) -> int:
-    """Return how many rows a phase may remove: the cutoff, but no more than the target allows."""
+def _most(settings: Settings, left: int, groups: NDArray[np.intp] | None, null: Null | None) -> int:
+    """Return how many rows a phase may remove: the cutoff, if target and excess allow so many."""
     most = settings.cutoff_of(left)
-    if settings.remove == "groups" and groups is not None:
+    if settings.null == "stop" and null is not None:
+        most = min(most, _excess(null))
+    if settings.remove == "groups" and groups is not None and most:
         most = max(most, int(np.bincount(groups).max()))
     return most if settings.target_size is None else min(most, left - settings.target_size)
 
 
 def _null(
-    run: Run, ensemble: Ensemble, left: NDArray[np.int32], number: int, chosen: Selection
-) -> tuple[Null, float] | tuple[None, None]:
+    run: Run,
+    ensemble: Ensemble,
+    left: NDArray[np.int32],
+    number: int,
+    candidates: NDArray[np.bool_],
+) -> tuple[Null | None, list[NDArray[np.float64]]]:
+    """Return the null of a phase, and the scores of its draws; nothing where none is asked for."""
     if run.settings.null == "off":
-        return None, None
-    on_draw = run.on_draw
-    return chance(
-        ensemble,
-        left,
-        number,
-        run.twins,
-        chosen,
-        None if on_draw is None else lambda done: on_draw(number, done),
-    )
+        return None, []
+    told = None if run.on_draw is None else partial(run.on_draw, number)
+    return chance(ensemble, left, number, run.twins, int(candidates.sum()), told)
+
+
+def _excess(null: Null) -> int:
+    """Return how many more candidates there are than by chance; 0 where that may be chance."""
+    return 0 if null.value <= null.high else math.ceil(null.value - null.mean)
 
 
 def _accuracy(votes: Votes) -> float | None:
