@@ -1,0 +1,189 @@
+"""What every solver promises."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from winosmith import Dataset, Extra, Problem, solve
+from winosmith.errors import DataError
+from winosmith.testing import made_twins
+
+MADE = made_twins(8, singles=2)
+
+ODD = (
+    Problem("start", "_ stood near the kettle.", ("amber", "The yarn")),
+    Problem("end", "Beside the kettle there was the _", ("amber", "yarn")),
+    Problem("alone", "_", ("amber", "yarn")),
+    Problem("regex", "They said (twice): a+b? The _ [was] 3.5$ \\d | ^up*.", (".*", "(a|b)+$")),
+    Problem("backslash", "They said the _ was there.", ("\\1", "\\g<0>")),
+    Problem(
+        "unicode", "Der Bär sah die Füchsin, weil _ – 狐 🦊 – müde war.", ("Bär", "Füchsin 狐")
+    ),
+    Problem("query", 'The cup OR "the jug" AND NOT NEAR(_ cup) broke*.', ('"cup"', "NOT jug*")),
+    Problem("long", f"The kettle {'and the lamp ' * 30}said the _ was up.", ("kettle", "lamp")),
+    Problem("inside", "They say that _'s kettle was warm.", ("Ann", "Beth")),
+    Problem("piece", "The kettlelike _-shaped thing was warm.", ("kettle", "thing kettle")),
+    Problem("same", "The jug saw the _.", ("jug", "Jug")),
+)
+"""Problems that are well-formed, and unlike the ones that are thought of first."""
+
+MORE = tuple(
+    Problem(f"{n}-options", "The amber saw a yarn and a kettle; the _ fell.",
+            ("amber", "yarn", "kettle", "ladder", "old lamp")[:n])
+    for n in (3, 4, 5)
+)  # fmt: skip
+
+PROBLEMS = Dataset((*MADE, *ODD))
+
+
+class Own:
+    """A solver of a user's own, by no class of ours."""
+
+    def score(self, problems: Sequence[Problem]) -> list[tuple[float, ...]]:
+        """Return the lengths of the filled-in sentences' options."""
+        return [tuple(float(len(option)) for option in p.options) for p in problems]
+
+
+def _hunting(folder: Path) -> solve.Solver:
+    lines = [f"They said that the {n} was up because it stood near the lamp." for n in "abc"]
+    lines += [p.fill(1) for p in made_twins(40, seed=3)]
+    (folder / "texts.txt").write_text("\n\n".join(lines), "utf-8")
+    return solve.KnowledgeHunting(solve.FullTextIndex.of(folder / "texts.txt", folder / "index"))
+
+
+SIMPLE: dict[str, Callable[[], solve.Solver]] = {
+    "own": Own,
+    "random": lambda: solve.Random(2),
+    "majority": lambda: solve.Majority.trained_on(made_twins(9, seed=7)),
+    "association": lambda: solve.WordAssociation.trained_on(made_twins(30, seed=7)),
+    "association of pairs": lambda: solve.WordAssociation.trained_on(
+        made_twins(30, seed=7), features="pairs"
+    ),
+    "two-way association": lambda: solve.TwoWay(SIMPLE["association"]()),
+    "local association": lambda: solve.LocalContext(SIMPLE["association"]()),
+    "local two-way pairs": lambda: solve.LocalContext(
+        solve.TwoWay(SIMPLE["association of pairs"]())
+    ),
+    "vote": lambda: solve.Ensemble((solve.Random(1), Own(), solve.Random(3)), "vote"),
+}
+
+LANGUAGE: dict[str, tuple[str, Callable[[Path], solve.Solver]]] = {
+    "causal": ("gpt2", solve.Causal),
+    "causal per token": ("gpt2", lambda folder: solve.Causal(folder, "full_per_token")),
+    "masked": ("bert", solve.Masked),
+    "masked option": ("bert", lambda folder: solve.Masked(folder, "option_per_token")),
+    "local causal": ("gpt2", lambda folder: solve.LocalContext(solve.Causal(folder))),
+}
+
+TWO_ONLY = {"association", "local association"}
+"""Those that refuse more than two options, by name."""
+
+
+@pytest.fixture(params=[*SIMPLE, "hunting", *LANGUAGE], scope="module")
+def named(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple:  # type: ignore[type-arg]
+    """Return each solver with its name."""
+    if request.param in SIMPLE:
+        return request.param, SIMPLE[request.param]()
+    if request.param == "hunting":
+        return request.param, _hunting(tmp_path_factory.mktemp("hunting"))
+    architecture, made = LANGUAGE[request.param]
+    folder = request.getfixturevalue("make_language_model")(architecture)
+    return request.param, made(folder)
+
+
+@pytest.fixture(scope="module")
+def solver(named: tuple[str, solve.Solver]) -> solve.Solver:
+    """Return each solver."""
+    return named[1]
+
+
+@pytest.fixture(scope="module")
+def scores(solver: solve.Solver) -> solve.Scores:
+    """Return each solver's scores of all the problems, asked at once and without answers."""
+    return solver.score(PROBLEMS.blind())
+
+
+def close(one: solve.Scores, other: solve.Scores) -> bool:
+    """Tell whether scores differ by less than 1e-4."""
+    return all(np.allclose(a, b, rtol=0, atol=1e-4) for a, b in zip(one, other, strict=True))
+
+
+def test_there_is_one_finite_score_an_option(scores: solve.Scores) -> None:
+    """Each problem has a tuple of finite floats, one an option, however odd the problem."""
+    assert len(scores) == len(PROBLEMS)
+    for problem, own in zip(PROBLEMS, scores, strict=True):
+        assert len(own) == len(problem.options)
+        assert all(isinstance(score, float) and math.isfinite(score) for score in own)
+
+
+@pytest.mark.parametrize("what", ["kept", "flipped", "extra"])
+def test_answers_make_no_difference(solver: solve.Solver, scores: solve.Scores, what: str) -> None:
+    """Answers kept, flipped or absent, and `extra`, give equal scores."""
+    told = {
+        "kept": lambda p: p,
+        "flipped": lambda p: replace(p, answer=1 - (p.answer or 0)),
+        "extra": lambda p: replace(p, extra=Extra({"file.answer": p.answer})),
+    }[what]
+    assert list(solver.score([told(problem) for problem in PROBLEMS])) == list(scores)
+
+
+def test_the_order_makes_no_difference(solver: solve.Solver, scores: solve.Scores) -> None:
+    """In another order each problem has the same scores, within 1e-4."""
+    order = np.random.default_rng(1).permutation(len(PROBLEMS)).tolist()
+    shuffled = solver.score([PROBLEMS[row].blind() for row in order])
+    assert close(shuffled, [scores[row] for row in order])
+
+
+def test_the_batch_makes_no_difference(solver: solve.Solver, scores: solve.Scores) -> None:
+    """Asked one by one, or in parts, each problem has the same scores, within 1e-4."""
+    one_by_one = [own for problem in PROBLEMS.blind() for own in solver.score([problem])]
+    assert close(one_by_one, scores)
+    parts = [*solver.score(PROBLEMS.blind()[:5]), *solver.score(PROBLEMS.blind()[5:])]
+    assert close(parts, scores)
+
+
+def test_asked_again_the_scores_are_the_same(solver: solve.Solver, scores: solve.Scores) -> None:
+    """The same call gives the same scores."""
+    assert list(solver.score(PROBLEMS.blind())) == list(scores)
+
+
+def test_nothing_asked_is_nothing_scored(solver: solve.Solver) -> None:
+    """No problems have no scores."""
+    assert list(solver.score([])) == []
+
+
+def test_more_options_are_solved_or_refused_by_name(named: tuple[str, solve.Solver]) -> None:
+    """Three to five options get a finite score each, or the problems are refused and named."""
+    name, solver = named
+    if name in TWO_ONLY:
+        with pytest.raises(DataError, match=r"3 of 27 .*'3-options', '4-options', '5-options'"):
+            solver.score([*PROBLEMS[:24], *MORE])
+        return
+    found = solver.score([*PROBLEMS.blind()[:2], *MORE])
+    assert [len(own) for own in found] == [2, 2, 3, 4, 5]
+    assert all(math.isfinite(score) for own in found for score in own)
+    again = solver.score(MORE[::-1])
+    assert close(again[::-1], found[2:])
+
+
+def test_a_prediction_is_the_best_option(solver: solve.Solver, scores: solve.Scores) -> None:
+    """`predict` takes the option with the highest score, and keeps the scores and ids."""
+    found = solve.predict(solver, PROBLEMS)
+    assert [p.problem_id for p in found] == list(PROBLEMS.ids)
+    for prediction, own in zip(found, scores, strict=True):
+        assert own[prediction.choice] == pytest.approx(max(own), abs=1e-4)
+
+
+def test_what_determines_the_scores_is_told(solver: solve.Solver) -> None:
+    """A solver of ours has parameters that JSON can hold, and a header can."""
+    import json
+
+    if not isinstance(solver, Own):
+        told = solver.parameters  # type: ignore[attr-defined]
+        assert json.loads(json.dumps(told)) == told

@@ -1,0 +1,180 @@
+"""Solving into a file: whole or not at all, stopped and gone on with, and never mixed up."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from winosmith import Problem, formats, solve
+from winosmith.errors import DataError, OutputError
+from winosmith.testing import made_twins
+
+PROBLEMS = made_twins(300)
+"""600 problems: two whole chunks of 256, and one that is not."""
+
+
+@dataclass
+class Stops:
+    """A solver that is stopped at its third chunk, and keeps how many problems it was asked."""
+
+    parameters: dict[str, object] = field(default_factory=lambda: {"solver": "random", "seed": 4})
+    chunks: list[int] = field(default_factory=list)
+
+    def score(self, problems: Sequence[Problem]) -> solve.Scores:
+        """Return random scores, twice."""
+        self.chunks.append(len(problems))
+        if len(self.chunks) == 3:
+            raise KeyboardInterrupt
+        return solve.Random(4).score(problems)
+
+
+def test_the_file_holds_what_the_solver_says(tmp_path: Path) -> None:
+    """The predictions are those of `predict`; the header has the parameters, the solver's too."""
+    out = tmp_path / "p.jsonl"
+    seen: list[int] = []
+    found = solve.predict_to_file(
+        solve.Random(4), PROBLEMS, out, parameters={"train": "abc"}, on_progress=seen.append
+    )
+    assert found.predictions == solve.predict(solve.Random(4), PROBLEMS)
+    assert (found.solver, found.parameters) == ("random", {"seed": 4, "train": "abc"})
+    assert formats.read_predictions(out, PROBLEMS) == found
+    assert seen == [0, 256, 512, 600]
+    assert [path.name for path in tmp_path.iterdir()] == ["p.jsonl"]
+
+
+def test_it_is_the_file_that_write_predictions_writes(tmp_path: Path) -> None:
+    """Written at once or chunk by chunk, the bytes are the same."""
+    out, other = tmp_path / "p.jsonl", tmp_path / "q.jsonl"
+    solve.predict_to_file(solve.Random(4), PROBLEMS, out)
+    formats.write_predictions(
+        solve.predict(solve.Random(4), PROBLEMS),
+        other,
+        PROBLEMS,
+        solver="random",
+        parameters={"seed": 4},
+    )
+    assert out.read_bytes() == other.read_bytes()
+
+
+@pytest.mark.parametrize("cut", [0, 10, 3000])
+def test_stopped_work_goes_on(tmp_path: Path, cut: int) -> None:
+    """What was solved is not solved again, even when the end was cut off, and the bytes agree."""
+    out, whole = tmp_path / "p.jsonl", tmp_path / "whole.jsonl"
+    solve.predict_to_file(solve.Random(4), PROBLEMS, whole)
+    solver = Stops()
+    with pytest.raises(KeyboardInterrupt):
+        solve.predict_to_file(solver, PROBLEMS, out)
+    assert not out.exists()
+    part = tmp_path / ".p.jsonl.part"
+    part.write_bytes(part.read_bytes()[: -cut or None])
+    solver.chunks = [0] * 5
+    solve.predict_to_file(solver, PROBLEMS, out)
+    assert solver.chunks[5:] == ([256, 88] if cut else [88])
+    assert out.read_bytes() == whole.read_bytes()
+    assert not part.exists()
+
+
+def test_a_complete_file_is_read(tmp_path: Path) -> None:
+    """The same call on a complete file asks the solver nothing."""
+    out = tmp_path / "p.jsonl"
+    first = solve.predict_to_file(solve.Random(4), PROBLEMS, out)
+    solver = Stops(chunks=[0, 0])
+    assert solve.predict_to_file(solver, PROBLEMS, out) == first
+    assert solver.chunks == [0, 0]
+
+
+def test_other_predictions_are_not_overwritten(tmp_path: Path) -> None:
+    """Another seed or another data set is refused with what differs; force replaces the file."""
+    out = tmp_path / "p.jsonl"
+    solve.predict_to_file(solve.Random(4), PROBLEMS, out)
+    with pytest.raises(OutputError, match=r"holds other predictions \(seed is 4 there, 5 here\)"):
+        solve.predict_to_file(solve.Random(5), PROBLEMS, out)
+    with pytest.raises(OutputError, match=r"the data's digest is '.{12}' there, '.{12}' here;"):
+        solve.predict_to_file(solve.Random(4), PROBLEMS[:10], out)
+    with pytest.raises(OutputError, match="solver is 'random' there, 'majority' here; seed is 4"):
+        solve.predict_to_file(solve.Majority((0.5, 0.5)), PROBLEMS, out)
+    found = solve.predict_to_file(solve.Random(5), PROBLEMS, out, force=True)
+    assert found.predictions == solve.predict(solve.Random(5), PROBLEMS)
+
+
+def test_other_unfinished_work_is_not_dropped(tmp_path: Path) -> None:
+    """Unfinished work of another call is refused, and dropped with force."""
+    out = tmp_path / "p.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        solve.predict_to_file(Stops(), PROBLEMS, out)
+    with pytest.raises(OutputError, match=r"seed is 4 there, 5 here\): it is unfinished work"):
+        solve.predict_to_file(solve.Random(5), PROBLEMS, out)
+    found = solve.predict_to_file(solve.Random(5), PROBLEMS, out, force=True)
+    assert found.predictions == solve.predict(solve.Random(5), PROBLEMS)
+
+
+def test_what_we_did_not_write_is_left_alone(tmp_path: Path) -> None:
+    """A file that holds no predictions is refused, as is a folder or a folder that is missing."""
+    out = tmp_path / "p.jsonl"
+    for content in (b"precious", b"\xff\xfe", b"[]", b'{"a": 1}', b""):
+        out.write_bytes(content)
+        with pytest.raises(OutputError, match="was not written by winosmith solve; name another"):
+            solve.predict_to_file(solve.Random(), PROBLEMS, out)
+        assert out.read_bytes() == content
+    with pytest.raises(OutputError, match="is no file; name one"):
+        solve.predict_to_file(solve.Random(), PROBLEMS, tmp_path)
+    with pytest.raises(OutputError, match="there is no such folder; make it first"):
+        solve.predict_to_file(solve.Random(), PROBLEMS, tmp_path / "no" / "p.jsonl")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files are locked on POSIX alone")
+def test_two_processes_do_not_write_one_file(tmp_path: Path) -> None:
+    """While one process solves into a file, another is refused."""
+    code = (
+        "import sys\n"
+        "from winosmith import solve\n"
+        "from winosmith.testing import made_twins\n"
+        "class Waits:\n"
+        "    parameters = {'solver': 'random', 'seed': 4}\n"
+        "    def score(self, problems):\n"
+        "        print('solving', flush=True)\n"
+        "        sys.stdin.readline()\n"
+        "        return solve.Random(4).score(problems)\n"
+        "solve.predict_to_file(Waits(), made_twins(3), sys.argv[1])\n"
+    )
+    out = tmp_path / "p.jsonl"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(out)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "solving\n"
+        with pytest.raises(OutputError, match="another process is writing it"):
+            solve.predict_to_file(solve.Random(4), made_twins(3), out)
+        other.communicate("\n")
+    assert other.returncode == 0
+    assert len(solve.predict_to_file(solve.Random(4), made_twins(3), out).predictions) == 6
+
+
+def test_a_solver_that_fails_leaves_what_was_solved(tmp_path: Path) -> None:
+    """Scores that break the promise name the problem, and the finished chunks stay aside."""
+
+    class Fails(Stops):
+        def score(self, problems: Sequence[Problem]) -> solve.Scores:
+            scores = list(solve.Random(4).score(problems))
+            if problems[0].id != PROBLEMS[0].id:
+                scores[0] = (float("nan"), 0.0)
+            return scores
+
+    with pytest.raises(DataError, match=f"gave '{PROBLEMS[256].id}' the scores"):
+        solve.predict_to_file(Fails(), PROBLEMS, tmp_path / "p.jsonl")
+    assert len((tmp_path / ".p.jsonl.part").read_text("utf-8").splitlines()) == 257
+
+
+def test_no_problems_are_no_predictions(tmp_path: Path) -> None:
+    """An empty data set makes a file with a header alone."""
+    found = solve.predict_to_file(solve.Random(), PROBLEMS[:0], tmp_path / "p.jsonl")
+    assert found.predictions == ()
+    assert len((tmp_path / "p.jsonl").read_text("utf-8").splitlines()) == 1
