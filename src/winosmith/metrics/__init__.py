@@ -25,6 +25,7 @@ from winosmith.metrics._gender import Gap, GenderGap, Reading, gender_gap
 from winosmith.metrics._graded import Graded, clusters, grade
 from winosmith.metrics._guessing import guessing_level, guessing_p_value
 from winosmith.metrics._leaks import Leak, leaks
+from winosmith.metrics._marks import marked, switched_sentences
 from winosmith.metrics._people import HumanAccuracy, human_accuracy
 from winosmith.metrics._person import PersonAccuracy, person_accuracy
 from winosmith.metrics._pmi_counts import (
@@ -35,6 +36,7 @@ from winosmith.metrics._pmi_counts import (
 )
 from winosmith.metrics._possible import possible_counts
 from winosmith.metrics._proportion import Proportion, crossed_proportion, proportion
+from winosmith.metrics._resample import bootstrap_interval
 from winosmith.metrics._score import Score, comparisons_score, score, twin_score
 from winosmith.metrics._statistics import Statistics, statistics
 from winosmith.metrics._switched import Consistency, consistency, switched
@@ -66,6 +68,7 @@ __all__ = [
     "Statistics",
     "agreement",
     "area_under_curve",
+    "bootstrap_interval",
     "calibration",
     "clusters",
     "columns",
@@ -82,6 +85,7 @@ __all__ = [
     "leaks",
     "learning_curve",
     "margins",
+    "marked",
     "pair_counts",
     "person_accuracy",
     "pmi_with_answers",
@@ -90,6 +94,7 @@ __all__ = [
     "score",
     "statistics",
     "switched",
+    "switched_sentences",
     "twin_score",
     "word_counts",
 ]

@@ -53,8 +53,8 @@ def switched(dataset: Dataset, sentences: Mapping[str, str] | None = None) -> Fi
     Args:
         dataset: problems with two options.
         sentences: id → the switched sentence with its blank, written by people; the problems that
-            it does not have are dropped. None switches the options where each stands in the
-            sentence once, word for word.
+            it does not have are dropped. None exchanges every mention of the options, where both
+            are in the sentence, word for word.
 
     >>> pair = Problem("p", "Emma passed the ball to Janie because _ was open.", ("Emma", "Janie"), 1)
     >>> other = switched(Dataset([pair])).kept[0]
@@ -70,7 +70,7 @@ def switched(dataset: Dataset, sentences: Mapping[str, str] | None = None) -> Fi
         sentence = _exchanged(problem) if sentences is None else sentences.get(problem.id)
         if sentence is None:
             reasons[row] = (
-                "an option is not in the sentence exactly once"
+                "an option is not in the sentence word for word, or is part of the other"
                 if sentences is None
                 else "there is no switched sentence for it"
             )
@@ -116,31 +116,26 @@ def _row_of(problem: Problem, dataset: Dataset) -> int:
 
 
 def _exchanged(problem: Problem) -> str | None:
-    """Return the sentence with the options exchanged; None unless each is there once."""
+    """Return the sentence with each mention of one option replaced by the other; None without."""
     first, second = (option.strip() for option in problem.options)
-    found = [
-        list(re.finditer(rf"(?<!\w){re.escape(option)}(?!\w)", problem.sentence, re.IGNORECASE))
-        for option in (first, second)
-    ]
-    if any(len(matches) != 1 for matches in found):
+    mentions = {first.lower(): second, second.lower(): first}
+    if len(mentions) < 2 or _mention(first).search(second) or _mention(second).search(first):
+        return None  # "Ann" and "Ann's son": what is a mention of whom is not clear
+    either = _mention(f"{re.escape(first)}|{re.escape(second)}", escaped=True)
+    found = {match[0].lower() for match in either.finditer(problem.sentence)}
+    if found != set(mentions):
         return None
-    (one,), (two,) = found
-    if one.start() < two.end() and two.start() < one.end():  # "Ann" and "Ann's son"
-        return None
-    early, late = sorted((one, two), key=lambda match: match.start())
-    sentence = problem.sentence
-    return (
-        sentence[: early.start()]
-        + _placed(late[0], early, sentence)
-        + sentence[early.end() : late.start()]
-        + _placed(early[0], late, sentence)
-        + sentence[late.end() :]
-    )
+    return either.sub(lambda match: _placed(mentions[match[0].lower()], match), problem.sentence)
 
 
-def _placed(words: str, where: re.Match[str], sentence: str) -> str:
+def _mention(words: str, *, escaped: bool = False) -> re.Pattern[str]:
+    pattern = words if escaped else re.escape(words)
+    return re.compile(rf"(?<!\w)(?:{pattern})(?!\w)", re.IGNORECASE)
+
+
+def _placed(words: str, where: re.Match[str]) -> str:
     """Return the words with a capital at a sentence's start, and articles without one inside."""
-    before = sentence[: where.start()].rstrip(" \"'“‘")
+    before = where.string[: where.start()].rstrip(" \"'“‘")
     if not before or before[-1] in ".!?":
         return words[0].upper() + words[1:]
     if re.match(r"(?:The|An?|My|His|Her|Their|Our|Your)\b", words):

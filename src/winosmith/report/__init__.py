@@ -37,7 +37,15 @@ from winosmith.report._blocks import (
 )
 from winosmith.report._charts_assess import Bars, Cloud, Level, clouds, histograms, levels
 from winosmith.report._charts_curve import Curve, curves
-from winosmith.report._charts_filter import funnel, phase_accuracy, phase_sizes, scores
+from winosmith.report._charts_filter import (
+    funnel,
+    phase_accuracy,
+    phase_chance,
+    phase_sizes,
+    scores,
+)
+from winosmith.report._charts_learning import Reach, learning, reaches
+from winosmith.report._charts_reliability import Stated, reliability
 from winosmith.report._page import page
 from winosmith.report._signature import Signature, sign
 from winosmith.report._svg import Svg
@@ -57,8 +65,10 @@ __all__ = [
     "Part",
     "Passage",
     "Passages",
+    "Reach",
     "Section",
     "Signature",
+    "Stated",
     "Svg",
     "Table",
     "Text",
@@ -67,10 +77,14 @@ __all__ = [
     "curves",
     "funnel",
     "histograms",
+    "learning",
     "levels",
     "page",
     "phase_accuracy",
+    "phase_chance",
     "phase_sizes",
+    "reaches",
+    "reliability",
     "scores",
     "shown",
     "sign",

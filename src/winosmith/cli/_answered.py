@@ -1,0 +1,187 @@
+"""Data sets with their answers, and the predictions for them, as commands are given them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from winosmith import formats
+from winosmith.answers import Prediction
+from winosmith.cli._common import say
+from winosmith.dataset import Dataset
+from winosmith.errors import DataError, FormatError, ProblemError
+from winosmith.formats import Predictions
+from winosmith.metrics import Graded, grade
+
+__all__ = [
+    "answered",
+    "graded",
+    "labels_option",
+    "partial_option",
+    "percent",
+    "predictions_argument",
+    "probability",
+    "span",
+]
+
+_IDS = ("id", "problem_id", "qid", "sentid")
+_CHOICES = ("choice", "prediction")
+
+
+def predictions_argument(function: Any) -> Any:
+    """Add the argument PREDICTIONS: one file a solver."""
+    return click.argument(
+        "predictions",
+        nargs=-1,
+        required=True,
+        metavar="PREDICTIONS...",
+        type=click.Path(exists=True, dir_okay=False),
+    )(function)
+
+
+def partial_option(function: Any) -> Any:
+    """Add `--partial`."""
+    return click.option(
+        "--partial", is_flag=True, help="Leave out problems that have no prediction."
+    )(function)
+
+
+def labels_option(function: Any) -> Any:
+    """Add `--labels FILE`."""
+    return click.option(
+        "--labels",
+        type=click.Path(exists=True, dir_okay=False),
+        metavar="FILE",
+        help="The answers, for data without them: one label a line, from 1.",
+    )(function)
+
+
+def answered(path: str, format_name: str | None, labels: str | None = None) -> Dataset:
+    """Return the problems of a file, with the answers of the labels file if there is one.
+
+    Raises:
+        FormatError: the labels are not as many as the problems.
+    """
+    dataset = formats.read(path, format_name)
+    if labels is None:
+        return dataset
+    answers = formats.read_labels(labels)
+    if len(answers) != len(dataset):
+        raise FormatError(
+            f"there are {len(answers):,} labels; {path} has {len(dataset):,} problems, and each "
+            "needs its own in the same order",
+            labels,
+        )
+    return Dataset(
+        (replace(problem, answer=a) for problem, a in zip(dataset, answers, strict=True)),
+        dataset.name,
+    )
+
+
+def graded(dataset: Dataset, paths: Sequence[str], partial: bool = False) -> dict[str, Graded]:
+    """Return what each file of predictions is worth, by the solver's name.
+
+    Files of one solver are told apart by their own names. With `partial`, problems without a
+    prediction are left out, and so are predictions without a problem; how many is told.
+
+    Raises:
+        FormatError: a file that can't be read.
+        DataError: predictions that don't fit the data set.
+    """
+    read = [(Path(path), _read(Path(path), None if partial else dataset)) for path in paths]
+    names = [predictions.solver for _, predictions in read]
+    found: dict[str, Graded] = {}
+    for path, predictions in read:
+        name = predictions.solver if names.count(predictions.solver) == 1 else path.stem
+        name = name if name not in found else str(path)
+        asked = dataset
+        if partial:
+            asked, predictions = _shared(dataset, predictions, path)
+        if predictions.data not in (None, asked.blind().digest) and not partial:
+            say(f"{path} was made for data of another digest; the ids fit, but do the sentences?")
+        found[name] = grade(asked, predictions.predictions)
+    return found
+
+
+def _shared(dataset: Dataset, predictions: Predictions, path: Path) -> tuple[Dataset, Predictions]:
+    there = {prediction.problem_id for prediction in predictions.predictions}
+    rows = [row for row, problem in enumerate(dataset) if problem.id in there]
+    if not rows:
+        raise DataError(f"{path}: none of its predictions is for a problem of the data set")
+    asked = dataset.select(rows)
+    asked_for = set(asked.ids)
+    kept = tuple(p for p in predictions.predictions if p.problem_id in asked_for)
+    left_out, unknown = len(dataset) - len(rows), len(predictions.predictions) - len(kept)
+    if left_out or unknown:
+        say(
+            f"{path}: {left_out:,} of {len(dataset):,} problems have no prediction and are left "
+            f"out; {unknown:,} predictions have no problem"
+        )
+    return asked, replace(predictions, predictions=kept)
+
+
+def _read(path: Path, dataset: Dataset | None) -> Predictions:
+    source = formats.Source(path)
+    columns = [cell.strip().lower() for cell in source.headers[","]]
+    if not source.start.startswith("{") and set(columns) & set(_CHOICES):
+        found = Predictions(tuple(_of_table(source, columns)), path.stem)
+        return found if dataset is None else found.of(dataset)
+    return formats.read_predictions(path, dataset)
+
+
+def _of_table(source: formats.Source, columns: Sequence[str]) -> Iterator[Prediction]:
+    """Yield the predictions of a CSV table: an id, a choice from 1, and a score an option if any.
+
+    Rows with neither id nor choice, such as a summary at the end, are passed over.
+    """
+    ids = next((columns.index(name) for name in _IDS if name in columns), None)
+    if ids is None:
+        raise FormatError(f"the table has no column {', '.join(map(repr, _IDS))}", source.path, 1)
+    choices = next(columns.index(name) for name in _CHOICES if name in columns)
+    scores = [at for at, name in enumerate(columns) if re.fullmatch(r"score_?[1-5]", name)]
+    reader = csv.reader(io.StringIO(source.text, newline=""))
+    next(reader)
+    seen: set[str] = set()
+    for row in reader:
+        cells = [cell.strip() for cell in row] + [""] * (len(columns) - len(row))
+        if not cells[ids] and not cells[choices]:
+            continue
+        number = reader.line_num
+        if cells[ids] in seen:
+            raise FormatError(
+                f"the id {cells[ids]!r} already has a prediction", source.path, number
+            )
+        seen.add(cells[ids])
+        if not re.fullmatch(r"[1-5]", cells[choices]):
+            raise FormatError(
+                f"the choice must be the number of an option, from 1, not {cells[choices]!r}",
+                source.path,
+                number,
+            )
+        given = [cells[at] for at in scores if cells[at]]
+        try:
+            yield Prediction(cells[ids], int(cells[choices]) - 1, tuple(map(float, given)))
+        except (ProblemError, ValueError) as error:
+            raise FormatError(str(error), source.path, number) from None
+
+
+def percent(share: float) -> str:
+    """Return a share of 0–1 in percent with one decimal."""
+    return f"{100 * share:.1f} %"
+
+
+def span(interval: tuple[float, float]) -> str:
+    """Return an interval of shares in percent."""
+    return f"{100 * interval[0]:.1f}–{100 * interval[1]:.1f}"
+
+
+def probability(p: float) -> str:
+    """Return a p-value; what is smaller than 1 in 10,000 says only that."""
+    return "<0.0001" if p < 0.0001 else f"{p:.4f}"
