@@ -9,7 +9,8 @@ import click
 from winosmith import formats
 from winosmith.cli._common import json_option, print_json, say
 from winosmith.cli._conversion import WRITABLE, Made, check_paths, noun, recast, target_format
-from winosmith.errors import FormatError
+from winosmith.cli._harness import HARNESSES, export
+from winosmith.errors import FormatError, OutputError
 from winosmith.formats import Contents, Format, Losses
 
 __all__ = ["command"]
@@ -22,7 +23,7 @@ _HINT = "; add --skip-bad FILE to set such records aside and go on"
 
 @click.command()
 @click.argument("source", metavar="IN", type=click.Path(exists=True, dir_okay=False))
-@click.argument("target", metavar="OUT", type=click.Path(dir_okay=False))
+@click.argument("target", metavar="OUT", type=click.Path())
 @click.option(
     "--from",
     "format_name",
@@ -33,9 +34,9 @@ _HINT = "; add --skip-bad FILE to set such records aside and go on"
 @click.option(
     "--to",
     "to_name",
-    type=click.Choice([known.name for known in WRITABLE]),
+    type=click.Choice([*(known.name for known in WRITABLE), *HARNESSES]),
     metavar="FORMAT",
-    help="Format of OUT; found from its ending when left out.",
+    help="Format of OUT, or a harness (lm-eval, inspect-ai); found from its ending when left out.",
 )
 @click.option(
     "--recast",
@@ -73,7 +74,18 @@ def command(
       winosmith convert val.jsonl problems.jsonl --recast problems
       winosmith convert twins.jsonl twins.xml --to wsc-xml
 
+    For the harnesses lm-eval and inspect-ai, OUT is a folder: a task that they
+    run as it is, with the answers.
+
+    \b
+      winosmith convert twins.jsonl twins-task --to lm-eval
+
     """  # noqa: D301
+    if to_name in HARNESSES:
+        if kind or skip_bad or force:
+            raise OutputError("a harness takes neither --recast nor --skip-bad nor --force")
+        export(source, target, format_name, to_name, as_json)
+        return
     into = target_format(target, to_name)
     check_paths(source, target, skip_bad, force)
     contents = formats.scan(source, format_name)

@@ -119,8 +119,9 @@ class Reading:
     def _check(self, first: int, given: list[Values]) -> None:
         """Hold the last text of the first tree to what the model gives it when read alone."""
         at = len(given) - 1
-        apart = np.abs(self._read_whole([first + at])[0] - given[at]).max(initial=0.0)
-        if not apart <= TOLERANCE[str(self.network.dtype).removeprefix("torch.")]:
+        alone = self._read_whole([first + at])[0]
+        apart = TOLERANCE[str(self.network.dtype).removeprefix("torch.")]
+        if not np.allclose(given[at], alone, rtol=0, atol=apart, equal_nan=True):
             raise _NotHeededError("it sees more of one than it should")
         self._checked = at > 0
 

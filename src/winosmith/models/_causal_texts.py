@@ -10,6 +10,7 @@ one sequence serves the full and the partial score.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -46,9 +47,10 @@ def passages(
 ) -> list[list[tuple[Passage, Passage]]]:
     """Return what is read for the full and the partial score of each option of each problem.
 
-    Full: the whole sentence counts, all but its first token where nothing precedes that. Partial:
-    what follows the blank counts, given all up to the end of the option. Where nothing follows the
-    blank, as in COPA, the option itself counts, given what precedes it.
+    Full: all after the prompt's last word counts; where there is neither a prompt nor a token that
+    begins texts, all but the first token. Partial: what follows the blank counts, given all up to
+    the end of the option. Where nothing follows the blank, as in COPA, the option itself counts,
+    given what precedes it.
 
     Args:
         model: whose tokeniser it is.
@@ -77,7 +79,7 @@ def passages(
             for option in options
         ]
     )
-    shots = len(_plain(model.tokeniser, [prompt])[0]) if prompt else 0
+    shots = len(encode([""])[0]) if prompt.strip() else 0
     rows = iter(zip(encode(texts), contexts, strict=True))
     made = []
     for before, options, _ in cuts:
@@ -89,7 +91,29 @@ def passages(
                 for _, (whole, context) in zip(options, rows, strict=False)
             ]
         )
-    return made
+    return _shortened(made, len(leading), shots, model.max_length + 1)
+
+
+def _shortened(
+    made: list[list[tuple[Passage, Passage]]], leading: int, shots: int, longest: int
+) -> list[list[tuple[Passage, Passage]]]:
+    """Leave out the prompt's start, the same for all, where the longest text does not fit."""
+    over = (
+        max((len(each.ids) for own in made for pair in own for each in pair), default=0) - longest
+    )
+    if not 0 < over < shots:
+        return made
+    warnings.warn(
+        f"prompt and sentence are longer than the {longest - 1} tokens that the model reads; the "
+        f"first {over} tokens of the prompt are left out",
+        stacklevel=3,
+    )
+
+    def shorter(passage: Passage) -> Passage:
+        ids = passage.ids
+        return Passage((*ids[:leading], *ids[leading + over :]), passage.start - over)
+
+    return [[(shorter(full), shorter(partial)) for full, partial in own] for own in made]
 
 
 def _full(leading: list[int], whole: list[int], shots: int) -> Passage:

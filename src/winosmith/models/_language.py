@@ -77,7 +77,7 @@ def _placed(network: Any, device: str | None, folder: Path) -> tuple[Any, Any, s
         )
     try:
         return network.to(device).eval(), tokeniser, device
-    except RuntimeError as error:
+    except (RuntimeError, AssertionError) as error:  # the second without CUDA built in
         first = str(error).splitlines()[0]
         raise InputError(f"the device {device!r} can't be used: {first}") from error
 

@@ -18,6 +18,9 @@ _LOWERED = frozenset(
 )
 """First words of an option that have a capital letter for no other reason than to come first."""
 
+_OWNABLE = {"can", "few", "many", "might", "own", "will"}
+"""Function words that can follow a possessive: "against her will", "her many friends"."""
+
 _NEXT_WORD = re.compile(r"\s+[\"'“‘]?(\w+)")
 
 
@@ -52,8 +55,7 @@ def _is_possessive(pronoun: str, after: str) -> bool:
     following = _NEXT_WORD.match(after)
     if following is None:
         return False
-    word = following[1].lower()
-    return word == "own" or word not in FUNCTION_WORDS
+    return following[1].lower() not in FUNCTION_WORDS - _OWNABLE
 
 
 def _owned(option: str, pronoun: str) -> str:

@@ -8,9 +8,11 @@
 
 from __future__ import annotations
 
-from winosmith.release._build import Built, build
-from winosmith.release._debias import Debiased, debias_to_folder
+from winosmith.release._build import Built, build, finished_build
+from winosmith.release._debias import Debiased, debias_to_folder, finished_filter
 from winosmith.release._filter import NAMES, FilterRun, run_filter
+from winosmith.release._interchange_inspect import inspect_task
+from winosmith.release._interchange_lm_eval import lm_eval_task
 from winosmith.release._measure import Measures, measure
 from winosmith.release._progress import Advance, Step
 from winosmith.release._recipe import (
@@ -22,6 +24,7 @@ from winosmith.release._recipe import (
     read_recipe,
     recipe_of,
 )
+from winosmith.release._recipe_file import recipe_toml
 from winosmith.release._report_filter import filter_sections, key_figures
 from winosmith.release._split import nested_sizes
 from winosmith.release._vectors import Embedded, embedded
@@ -44,10 +47,15 @@ __all__ = [
     "debias_to_folder",
     "embedded",
     "filter_sections",
+    "finished_build",
+    "finished_filter",
+    "inspect_task",
     "key_figures",
+    "lm_eval_task",
     "measure",
     "nested_sizes",
     "read_recipe",
     "recipe_of",
+    "recipe_toml",
     "run_filter",
 ]

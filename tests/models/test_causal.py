@@ -1,0 +1,236 @@
+"""Causal language models give each token what it has in its text, beginnings read once."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from winosmith.errors import InputError
+from winosmith.models import CausalModel, load_causal_model, passages
+from winosmith.testing import made_twins
+
+pytestmark = pytest.mark.models
+
+MakeModel = Callable[..., Path]
+
+PROBLEMS = made_twins(8, singles=2)
+
+PROMPT = "They all say that the candle stood beside the drawer. " * 3 + "\n\n"
+
+Texts = tuple[list[tuple[int, ...]], list[int]]
+
+
+def _texts(model: CausalModel, prompt: str = "") -> Texts:
+    """Return what is read for every score of every problem."""
+    found = passages(model, PROBLEMS, prompt=prompt)
+    flat = [passage for own in found for pair in own for passage in pair]
+    return [passage.ids for passage in flat], [passage.start for passage in flat]
+
+
+def _by_hand(folder: Path, texts: Texts) -> list[np.ndarray]:
+    """Return the values of each text read alone, by transformers itself."""
+    import torch
+    import transformers
+
+    network = transformers.AutoModelForCausalLM.from_pretrained(str(folder)).eval()
+    values = []
+    for ids, start in zip(*texts, strict=True):
+        with torch.inference_mode():
+            logits = network(torch.tensor([ids[:-1]])).logits[0]
+        found = torch.log_softmax(logits.double(), -1)
+        picked = found[torch.arange(len(ids) - 1), torch.tensor(ids[1:])]
+        values.append(picked[start - 1 :].numpy())
+    return values
+
+
+def _apart(one: list[np.ndarray], other: list[np.ndarray]) -> float:
+    return max(float(np.abs(a - b).max()) for a, b in zip(one, other, strict=True))
+
+
+@pytest.mark.parametrize("architecture", ["gpt2", "opt", "llama", "qwen2", "gpt_neox", "gemma2"])
+def test_a_tree_gives_what_each_text_gives_alone(
+    make_language_model: MakeModel, architecture: str
+) -> None:
+    """Whatever positions an architecture has, values agree to 1e-4 with each text read alone."""
+    folder = make_language_model(architecture)
+    model = load_causal_model(folder)
+    texts = _texts(model)
+    given = model.likelihoods(*texts)
+    assert _apart(given.values, _by_hand(folder, texts)) < 1e-4
+    assert model.heeds_trees
+    assert given.tokens_fed < sum(len(ids) - 1 for ids in texts[0]) / 4
+
+
+@pytest.mark.parametrize("architecture", ["gpt2", "llama"])
+def test_what_all_texts_share_is_read_once(
+    make_language_model: MakeModel, architecture: str
+) -> None:
+    """After a prompt values agree to 1e-4 too, and the prompt is fed once, and once to check."""
+    folder = make_language_model(architecture)
+    model = load_causal_model(folder)
+    bare, prompted = (_texts(model, prompt) for prompt in ("", PROMPT))
+    given = model.likelihoods(*prompted, tokens_per_batch=64)
+    assert _apart(given.values, _by_hand(folder, prompted)) < 1e-4
+    length = len(model.tokeniser(PROMPT)["input_ids"])
+    longest = max(map(len, prompted[0]))
+    apart = model.likelihoods(*bare, tokens_per_batch=64).tokens_fed
+    assert given.tokens_fed <= apart + length + longest
+
+
+@pytest.mark.parametrize("architecture", ["mamba", "mpt", "bloom"])
+def test_an_architecture_that_heeds_no_tree_reads_texts_whole(
+    make_language_model: MakeModel, architecture: str
+) -> None:
+    """Without attention, or with distances for positions, values are the same, with a warning."""
+    folder = make_language_model(architecture)
+    model = load_causal_model(folder)
+    texts = _texts(model)
+    with pytest.warns(UserWarning, match=f"{architecture} can't read texts as a tree"):
+        given = model.likelihoods(*texts)
+    assert not model.heeds_trees
+    assert _apart(given.values, _by_hand(folder, texts)) < 1e-4
+    assert model.likelihoods(*texts).tokens_fed >= sum(len(ids) - 1 for ids in {*texts[0]})
+
+
+def test_a_window_that_is_shorter_than_the_prompt_is_noticed(
+    make_language_model: MakeModel,
+) -> None:
+    """A model that attends to the last few tokens alone gives the same after a long prompt."""
+    folder = make_language_model("gemma2", sliding_window=24)
+    model = load_causal_model(folder)
+    texts = _texts(model, PROMPT)
+    with pytest.warns(UserWarning, match="gemma2 can't read texts as a tree"):
+        given = model.likelihoods(*texts)
+    assert _apart(given.values, _by_hand(folder, texts)) < 1e-4
+
+
+def test_values_do_not_depend_on_the_batch(make_language_model: MakeModel) -> None:
+    """Alone, in small rows, in one row or in another order, values agree to 1e-5."""
+    model = load_causal_model(make_language_model("gpt2"))
+    texts, starts = _texts(model)
+    together = model.likelihoods(texts, starts).values
+    alone = [
+        model.likelihoods([ids], [start]).values[0]
+        for ids, start in zip(texts, starts, strict=True)
+    ]
+    assert _apart(together, alone) < 1e-5
+    assert _apart(together, model.likelihoods(texts, starts, tokens_per_batch=30).values) < 1e-5
+    turned = model.likelihoods(texts[::-1], starts[::-1]).values[::-1]
+    assert _apart(together, turned) < 1e-5
+
+
+def test_the_same_call_gives_the_same_bytes(make_language_model: MakeModel) -> None:
+    """Loaded anew and asked again, a model gives the same bytes."""
+    first, second = (
+        [value.tobytes() for value in model.likelihoods(*_texts(model)).values]
+        for model in (load_causal_model(make_language_model("gpt2")) for _ in range(2))
+    )
+    assert first == second
+
+
+def test_no_text_is_no_value(make_language_model: MakeModel) -> None:
+    """Nothing is fed for nothing, and a text of one token has no value."""
+    model = load_causal_model(make_language_model("gpt2"))
+    assert model.likelihoods([], []).tokens_fed == 0
+    assert [len(value) for value in model.likelihoods([(7,), (7, 8)], [1, 1]).values] == [0, 1]
+
+
+def test_progress_counts_the_texts(make_language_model: MakeModel) -> None:
+    """The texts done are told after each row, up to all of them."""
+    model = load_causal_model(make_language_model("gpt2"))
+    told: list[tuple[int, int]] = []
+    texts, starts = _texts(model)
+    model.likelihoods(texts, starts, tokens_per_batch=60, on_progress=lambda *at: told.append(at))
+    distinct = len({*zip(texts, starts, strict=True)})
+    assert [total for _, total in told] == [distinct] * len(told)
+    assert told[-1][0] == distinct
+    assert [done for done, _ in told] == sorted({done for done, _ in told})
+
+
+def test_long_texts_lose_their_start(make_language_model: MakeModel) -> None:
+    """Of a text that the model can't read whole, the last tokens are read, with a warning."""
+    folder = make_language_model("gpt2", n_positions=16, max_position_embeddings=16)
+    model = load_causal_model(folder)
+    ids = tuple(range(10, 50))
+    with pytest.warns(UserWarning, match="1 of 1 texts are longer than the 16 tokens"):
+        given = model.likelihoods([ids], [30])
+    np.testing.assert_allclose(given.values[0], _by_hand(folder, ([ids[-17:]], [7]))[0], atol=1e-5)
+
+
+def test_half_precision_is_close(make_language_model: MakeModel) -> None:
+    """In bfloat16 values are those of float32 to its three digits."""
+    folder = make_language_model("llama")
+    model, coarse = load_causal_model(folder), load_causal_model(folder, dtype="bfloat16")
+    texts = _texts(model)
+    fine, rough = (
+        np.array([value.sum() for value in each.likelihoods(*texts).values])
+        for each in (model, coarse)
+    )
+    assert str(coarse.network.dtype) == "torch.bfloat16"
+    np.testing.assert_allclose(rough, fine, rtol=0.02)
+
+
+def test_other_models_are_refused(
+    make_language_model: MakeModel, tiny_encoder: Path, tmp_path: Path
+) -> None:
+    """A masked model, one without output layer, an unknown dtype or device: each is told."""
+    with pytest.raises(InputError, match="bert is a masked language model; score it as that"):
+        load_causal_model(make_language_model("bert", masked=True))
+    folder = make_language_model("gpt2")
+    with pytest.raises(InputError, match="the dtype is one of float32, bfloat16, float16; not 'x'"):
+        load_causal_model(folder, dtype="x")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="the device 'cuda:9' can't be used"):
+        load_causal_model(folder, device="cuda:9")
+    import transformers
+
+    transformers.AutoModel.from_pretrained(
+        str(make_language_model("opt", tie_word_embeddings=False))
+    ).save_pretrained(tmp_path)
+    shutil.copy(folder / "tokenizer.json", tmp_path)
+    with pytest.raises(InputError, match="saved without its output layer"):
+        load_causal_model(tmp_path)
+
+
+def test_a_truncated_checkpoint_is_refused(make_language_model: MakeModel, tmp_path: Path) -> None:
+    """Weights that break off are told, with the folder."""
+    folder = tmp_path / "model"
+    shutil.copytree(make_language_model("gpt2"), folder)
+    weights = folder / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1000])
+    with pytest.raises(InputError, match=f"{re.escape(str(folder))}: the model can't be loaded"):
+        load_causal_model(folder)
+
+
+SMALL_MEMORY = """
+import resource, sys, warnings
+import numpy as np
+from winosmith.models import load_causal_model
+model = load_causal_model(sys.argv[1])
+texts = [tuple(range(row, row + 120)) for row in range(10, 70)]
+starts = [1] * len(texts)
+expected = model.likelihoods(texts, starts).values
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + 150_000_000, resource.RLIM_INFINITY))
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    given = model.likelihoods(texts, starts, tokens_per_batch=100_000).values
+assert np.abs(np.concatenate(given) - np.concatenate(expected)).max() < 1e-4
+print([str(one.message) for one in told][0])
+"""
+
+
+def test_out_of_memory_halves_the_batch(make_language_model: MakeModel) -> None:
+    """Where memory ends, rows are halved until they fit, that is said, and values are the same."""
+    folder = make_language_model("gpt2")
+    done = subprocess.run(
+        [sys.executable, "-c", SMALL_MEMORY, str(folder)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "out of memory with 7140 tokens at once; going on with 3570" in done.stdout

@@ -1,0 +1,81 @@
+"""Options take the form and case of the pronoun whose place they take."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from winosmith import Problem, formats
+from winosmith.errors import DataError
+from winosmith.models import sentence_parts, solved_text, worded
+
+
+@pytest.mark.parametrize(
+    ("sentence", "options", "pronoun", "expected"),
+    [
+        # Sentences of the Winograd Schema Challenge (Levesque et al. 2012)
+        ("Jim signaled the barman and gestured toward _ bathroom key.", ("Jim", "The barman"),
+         "his", ("Jim's", "the barman's")),
+        ("The trophy doesn't fit into the suitcase because _ is too large.",
+         ("The trophy", "the suitcase"), "it", ("the trophy", "the suitcase")),
+        ("Emma's mother had died long ago, and _ place had been taken.",
+         ("Emma", "Emma's mother"), "her", ("Emma's", "Emma's mother's")),
+        ("Tatyana pulled down the brace and then propelled _ to the table.",
+         ("Tatyana", "Grandma"), "her", ("Tatyana", "Grandma")),
+        ("Careful not to disturb _, she undressed.", ("Tatyana", "mother"), "her",
+         ("Tatyana", "mother")),
+        ("Dan laimed the front because _ \"Dibs!\" was slow.", ("Dan", "Bill"), "his",
+         ("Dan's", "Bill's")),
+        ("Ann wanted _ own room.", ("Ann", "Beth"), "her", ("Ann's", "Beth's")),
+        ("_ was late.", ("the bus", "the train"), "It", ("The bus", "The train")),
+        ("The dogs chased the cats until _ tails were wet.", ("the dogs", "the cats"), "their",
+         ("the dogs'", "the cats'")),
+        ("The house is _.", ("Ann", "Beth"), "hers", ("Ann's", "Beth's")),
+    ],
+)  # fmt: skip
+def test_options_are_worded_for_their_pronoun(
+    sentence: str, options: tuple[str, str], pronoun: str, expected: tuple[str, str]
+) -> None:
+    """A possessive gets its 's, an article the case of the pronoun, and nothing else changes."""
+    assert worded(Problem("1", sentence, options, pronoun=pronoun)).options == expected
+
+
+@given(st.text("abc .'", max_size=9), st.sampled_from([("The cup", "jug"), ("A b", "it's")]))
+def test_without_a_pronoun_nothing_changes(text: str, options: tuple[str, str]) -> None:
+    """A problem whose pronoun is not known stays as it is."""
+    problem = Problem("1", f"{text}_{text}", options)
+    assert worded(problem) == problem
+
+
+def test_options_that_would_become_one_stay() -> None:
+    """Options that differ in case alone are left as they are."""
+    problem = Problem("1", "He saw that _ fell.", ("The cup", "the cup"), pronoun="it")
+    assert worded(problem) == problem
+
+
+@given(st.text("ab _", max_size=9).map(lambda s: s.replace("_", "")), st.text("ab ", max_size=9))
+def test_the_parts_are_the_sentence(before: str, after: str) -> None:
+    """Put together, the parts are the filled-in sentence without space at its ends."""
+    problem = Problem("1", f"{before}_{after}", ("x1", "y1"), 1)
+    start, options, rest = sentence_parts(problem)
+    assert [start + option + rest for option in options] == [
+        text.lstrip().rstrip() for text in problem.filled()
+    ]
+    assert solved_text(problem) == problem.fill(1).strip()
+
+
+def test_a_text_is_not_solved_without_an_answer() -> None:
+    """A problem whose answer is withheld has no solved text."""
+    with pytest.raises(DataError, match="'1' has no answer"):
+        solved_text(Problem("1", "A _ b.", ("x", "y")))
+
+
+@pytest.mark.data
+def test_every_possessive_of_the_wsc_is_found(data_dir: Path) -> None:
+    """Of WSC285's pronouns, all 20 "his" and all 10 "her" are possessives, and no other one."""
+    problems = formats.read(data_dir / "wsc" / "WSCollection.xml")
+    owned = [p.pronoun for p in problems if all(o.endswith("'s") for o in worded(p).options)]
+    assert sorted(owned) == ["her"] * 10 + ["his"] * 20

@@ -1,0 +1,202 @@
+"""Exports run in the harnesses that they are made for, and give winosmith's own figures there."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+
+from winosmith import Dataset, Problem, formats, solve
+from winosmith.cli import main
+from winosmith.errors import DataError, OutputError
+from winosmith.release import inspect_task, lm_eval_task
+from winosmith.testing import made_twins
+
+MakeModel = Callable[..., Path]
+
+DATA = Dataset(
+    [
+        *made_twins(6, singles=1),
+        Problem("open", "_ stood near the kettle.", ("amber", "The yarn"), 1),
+        Problem("end", "They say that the candle stood because _", ("amber was.", "it was."), 0),
+        Problem("his", "They say that _ lamp stood.", ("Ann", "The basket"), 1, pronoun="his"),
+        Problem("three", "They say the _ stood.", ("amber", "the drawer", "it"), 2),
+        Problem("number", "They counted the _ 3", ("amber", "candle"), 0),
+        Problem("digit", "They say the _.", ("amber [", "{{ candle }}"), 0),
+    ],
+    "Made, by hand (2)",
+)
+
+PROMPT = "They say that the amber stood.\n\nThe candle {{stood}}.\n\n"
+
+
+def _needs(module: str) -> None:
+    if importlib.util.find_spec(module) is None:
+        reason = f"{module} is not installed (the extra `test-harness`)"
+        if os.environ.get("CI") == "true":
+            pytest.fail(f"missing in CI: {reason}")
+        pytest.skip(reason)
+
+
+LM_EVAL = """
+import json, sys
+import lm_eval
+from lm_eval.models.huggingface import HFLM
+from lm_eval.tasks import TaskManager
+found = []
+for folder, model, tasks in json.loads(sys.argv[1]):
+    done = lm_eval.simple_evaluate(
+        model=HFLM(pretrained=model, device="cpu", batch_size=4), tasks=tasks, log_samples=True,
+        task_manager=TaskManager(include_path=folder, include_defaults=False), bootstrap_iters=0)
+    found.append({sample["doc"]["id"]: [float(given[0][0]) for given in sample["resps"]]
+                  for task in tasks for sample in done["samples"][task]})
+print("RESULT" + json.dumps(found))
+"""
+
+
+def _run(script: str, *arguments: str, where: Path) -> Any:
+    """Run a script in a process of its own, whose libraries warn as they like."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", script, *arguments],
+        capture_output=True,
+        text=True,
+        cwd=where,
+        env={**os.environ, "HF_HUB_OFFLINE": "1"},
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.split("RESULT", 1)[1])
+
+
+@pytest.mark.models
+def test_the_harness_gives_our_scores(make_language_model: MakeModel, tmp_path: Path) -> None:
+    """lm-evaluation-harness, run on the exports, gives the scores of `solve.Causal` to 1e-4."""
+    _needs("lm_eval")
+    runs: list[tuple[str, str, Literal["partial", "full"], bool | None]] = [
+        ("gpt2", "", "partial", None),
+        ("opt", PROMPT, "partial", None),
+        ("gpt2", "", "full", True),
+    ]
+    asked = []
+    for number, (architecture, prompt, score, _) in enumerate(runs):
+        folder = tmp_path / str(number)
+        tasks = lm_eval_task(DATA, folder, prompt=prompt, score=score)
+        asked.append([str(folder), str(make_language_model(architecture)), tasks])
+    found = _run(LM_EVAL, json.dumps(asked), where=tmp_path)
+    for (_, prompt, score, bos), (_, model, _), theirs in zip(runs, asked, found, strict=True):
+        ours = solve.Causal(model, score, prompt=prompt, bos=bos).score(DATA)
+        for problem, own in zip(DATA, ours, strict=True):
+            np.testing.assert_allclose(theirs[problem.id], own, atol=1e-4, err_msg=problem.id)
+
+
+@pytest.mark.models
+def test_the_harnesss_own_winogrande_gives_our_scores(
+    data_dir: Path, make_language_model: MakeModel, tmp_path: Path
+) -> None:
+    """On WinoGrande's dev part its own winogrande task compares what our export does.
+
+    Six of the 1,267 sentences have two spaces after the blank, of which its task keeps one.
+    """
+    _needs("lm_eval")
+    spec = importlib.util.find_spec("lm_eval")
+    assert spec is not None
+    assert spec.origin is not None
+    own = Path(spec.origin).parent / "tasks" / "winogrande" / "preprocess_winogrande.py"
+    task: dict[str, Callable[[dict[str, str]], object]] = {}
+    exec(own.read_text("utf-8"), task)  # noqa: S102 - the harness's own functions
+    dev = formats.read(data_dir / "winogrande" / "dev.jsonl")
+    lm_eval_task(dev, tmp_path / "task")
+    lines = (tmp_path / "task" / "partial.jsonl").read_text("utf-8").splitlines()
+    spaced = 0
+    for line, problem in zip(lines, dev, strict=True):
+        record = json.loads(line)
+        doc = {
+            "sentence": problem.sentence,
+            "option1": problem.options[0],
+            "option2": problem.options[1],
+            "answer": str((problem.answer or 0) + 1),
+        }
+        assert task["doc_to_choice"](doc) == record["contexts"]
+        assert task["doc_to_target"](doc) == record["rest"].lstrip()
+        spaced += record["rest"].startswith("  ")
+        assert task["doc_to_text"](doc) == record["label"]
+    assert spaced == 6
+
+
+INSPECT = """
+import json, sys
+from inspect_ai import eval
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
+answers = [ModelOutput.from_content("mockllm/model", f"ANSWER: {a}") for a in sys.argv[2]]
+for answer in answers:
+    answer.usage = ModelUsage()  # else it downloads a tokeniser to count
+(log,) = eval(sys.argv[1], model=get_model("mockllm/model", custom_outputs=answers),
+              max_connections=1, max_samples=1, display="none", log_dir=sys.argv[3])
+metrics = {m.name: m.value for m in log.results.scores[0].metrics.values()}
+ids = [s.id for s in log.samples]
+print("RESULT" + json.dumps([log.status, metrics, ids, [s.choices for s in log.samples]]))
+"""
+
+
+def test_inspect_scores_the_export(tmp_path: Path) -> None:
+    """inspect_ai, run on the export with a model that says A, gets the share that A is right."""
+    _needs("inspect_ai")
+    name = inspect_task(DATA, tmp_path / "task")
+    assert name == "made_by_hand_2"
+    task = tmp_path / "task"
+    status, metrics, ids, choices = _run(
+        INSPECT, f"{name}.py", "A" * len(DATA), str(tmp_path / "logs"), where=task
+    )
+    assert status == "success"
+    asked = dict(zip(ids, choices, strict=True))
+    assert asked == {problem.id: list(problem.options) for problem in DATA}
+    right = np.mean([problem.answer == 0 for problem in DATA])
+    assert metrics["accuracy"] == pytest.approx(right)
+    assert metrics["stderr"] > 0
+
+
+def test_an_export_needs_answers(tmp_path: Path) -> None:
+    """Problems without an answer are refused with the first ids, and no folder is made."""
+    for export in (lm_eval_task, inspect_task):
+        with pytest.raises(DataError, match="19 of 19 problems have no answer \\('0-0', "):
+            export(DATA.blind(), tmp_path / "task")
+        with pytest.raises(DataError, match="there is no problem to export"):
+            export(Dataset(), tmp_path / "task")
+    assert not (tmp_path / "task").exists()
+
+
+def test_an_export_overwrites_nothing(tmp_path: Path) -> None:
+    """A folder with something else in it, or with another export, is refused."""
+    (tmp_path / "mine.txt").write_text("mine", "utf-8")
+    with pytest.raises(OutputError, match="was not written by winosmith"):
+        lm_eval_task(DATA, tmp_path)
+    lm_eval_task(DATA, tmp_path / "task")
+    before = (tmp_path / "task" / "partial.jsonl").read_bytes()
+    lm_eval_task(DATA, tmp_path / "task")
+    assert (tmp_path / "task" / "partial.jsonl").read_bytes() == before
+    with pytest.raises(OutputError, match="holds the results of another recipe"):
+        lm_eval_task(DATA, tmp_path / "task", score="full")
+
+
+@pytest.mark.parametrize(("harness", "file"), [("lm-eval", "twins_partial.yaml"),
+                                               ("inspect-ai", "twins.py")])  # fmt: skip
+def test_the_command_exports(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], harness: str, file: str
+) -> None:
+    """`winosmith convert --to` a harness writes its folder, and says how to run it."""
+    source, target = tmp_path / "twins.jsonl", tmp_path / "the task"
+    formats.write(made_twins(3), source)
+    assert main(["convert", str(source), str(target), "--to", harness]) == 0
+    said = capsys.readouterr().err
+    assert f"wrote: {target} ({harness}), 6 problems" in said
+    assert f"'{target}" in said
+    assert (target / file).is_file()
+    assert main(["convert", str(source), str(target), "--to", harness, "--force"]) == 2
+    assert "a harness takes neither --recast nor --skip-bad nor --force" in capsys.readouterr().err
