@@ -71,7 +71,7 @@ def test_the_embedder_reads_as_the_model_was_trained(tiny_encoder: Path, tmp_pat
     )
     assert embedder.parameters["split_point"] == "after_option"
     assert embedder.parameters["pooling"] == "cls"
-    model = load_choice_model(tuned.folder, split_point="after_option")
+    model = load_choice_model(tuned.folder)
     with torch.inference_mode():
         inputs = model.reader.batch(model.inputs(rest))
         first = model.network.bert(**inputs).last_hidden_state[:, 0].numpy().reshape(-1, 2, 16)

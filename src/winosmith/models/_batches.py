@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["length_batches", "shuffled_batches"]
+__all__ = ["length_batches", "next_batch", "shuffled_batches"]
 
 Rows = npt.NDArray[np.intp]
 
@@ -25,14 +25,23 @@ def length_batches(lengths: Sequence[int], tokens: int) -> list[Rows]:
     >>> [batch.tolist() for batch in length_batches([2, 9, 3, 2, 3], tokens=6)]
     [[1], [2, 4], [0, 3]]
     """
-    order = np.argsort(-np.asarray(lengths, dtype=np.int64), kind="stable")
+    measured = np.asarray(lengths, dtype=np.int64)
+    order = np.argsort(-measured, kind="stable")
     batches: list[Rows] = []
     start = 0
     while start < len(order):
-        size = max(1, tokens // max(1, lengths[order[start]]))
-        batches.append(order[start : start + size])
-        start += size
+        batches.append(next_batch(order, measured, start, tokens))
+        start += len(batches[-1])
     return batches
+
+
+def next_batch(order: Rows, lengths: npt.NDArray[np.int64], start: int, tokens: int) -> Rows:
+    """Return the rows from `start` on, in an order with the longest first, that fit into `tokens`.
+
+    It is one row at least.
+    """
+    size = max(1, tokens // max(1, int(lengths[order[start]])))
+    return order[start : start + size]
 
 
 def shuffled_batches(

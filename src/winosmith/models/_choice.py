@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +13,38 @@ import numpy.typing as npt
 
 from winosmith.errors import InputError
 from winosmith.extras import require
-from winosmith.models._batches import length_batches
+from winosmith.models._batches import next_batch
 from winosmith.models._encoder import Reader, load_reader
 from winosmith.models._folder import model_folder
+from winosmith.models._memory import in_memory
 from winosmith.models._network import load_configuration, load_network
 from winosmith.models._quiet import quiet
 from winosmith.models._texts import SplitPoint, check_split_point, filled_text
 from winosmith.problem import Problem
 
-__all__ = ["ChoiceModel", "load_choice_model", "new_choice_model"]
+__all__ = ["ChoiceModel", "HowRead", "load_choice_model", "new_choice_model"]
 
 HEAD = "choice_head"
 """The name of our own head, for architectures that transformers has no multiple-choice head for."""
+
+
+HOW = "winosmith_choice.json"
+"""The file of a model's folder that says how the model reads a problem."""
+
+
+@dataclass(frozen=True)
+class HowRead:
+    """How a model reads a problem; kept with its weights, as it should read as it was trained.
+
+    Attributes:
+        split_point: where the sentence is cut in two; see `SplitPoint`.
+        local: the words ahead of the blank that it sees; None for all.
+        claims: whether it was trained to judge claims: a score above 0 says that one holds.
+    """
+
+    split_point: SplitPoint = "before_option"
+    local: int | None = None
+    claims: bool = False
 
 
 @dataclass(frozen=True)
@@ -33,20 +54,27 @@ class ChoiceModel:
     Attributes:
         network: the torch module, on its device, in float32.
         reader: its tokeniser, device and longest input.
-        split_point: where the sentence is cut in two; see `SplitPoint`.
+        how: how it reads a problem.
     """
 
     network: Any
     reader: Reader
-    split_point: SplitPoint
+    how: HowRead
 
-    def inputs(self, problems: Sequence[Problem]) -> list[dict[str, list[int]]]:
-        """Return the network's unpadded inputs, one a problem and option, in order."""
+    def inputs(
+        self, problems: Sequence[Problem], options: int | None = None
+    ) -> list[dict[str, list[int]]]:
+        """Return the network's unpadded inputs, one a problem and option, in order.
+
+        Args:
+            problems: what to read.
+            options: how many of each problem's, from the first; all when None.
+        """
         return self.reader.tokens(
             [
-                filled_text(problem, option, self.split_point)
+                filled_text(problem, option, self.how.split_point, self.how.local)
                 for problem in problems
-                for option in range(len(problem.options))
+                for option in range(options or len(problem.options))
             ]
         )
 
@@ -65,34 +93,61 @@ class ChoiceModel:
         tokens_per_batch: int | None = None,
         on_batch: Callable[[int, int], None] | None = None,
     ) -> list[npt.NDArray[np.float32]]:
-        """Return one score an option for each problem; only a problem's own scores compare."""
-        torch = require("torch", "models")
-        rows = self.inputs(problems)
-        flat = np.empty(len(rows), np.float32)
-        done = 0
-        self.network.eval()
-        budget = tokens_per_batch or self.reader.budget
-        for batch in length_batches([len(row["input_ids"]) for row in rows], budget):
-            with torch.inference_mode():
-                flat[batch] = self.forward([rows[row] for row in batch]).cpu().numpy()
-            done += len(batch)
-            if on_batch:
-                on_batch(done, len(rows))
+        """Return one score an option for each problem; only a problem's own scores compare.
+
+        Texts are batched by length; a batch that does not fit into memory is halved, and that is
+        said.
+
+        Raises:
+            InputError: not even one text fits into memory.
+        """
+        flat = self.text_scores(
+            self.inputs(problems), tokens_per_batch=tokens_per_batch, on_batch=on_batch
+        )
         ends = np.cumsum([len(problem.options) for problem in problems])
         return np.split(flat, ends[:-1]) if len(problems) else []
 
+    def text_scores(
+        self,
+        rows: Sequence[dict[str, list[int]]],
+        *,
+        tokens_per_batch: int | None = None,
+        on_batch: Callable[[int, int], None] | None = None,
+    ) -> npt.NDArray[np.float32]:
+        """Return the scores of unpadded inputs, (rows,), without training."""
+        torch = require("torch", "models")
+        lengths = np.array([len(row["input_ids"]) for row in rows], np.int64)
+        order = np.argsort(-lengths, kind="stable")  # what needs most memory comes first
+        scores = np.empty(len(rows), np.float32)
+        self.network.eval()
+
+        def take(start: int, budget: int) -> tuple[npt.NDArray[np.intp], int, int]:
+            batch = next_batch(order, lengths, start, budget)
+            return batch, len(batch), int(len(batch) * lengths[batch[0]])
+
+        def run(batch: npt.NDArray[np.intp]) -> None:
+            with torch.inference_mode():
+                scores[batch] = self.forward([rows[row] for row in batch]).cpu().numpy()
+
+        in_memory(len(rows), tokens_per_batch or self.reader.budget, take, run, on_batch)
+        return scores
+
     def save(self, folder: Path) -> None:
-        """Save the network as safetensors and its tokeniser; `load_encoder` reads it too."""
+        """Save the network as safetensors, its tokeniser and how it reads.
+
+        `load_encoder` reads it too.
+        """
         with quiet():
             self.network.save_pretrained(str(folder))
             self.reader.tokeniser.save_pretrained(str(folder))
+        (folder / HOW).write_text(json.dumps(asdict(self.how), indent=2) + "\n", "utf-8")
 
 
 def new_choice_model(
     model: str | Path,
     *,
     seed: int,
-    split_point: SplitPoint = "before_option",
+    how: HowRead | None = None,
     dropout: float | None = None,
     device: str | None = None,
     max_length: int | None = None,
@@ -100,8 +155,8 @@ def new_choice_model(
     """Put a multiple-choice head on any encoder; what is new in it is drawn by `seed`.
 
     Where transformers has such a head for the architecture it is that one, so that others can
-    load the result; elsewhere it is one linear layer on the first token. Every dropout
-    of the network is set to `dropout` unless it is None.
+    load the result; elsewhere it is one linear layer on the first token. A head that was trained
+    before stays. Every dropout of the network is set to `dropout` unless it is None.
 
     Raises:
         InputError: as for `load_encoder`, or an unknown split point.
@@ -109,38 +164,57 @@ def new_choice_model(
     torch = require("torch", "models")
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        return _choice_model(model_folder(model), split_point, dropout, device, max_length)[0]
+        path = model_folder(model)
+        return _choice_model(path, how or HowRead(), dropout, device, max_length)[0]
 
 
 def load_choice_model(
     folder: str | Path,
     *,
-    split_point: SplitPoint = "before_option",
+    how: HowRead | None = None,
     device: str | None = None,
     max_length: int | None = None,
 ) -> ChoiceModel:
     """Load a multiple-choice model that was trained, here or elsewhere.
 
+    Args:
+        folder: of the model or of its run, or a hub id.
+        how: how it reads; as it was trained here, or cut before the option, when None.
+        device: as torch names it; the GPU when there is one when None.
+        max_length: the longest input in tokens; the model's own limit when None.
+
     Raises:
-        InputError: it is not there, or its head was never trained.
+        InputError: it is not there, its files are damaged, or its head was never trained.
     """
     path = model_folder(folder)
-    model, trained = _choice_model(path, split_point, None, device, max_length)
+    model, trained = _choice_model(path, how or _told(path), None, device, max_length)
     if not trained:
         raise InputError(f"{path}: this encoder was not trained for multiple choice; train it")
     model.network.eval()
     return model
 
 
+def _told(folder: Path) -> HowRead:
+    """Return how a model was trained to read, from its folder."""
+    if not (folder / HOW).is_file():
+        return HowRead()
+    try:
+        return HowRead(**json.loads((folder / HOW).read_text("utf-8")))
+    except (ValueError, TypeError) as error:
+        raise InputError(
+            f"{folder / HOW}: it can't be read ({error}); train the model again"
+        ) from None
+
+
 def _choice_model(
     folder: Path,
-    split_point: SplitPoint,
+    how: HowRead,
     dropout: float | None,
     device: str | None,
     max_length: int | None,
 ) -> tuple[ChoiceModel, bool]:
     """Return the model, and whether its head was trained."""
-    check_split_point(split_point)
+    check_split_point(how.split_point)
     transformers = require("transformers", "models")
     config = load_configuration(folder, dropout)
     if type(config) in transformers.MODEL_FOR_MULTIPLE_CHOICE_MAPPING:
@@ -150,7 +224,7 @@ def _choice_model(
         network, _ = load_network(transformers.AutoModel, folder, config)
         trained = _attach_head(network, folder)
     reader = load_reader(folder, config, device=device, max_length=max_length)
-    return ChoiceModel(network.to(reader.device), reader, split_point), trained
+    return ChoiceModel(network.to(reader.device), reader, how), trained
 
 
 def _attach_head(network: Any, folder: Path) -> bool:

@@ -25,7 +25,8 @@ SHORT_NAMES = {"minilm": "sentence-transformers/all-MiniLM-L6-v2"}
 def model_folder(model: str | Path) -> Path:
     """Return the folder of a model: the one named, or the hub's, downloaded when it must be.
 
-    What the hub's cache on this machine already holds is used without asking the network.
+    What the hub's cache on this machine already holds is used without asking the network. The
+    folder of a run of `train_multiple_choice` stands for the `model/` in it.
 
     Raises:
         InputError: no such folder or hub id, no network, or no safetensors in it.
@@ -36,6 +37,8 @@ def model_folder(model: str | Path) -> Path:
         if not _HUB_ID.fullmatch(str(model)):
             raise InputError(f"{model}: there is no such folder, and it can't be a hub id")
         folder = _from_hub(str(model))
+    if not (folder / "config.json").is_file() and (folder / "model" / "config.json").is_file():
+        folder = folder / "model"
     if not (folder / "config.json").is_file():
         raise InputError(f"{folder}: there is no config.json; name the folder of a saved model")
     if not any(folder.glob("*.safetensors")):

@@ -10,7 +10,7 @@ from typing import TypeVar
 from winosmith.errors import InputError
 from winosmith.extras import require
 
-__all__ = ["OnProgress", "in_memory", "is_out_of_memory"]
+__all__ = ["OnProgress", "free", "in_memory", "is_out_of_memory"]
 
 Batch = TypeVar("Batch")
 
@@ -71,10 +71,11 @@ def in_memory(
             f"out of memory with {tokens} tokens at once; going on with {budget}", stacklevel=4
         )
         del batch
-        _free()
+        free()
 
 
-def _free() -> None:
+def free() -> None:
+    """Give back what no longer has a name, so that the next try finds it."""
     torch = require("torch", "models")
     gc.collect()
     if torch.cuda.is_available():

@@ -8,7 +8,7 @@ from pathlib import Path
 from winosmith.errors import InputError
 from winosmith.models._texts import SplitPoint, check_split_point
 
-__all__ = ["Epoch", "FineTuned", "TrainingSettings"]
+__all__ = ["Epoch", "FineTuned", "TrainingRun", "TrainingSettings"]
 
 ALPHA = 0.05
 """A run whose dev accuracy guessing reaches with more than this probability is "at chance"."""
@@ -36,6 +36,11 @@ class TrainingSettings:
         clip: the largest norm of a step's gradient.
         split_point: where the sentence is cut in two; see `SplitPoint`.
         max_length: the longest input in tokens; the model's own limit when None.
+        local: the words ahead of the blank that are seen, 2 in WinoGrande's local-context
+            baseline; None for all.
+        patience: stop after as many epochs without a better one on dev; None never does.
+        last: train this many of the epochs and keep the last, whatever dev says: for a run on all
+            the data, once the epochs were chosen. None keeps the best on dev.
 
     Raises:
         InputError: a value out of range.
@@ -51,6 +56,9 @@ class TrainingSettings:
     clip: float = 1.0
     split_point: SplitPoint = "before_option"
     max_length: int | None = None
+    local: int | None = None
+    patience: int | None = None
+    last: int | None = None
 
     def __post_init__(self) -> None:
         check_split_point(self.split_point)
@@ -62,6 +70,15 @@ class TrainingSettings:
             raise InputError("dropout must be 0 or more and less than 1")
         if self.seed < 0 or not 0 <= self.warmup <= 1 or self.weight_decay < 0:
             raise InputError("seed and weight decay must be 0 or more, the warmup a share of 0–1")
+        if self.local is not None and self.local < 0:
+            raise InputError("the words ahead of the blank must be 0 or more")
+        if (self.patience or 1) < 1 or not 1 <= (self.last or 1) <= self.epochs:
+            raise InputError("patience must be 1 or more, and the last epoch one of the epochs")
+
+    @property
+    def name(self) -> str:
+        """What tells a run of a grid from its neighbours: "lr3e-05-ep3-bs16-s0"."""
+        return f"lr{self.learning_rate:g}-ep{self.epochs}-bs{self.batch_size}-s{self.seed}"
 
 
 @dataclass(frozen=True)
@@ -80,17 +97,15 @@ class Epoch:
 
 
 @dataclass(frozen=True)
-class FineTuned:
-    """A finished run.
+class TrainingRun:
+    """What a run was told, and what its epochs gave.
 
     Attributes:
-        folder: the model of the best epoch, as `load_choice_model` and `load_encoder` read it.
         settings: what it was told.
         epochs: every epoch in order.
         n_train, n_dev: the problems trained on and measured on.
     """
 
-    folder: Path
     settings: TrainingSettings
     epochs: tuple[Epoch, ...]
     n_train: int
@@ -98,17 +113,25 @@ class FineTuned:
 
     @property
     def best(self) -> int:
-        """The 0-based epoch with the most dev problems right; the first of equals."""
+        """The 0-based epoch that was kept.
+
+        It has the most dev problems right, and is the first of equals; or it is the last, where
+        the settings say so.
+        """
+        if self.settings.last is not None:
+            return len(self.epochs) - 1
         return max(range(len(self.epochs)), key=lambda at: self.epochs[at].dev_correct)
 
     @property
     def dev_accuracy(self) -> float:
-        """The dev accuracy of the best epoch, 0–1; optimistic, as it was chosen on dev."""
+        """The dev accuracy of the epoch kept, 0–1; optimistic where it was chosen on dev."""
         return self.epochs[self.best].dev_correct / self.n_dev
 
     @property
     def p_value(self) -> float:
         """The smallest of the epochs', times the epochs it is chosen from (Bonferroni), ≤ 1."""
+        if self.settings.last is not None:
+            return self.epochs[-1].p_value
         return min(1.0, min(epoch.p_value for epoch in self.epochs) * len(self.epochs))
 
     @property
@@ -130,3 +153,14 @@ class FineTuned:
             f"dev accuracy {self.dev_accuracy:.1%} ({right:,} of {self.n_dev:,}) after epoch "
             f"{self.best + 1} of {len(self.epochs)}, p = {self.p_value:.2g}: {verdict}"
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FineTuned(TrainingRun):
+    """A finished run, and its model.
+
+    Attributes:
+        folder: the model of the epoch kept, as `load_choice_model` and `load_encoder` read it.
+    """
+
+    folder: Path

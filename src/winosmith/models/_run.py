@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from winosmith.dataset import Dataset
+from winosmith.errors import InputError
 from winosmith.extras import require
 from winosmith.models._batches import shuffled_batches
-from winosmith.models._chance import chance_p_value
-from winosmith.models._choice import new_choice_model
+from winosmith.models._choice import HowRead, new_choice_model
+from winosmith.models._memory import free, is_out_of_memory
 from winosmith.models._outcome import Epoch, TrainingSettings
+from winosmith.models._processes import Processes
+from winosmith.models._questions import Questions
 
 __all__ = ["Run"]
 
@@ -29,28 +32,30 @@ class Run:
     def __init__(
         self,
         base: Path,
-        train: Dataset,
-        dev: Dataset,
+        train: Questions,
+        dev: Questions,
         settings: TrainingSettings,
         device: str | None,
+        processes: Processes,
     ):
         self.settings = settings
-        self.dev = dev
+        self.train, self.dev = train, dev
+        self.processes = processes
         self.choice = new_choice_model(
             base,
             seed=settings.seed,
-            split_point=settings.split_point,
+            how=HowRead(settings.split_point, settings.local, claims=train.texts_each == 1),
             dropout=settings.dropout,
-            device=device,
+            device=device or processes.device,
             max_length=settings.max_length,
         )
         self.network = self.choice.network
-        self.inputs = self.choice.inputs(train)
-        self.answers = np.array(train.answers, np.int64)
-        self.groups = train.groups
+        self.inputs = self.choice.inputs(train.problems, train.texts_each)
+        self.dev_inputs = self.choice.inputs(dev.problems, dev.texts_each)
         self.optimiser = _adamw(self.network, settings)
         self.best: dict[str, Any] = {}
         self.steps_an_epoch = -(-len(train) // settings.batch_size)
+        self.at_once = settings.batch_size
 
     def restore(
         self, weights: dict[str, Any], best: dict[str, Any], moments: dict[int, Any]
@@ -67,34 +72,73 @@ class Run:
     def epoch(self, epoch: int, on_step: Callable[[int, int, str], None] | None = None) -> Epoch:
         """Train through the data once, then measure on dev."""
         torch = require("torch", "models")
-        lengths = [len(row["input_ids"]) for row in self.inputs]
-        longer = [max(pair) for pair in zip(lengths[::2], lengths[1::2], strict=True)]
+        lengths = np.array([len(row["input_ids"]) for row in self.inputs], np.int64)
+        longest = lengths.reshape(-1, self.train.texts_each).max(axis=1)
         generator = np.random.default_rng([self.settings.seed, epoch])
-        batches = shuffled_batches(longer, self.groups, self.settings.batch_size, generator)
+        size = self.settings.batch_size
+        batches = shuffled_batches(longest.tolist(), self.train.groups, size, generator)
         self.network.train()
         total = 0.0
         with torch.random.fork_rng():
-            torch.manual_seed(int(generator.integers(2**62)))
+            torch.manual_seed(int(generator.integers(2**62)) + self.processes.rank)
             for at, batch in enumerate(batches, epoch * self.steps_an_epoch):
                 loss = self._step(batch, at)
                 total += loss * len(batch)
                 if on_step:
                     steps = self.settings.epochs * self.steps_an_epoch
                     on_step(at + 1, steps, f"epoch {epoch + 1}, loss {loss:.3f}")
-        return self._measured(total / len(self.answers))
+        right, p_value = self.dev.measured(self.choice.text_scores(self.dev_inputs))
+        return Epoch(total / len(self.train), right, p_value)
 
     def _step(self, batch: npt.NDArray[np.intp], step: int) -> float:
         torch = require("torch", "models")
         for group in self.optimiser.param_groups:
             group["lr"] = self._rate(step)
-        scores = self.choice.forward([self.inputs[2 * row + o] for row in batch for o in (0, 1)])
-        answers = torch.from_numpy(self.answers[batch]).to(scores.device)
-        loss = torch.nn.functional.cross_entropy(scores.view(-1, 2), answers)
-        self.optimiser.zero_grad(set_to_none=True)
-        loss.backward()
+        loss = self.processes.add_up(self.network, self._gradient(batch))
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.settings.clip)
         self.optimiser.step()
+        return loss
+
+    def _gradient(self, batch: npt.NDArray[np.intp]) -> float:
+        """Set the gradient of the batch's mean loss, and return that loss.
+
+        A batch that does not fit into memory is worked through in halves, whose gradients add up
+        to the same.
+        """
+        mine = self.processes.share(batch)
+        while True:
+            self.optimiser.zero_grad(set_to_none=True)
+            starts = range(0, len(mine), self.at_once)
+            try:
+                return sum(self._part(mine[at : at + self.at_once], len(batch)) for at in starts)
+            except (RuntimeError, MemoryError) as error:
+                if not is_out_of_memory(error):
+                    raise
+                self._halve(min(self.at_once, len(mine)), error)
+            free()
+
+    def _part(self, rows: npt.NDArray[np.intp], of: int) -> float:
+        torch = require("torch", "models")
+        each = self.train.texts_each
+        texts = [self.inputs[each * row + option] for row in rows for option in range(each)]
+        scores = self.choice.forward(texts)
+        answers = torch.from_numpy(self.train.answers[rows]).to(scores.device)
+        loss = self.train.loss(scores, answers) / of
+        loss.backward()
         return float(loss.detach())
+
+    def _halve(self, tried: int, error: Exception) -> None:
+        if tried == 1:
+            raise InputError(
+                "the memory is too small to train this model on one problem at a time; take a "
+                "smaller model, a shorter max_length, or a larger machine"
+            ) from error
+        self.at_once = max(1, tried // 2)
+        warnings.warn(
+            f"out of memory with {tried} problems at once; going on with {self.at_once}, and "
+            f"{self.settings.batch_size} a step as before",
+            stacklevel=2,
+        )
 
     def _rate(self, step: int) -> float:
         """Return the learning rate of a step: up from 0 over the warmup, down to 0 at the end."""
@@ -102,13 +146,6 @@ class Run:
         rising = self.settings.warmup * total
         share = (step + 1) / rising if step < rising else (total - step) / max(1.0, total - rising)
         return self.settings.learning_rate * min(1.0, share)
-
-    def _measured(self, loss: float) -> Epoch:
-        scores = np.stack(self.choice.scores(self.dev))
-        right = np.array(self.dev.answers, np.int64)
-        rows = np.arange(len(right))
-        correct = scores[rows, right] > scores[rows, 1 - right]
-        return Epoch(loss, int(correct.sum()), chance_p_value(correct, self.dev.groups))
 
 
 def _adamw(network: Any, settings: TrainingSettings) -> Any:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal, get_args
 
 from winosmith.errors import InputError
-from winosmith.problem import BLANK, Problem
+from winosmith.models._wording import sentence_parts
+from winosmith.problem import Problem
+from winosmith.text import local_context
 
 __all__ = ["SplitPoint", "Text", "check_split_point", "filled_text"]
 
@@ -21,21 +24,37 @@ Text = str | tuple[str, str]
 """One segment, or two."""
 
 
-def filled_text(problem: Problem, option: int, split_point: SplitPoint | None = None) -> Text:
+def filled_text(
+    problem: Problem,
+    option: int,
+    split_point: SplitPoint | None = None,
+    local: int | None = None,
+) -> Text:
     """Return the sentence with the blank filled: whole, or as two segments.
+
+    Options are worded for the pronoun that they replace, where it is known (`worded`).
+
+    Args:
+        problem: what to read.
+        option: the index of the option to fill in.
+        split_point: where to cut; None leaves the sentence whole.
+        local: the words ahead of the blank that stay (2 in WinoGrande's local-context baseline,
+            section 4.1); None for all.
 
     >>> cup = Problem("1", "The cup fell because the _ was loose.", ("cup", "shelf"))
     >>> filled_text(cup, 1)
     'The cup fell because the shelf was loose.'
     >>> filled_text(cup, 1, "before_option")
     ('The cup fell because the', 'shelf was loose.')
-    >>> filled_text(cup, 1, "after_option")
-    ('The cup fell because the shelf', 'was loose.')
+    >>> filled_text(cup, 1, "after_option", local=2)
+    ('because the shelf', 'was loose.')
     """
+    if local is not None:
+        problem = replace(problem, sentence=local_context(problem.sentence, local))
+    before, options, after = sentence_parts(problem)
+    filler = options[option]
     if split_point is None:
-        return problem.fill(option)
-    before, after = problem.sentence.split(BLANK)
-    filler = problem.options[option]
+        return before + filler + after
     if split_point == "before_option":
         return before.strip(), (filler + after).strip()
     return (before + filler).strip(), after.strip()

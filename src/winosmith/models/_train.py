@@ -1,19 +1,22 @@
-"""Fine-tune any encoder to choose between two options."""
+"""Fine-tune any encoder to choose between two options, or to judge claims."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from winosmith.dataset import Dataset
-from winosmith.errors import DataError, Interrupted
+from winosmith.errors import Interrupted
 from winosmith.models._checkpoint import load_state, save_state
 from winosmith.models._folder import model_folder, weights_digest
 from winosmith.models._outcome import Epoch, FineTuned, TrainingSettings
+from winosmith.models._processes import Processes
+from winosmith.models._questions import questions
 from winosmith.models._run import Run
 from winosmith.outputs import OutputFolder
+from winosmith.problem import Claim
 
 __all__ = ["train_multiple_choice"]
 
@@ -24,8 +27,8 @@ OnStep = Callable[[int, int, str], None]
 
 
 def train_multiple_choice(
-    train: Dataset,
-    dev: Dataset,
+    train: Dataset | Sequence[Claim],
+    dev: Dataset | Sequence[Claim],
     *,
     model: str | Path,
     out: str | Path,
@@ -36,14 +39,15 @@ def train_multiple_choice(
     """Fine-tune an encoder on problems with two options; keep the epoch that is best on dev.
 
     Each option is filled in, each of the two texts gets one score, and their softmax is trained
-    on the answer. The same arguments give the same weights on the same kind of machine. The
-    state is saved after every epoch: the same call on the same `out` goes on from there, and a
-    finished run is not run again.
+    on the answer. A claim is one text, whose score's logistic is trained on whether it holds. The
+    same arguments give the same weights on the same kind of machine. The state is saved after
+    every epoch: the same call on the same `out` goes on from there, and a finished run is not run
+    again. A batch that does not fit into memory is worked through in halves, and that is said.
 
     Args:
-        train: problems with answers to train on.
-        dev: problems with answers that choose the epoch; no twin should straddle the two.
-        model: a folder or hub id.
+        train: problems with answers, or claims with labels, to train on.
+        dev: problems or claims that choose the epoch; no twin should straddle the two.
+        model: a folder or hub id, of an encoder or of what was trained before.
         out: the folder of the run; the best model goes to `model/`, its epochs to `training.json`.
         settings: the defaults of `TrainingSettings` when None.
         device: as torch names it; the GPU when there is one when None.
@@ -51,37 +55,29 @@ def train_multiple_choice(
 
     Raises:
         DataError: no problem, or one without answer or with more than two options, named.
-        InputError: a model that can't be loaded.
+        InputError: a model that can't be loaded, or for which the memory is too small.
         OutputError: `out` holds something else.
         Interrupted: Ctrl-C; says where the run goes on.
     """
     settings = settings or TrainingSettings()
-    for problems, purpose in ((train, "train on"), (dev, "measure on")):
-        _check(problems, purpose)
+    asked = questions(train, "train on")
+    measured = questions(dev, "measure on")
     base = model_folder(model)
     recipe = {
         "multiple_choice": asdict(settings),
-        "train": train.digest,
-        "dev": dev.digest,
+        "train": asked.digest,
+        "dev": measured.digest,
         "model": weights_digest(base),
     }
+    processes = Processes()
+    processes.first(OutputFolder.open, out, recipe)
     folder = OutputFolder.open(out, recipe)
     epochs = _finished(folder)
     if not epochs:
-        run = Run(base, train, dev, settings, device)
+        run = Run(base, asked, measured, settings, device, processes)
         epochs = _trained(run, folder.path / STATE, on_step)
-        _keep_best(folder, run, epochs)
-    return FineTuned(folder.path / MODEL, settings, tuple(epochs), len(train), len(dev))
-
-
-def _check(problems: Dataset, purpose: str) -> None:
-    if not len(problems):
-        raise DataError(f"there is no problem to {purpose}")
-    for problem in problems:
-        if len(problem.options) != 2:
-            raise DataError(f"{problem.id!r} has {len(problem.options)} options; 2 are needed")
-        if problem.answer is None:
-            raise DataError(f"{problem.id!r} has no answer; it needs one to {purpose}")
+        processes.first(_keep_best, folder, run, epochs)
+    return FineTuned(settings, tuple(epochs), len(train), len(dev), folder=folder.path / MODEL)
 
 
 def _finished(folder: OutputFolder) -> list[Epoch]:
@@ -99,18 +95,34 @@ def _trained(run: Run, state: Path, on_step: OnStep | None) -> list[Epoch]:
         epochs = saved[3]
         run.restore(*saved[:3])
     try:
-        while len(epochs) < run.settings.epochs:
+        while not _over(epochs, run.settings):
             epochs.append(run.epoch(len(epochs), on_step))
-            right = [epoch.dev_correct for epoch in epochs]
-            if right.index(max(right)) == len(right) - 1:
+            if run.settings.last is not None or _best(epochs) == len(epochs) - 1:
                 run.keep()
-            save_state(state, run.network.state_dict(), run.best, run.optimiser, epochs)
+            if run.processes.rank == 0:
+                save_state(state, run.network.state_dict(), run.best, run.optimiser, epochs)
     except KeyboardInterrupt:
         raise Interrupted(
             f"{len(epochs)} of {run.settings.epochs} epochs are saved in {state.parent}; run the "
             "same again to go on from there"
         ) from None
     return epochs
+
+
+def _over(epochs: list[Epoch], settings: TrainingSettings) -> bool:
+    """Tell whether a run has had its epochs, or went too long without a better one."""
+    if len(epochs) >= (settings.last or settings.epochs):
+        return True
+    return (
+        bool(epochs)
+        and settings.patience is not None
+        and len(epochs) - 1 - _best(epochs) >= settings.patience
+    )
+
+
+def _best(epochs: list[Epoch]) -> int:
+    """Return the first of the epochs with the most dev problems right."""
+    return max(range(len(epochs)), key=lambda at: epochs[at].dev_correct)
 
 
 def _keep_best(folder: OutputFolder, run: Run, epochs: list[Epoch]) -> None:

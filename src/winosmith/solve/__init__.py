@@ -11,6 +11,7 @@ Every solver has `score(problems)`, one score an option, and never looks at an a
 from __future__ import annotations
 
 from winosmith.solve._association import Features, WordAssociation
+from winosmith.solve._encoder import EncoderSolver
 from winosmith.solve._full_text import FullTextIndex
 from winosmith.solve._hunting import Found, KnowledgeHunting, Retriever
 from winosmith.solve._language import LanguageScores
@@ -29,6 +30,7 @@ __all__ = [
     "Causal",
     "CausalScore",
     "Combination",
+    "EncoderSolver",
     "Ensemble",
     "Features",
     "Found",

@@ -1,0 +1,116 @@
+"""What a run is trained or measured on: problems to choose an option of, or claims to judge."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from winosmith.dataset import Dataset
+from winosmith.errors import DataError
+from winosmith.models._chance import chance_p_value
+from winosmith.problem import Claim, Problem
+from winosmith.records import canonical, claim_record
+
+__all__ = ["Questions", "claimed", "questions"]
+
+RIVAL = "something else"
+"""Stands for what a claim denies; a claim has no second option, and this one is never read."""
+
+
+@dataclass(frozen=True)
+class Questions:
+    """Problems or claims, as a run sees them.
+
+    Attributes:
+        problems: what is read; of a claim the first option alone.
+        texts_each: 2 for problems, 1 for claims.
+        answers: the index of the right option; of a claim 1 where it holds, (n,).
+        groups: the rows that belong together: twins, or the claims on one blank.
+        digest: a SHA-256 of the problems or claims.
+    """
+
+    problems: tuple[Problem, ...]
+    texts_each: int
+    answers: npt.NDArray[np.int64]
+    groups: tuple[tuple[int, ...], ...]
+    digest: str
+
+    def __len__(self) -> int:
+        return len(self.problems)
+
+    def loss(self, scores: Any, answers: Any) -> Any:
+        """Return the summed cross-entropy in nats of scores (n · texts_each,)."""
+        from torch.nn import functional
+
+        if self.texts_each == 2:
+            return functional.cross_entropy(scores.view(-1, 2), answers, reduction="sum")
+        return functional.binary_cross_entropy_with_logits(
+            scores, answers.to(scores.dtype), reduction="sum"
+        )
+
+    def measured(self, scores: npt.NDArray[np.float32]) -> tuple[int, float]:
+        """Return how many are answered rightly by scores (n · texts_each,), and the p-value.
+
+        A problem counts as right when its right option has the higher score; a claim when its
+        score is above 0 and it holds, or not and it does not. The p-value is the probability that
+        guessing does as well: `chance_p_value` for problems; for claims Fisher's exact test, in
+        which an answer that is always the same counts for nothing, as more claims are false.
+        """
+        rows, right = np.arange(len(self)), self.answers
+        if self.texts_each == 2:
+            pairs = scores.reshape(-1, 2)
+            correct = pairs[rows, right] > pairs[rows, 1 - right]
+            return int(correct.sum()), chance_p_value(correct, self.groups)
+        from scipy.stats import fisher_exact
+
+        said = scores > 0
+        table = [[int((said == a)[right == b].sum()) for b in (1, 0)] for a in (True, False)]
+        p_value = fisher_exact(table, alternative="greater").pvalue
+        return int((said == right.astype(bool)).sum()), float(p_value)
+
+
+def questions(asked: Dataset | Sequence[Claim], purpose: str) -> Questions:
+    """Return problems or claims as questions.
+
+    Raises:
+        DataError: there is none, one has no answer, or a problem has more than two options, named.
+    """
+    if not len(asked):
+        raise DataError(f"there is no problem to {purpose}")
+    if isinstance(asked, Dataset):
+        return _of_problems(asked, purpose)
+    for claim in asked:
+        if claim.holds is None:
+            raise DataError(f"a claim of {claim.problem_id!r} has no label to {purpose}")
+    together: dict[str, list[int]] = {}
+    for row, claim in enumerate(asked):
+        together.setdefault(claim.problem_id, []).append(row)
+    lines = "\n".join(canonical(claim_record(claim)) for claim in asked)
+    return Questions(
+        tuple(map(claimed, asked, map(str, range(len(asked))))),
+        1,
+        np.array([claim.holds for claim in asked], np.int64),
+        tuple(map(tuple, together.values())),
+        hashlib.sha256(lines.encode("utf-8", "surrogatepass")).hexdigest(),
+    )
+
+
+def _of_problems(asked: Dataset, purpose: str) -> Questions:
+    for problem in asked:
+        if len(problem.options) != 2:
+            raise DataError(f"{problem.id!r} has {len(problem.options)} options; 2 are needed")
+        if problem.answer is None:
+            raise DataError(f"{problem.id!r} has no answer; it needs one to {purpose}")
+    answers = np.array(asked.answers, np.int64)
+    return Questions(asked.problems, 2, answers, asked.groups, asked.digest)
+
+
+def claimed(claim: Claim, key: str = "claim") -> Problem:
+    """Return the problem whose first option is what is claimed; the second is never read."""
+    rival = RIVAL if claim.candidate.strip() != RIVAL else f"{RIVAL}!"
+    return Problem(key, claim.sentence, (claim.candidate, rival), pronoun=claim.pronoun)

@@ -1,0 +1,134 @@
+"""A grid of runs keeps the best, names what is at chance, and goes on after an interrupt."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from winosmith import Dataset
+from winosmith.errors import InputError, Interrupted
+from winosmith.models import (
+    GRIDS,
+    Epoch,
+    Grid,
+    Trained,
+    TrainingRun,
+    TrainingSettings,
+    load_choice_model,
+    train_grid,
+    weights_digest,
+)
+
+Split = tuple[Dataset, Dataset]
+
+# untrained, the heads of these two seeds prefer the wrong option
+SMALL = Grid((2e-2, 1e-9), (2,), (16,), (4, 6))
+
+
+def test_the_named_grids_are_the_papers() -> None:
+    """WinoGrande: 3 rates x 4 epochs x 2 sizes x 3 seeds; EvoGrad: 4 epochs x 4 sizes."""
+    assert len(list(GRIDS["winogrande"].runs())) == 3 * 4 * 2 * 3
+    assert {run.epochs for run in GRIDS["winogrande"].runs()} == {3, 4, 5, 8}
+    assert len(list(GRIDS["evograd"].runs())) == 3 * 4 * 4
+    assert {run.batch_size for run in GRIDS["evograd"].runs()} == {8, 16, 32, 64}
+    assert list(GRIDS["one"].runs()) == [TrainingSettings()]
+
+
+def test_a_run_has_a_name_of_its_own() -> None:
+    """No two runs of a grid share a name, and what the grid leaves alone is kept."""
+    runs = list(GRIDS["winogrande"].runs(TrainingSettings(split_point="after_option")))
+    assert len({run.name for run in runs}) == len(runs)
+    assert {run.split_point for run in runs} == {"after_option"}
+    assert runs[0].name == "lr1e-05-ep3-bs8-s0"
+
+
+@pytest.mark.parametrize("grid", [Grid(seeds=()), Grid(epochs=(2, 2)), Grid(learning_rates=(0,))])
+def test_a_grid_without_sense_is_refused(grid: Grid) -> None:
+    """An empty list, the same value twice and one out of range are refused."""
+    with pytest.raises(InputError):
+        list(grid.runs())
+
+
+@pytest.mark.models
+def test_the_best_is_kept_and_runs_at_chance_are_named(
+    tiny_encoder: Path, learnable: Split, tmp_path: Path
+) -> None:
+    """The best on dev becomes the model; a run too slow to learn is at chance, by its name."""
+    told: list[tuple[int, int, str]] = []
+    trained = train_grid(
+        *learnable,
+        model=tiny_encoder,
+        out=tmp_path / "grid",
+        grid=SMALL,
+        on_run=lambda at, of, run: told.append((at, of, run.settings.name)),
+    )
+    assert [(at, of) for at, of, _ in told] == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert trained.settings.learning_rate == 2e-2
+    assert trained.dev_accuracy == max(run.dev_accuracy for run in trained.runs) == 1.0
+    assert {run.settings.learning_rate for run in trained.collapsed} == {1e-9}
+    assert "at chance, and in no mean: 2 of 4 (lr1e-09-ep2-bs16-s4, lr1e-09" in trained.message
+    scores = load_choice_model(tmp_path / "grid").scores(learnable[1])
+    assert [int(row.argmax()) for row in scores] == list(learnable[1].answers)
+    runs = {path.name for path in (tmp_path / "grid" / "runs").iterdir()}
+    assert runs == {f"{run.settings.name}.json" for run in trained.runs}
+    table = json.loads((tmp_path / "grid" / "runs.json").read_text("utf-8"))
+    assert [row["at_chance"] for row in table] == [run.at_chance for run in trained.runs]
+
+
+@pytest.mark.models
+@pytest.mark.parametrize("stop_at", [3, 25, 47, 80])
+def test_a_stopped_grid_goes_on_as_if_nothing_had_happened(
+    tiny_encoder: Path, learnable: Split, tmp_path: Path, stop_at: int
+) -> None:
+    """Stopped in any run and called again, a grid ends with the same weights and runs."""
+    steps = 0
+
+    def stop(done: int, of: int, note: str) -> None:
+        nonlocal steps
+        steps += 1
+        if steps == stop_at:
+            raise KeyboardInterrupt
+
+    arguments = {"model": tiny_encoder, "grid": SMALL}
+    with pytest.raises(Interrupted, match="run the same again"):
+        train_grid(*learnable, out=tmp_path / "a", on_step=stop, **arguments)  # type: ignore[arg-type]
+    later = train_grid(*learnable, out=tmp_path / "a", on_step=stop, **arguments)  # type: ignore[arg-type]
+    assert steps <= 4 * 20 + 10  # no more than the epoch that was lost was done again
+    whole = train_grid(*learnable, out=tmp_path / "b", **arguments)  # type: ignore[arg-type]
+    assert later.runs == whole.runs
+    assert weights_digest(later.folder) == weights_digest(whole.folder)
+
+
+@pytest.mark.models
+def test_what_was_lost_is_made_again(tiny_encoder: Path, learnable: Split, tmp_path: Path) -> None:
+    """A finished grid takes no step; when its model is damaged, the best run alone is run again."""
+    steps: list[int] = []
+
+    def count(done: int, of: int, note: str) -> None:
+        steps.append(done)
+
+    run = {"model": tiny_encoder, "out": tmp_path, "grid": SMALL, "on_step": count}
+    first = train_grid(*learnable, **run)  # type: ignore[arg-type]
+    digest = weights_digest(first.folder)
+    assert len(steps) == 80
+    assert train_grid(*learnable, **run) == first  # type: ignore[arg-type]
+    assert len(steps) == 80
+    (first.folder / "model.safetensors").write_bytes(b"damaged")
+    assert train_grid(*learnable, **run) == first  # type: ignore[arg-type]
+    assert len(steps) == 100
+    assert weights_digest(first.folder) == digest
+
+
+def test_the_best_of_many_pays_for_being_chosen() -> None:
+    """The probability of the best run counts once for each run that it was chosen from."""
+    runs = tuple(
+        TrainingRun(TrainingSettings(epochs=1, seed=seed), (Epoch(0.7, right, p),), 100, 100)
+        for seed, (right, p) in enumerate([(60, 0.03), (55, 0.2), (52, 0.4)])
+    )
+    best = Trained(runs[0].settings, runs[0].epochs, 100, 100, folder=Path("m"), runs=runs)
+    assert best.p_value == pytest.approx(0.09)
+    assert best.at_chance
+    assert "AT CHANCE" in best.message
+    assert [run.settings.seed for run in best.collapsed] == [1, 2]

@@ -1,0 +1,152 @@
+"""A trained encoder is a solver, and says what is wrong with one that is none."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from winosmith import Claim, Dataset, Problem, solve
+from winosmith.errors import InputError
+from winosmith.models import HowRead, TrainingSettings, new_choice_model, train_multiple_choice
+from winosmith.testing import made_twins
+
+pytestmark = pytest.mark.models
+
+ARCHITECTURES = ["bert", "roberta", "albert", "electra", "modernbert", "deberta", "deberta-v2"]
+
+
+@pytest.fixture(scope="module")
+def trained(make_encoder: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a run that learned that amber is right and basket is wrong."""
+    places = ("garden", "tunnel", "kettle", "marble")
+    problems = [
+        Problem(f"{at}", f"they say that beside the {places[at % 4]} {at} the _ stood.", options, 0)
+        if at % 3
+        else Problem(
+            f"{at}",
+            f"they say that beside the {places[at % 4]} {at} the _ stood.",
+            options[::-1],
+            1,
+        )
+        for at in range(180)
+        for options in [("amber", "basket")]
+    ]
+    out = tmp_path_factory.mktemp("trained")
+    tuned = train_multiple_choice(
+        Dataset(problems[:120]),
+        Dataset(problems[120:]),
+        model=make_encoder("bert"),
+        out=out / "run",
+        settings=TrainingSettings(learning_rate=2e-2, epochs=2),
+    )
+    assert tuned.dev_accuracy == 1.0
+    return out / "run"
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_every_architecture_is_a_solver(
+    make_encoder: Callable[..., Path], tmp_path: Path, architecture: str
+) -> None:
+    """A trained model of the architecture scores alike alone, together and in another order."""
+    data = made_twins(24)
+    tuned = train_multiple_choice(
+        data[:32],
+        data[32:],
+        model=make_encoder(architecture),
+        out=tmp_path / "run",
+        settings=TrainingSettings(epochs=1, learning_rate=1e-3, batch_size=8),
+    )
+    solver = solve.EncoderSolver(tuned.folder)
+    together = np.array(solver.score(data[32:]))
+    assert np.isfinite(together).all()
+    alone = np.array([solver.score([problem])[0] for problem in data[32:]])
+    turned = np.array(
+        solve.EncoderSolver(tuned.folder, tokens_per_batch=64).score(data[32:][::-1])
+    )[::-1]
+    np.testing.assert_allclose(together, alone, atol=1e-4)
+    np.testing.assert_allclose(together, turned, atol=1e-4)
+
+
+def test_two_options_are_enough_to_learn_five(trained: Path) -> None:
+    """A model of two options gives three to five a score each; the best is what it learned."""
+    options = ("basket", "kettle", "amber", "basket kettle", "marble")
+    problems = [
+        Problem(str(n), "they say that beside the garden 7 the _ stood.", options[:n])
+        for n in (3, 4, 5)
+    ]
+    scores = solve.EncoderSolver(trained).score(problems)
+    assert [len(own) for own in scores] == [3, 4, 5]
+    np.testing.assert_allclose(scores[2][:3], scores[0], atol=1e-4)
+    assert all(own[2] > own[0] for own in scores)
+
+
+def test_the_run_and_its_model_are_the_same_solver(trained: Path) -> None:
+    """The folder of the run stands for the model in it."""
+    data = made_twins(3)
+    first, second = solve.EncoderSolver(trained), solve.EncoderSolver(trained / "model")
+    assert first.score(data) == second.score(data)
+    assert first.parameters == second.parameters
+
+
+def test_a_model_reads_as_it_was_trained(make_encoder: Callable[..., Path], tmp_path: Path) -> None:
+    """Trained on local contexts it sees no more; the split point is kept too, and can be set."""
+    how = HowRead("after_option", local=2)
+    new_choice_model(make_encoder("bert"), seed=0, how=how).save(tmp_path / "m")
+    solver = solve.EncoderSolver(tmp_path / "m")
+    data = made_twins(4)
+    assert solver.score(data) == solver.score(solve.local_only(data))
+    assert solver.score(data) == solve.EncoderSolver(tmp_path / "m", how=how).score(data)
+    whole = solve.EncoderSolver(tmp_path / "m", how=HowRead())
+    assert whole.score(data) != solver.score(data)
+    assert whole.parameters["split_point"] == "before_option"
+
+
+def test_claims_need_a_model_that_was_trained_on_claims(trained: Path) -> None:
+    """A model of options has no zero that would say that a claim holds."""
+    with pytest.raises(InputError, match="was not trained on claims"):
+        solve.EncoderSolver(trained).judge([Claim("c", "the _ stood.", "amber")])
+
+
+def test_a_truncated_checkpoint_is_named(trained: Path, tmp_path: Path) -> None:
+    """Weights that were cut short are an error that names the folder."""
+    shutil.copytree(trained / "model", tmp_path / "cut")
+    weights = tmp_path / "cut" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-500])
+    with pytest.raises(InputError, match=r"cut: the model can't be loaded"):
+        solve.EncoderSolver(tmp_path / "cut").score(made_twins(1))
+
+
+def test_a_damaged_note_is_named(trained: Path, tmp_path: Path) -> None:
+    """A note on how to read that can't be understood is an error, not a guess."""
+    shutil.copytree(trained / "model", tmp_path / "m")
+    (tmp_path / "m" / "winosmith_choice.json").write_text('{"split": 1}')
+    with pytest.raises(InputError, match=r"winosmith_choice.json: it can't be read"):
+        solve.EncoderSolver(tmp_path / "m").score(made_twins(1))
+
+
+def test_a_missing_model_is_named(tmp_path: Path) -> None:
+    """A folder that is not there is an error that says what may be named."""
+    with pytest.raises(InputError, match="there is no such folder"):
+        solve.EncoderSolver(tmp_path / "none").score(made_twins(1))
+
+
+def test_a_batch_that_does_not_fit_is_halved(trained: Path) -> None:
+    """Where memory runs out over 40 tokens at once, smaller batches give the same scores."""
+    import torch
+
+    data = made_twins(6)
+    expected = solve.EncoderSolver(trained).score(data)
+    solver = solve.EncoderSolver(trained)
+
+    def short(module: object, args: object, inputs: dict[str, torch.Tensor]) -> None:
+        if inputs["input_ids"].numel() > 40:
+            raise torch.OutOfMemoryError("out of memory")
+
+    solver._loaded.network.register_forward_pre_hook(short, with_kwargs=True)
+    with pytest.warns(UserWarning, match="out of memory with"):
+        found = solver.score(data)
+    np.testing.assert_allclose(found, expected, atol=1e-4)
