@@ -1,9 +1,11 @@
-"""What the terminal says of a finished build."""
+"""What the terminal says of a finished build, or a finished filter."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,32 +13,57 @@ from winosmith.cli._common import say
 
 if TYPE_CHECKING:
     from winosmith.release import Built
-    from winosmith.report import KeyFigure
 
-__all__ = ["print_figures", "tell"]
+__all__ = ["tell", "tell_build", "tell_filter"]
 
 
 def tell(built: Built, as_json: bool) -> None:
+    """Print what a build made."""
+    tell_build(built.folder, as_json)
+
+
+def tell_build(folder: Path, as_json: bool) -> None:
     """Print where the report is, and the figures that matter in it; or the report as JSON."""
-    if as_json:
-        click.echo((built.folder / "report.json").read_text("utf-8"), nl=False)
+    if _printed(folder, as_json):
         return
-    from winosmith.release import key_figures
+    record = _record(folder)
+    funnel = record["funnel"]
+    steps = funnel["steps"]
+    kept = steps[-1]["kept"] if steps else funnel["collected"]
+    click.echo(
+        f"{kept['problems']:,} problems kept of {funnel['collected']['problems']:,} collected,"
+    )
+    click.echo(f"  {kept['twins']:,} whole twins and {kept['singles']:,} singles")
+    _figures(folder, record)
+    if record["embedding"].get("at_chance"):
+        say(f"Fine-tuning: {record['embedding']['finetuned']}")
 
-    kept = built.funnel.kept
-    click.echo(f"{kept.problems:,} problems kept of {built.funnel.collected.problems:,} collected,")
-    click.echo(f"  {kept.twins:,} whole twins and {kept.singles:,} singles")
-    print_figures(key_figures(built.run, built.measures))
-    click.secho(f"The report is {built.report.resolve()}", bold=True)
-    say(f"signature {built.measures.signature}")
-    if built.told.get("at_chance"):
-        say(f"Fine-tuning: {built.told['finetuned']}")
+
+def tell_filter(folder: Path, as_json: bool) -> None:
+    """Print the same of a filter."""
+    if _printed(folder, as_json):
+        return
+    record = _record(folder)
+    click.echo(f"{record['kept']:,} problems kept of {record['kept'] + record['dropped']:,}")
+    _figures(folder, record)
 
 
-def print_figures(figures: Sequence[KeyFigure]) -> None:
-    """Print key figures, each with its note on a line of its own."""
+def _printed(folder: Path, as_json: bool) -> bool:
+    if as_json:
+        click.echo((folder / "report.json").read_text("utf-8"), nl=False)
+    return as_json
+
+
+def _record(folder: Path) -> dict[str, Any]:
+    return dict(json.loads((folder / "report.json").read_text("utf-8")))
+
+
+def _figures(folder: Path, record: Mapping[str, Any]) -> None:
+    """Print the key figures, each with its note on a line of its own, and their signature."""
     from winosmith.report import shown
 
-    for figure in figures:
-        click.echo(f"{shown(figure.value, figure.form)} {figure.label},")
-        click.echo(f"  {figure.note}")
+    for figure in record["figures"]:
+        click.echo(f"{shown(figure['value'], figure['form'])} {figure['label']},")
+        click.echo(f"  {figure['note']}")
+    click.secho(f"The report is {(folder / 'report.html').resolve()}", bold=True)
+    say(f"signature {record['signature']}")

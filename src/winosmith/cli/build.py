@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
-from winosmith.cli._built import tell
-from winosmith.cli._common import json_option, progress
+from winosmith.cli._built import tell_build
+from winosmith.cli._common import json_option, progress, say
 
 __all__ = ["command"]
 
@@ -13,14 +15,16 @@ __all__ = ["command"]
 @click.command()
 @click.argument("recipe", type=click.Path(exists=True, dir_okay=False))
 @click.option("--out", required=True, metavar="DIR", help="The folder to write; made if need be.")
-@click.option("--force", is_flag=True, help="Replace the files of another recipe in that folder.")
+@click.option("--force", is_flag=True, help="Replace the files of another recipe in that "
+              "folder, or build this one again.")  # fmt: skip
 @json_option
 def command(recipe: str, out: str, force: bool, as_json: bool) -> None:
     """Build a benchmark from raw twins, as RECIPE says.
 
     RECIPE is a TOML file. The steps: check structure and votes, embed, filter, split so that no
     twin is parted, write the sets, and report what the filter did. Stop it at any time; the same
-    command goes on where it was. What would give test answers away goes to DIR/private.
+    command goes on where it was, or shows what is finished. What would give test answers away
+    goes to DIR/private.
 
     \b
     Example recipe, for the votes of three judges and AFLite with the light embedder:
@@ -34,7 +38,11 @@ def command(recipe: str, out: str, force: bool, as_json: bool) -> None:
     Example:
         winosmith build mine.toml --out mine
     """  # noqa: D301
-    from winosmith.release import build, read_recipe
+    from winosmith.release import build, finished_build, read_recipe
 
-    built = build(read_recipe(recipe), out, force=force, step=progress)
-    tell(built, as_json)
+    read = read_recipe(recipe)
+    if not force and finished_build(read, out):
+        say(f"{out} holds the finished build of this recipe; add --force to build it again")
+    else:
+        build(read, out, force=force, step=progress)
+    tell_build(Path(out), as_json)

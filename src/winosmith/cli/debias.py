@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from winosmith.cli._built import print_figures
+from winosmith.cli._built import tell_filter
 from winosmith.cli._common import data_argument, format_option, json_option, progress, say
 
 __all__ = ["command"]
+
+
+def _number(ctx: click.Context, param: click.Parameter, value: str | None) -> int | float | None:
+    """Return a whole number, or a share with a point in it, as it was written."""
+    if value is None:
+        return None
+    try:
+        return int(value) if value.isdecimal() else float(value)
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is not a number", ctx, param) from None
 
 
 @click.command()
@@ -32,10 +43,20 @@ __all__ = ["command"]
 @click.option("--ensemble-size", default=64, show_default=True, help="Classifiers a phase (n).")
 @click.option("--train-size", type=int, help="Problems each is trained on (m); by default the "
               "paper's 10,000, or the same share of fewer than 47,000.")  # fmt: skip
-@click.option("--cutoff", type=int, help="The most a phase removes (k); by default the paper's "
-              "500, or the same share of fewer than 47,000.")  # fmt: skip
+@click.option("--cutoff", callback=_number, metavar="NUMBER", help="The most a phase removes (k): "
+              "a whole number, or a share of those left such as 0.01; by default the paper's 500, "
+              "or the same share of fewer than 47,000.")  # fmt: skip
 @click.option("--threshold", default=0.75, show_default=True, help="Score from which on a problem "
               "may be removed (tau).")  # fmt: skip
+@click.option("--target-size", type=int, help="Stop when so many problems are left.")
+@click.option("--remove", type=click.Choice(["problems", "twins"]), default="problems",
+              show_default=True, help="Remove one by one, or twins whole.")  # fmt: skip
+@click.option("--null", type=click.Choice(["off", "report", "stop"]), default="off",
+              show_default=True, help="In every phase, also count what reaches the threshold by "
+              "chance (answers of whole twins flipped); with stop, end where no more "
+              "is found.")  # fmt: skip
+@click.option("--null-draws", default=20, show_default=True, help="Draws of every null; with "
+              "--null a phase takes so many times longer.")  # fmt: skip
 @click.option("--whole-twins", is_flag=True, help="Keep twins on one side of each partition.")
 @click.option("--keep", type=int, help="How many problems pmi and random keep; by default as many "
               "as AFLite would.")  # fmt: skip
@@ -49,36 +70,31 @@ def command(**options: Any) -> None:
     """Filter DATA: remove what a machine can guess from embeddings.
 
     DIR takes kept.jsonl, dropped.jsonl with the reason for each problem, report.json and
-    report.html. Stop it at any time; the same command goes on from the last phase. The folder
-    holds answers: `winosmith build` makes a benchmark that can be published.
+    report.html. Stop it at any time; the same command goes on from the last phase, or shows what is
+    finished. The folder holds answers: `winosmith build` makes a benchmark that can be published.
 
     \b
     Example:
         winosmith debias train.jsonl --out filtered --threshold 0.75
         winosmith debias train.jsonl --out filtered --embeddings vectors.npz
+        winosmith debias train.jsonl --out filtered --null stop
     """  # noqa: D301
     from winosmith import formats
-    from winosmith.release import EmbedRecipe, FilterRecipe, debias_to_folder, key_figures
+    from winosmith.release import EmbedRecipe, FilterRecipe, debias_to_folder, finished_filter
 
-    done = debias_to_folder(
-        formats.read(options["data"], options["format_name"]),
-        options["out"],
-        embed=_picked(
+    data, out = formats.read(options["data"], options["format_name"]), options["out"]
+    asked: dict[str, Any] = {
+        "embed": _picked(
             EmbedRecipe, options, array=options["embeddings"], encoder=options["encoder"]
         ),
-        chosen=_picked(FilterRecipe, options, pmi=options["pmi_variant"]),
-        seed=options["seed"],
-        force=options["force"],
-        step=progress,
-    )
-    if options["as_json"]:
-        click.echo((done.folder / "report.json").read_text("utf-8"), nl=False)
-        return
-    kept, dropped = len(done.filtered.kept), len(done.filtered.dropped)
-    click.echo(f"{kept:,} problems kept of {kept + dropped:,}")
-    print_figures(key_figures(done.run, done.measures))
-    click.secho(f"The report is {(done.folder / 'report.html').resolve()}", bold=True)
-    say(f"signature {done.measures.signature}")
+        "chosen": _picked(FilterRecipe, options, pmi=options["pmi_variant"]),
+        "seed": options["seed"],
+    }
+    if not options["force"] and finished_filter(data, out, **asked):
+        say(f"{out} holds the finished results of this command; add --force to filter again")
+    else:
+        debias_to_folder(data, out, **asked, force=options["force"], step=progress)
+    tell_filter(Path(out), options["as_json"])
 
 
 Kind = TypeVar("Kind")

@@ -22,10 +22,12 @@ from winosmith.outputs import PRIVATE, OutputFolder
 from winosmith.release._anonymous import anonymous
 from winosmith.release._filter import FilterRun, run_filter
 from winosmith.release._measure import Measures, measure
-from winosmith.release._progress import Step, silent
+from winosmith.release._progress import Step, silent, watched
 from winosmith.release._publish import publish
 from winosmith.release._recipe import Recipe
 from winosmith.release._record import (
+    LAST,
+    is_finished,
     problems_digest,
     public_recipe,
     secret_inputs,
@@ -37,7 +39,7 @@ from winosmith.release._split import Split, split
 from winosmith.release._stages import Inputs, Stages, check, read_inputs, set_aside
 from winosmith.release._vectors import Embedded, embedded
 
-__all__ = ["Built", "build"]
+__all__ = ["Built", "build", "finished_build"]
 
 VECTORS = f"{PRIVATE}/embeddings.npy"
 TOLD = f"{PRIVATE}/embeddings.json"
@@ -49,6 +51,7 @@ class Built:
     """What a build made.
 
     Attributes:
+        recipe: as given.
         folder: where everything is.
         funnel: what each stage kept.
         run: the filter's.
@@ -59,6 +62,7 @@ class Built:
             problem is tied to.
     """
 
+    recipe: Recipe
     folder: Path
     funnel: validate.Funnel
     run: FilterRun
@@ -111,7 +115,7 @@ def build(
     Args:
         recipe: everything that determines the result; see `read_recipe`.
         out: the folder; see `winosmith.outputs` for which folders are taken.
-        force: replace the results of another recipe.
+        force: replace the results of another recipe, and those of a finished build of this one.
         step: shows progress.
 
     Raises:
@@ -121,17 +125,36 @@ def build(
     started = time.monotonic()
     show = step or silent
     with show("reading", None):
-        inputs = read_inputs(recipe)
-        collected, order = shuffled(inputs.dataset, recipe.seed)
-        dataset = anonymous(collected, recipe.name)
-        shown = public_recipe(recipe, problems_digest(dataset))
-        secret = secret_inputs(recipe, collected)
-        folder = OutputFolder.open(out, shown, secret=secret, force=force)
-    job = _Job(recipe, inputs, collected, order, dataset, shown, folder, show)
-    with folder.or_nothing():
+        job = _taken(recipe, out, force, show)
+        if force and is_finished(job.folder, LAST):
+            job.folder.clear()
+    with job.folder.or_nothing():
         built = _carried_out(job)
-    write_run(folder, time.monotonic() - started)
+    write_run(job.folder, time.monotonic() - started)
     return built
+
+
+def finished_build(recipe: Recipe, out: str | Path) -> bool:
+    """Tell whether a folder holds the finished build of this recipe, every file as it was written.
+
+    Raises:
+        InputError: data or votes that can't be read.
+        OutputError: the folder holds the results of another recipe.
+    """
+    if not (Path(out) / LAST).is_file():
+        return False
+    return is_finished(_taken(recipe, out, False, silent).folder, LAST)
+
+
+def _taken(recipe: Recipe, out: str | Path, force: bool, step: Step) -> _Job:
+    """Read what the recipe names, and take the folder."""
+    inputs = read_inputs(recipe)
+    collected, order = shuffled(inputs.dataset, recipe.seed)
+    dataset = anonymous(collected, recipe.name)
+    shown = public_recipe(recipe, problems_digest(dataset))
+    secret = secret_inputs(recipe, collected)
+    folder = OutputFolder.open(out, shown, secret=secret, force=force)
+    return _Job(recipe, inputs, collected, order, dataset, shown, folder, step)
 
 
 def _carried_out(job: _Job) -> Built:
@@ -158,7 +181,7 @@ def _carried_out(job: _Job) -> Built:
     with job.step("writing", None):
         counts = _published(job, parts, stages)
         funnel = validate.funnel(stages.done)
-        built = Built(job.folder.path, funnel, run, measures, counts, found.told, loose)
+        built = Built(recipe, job.folder.path, funnel, run, measures, counts, found.told, loose)
         write_reports(job.folder, built, job.shown)
     return built
 
@@ -197,9 +220,7 @@ def _filtered(job: _Job, rows: list[int], found: Embedded) -> FilterRun:
             found.X,
             job.recipe.filter,
             seed=job.recipe.seed,
-            on_phase=lambda phase: advance(
-                len(pool) - phase.size + phase.removed, f"phase {phase.number + 1}"
-            ),
+            **watched(advance, len(pool)),
             checkpoint=checkpoint,
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -10,21 +11,23 @@ from typing import Any
 import numpy as np
 
 from winosmith import report
-from winosmith.dataset import Dataset, Filtered
+from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.formats import format_named
 from winosmith.outputs import OutputFolder, sha256
 from winosmith.records import canonical, problem_record
 from winosmith.release._filter import NAMES, FilterRun, run_filter
 from winosmith.release._measure import Measures, measure
-from winosmith.release._progress import Step, silent
+from winosmith.release._progress import Step, silent, watched
 from winosmith.release._recipe import EmbedRecipe, FilterRecipe
-from winosmith.release._record import problems_digest, signature_of
+from winosmith.release._record import is_finished, problems_digest, signature_of
 from winosmith.release._report_filter import filter_sections, key_figures
+from winosmith.release._stages import DISCARDED, tuned_on
 from winosmith.release._vectors import embedded
 
-__all__ = ["Debiased", "debias_to_folder"]
+__all__ = ["Debiased", "debias_to_folder", "finished_filter"]
 
-VECTORS, PHASES = "embeddings.npy", "phases.npz"
+VECTORS, PHASES, PAGE = "embeddings.npy", "phases.npz", "report.html"
+"""The page is written last."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +36,7 @@ class Debiased:
 
     Attributes:
         folder: where everything is.
-        filtered: the kept and the dropped problems.
+        filtered: the kept and the dropped problems, together what came in.
         run: the filter's.
         measures: its figures.
     """
@@ -56,20 +59,49 @@ def debias_to_folder(
 ) -> Debiased:
     """Filter a data set and write `kept.jsonl`, `dropped.jsonl`, `report.json`, `report.html`.
 
-    An unfinished run of the same parameters on the same data is taken up where it was.
+    An unfinished run of the same parameters on the same data is taken up where it was. Problems
+    that fine-tuned the encoder of an array are dropped first, as `build` does.
+
+    Args:
+        dataset: problems with answers.
+        out: the folder; see `winosmith.outputs` for which folders are taken.
+        embed: how they become vectors.
+        chosen: how they are filtered.
+        seed: of every draw.
+        force: replace the results of another run, and those of this one when it is finished.
+        step: shows progress.
 
     Raises:
         InputError: data or parameters that can't be used.
         OutputError: the folder can't be taken or written.
     """
-    parameters = {"embed": asdict(embed), "filter": asdict(chosen), "seed": seed}
-    if embed.array is not None:
-        parameters["array"] = sha256(embed.array)
+    parameters = _parameters(embed, chosen, seed)
     folder = OutputFolder.open(out, {"data": dataset.digest, **parameters}, force=force)
+    if force and is_finished(folder, PAGE):
+        folder.clear()
     with folder.or_nothing():
         done = _carried_out(folder, dataset, embed, chosen, seed, step or silent)
     _write(folder, done, parameters)
     return done
+
+
+def finished_filter(
+    dataset: Dataset, out: str | Path, *, embed: EmbedRecipe, chosen: FilterRecipe, seed: int = 0
+) -> bool:
+    """Tell whether a folder holds the finished run of these parameters, every file as written.
+
+    Raises:
+        OutputError: the folder holds the results of another run.
+    """
+    if not (Path(out) / PAGE).is_file():
+        return False
+    recipe = {"data": dataset.digest, **_parameters(embed, chosen, seed)}
+    return is_finished(OutputFolder.open(out, recipe), PAGE)
+
+
+def _parameters(embed: EmbedRecipe, chosen: FilterRecipe, seed: int) -> dict[str, Any]:
+    array = {} if embed.array is None else {"array": sha256(embed.array)}
+    return {"embed": asdict(embed), "filter": asdict(chosen), "seed": seed, **array}
 
 
 def _carried_out(
@@ -80,11 +112,14 @@ def _carried_out(
     seed: int,
     step: Step,
 ) -> Debiased:
+    tuned = tuned_on(embed.array) if embed.array is not None else set()
+    rows = [row for row, problem in enumerate(dataset) if problem.id not in tuned]
+    pool = dataset.select(rows)
     if not folder.finished(VECTORS):
-        with step("embedding", len(dataset)) as advance:
+        with step("embedding", len(pool)) as advance:
             made = embedded(
                 embed,
-                dataset,
+                pool,
                 collected_ids=dataset.ids,
                 tuning=None,
                 work=folder.path,
@@ -94,14 +129,9 @@ def _carried_out(
         with folder.write(VECTORS, "wb") as file:
             np.save(file, made.X, allow_pickle=False)
     X = np.load(folder.path / VECTORS, allow_pickle=False)
-    with step("filtering", len(dataset)) as advance, folder.scratch(PHASES) as checkpoint:
+    with step("filtering", len(pool)) as advance, folder.scratch(PHASES) as checkpoint:
         run = run_filter(
-            dataset,
-            X,
-            chosen,
-            seed=seed,
-            on_phase=lambda p: advance(len(dataset) - p.size + p.removed, f"phase {p.number + 1}"),
-            checkpoint=checkpoint,
+            pool, X, chosen, seed=seed, **watched(advance, len(pool)), checkpoint=checkpoint
         )
     with step("measuring", None):
         digest = problems_digest(dataset)
@@ -110,9 +140,19 @@ def _carried_out(
             signature=signature_of(embed, run, digest=digest, n=len(dataset), seed=seed),
             seed=seed,
             null_draws=chosen.null_draws,
-            shown=range(len(dataset)),
+            shown=range(len(pool)),
         )
-    return Debiased(folder.path, dataset.drop(run.reasons, chosen.method), run, measures)
+    return Debiased(folder.path, _filtered(dataset, rows, run), run, measures)
+
+
+def _filtered(dataset: Dataset, rows: Sequence[int], run: FilterRun) -> Filtered:
+    """Return what the filter kept and dropped, and what fine-tuned the encoder."""
+    gone = dict.fromkeys({*range(len(dataset))} - {*rows}, DISCARDED)
+    gone |= {rows[at]: (run.method, reason) for at, reason in run.reasons.items()}
+    return Filtered(
+        dataset.drop({row: reason for row, (_, reason) in gone.items()}, run.method).kept,
+        tuple(Dropped(dataset[row], *gone[row], row) for row in sorted(gone)),
+    )
 
 
 def _write(folder: OutputFolder, done: Debiased, parameters: dict[str, Any]) -> None:
@@ -129,6 +169,8 @@ def _write(folder: OutputFolder, done: Debiased, parameters: dict[str, Any]) -> 
     record = {
         "kept": len(done.filtered.kept),
         "dropped": len(done.filtered.dropped),
+        "signature": str(done.measures.signature),
+        "figures": [asdict(figure) for figure in key_figures(done.run, done.measures)],
         "aflite": done.run.aflite and done.run.aflite.record(),
         "measures": done.measures.record(),
         "parameters": parameters,
@@ -145,5 +187,5 @@ def _write(folder: OutputFolder, done: Debiased, parameters: dict[str, Any]) -> 
         ],
         signature=done.measures.signature,
     )
-    with folder.write("report.html") as file:
+    with folder.write(PAGE) as file:
         file.write(page)

@@ -73,12 +73,22 @@ def run_filter(
     *,
     seed: int,
     on_phase: Callable[[debias.Phase], object] | None = None,
+    on_draw: Callable[[int, int], object] | None = None,
     checkpoint: Path | None = None,
 ) -> FilterRun:
     """Filter a pool of problems by its vectors and answers.
 
     The random reduction and the PMI filter keep as many problems as the chosen method does, so
     that the comparison is fair.
+
+    Args:
+        pool: the problems.
+        X: (n, d) their vectors.
+        chosen: the recipe's table.
+        seed: of every draw.
+        on_phase: see `debias.aflite`.
+        on_draw: see `debias.aflite`.
+        checkpoint: see `debias.aflite`.
 
     Raises:
         DataError: problems that can't be filtered; see `debias.aflite`.
@@ -92,7 +102,7 @@ def run_filter(
         return FilterRun(pool, X, y, chosen.method, {"all": everything}, None)
     result = None
     if chosen.method == "aflite" or chosen.keep is None:
-        result = _aflite(pool, X, y, chosen, seed, on_phase, checkpoint)
+        result = _aflite(pool, X, y, chosen, seed, on_phase, on_draw, checkpoint)
     size = len(result.kept) if result is not None and chosen.keep is None else chosen.keep or 0
     if size > len(pool):
         raise DataError(f"filter.keep is {size}, but only {len(pool)} problems went in")
@@ -113,9 +123,12 @@ def _aflite(
     chosen: FilterRecipe,
     seed: int,
     on_phase: Callable[[debias.Phase], object] | None,
+    on_draw: Callable[[int, int], object] | None,
     checkpoint: Path | None,
 ) -> debias.AfliteResult:
     train_size, cutoff = debias.suggested_sizes(len(pool))
+    twins = [problem.twin_id for problem in pool]
+    whole = chosen.remove == "twins"
     return debias.aflite(
         X,
         y,
@@ -126,7 +139,13 @@ def _aflite(
         C=chosen.C,
         seed=seed,
         ids=pool.ids,
-        groups=[problem.twin_id for problem in pool] if chosen.whole_twins else None,
+        groups=twins if chosen.whole_twins or whole else None,
+        target_size=chosen.target_size,
+        remove="groups" if whole else "rows",
+        null=chosen.null,
+        null_draws=chosen.null_draws,
+        twins=twins,
         on_phase=on_phase,
+        on_draw=on_draw,
         checkpoint=checkpoint,
     )

@@ -113,6 +113,8 @@ def _removed_to_kept(run: FilterRun) -> debias.Probe | None:
 def _excess(run: FilterRun, seed: int, draws: int) -> debias.Null | None:
     if run.aflite is None:
         return None
+    if run.aflite.phases and run.aflite.phases[0].chance is not None:
+        return run.aflite.phases[0].chance
     parameters = run.aflite.parameters
     if parameters["train_size"] >= len(run.y):
         return None

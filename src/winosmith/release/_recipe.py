@@ -73,30 +73,43 @@ class FilterRecipe:
         method: "aflite", "pmi", "random" or "none".
         ensemble_size: n, the linear classifiers of a phase.
         train_size: m; None takes the paper's share of the data (10,000 of 47,000 at most).
-        cutoff: k, the most that one phase removes; None takes the paper's share.
+        cutoff: k, the most that one phase removes: a number of problems, or a share of those
+            left, above 0 and below 1; None takes the paper's share of all, as a number.
         threshold: tau, the score from which on a problem may be removed, 0–1.
         C: the inverse strength of the classifiers' penalty.
+        target_size: stop when so many problems are left; None sets no such end.
+        remove: "problems" one by one, or "twins" whole; the latter implies whole_twins.
+        null: "off"; "report": say in every phase how many problems reach the threshold by
+            chance; "stop": also end before the first phase that finds no more than that.
         whole_twins: both halves fall on one side of each partition.
         keep: how many problems "random" and "pmi" keep; None keeps as many as AFLite would.
         pmi: the variant of "pmi".
-        null_draws: draws of twin-flipped labels for the null beside every figure.
+        null_draws: draws of twin-flipped labels for every null.
     """
 
     method: Method = "aflite"
     ensemble_size: int = 64
     train_size: int | None = None
-    cutoff: int | None = None
+    cutoff: int | float | None = None
     threshold: float = 0.75
     C: float = 1.0
+    target_size: int | None = None
+    remove: Literal["problems", "twins"] = "problems"
+    null: Literal["off", "report", "stop"] = "off"
     whole_twins: bool = False
     keep: int | None = None
     pmi: Literal["signed", "absolute", "max", "pairwise"] = "signed"
     null_draws: int = 20
 
     def __post_init__(self) -> None:
-        for name in ("ensemble_size", "train_size", "cutoff", "keep"):
+        for name in ("ensemble_size", "train_size", "target_size", "keep"):
             value = getattr(self, name)
             _refuse(value is not None and value < 1, f"{name} is {value}; it must be 1 or more")
+        _refuse(
+            self.cutoff is not None and not _is_cutoff(self.cutoff),
+            f"cutoff is {self.cutoff}; it must be a whole number, 1 or more, or a share of the "
+            "problems left, above 0 and below 1",
+        )
         _refuse(
             not 0 < self.threshold <= 1,
             f"threshold is {self.threshold}; it must be above 0 and at most 1",
@@ -112,6 +125,11 @@ class SplitRecipe:
     """`[split]`: the shares of the kept problems that become dev and test.
 
     The defaults are the paper's: 1,267 and 1,767 of 12,282.
+
+    Attributes:
+        dev: share of the kept problems, 0 or more; whole blocks, so that it is met as nearly as
+            they allow.
+        test: share of the kept problems; with `dev` less than 1. The rest is for training.
     """
 
     dev: float = 0.103
@@ -127,7 +145,12 @@ class SplitRecipe:
 
 @dataclass(frozen=True)
 class FilesRecipe:
-    """`[files]`: the format of the published files."""
+    """`[files]`: the format of the published files.
+
+    Attributes:
+        format: "winosmith" with everything known of a problem, or "winogrande", which its tools
+            read.
+    """
 
     format: Literal["winosmith", "winogrande"] = "winosmith"
 
@@ -166,6 +189,10 @@ class Recipe:
         named = self.name.replace("-", "").replace("_", "").isalnum()
         _refuse(not named, f"name is {self.name!r}; it must be letters, digits, - and _")
         _refuse(self.seed < 0, f"seed is {self.seed}; it must be 0 or more")
+
+
+def _is_cutoff(value: int | float) -> bool:
+    return value >= 1 if isinstance(value, int) else 0 < value < 1
 
 
 def _refuse(wrong: bool, reason: str) -> None:

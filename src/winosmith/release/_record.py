@@ -16,13 +16,17 @@ from winosmith.dataset import Dataset
 from winosmith.outputs import PRIVATE, OutputFolder, sha256
 from winosmith.release._filter import FilterRun
 from winosmith.release._recipe import EmbedRecipe, Recipe
+from winosmith.release._recipe_file import recipe_toml
 from winosmith.release._report import report_page
+from winosmith.release._report_filter import key_figures
 from winosmith.report import Signature
 
 if TYPE_CHECKING:
     from winosmith.release._build import Built
 
 __all__ = [
+    "LAST",
+    "is_finished",
     "problems_digest",
     "public_recipe",
     "secret_inputs",
@@ -30,6 +34,9 @@ __all__ = [
     "write_reports",
     "write_run",
 ]
+
+LAST = "checksums.sha256"
+"""The file that a build writes last."""
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "torch", "transformers")
 """Those whose versions may change a result."""
@@ -77,7 +84,20 @@ def signature_of(
         parameters |= {short: run.aflite.parameters[name] for name, short in names.items()}
         parameters |= {"C": run.aflite.parameters["C"]}
         parameters |= {"groups": "twins"} if run.aflite.parameters["groups"] else {}
+        parameters |= _unusual(run.aflite.parameters)
     return Signature(digest, n, parameters, seed)
+
+
+def _unusual(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what goes beyond the paper's Algorithm 1, under the names of a signature."""
+    told: dict[str, Any] = {}
+    if parameters["target_size"] is not None:
+        told["target"] = parameters["target_size"]
+    if parameters["remove"] != "rows":
+        told["remove"] = "twins"
+    if parameters["null"] == "stop":
+        told |= {"null": "stop", "draws": parameters["null_draws"]}
+    return told
 
 
 def write_reports(folder: OutputFolder, built: Built, recipe: Mapping[str, Any]) -> None:
@@ -89,16 +109,36 @@ def write_reports(folder: OutputFolder, built: Built, recipe: Mapping[str, Any])
         "measures": built.measures.record(),
         "counts": built.counts,
         "embedding": built.told,
+        "figures": [asdict(figure) for figure in key_figures(built.run, built.measures)],
         "recipe": recipe,
     }
+    with folder.write("recipe.toml") as file:
+        file.write(_runnable(built.recipe, recipe))
     with folder.write("report.json") as file:
         json.dump(record, file, indent=1, ensure_ascii=False, allow_nan=False)
         file.write("\n")
     with folder.write("report.html") as file:
         file.write(report_page(built, recipe))
     names = sorted(name for name in folder.files if not name.startswith(f"{PRIVATE}/"))
-    with folder.write("checksums.sha256") as file:
-        file.writelines(f"{folder.files[n]}  {n}\n" for n in names if n != "checksums.sha256")
+    with folder.write(LAST) as file:
+        file.writelines(f"{folder.files[n]}  {n}\n" for n in names if n != LAST)
+
+
+def _runnable(recipe: Recipe, shown: Mapping[str, Any]) -> str:
+    """Return the recipe as a file, with what it takes to build the same again."""
+    names = [shown[key] for key in ("data", "votes_file", "planted") if shown[key]]
+    names += [shown["embed"]["array"]] if shown["embed"]["array"] else []
+    return (
+        f"# winosmith {shown['version']} built this benchmark from the recipe below.\n"
+        f"# To build it again, put beside this file: {', '.join(names)}\n"
+        f"# (the SHA-256 of the problems, without answers, is {shown['problems']}), then run\n"
+        f"#     winosmith build recipe.toml --out again\n\n{recipe_toml(recipe)}"
+    )
+
+
+def is_finished(folder: OutputFolder, last: str) -> bool:
+    """Tell whether a folder's files are all there as they were written, up to the last."""
+    return last in folder.files and all(folder.finished(name) for name in folder.files)
 
 
 def write_run(folder: OutputFolder, seconds: float) -> None:

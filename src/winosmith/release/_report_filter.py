@@ -14,6 +14,16 @@ EXAMPLES = 4
 """Twins shown of the removed, and as many of the kept; the paper's table 2 shows two of each."""
 
 
+ENDED = {
+    "train size": "no more problems were left than a classifier is trained on",
+    "cutoff": "a phase found fewer problems than the cutoff",
+    "one class": "only one answer was left",
+    "target size": "the target size was reached",
+    "chance": "a phase found no more problems than there are when the answers mean nothing",
+}
+"""What the report says of `debias.Stopped`."""
+
+
 def key_figures(run: FilterRun, measures: Measures) -> list[report.KeyFigure]:
     """Return the figures that matter: what a linear model guesses, the excess, what was found."""
     chosen = NAMES[run.method]
@@ -92,11 +102,6 @@ def _phases(result: debias.AfliteResult, measures: Measures) -> report.Section:
         if phases
         else []
     )
-    ended = {
-        "train size": "no more problems were left than a classifier is trained on",
-        "cutoff": "a phase found fewer problems than the cutoff",
-        "one class": "only one answer was left",
-    }[result.stopped]
     blocks: list[report.Block] = [
         report.Drawing(
             "Problems left, and the ensemble's accuracy on problems it was not trained on.",
@@ -110,25 +115,77 @@ def _phases(result: debias.AfliteResult, measures: Measures) -> report.Section:
                 "The share of the ensemble that guesses a problem, with the threshold.", histograms
             )
         )
-    if measures.excess is not None:
-        null = measures.excess
-        blocks.append(
-            report.Text(
-                [
-                    f"In the first phase {null.value:,.0f} problems were at the threshold. With "
-                    "the answers of whole twins flipped at random, so that nothing is left to "
-                    f"find, it was {null.mean:,.0f} on average ({null.low:,.0f} to "
-                    f"{null.high:,.0f} in {len(null.draws)} draws): so many go for nothing."
-                ],
-                "note",
-            )
-        )
+    if phases and phases[0].chance is not None:
+        blocks += _chance(result)
+    elif measures.excess is not None:
+        blocks.append(_first_phase(measures.excess))
     lead = (
-        f"{removed:,} of {len(result.scores):,} problems were removed in {len(phases)} phases, by "
-        f"{parameters['ensemble_size']} classifiers trained on {parameters['train_size']:,} "
-        f"problems each. It ended because {ended}."
+        f"{removed:,} of {len(result.scores):,} problems were removed in {len(phases)} "
+        f"phase{'' if len(phases) == 1 else 's'}, by {parameters['ensemble_size']} classifiers "
+        f"trained on {parameters['train_size']:,} problems each. It ended because "
+        f"{ENDED[result.stopped]}.{_missed(result)}"
     )
     return report.Section("AFLite, phase by phase", blocks, lead=lead)
+
+
+def _missed(result: debias.AfliteResult) -> str:
+    target = result.parameters["target_size"]
+    if target is None or result.stopped == "target size":
+        return ""
+    return f" The target of {target:,} problems was not reached."
+
+
+def _first_phase(null: debias.Null) -> report.Text:
+    return report.Text(
+        [
+            f"In the first phase {null.value:,.0f} problems were at the threshold. With the "
+            "answers of whole twins flipped at random, so that nothing is left to find, it was "
+            f"{null.mean:,.0f} on average ({null.low:,.0f} to {null.high:,.0f} in "
+            f"{len(null.draws)} draws): so many go for nothing."
+        ],
+        "note",
+    )
+
+
+def _chance(result: debias.AfliteResult) -> list[report.Block]:
+    """Return what each phase found beside what chance puts there, and the excess."""
+    known = [(phase, phase.chance) for phase in result.phases if phase.chance is not None]
+    rows: list[list[report.Value]] = [
+        [phase.number + 1, phase.candidates, null.mean, f"{null.low:,.0f}–{null.high:,.0f}",
+         phase.candidates - null.mean, phase.removed, phase.by_chance]
+        for phase, null in known
+    ]  # fmt: skip
+    removed = sum(phase.removed for phase in result.phases)
+    by_chance = result.by_chance or 0.0
+    drawing = report.Drawing(
+        "What each phase found at the threshold by the real answers, and by answers that mean "
+        "nothing: those of whole twins flipped at random, the same training sets.",
+        [
+            report.phase_chance(
+                [phase.candidates for phase, _ in known],
+                [(null.mean, null.low, null.high) for _, null in known],
+            )
+        ],
+        table=report.Table(
+            "Problems at the threshold, phase by phase",
+            [
+                "phase",
+                "found",
+                report.Column("by chance", form=",.0f"),
+                report.Column("95 % interval", numeric=True),
+                report.Column("excess", form=",.0f"),
+                "removed",
+                report.Column("of these by chance", form=",.1f"),
+            ],
+            rows,
+        ),
+    )
+    told = (
+        f"Of the {removed:,} that were removed, about {by_chance:,.0f} at most went for nothing: "
+        "so many have scores as high when the answers mean nothing. The excess is "
+        f"{removed - by_chance:,.0f}."
+    )
+    return [drawing, report.Text([told], "note")]
 
 
 def _probes(run: FilterRun, measures: Measures) -> report.Section:

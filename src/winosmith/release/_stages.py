@@ -18,7 +18,10 @@ from winosmith.errors import RecipeError
 from winosmith.release._publish import Verdict
 from winosmith.release._recipe import Recipe
 
-__all__ = ["Inputs", "Stages", "read_inputs", "set_aside"]
+__all__ = ["DISCARDED", "Inputs", "Stages", "check", "read_inputs", "set_aside", "tuned_on"]
+
+DISCARDED = "embed split", "discarded: it fine-tuned the encoder"
+"""The stage and the reason of problems that fine-tuned an encoder."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +119,7 @@ def set_aside(
     array that `winosmith embed --finetune` wrote says which were; there is nothing to train then.
     """
     if recipe.embed.array is not None:
-        _discard(stages, _tuned_on(recipe.embed.array))
+        _discard(stages, tuned_on(recipe.embed.array))
         return None
     sizes = recipe.embed.finetune_train, recipe.embed.finetune_dev
     if not any(sizes):
@@ -127,13 +130,13 @@ def set_aside(
 
 
 def _discard(stages: Stages, taken: Collection[str]) -> None:
-    reason = "discarded: it fine-tuned the encoder"
+    stage, reason = DISCARDED
     rows = {row: reason for row, problem in enumerate(stages.left) if problem.id in taken}
     if rows:
-        stages.add("embed split", stages.left.drop(rows, "embed split"))
+        stages.add(stage, stages.left.drop(rows, stage))
 
 
-def _tuned_on(array: str) -> set[str]:
+def tuned_on(array: str) -> set[str]:
     """Return the ids of the problems that an array's encoder was fine-tuned on."""
     if not zipfile.is_zipfile(array):
         return set()

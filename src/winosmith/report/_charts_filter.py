@@ -1,4 +1,4 @@
-"""Drawings of what the steps of a build did: the funnel, AFLite's phases, its scores."""
+"""Drawings of what the steps of a build did: the funnel, AFLite's phases, its scores, its null."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
-__all__ = ["funnel", "phase_accuracy", "phase_sizes", "scores"]
+__all__ = ["funnel", "phase_accuracy", "phase_chance", "phase_sizes", "scores"]
 
 
 def funnel(
@@ -106,6 +106,47 @@ def phase_accuracy(
         told = (
             f"{shown(accuracy[0])} in phase 1, {shown(accuracy[-1])} in phase {len(accuracy)}; "
             f"chance is {shown(chance)}."
+        )
+    return draw(paint, title=title, description=told)
+
+
+def phase_chance(
+    found: Sequence[float],
+    chance: Sequence[tuple[float, float, float]],
+    *,
+    title: str = "Problems at the threshold",
+) -> Svg:
+    """Draw how many problems each phase found at the threshold, beside what chance puts there.
+
+    Args:
+        found: by the real answers, one number a phase.
+        chance: as many (mean, low, high) of the draws of the phase's null.
+        title: the drawing's name.
+    """
+    phases = np.arange(1, len(found) + 1)
+    mean, low, high = np.asarray(chance, float).reshape(-1, 3).T
+
+    def paint(canvas: Canvas) -> None:
+        axes = canvas.add_subplot()
+        dot = "o" if len(found) < 30 else ""
+        axes.fill_between(phases, low, high, color=NULL, alpha=0.3, linewidth=0,
+                          label="by chance (95 %)")  # fmt: skip
+        if len(found) == 1:  # a band needs two ends
+            axes.vlines(phases, low, high, color=NULL, alpha=0.5, linewidth=8)
+        axes.plot(phases, mean, color=MUTED, linestyle=(0, (4, 3)), linewidth=1.4,
+                  label="its mean", marker=dot, markersize=4)  # fmt: skip
+        axes.plot(phases, found, color=INK, linewidth=1.6, label="found", marker=dot, markersize=4)
+        axes.set_ylim(0, 1.08 * max([1, *found, *high]))
+        canvas.legend(loc="outside lower center", ncols=3)
+        _by_phase(axes, len(phases), "problems", title)
+        _thousands(axes)
+
+    told = "No phase was run."
+    if len(found):
+        told = "; ".join(
+            f"phase {phase}: {found[phase - 1]:,.0f} found, {mean[phase - 1]:,.0f} by chance "
+            f"({low[phase - 1]:,.0f} to {high[phase - 1]:,.0f})"
+            for phase in sorted({1, len(found)})
         )
     return draw(paint, title=title, description=told)
 
