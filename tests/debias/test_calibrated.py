@@ -1,0 +1,199 @@
+"""AFLite beside its null: what every phase finds when the labels mean nothing."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+from typing import Any
+
+import numpy as np
+import pytest
+
+from winosmith import debias
+from winosmith.debias._chance import by_chance
+from winosmith.debias._selection import Selection
+from winosmith.errors import DataError, InputError, OutputError
+
+SMALL: dict[str, Any] = {"ensemble_size": 8, "train_size": 80, "seed": 3}
+
+
+def twins(count: int = 150, *, planted: int = 0, seed: int = 2) -> tuple[Any, Any, list[int]]:
+    """Return near-equal pairs of rows with opposite labels, of which some give themselves away."""
+    rng = np.random.default_rng(seed)
+    X = np.repeat(rng.normal(size=(count, 20)), 2, axis=0) + 0.2 * rng.normal(size=(2 * count, 20))
+    first = rng.integers(0, 2, count)
+    y = np.stack([first, 1 - first], axis=1).ravel()
+    X[: 2 * planted, 0] += np.where(y[: 2 * planted], 3, -3)
+    return X, y, [row // 2 for row in range(2 * count)]
+
+
+def run(X: Any, y: Any, twin: Any, mode: str = "report", **chosen: Any) -> debias.AfliteResult:
+    """Run AFLite on twins with their null."""
+    options = {"cutoff": 12, "ids": range(len(y)), "twins": twin, "null": mode, **SMALL}
+    return debias.aflite(X, y, **{**options, **chosen})
+
+
+def test_a_report_changes_nothing_but_the_record():
+    """With "report" the same rows go as without a null, and each phase says what chance finds."""
+    X, y, twin = twins(planted=50)
+    plain, told = run(X, y, twin, "off"), run(X, y, twin)
+    assert told.removed_in.tobytes() == plain.removed_in.tobytes()
+    assert told.scores.tobytes() == plain.scores.tobytes()
+    assert plain.by_chance is None
+    assert all(phase.chance is None and phase.by_chance is None for phase in plain.phases)
+    for phase in told.phases:
+        assert phase.chance is not None
+        assert phase.chance.value == phase.candidates
+        assert len(phase.chance.draws) == 20
+        assert 0 <= phase.by_chance <= phase.removed
+    assert told.by_chance == sum(phase.by_chance for phase in told.phases)
+
+
+def test_the_first_phase_is_the_threshold_null():
+    """The null of phase 1 is that of `threshold_null`: the same draws, the same figures."""
+    X, y, twin = twins(100, planted=20)
+    ids = list(range(200))
+    null = debias.threshold_null(X, y, [(2 * t, 2 * t + 1) for t in range(100)], ids=ids, **SMALL)
+    assert run(X, y, twin, ids=ids).phases[0].chance == null
+
+
+def test_it_stops_at_once_where_there_is_nothing_to_find():
+    """Twins whose labels mean nothing are all kept, where AFLite alone would remove some."""
+    X, y, twin = twins()
+    chosen = {"threshold": 0.6}
+    assert len(run(X, y, twin, "off", **chosen).kept) < 300
+    result = run(X, y, twin, "stop", **chosen)
+    assert (result.stopped, len(result.kept), len(result.phases)) == ("chance", 300, 1)
+    assert (result.phases[0].removed, result.by_chance) == (0, 0.0)
+
+
+def test_it_finds_what_is_planted_and_stops_before_the_sound():
+    """Of what is planted most is found, and of the sound less is lost than without a null."""
+    X, y, twin = twins(planted=50)
+    alone, result = (run(X, y, twin, mode, threshold=0.65) for mode in ("off", "stop"))
+    assert result.stopped == "chance"
+    gone, alone_gone = (np.flatnonzero(r.removed_in >= 0) for r in (result, alone))
+    assert (gone < 100).sum() > 60
+    assert (gone >= 100).sum() < (alone_gone >= 100).sum()
+    last = result.phases[-1]
+    assert last.removed == 0
+    assert last.chance is not None
+    assert last.candidates <= last.chance.high
+    for phase in result.phases[:-1]:
+        assert phase.chance is not None
+        assert phase.candidates > phase.chance.high
+
+
+def test_a_phase_removes_no_more_than_the_excess():
+    """However large the cutoff, what chance puts at the threshold stays out of a phase's share."""
+    X, y, twin = twins(planted=40)
+    first = run(X, y, twin, "stop", cutoff=300, threshold=0.65).phases[0]
+    assert first.chance is not None
+    assert first.chance.mean > 10
+    assert first.removed == first.cutoff == int(np.ceil(first.candidates - first.chance.mean))
+    assert run(X, y, twin, "report", cutoff=300, threshold=0.65).phases[0].removed > first.removed
+
+
+def test_rows_by_chance_are_those_that_reach_the_lowest_score_removed():
+    """Each draw counts its rows above the lowest score removed, and its ties by their share."""
+    drawn = [np.array([0.9, 0.8, 0.8, 0.1, np.nan]), np.array([0.1, 0.2, 0.3, 0.4, 0.5])]
+    chosen = Selection(np.arange(6), 9, tied=4, tied_removed=2, lowest=0.8)
+    assert by_chance(drawn, chosen) == (2 + 0) / 2
+    untied = Selection(np.arange(2), 2, tied=0, tied_removed=0, lowest=0.1)
+    assert by_chance(drawn, untied) == 2  # no more than were removed
+    assert by_chance(drawn, Selection(np.arange(0), 0, 0, 0)) == 0
+
+
+def test_workers_change_no_byte_of_the_null():
+    """Threads, or processes that read the rows from a scratch folder, draw the same."""
+    X, y, twin = twins(60, planted=20)
+    chosen = {"train_size": 40, "target_size": 100}
+    alone = run(X, y, twin, **chosen)
+    assert len(alone.phases) == 2
+    for executor in (
+        ThreadPoolExecutor(1),
+        ProcessPoolExecutor(2, mp_context=get_context("spawn")),
+    ):
+        with executor:
+            assert run(X, y, twin, executor=executor, **chosen).phases == alone.phases
+
+
+def test_the_order_of_the_rows_changes_no_null():
+    """Permuting rows together with ids and twins draws the same."""
+    X, y, twin = twins(60, planted=20)
+    order = np.random.default_rng(0).permutation(120)
+    straight = run(X, y, twin, train_size=40, target_size=90)
+    permuted = run(
+        X[order], y[order], [twin[row] for row in order], train_size=40, target_size=90,
+        ids=order.tolist(),
+    )  # fmt: skip
+    assert permuted.phases == straight.phases
+    assert permuted.removed_in.tolist() == straight.removed_in[order].tolist()
+
+
+def test_a_run_with_a_null_is_taken_up_after_every_phase(tmp_path):
+    """Stopped within a null or after a phase, and taken up, a run ends in the same record."""
+    X, y, twin = twins(60, planted=20)
+    chosen = {"train_size": 40, "mode": "stop", "threshold": 0.65}
+    whole = run(X, y, twin, **chosen)
+    assert len(whole.phases) >= 3
+    path = tmp_path / "run.npz"
+
+    class Stop(KeyboardInterrupt):
+        pass
+
+    def at(phase: int, draw: int) -> Any:
+        def on_draw(*seen: int) -> None:
+            if seen == (phase, draw):
+                raise Stop
+
+        return on_draw
+
+    for phase in range(len(whole.phases)):
+        with pytest.raises(KeyboardInterrupt):
+            run(X, y, twin, checkpoint=path, on_draw=at(phase, 7), **chosen)
+    again = run(X, y, twin, checkpoint=path, **chosen)
+    assert json.dumps(again.record()) == json.dumps(whole.record())
+    assert again.removed_in.tobytes() == whole.removed_in.tobytes()
+    with pytest.raises(OutputError, match="twins"):
+        run(X, y, None, checkpoint=path, **chosen)
+
+
+def test_progress_tells_every_draw():
+    """Whoever watches hears of each draw of each phase."""
+    X, y, twin = twins(60, planted=20)
+    seen: list[tuple[int, int]] = []
+    run(X, y, twin, train_size=40, target_size=100, on_draw=lambda *draw: seen.append(draw))
+    assert seen == [(phase, draw) for phase in range(2) for draw in range(1, 21)]
+
+
+def test_without_twins_the_labels_are_permuted():
+    """Rows without twins or groups have another null than twins have; groups stand for twins."""
+    X, y, twin = twins(60, planted=10)
+    chosen = {"train_size": 40, "target_size": 110}
+    flipped, free = run(X, y, twin, **chosen), run(X, y, None, **chosen)
+    assert flipped.phases[0].chance != free.phases[0].chance
+    grouped = run(X, y, None, groups=twin, **chosen)
+    assert run(X, y, twin, groups=twin, **chosen).phases == grouped.phases
+
+
+def test_whole_groups_have_their_null_too():
+    """With whole groups removed, the null counts the rows of groups at the threshold."""
+    X, y, twin = twins(80, planted=30)
+    result = run(X, y, twin, "stop", groups=twin, remove="groups", train_size=50, threshold=0.7)
+    assert result.phases[0].removed > 0
+    for phase in result.phases:
+        assert phase.chance is not None
+        assert all(draw % 2 == 0 for draw in phase.chance.draws)
+        assert phase.removed % 2 == 0
+
+
+def test_a_null_needs_two_classes_and_a_twin_for_each_row():
+    """Three classes, which can't be flipped, and twins of another length are refused."""
+    X, y, twin = twins(40)
+    with pytest.raises(DataError, match="80 rows, but twins has 79"):
+        run(X, y, twin[1:], train_size=20)
+    y[0] = 2
+    with pytest.raises(InputError, match="there are 3 classes"):
+        run(X, y, twin, train_size=20)

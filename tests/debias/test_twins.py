@@ -1,0 +1,115 @@
+"""Filtering whole groups: each goes or stays as one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from winosmith import debias
+from winosmith.debias._selection import pooled, select
+
+SMALL: dict[str, Any] = {"ensemble_size": 8, "seed": 5}
+
+
+def made(sizes: list[int], *, seed: int = 0) -> tuple[Any, Any, list[str]]:
+    """Return rows in groups of these sizes, every second telling, the labels, and the groups."""
+    rng = np.random.default_rng(seed)
+    groups = np.repeat(np.arange(len(sizes)), sizes)
+    y = rng.permutation(len(groups)) % 2
+    X = rng.normal(size=(len(groups), 4)).astype(np.float32)
+    telling = groups % 2 == 0
+    X[telling, 0] += np.where(y[telling], 4, -4)
+    return X, y, [f"g{number:03}" for number in groups]
+
+
+@given(
+    sizes=st.lists(st.integers(1, 4), min_size=20, max_size=60),
+    cutoff=st.integers(1, 20),
+    target=st.one_of(st.none(), st.integers(1, 60)),
+    threshold=st.sampled_from([0.0, 0.5, 0.75]),
+)
+@settings(max_examples=40, deadline=None)
+def test_no_group_is_ever_broken(sizes, cutoff, target, threshold):
+    """Of each group all rows are kept, or all are removed in one phase with one score."""
+    X, y, groups = made(sizes)
+    result = debias.aflite(
+        X, y, groups=groups, remove="groups", train_size=10, cutoff=cutoff, target_size=target,
+        threshold=threshold, ids=range(len(y)), **SMALL,
+    )  # fmt: skip
+    assert sorted(np.concatenate([result.kept, *result.removed]).tolist()) == list(range(len(y)))
+    for group in set(groups):
+        rows = [row for row, name in enumerate(groups) if name == group]
+        assert len({int(result.removed_in[row]) for row in rows}) == 1
+        assert len({float(result.scores[row]) for row in rows} - {np.nan}) <= 1
+    for phase, removed in zip(result.phases, result.removed, strict=True):
+        assert len(removed) == phase.removed <= max(cutoff, max(sizes))
+        assert (result.scores[removed] >= threshold).all()
+    assert len(result.kept) >= min(target or 0, len(y))
+
+
+@given(seed=st.integers(0, 20), threshold=st.sampled_from([0.5, 0.75]))
+@settings(max_examples=15, deadline=None)
+def test_groups_of_one_are_rows(seed, threshold):
+    """When every group is a single, filtering groups is filtering rows, to the byte."""
+    X, y, groups = made([1] * 120, seed=seed)
+    chosen = {"train_size": 30, "cutoff": 7, "threshold": threshold, "ids": range(120)}
+    rows = debias.aflite(X, y, groups=groups, **chosen, **SMALL)
+    whole = debias.aflite(X, y, groups=groups, remove="groups", **chosen, **SMALL)
+    assert whole.removed_in.tobytes() == rows.removed_in.tobytes()
+    assert whole.scores.tobytes() == rows.scores.tobytes()
+    assert whole.phases == rows.phases
+
+
+def test_a_group_is_as_guessed_as_its_rows_are_together():
+    """A group's score is its right predictions over all of them: 5 of 8 from 4 of 4 and 1 of 4."""
+    groups = np.array([0, 0, 1, 2, 2])
+    correct, total = np.array([4, 1, 3, 4, 3], np.int32), np.full(5, 4, np.int32)
+    together = pooled(correct, groups), pooled(total, groups)
+    assert together[0].tolist() == [5, 5, 3, 7, 7]
+    assert together[1].tolist() == [8, 8, 4, 8, 8]
+    chosen = select(*together, threshold=0.75, cutoff=5, seed=0, phase=0, groups=groups)
+    assert (chosen.removed.tolist(), chosen.candidates) == ([2, 3, 4], 3)
+
+
+def test_a_group_that_does_not_fit_leaves_its_place_to_the_next():
+    """Groups go in the order of their scores, each that fits into what is left of the cutoff."""
+    groups = np.array([0, 0, 1, 1, 2])
+    correct, total = np.array([9, 9, 8, 8, 7], np.int32), np.full(5, 10, np.int32)
+    chosen = select(correct, total, threshold=0.5, cutoff=3, seed=0, phase=0, groups=groups)
+    assert chosen.removed.tolist() == [0, 1, 4]
+
+
+def test_tied_groups_are_drawn():
+    """Of groups with the same score, those that go are spread over all places."""
+    groups = np.repeat(np.arange(200), 2)
+    everyone = np.full(400, 4, np.int32)
+    drawn = [
+        select(everyone, everyone, threshold=0.5, cutoff=40, seed=seed, phase=0, groups=groups)
+        for seed in range(20)
+    ]
+    assert {(s.candidates, s.tied, s.tied_removed) for s in drawn} == {(400, 400, 40)}
+    assert len({s.removed.tobytes() for s in drawn}) == 20
+    assert abs(np.mean([s.removed.mean() for s in drawn]) - 199.5) < 4 * 115.5 / np.sqrt(400)
+
+
+def test_the_last_group_is_not_broken_for_the_target():
+    """Where no group fits into what the target leaves, the run ends there, above the target."""
+    X, y, groups = made([2] * 60)
+    result = debias.aflite(
+        X, y, groups=groups, remove="groups", train_size=20, cutoff=6, target_size=101,
+        threshold=0.6, ids=range(120), **SMALL,
+    )  # fmt: skip
+    assert (result.stopped, len(result.kept)) == ("target size", 102)
+
+
+def test_a_cutoff_below_the_largest_group_takes_one_group():
+    """A cutoff of one row still removes whole twins, one a phase."""
+    X, y, groups = made([2] * 40)
+    result = debias.aflite(
+        X, y, groups=groups, remove="groups", train_size=20, cutoff=1, target_size=70,
+        threshold=0.6, ids=range(80), **SMALL,
+    )  # fmt: skip
+    assert [phase.removed for phase in result.phases] == [2] * 5
