@@ -2,9 +2,11 @@
 
 Practice corpora with more and more planted twins go through the votes of their simulated crowd, the
 light embedder, and AFLite; PMI filtering and random reduction then remove as many problems. Prints
-a table, and with --svg writes the figure of the docs.
+a table, and with --svg writes the figure of the docs. With --stop AFLite also runs with a null in
+every phase that tells it when to stop, which takes 21 times as long.
 
     python benchmarks/bench_strength.py --seeds 5 --svg docs/images
+    python benchmarks/bench_strength.py --seeds 3 --stop
 """
 
 from __future__ import annotations
@@ -19,17 +21,24 @@ from winosmith import embed, practice, release, report, validate
 STRENGTHS = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)
 
 
-def measured(strength, seed, twins):
+STOP = "AFLite, stopped by its null"
+
+
+def measured(strength, seed, twins, stop):
     """Return {filter: Found} for one corpus."""
     corpus = practice.corpus(twins, seed=seed, strength=strength)
     pool = validate.check(corpus.dataset, corpus.votes).result.kept
     X = embed.LightEmbedder(seed=seed).embed(pool)
     run = release.run_filter(pool, X, release.FilterRecipe(), seed=seed)
     ids = pool.ids
+    subsets = {name: rows for name, rows in run.subsets.items() if name != "all"}
+    if stop:
+        subsets[STOP] = release.run_filter(
+            pool, X, release.FilterRecipe(null="stop"), seed=seed
+        ).kept
     return {
         name: practice.found(corpus.planted, ids, {*ids} - {ids[row] for row in rows})
-        for name, rows in run.subsets.items()
-        if name != "all"
+        for name, rows in subsets.items()
     }
 
 
@@ -44,10 +53,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--twins", type=int, default=3_000)
+    parser.add_argument("--stop", action="store_true", help="also with a null that stops it")
     parser.add_argument("--svg", type=Path, help="the folder for the figures")
     asked = parser.parse_args()
     results = {
-        strength: [measured(strength, seed, asked.twins) for seed in range(asked.seeds)]
+        strength: [measured(strength, seed, asked.twins, asked.stop) for seed in range(asked.seeds)]
         for strength in STRENGTHS
     }
     print(f"{asked.twins} twins, {asked.seeds} seeds: mean (least to greatest)\n")
