@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import http.server
 import json
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
-from winosmith import Dataset, Problem, formats, solve
+from winosmith import Dataset, Problem, formats, models, solve
 from winosmith.cli import main
 from winosmith.testing import made_twins
 
@@ -27,6 +30,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Work in a folder with problems, problems to learn from, and a text collection."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for name in ("OPENAI_BASE_URL", "OPENAI_MODEL", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
     formats.write(PROBLEMS, "dev.jsonl")
     formats.write(PROBLEMS.blind(), "test.jsonl")
     formats.write(made_twins(20, seed=5), "train.jsonl")
@@ -123,6 +128,91 @@ def test_language_models_have_names_too(make_language_model: Callable[..., Path]
             assert one.scores == pytest.approx(other.scores, abs=1e-4)
 
 
+def test_a_trained_encoder_has_a_name(tiny_encoder: Path) -> None:
+    """A folder that training wrote is solved with as `encoder`."""
+    settings = models.TrainingSettings(epochs=1)
+    train = made_twins(16, seed=11)
+    models.train_multiple_choice(
+        train[:24], train[24:], model=tiny_encoder, out="run", settings=settings
+    )
+    command = "solve dev.jsonl --solver encoder --model run --device cpu --out p.jsonl"
+    assert main(command.split()) == 0
+    found = formats.read_predictions("p.jsonl", PROBLEMS)
+    expected = solve.predict(solve.EncoderSolver("run", device="cpu"), PROBLEMS)
+    for one, other in zip(found.predictions, expected, strict=True):
+        assert one.scores == pytest.approx(other.scores, abs=1e-4)
+
+
+class _Talks(http.server.BaseHTTPRequestHandler):
+    """A chat server that always means the second option, and says how often it was asked."""
+
+    asked: ClassVar[list[dict[str, object]]] = []
+
+    def do_POST(self) -> None:
+        self.asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        message = {"role": "assistant", "content": "It is option 2."}
+        choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
+        usage = {"prompt_tokens": 50, "completion_tokens": 5}
+        body = json.dumps({"choices": choices, "usage": usage}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def endpoint() -> Iterator[str]:
+    """Return the address of a chat server on this machine."""
+    for package in ("openai", "tenacity"):
+        pytest.importorskip(package)
+    _Talks.asked.clear()
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Talks) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/v1"
+        server.shutdown()
+        thread.join()
+
+
+def test_a_chat_model_is_asked(endpoint: str, capsys: TEXT) -> None:
+    """Each problem is asked with 30 shots; replies, tokens and a liking for a place are told."""
+    command = (
+        f"solve dev.jsonl --solver chat --model m --base-url {endpoint} --train train.jsonl "
+        "--swap --out p.jsonl"
+    ).split()
+    assert main(command) == 0
+    assert len(_Talks.asked) == 48
+    messages = _Talks.asked[0]["messages"]
+    assert isinstance(messages, list)
+    assert len(messages) == 61
+    shown = capsys.readouterr().out
+    assert "48, 0 of them unclear" in shown
+    assert "0.0 % of the clear replies" in shown
+    assert "100.0 % name the same place when the options are swapped" in shown
+    assert "2,400 in, 240 out" in shown
+    found = formats.read_predictions("p.jsonl", PROBLEMS)
+    assert (found.solver, found.parameters["model"], found.parameters["shots"]) == ("chat", "m", 30)
+    assert {p.scores for p in found.predictions} == {(0.5, 0.5)}
+    assert main([*command, "--force"]) == 0
+    assert len(_Talks.asked) == 48  # what was said is kept
+
+
+def test_a_chat_model_may_be_asked_less(endpoint: str, capsys: TEXT) -> None:
+    """Zero-shot and without a cache, and stopped by a budget before more is spent."""
+    command = f"solve dev.jsonl --solver chat --model m --base-url {endpoint} --out p.jsonl".split()
+    assert main([*command, "--no-cache", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert "interview" not in report
+    assert len(_Talks.asked) == 24
+    assert _Talks.asked[0]["messages"][1:] == []  # type: ignore[index]
+    assert main([*command, "--force", "--max-spent", "3"]) == 2
+    assert "the budget of 3 tokens has no room" in capsys.readouterr().err
+    assert len(_Talks.asked) == 24
+
+
 def test_problems_of_five_options_are_solved() -> None:
     """A solver of two options is asked about every pair."""
     five = Problem("five", "They say the _ fell.", ("cup", "jug", "pot", "pan", "mug"), 2)
@@ -141,6 +231,14 @@ def test_problems_of_five_options_are_solved() -> None:
         ("--solver random --train train.jsonl", "--train is not for the solver 'random'; it takes"),
         ("--solver hunting", "the solver 'hunting' needs --collection"),
         ("--solver causal", "the solver 'causal' needs --model"),
+        ("--solver chat --model m", "no chat server is named; give a base URL"),
+        ("--solver chat --model a --model b", "asks one model"),
+        (
+            "--solver chat --model a --base-url http://127.0.0.1:9/v1 --scoring x",
+            "reply or logprobs",
+        ),
+        ("--solver masked --model a --shots 3", "--shots is not for the solver 'masked'"),
+        ("--solver random --no-cache", "--no-cache is not for the solver 'random'"),
         ("--solver oracle", "'oracle' is not one of 'majority', 'random'"),
         ("--solver majority --train test.jsonl", "24 of the 24 problems to learn from have no"),
         ("--solver causal --model x --shots 3", "name them with --train"),

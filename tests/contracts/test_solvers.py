@@ -10,9 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from winosmith import Dataset, Extra, Problem, solve
+from winosmith import Dataset, Extra, Problem, chat, models, solve
 from winosmith.errors import DataError
 from winosmith.testing import made_twins
+
+pytestmark = pytest.mark.filterwarnings("ignore:.* texts fill all .* tokens that the model reads")
+"""The tiny encoder reads 64 tokens, and says so."""
 
 MADE = made_twins(8, singles=2)
 
@@ -26,7 +29,7 @@ ODD = (
         "unicode", "Der Bär sah die Füchsin, weil _ – 狐 🦊 – müde war.", ("Bär", "Füchsin 狐")
     ),
     Problem("query", 'The cup OR "the jug" AND NOT NEAR(_ cup) broke*.', ('"cup"', "NOT jug*")),
-    Problem("long", f"The kettle {'and the lamp ' * 30}said the _ was up.", ("kettle", "lamp")),
+    Problem("long", f"The kettle {'and the lamp ' * 10}said the _ was up.", ("kettle", "lamp")),
     Problem("inside", "They say that _'s kettle was warm.", ("Ann", "Beth")),
     Problem("piece", "The kettlelike _-shaped thing was warm.", ("kettle", "thing kettle")),
     Problem("same", "The jug saw the _.", ("jug", "Jug")),
@@ -57,6 +60,21 @@ def _hunting(folder: Path) -> solve.Solver:
     return solve.KnowledgeHunting(solve.FullTextIndex.of(folder / "texts.txt", folder / "index"))
 
 
+def _replies(messages: chat.Messages) -> chat.Reply:
+    """Answer as no model would, but always the same: by the length of what was asked last."""
+    said = messages[-1].content
+    return chat.Reply(f"Option {1 + len(said) % said.count('Option')}.")
+
+
+def _trained(encoder: Path, folder: Path) -> solve.Solver:
+    settings = models.TrainingSettings(epochs=1, learning_rate=1e-3)
+    data = made_twins(16, seed=11)
+    models.train_multiple_choice(
+        data[:24], data[24:], model=encoder, out=folder / "run", settings=settings
+    )
+    return solve.EncoderSolver(folder / "run")
+
+
 SIMPLE: dict[str, Callable[[], solve.Solver]] = {
     "own": Own,
     "random": lambda: solve.Random(2),
@@ -69,6 +87,10 @@ SIMPLE: dict[str, Callable[[], solve.Solver]] = {
     "local association": lambda: solve.LocalContext(SIMPLE["association"]()),
     "local two-way pairs": lambda: solve.LocalContext(
         solve.TwoWay(SIMPLE["association of pairs"]())
+    ),
+    "chat": lambda: solve.ChatSolver(_replies),
+    "chat with shots": lambda: solve.ChatSolver.with_shots(
+        _replies, made_twins(9, seed=8), 3, draws=2, swap=True
     ),
     "vote": lambda: solve.Ensemble((solve.Random(1), Own(), solve.Random(3)), "vote"),
 }
@@ -85,13 +107,16 @@ TWO_ONLY = {"association", "local association"}
 """Those that refuse more than two options, by name."""
 
 
-@pytest.fixture(params=[*SIMPLE, "hunting", *LANGUAGE], scope="module")
+@pytest.fixture(params=[*SIMPLE, "hunting", "encoder", *LANGUAGE], scope="module")
 def named(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple:  # type: ignore[type-arg]
     """Return each solver with its name."""
     if request.param in SIMPLE:
         return request.param, SIMPLE[request.param]()
     if request.param == "hunting":
         return request.param, _hunting(tmp_path_factory.mktemp("hunting"))
+    if request.param == "encoder":
+        folder = request.getfixturevalue("tiny_encoder")
+        return request.param, _trained(folder, tmp_path_factory.mktemp("encoder"))
     architecture, made = LANGUAGE[request.param]
     folder = request.getfixturevalue("make_language_model")(architecture)
     return request.param, made(folder)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from winosmith.cli._chat_options import CHAT, chat_solver, shots_asked
 from winosmith.cli._common import progress
 from winosmith.errors import InputError
 
@@ -18,7 +19,7 @@ __all__ = ["SOLVERS", "TAKES", "check_options", "made"]
 Options = dict[str, Any]
 
 Tell = Callable[[int, int], None]
-"""Is told how many texts of how many a model has read."""
+"""Is told how many texts of how many a model has read, or answered."""
 
 
 def made(options: Options, train: Dataset | None, tell: Tell) -> Solver:
@@ -55,7 +56,7 @@ def check_options(name: str, given: set[str]) -> None:
 
 
 def _flag(option: str) -> str:
-    return "--" + option.replace("_", "-")
+    return "--no-cache" if option == "cache" else "--" + option.replace("_", "-")
 
 
 def _random(options: Options, train: Dataset | None, tell: Tell) -> Solver:
@@ -92,11 +93,8 @@ def _hunting(options: Options, train: Dataset | None, tell: Tell) -> Solver:
 def _causal(options: Options, train: Dataset | None, tell: Tell) -> Solver:
     from winosmith import solve
 
-    prompt = ""
-    if options["shots"]:
-        if train is None:
-            raise InputError("--shots are drawn from solved problems; name them with --train")
-        prompt = solve.shots(train, options["shots"], seed=options["seed"])
+    count = shots_asked(options, train)
+    prompt = solve.shots(train, count, seed=options["seed"]) if count and train else ""
     return _one_or_ensemble(
         options,
         lambda model: solve.Causal(
@@ -120,6 +118,19 @@ def _masked(options: Options, train: Dataset | None, tell: Tell) -> Solver:
     )
 
 
+def _encoder(options: Options, train: Dataset | None, tell: Tell) -> Solver:
+    from winosmith import solve
+
+    return _one_or_ensemble(
+        options,
+        lambda model: solve.EncoderSolver(model, device=options["device"], on_progress=tell),
+    )
+
+
+def _chat(options: Options, train: Dataset | None, tell: Tell) -> Solver:
+    return chat_solver(options, train, lambda done, of, _: tell(done, of))
+
+
 def _one_or_ensemble(options: Options, make: Callable[[str], Solver]) -> Solver:
     from winosmith import solve
 
@@ -139,16 +150,21 @@ SOLVERS: dict[str, Callable[[Options, Any, Tell], Solver]] = {
     "hunting": _hunting,
     "causal": _causal,
     "masked": _masked,
+    "encoder": _encoder,
+    "chat": _chat,
 }
 
-_LANGUAGE = {"scoring", "combine", "device"}
+_MODEL = {"combine", "device"}
+_SHOTS = {"shots", "train", "seed"}
 
 TAKES: dict[str, tuple[set[str], set[str]]] = {
     "majority": ({"train"}, set()),
     "random": (set(), {"seed"}),
     "association": ({"train"}, {"features"}),
     "hunting": ({"collection"}, {"snippets"}),
-    "causal": ({"model"}, {"shots", "train", "seed", *_LANGUAGE}),
-    "masked": ({"model"}, set(_LANGUAGE)),
+    "causal": ({"model"}, {"scoring", *_MODEL, *_SHOTS}),
+    "masked": ({"model"}, {"scoring", *_MODEL}),
+    "encoder": ({"model"}, _MODEL),
+    "chat": (set(), {"model", "scoring", *_SHOTS, *CHAT}),
 }
 """By solver, the options that it needs and those that it may have."""

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
+from winosmith.cli._chat_options import chat_options, interviewed
 from winosmith.cli._common import data_argument, format_option, json_option, print_json, progress
 from winosmith.cli._solvers import SOLVERS, TAKES, check_options, made
 from winosmith.cli._tables import print_table
 from winosmith.dataset import Dataset
 from winosmith.formats import Predictions
 from winosmith.report import Signature, shown
+
+if TYPE_CHECKING:
+    from winosmith.solve import Solver
 
 __all__ = ["command"]
 
@@ -28,14 +32,15 @@ Options = dict[str, Any]
 @click.option("--out", required=True, metavar="FILE.jsonl", help="The predictions to write.")
 @click.option("--train", metavar="DATA", help="Solved problems to learn from, or to draw --shots "
               "from.", type=click.Path(exists=True, dir_okay=False))  # fmt: skip
-@click.option("--model", metavar="HUB_ID|FOLDER", multiple=True,
-              help="Of causal and masked; several make an ensemble.")  # fmt: skip
+@click.option("--model", metavar="HUB_ID|FOLDER", multiple=True, help="Several make an ensemble. "
+              "Of chat: the server's name for it; OPENAI_MODEL if not told.")  # fmt: skip
 @click.option("--scoring", metavar="KIND", help="Of causal: partial (if not told), full, each also "
-              "as …_per_token. Of masked: sentence (if not told), option; likewise.")  # fmt: skip
+              "as …_per_token. Of masked: sentence (if not told), option; likewise. Of chat: reply "
+              "(if not told), logprobs.")  # fmt: skip
 @click.option("--combine", type=click.Choice(["product", "vote"]), default="product",
               show_default=True, help="How an ensemble decides.")  # fmt: skip
-@click.option("--shots", type=click.IntRange(min=0), default=0, show_default=True,
-              help="Of causal: solved problems in the prompt, drawn from --train.")  # fmt: skip
+@click.option("--shots", type=click.IntRange(min=0), help="Of causal and chat: solved problems in "
+              "the prompt, drawn from --train; 30 with --train, else none.")  # fmt: skip
 @click.option("--features", type=click.Choice(["words", "pairs"]), default="words",
               show_default=True, help="Of association: words by the answer's place, or pairs of "
               "an option's word and the sentence's.")  # fmt: skip
@@ -46,6 +51,7 @@ Options = dict[str, Any]
 @click.option("--local-context", is_flag=True, help="Show the solver only the words from two "
               "before the blank on; what it learns from is cut likewise.")  # fmt: skip
 @click.option("--device", metavar="NAME", help="As torch names it; the GPU if there is one.")
+@chat_options
 @click.option("--seed", default=0, show_default=True, help="Of random, and of --shots.")
 @click.option("--force", is_flag=True, help="Replace FILE.jsonl, or unfinished work on it.")
 @format_option
@@ -65,6 +71,8 @@ def command(ctx: click.Context, /, **options: Any) -> None:
         hunting      evidence found in your own texts        --collection
         causal       likelihood by a language model          --model --scoring
         masked       likelihood by a masked language model   --model --scoring
+        encoder      trained by winosmith train              --model
+        chat         asked through an OpenAI-compatible API  --model --base-url
 
     \b
     Example:
@@ -72,6 +80,8 @@ def command(ctx: click.Context, /, **options: Any) -> None:
             --out association.jsonl
         winosmith solve dev.jsonl --solver causal --model openai-community/gpt2 \\
             --out gpt2.jsonl
+        winosmith solve dev.jsonl --solver chat --model qwen3:8b --train train.jsonl \\
+            --base-url http://localhost:11434/v1 --out qwen.jsonl
     """  # noqa: D301
     from winosmith import formats
 
@@ -80,8 +90,8 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     check_options(options["solver"], told & own)
     dataset = formats.read(options["data"], options["format_name"])
     train = formats.read(options["train"]) if options["train"] else None
-    predictions = _solved(dataset, train, options)
-    _report(dataset, predictions, options)
+    solver, predictions = _solved(dataset, train, options)
+    _report(dataset, predictions, interviewed(solver, dataset), options)
 
 
 def _is_told(ctx: click.Context, name: str) -> bool:
@@ -103,13 +113,15 @@ class _Bar:
         self.advance(self.done, f"text {done} of {of}")
 
 
-def _solved(dataset: Dataset, train: Dataset | None, options: Options) -> Predictions:
+def _solved(
+    dataset: Dataset, train: Dataset | None, options: Options
+) -> tuple[Solver, Predictions]:
     from winosmith import solve
 
     bar = _Bar()
     solver = made(options, train, bar.texts)  # may show a bar of its own
     with progress("Solving", len(dataset)) as bar.advance:
-        return solve.predict_to_file(
+        return solver, solve.predict_to_file(
             solver,
             dataset,
             options["out"],
@@ -119,7 +131,9 @@ def _solved(dataset: Dataset, train: Dataset | None, options: Options) -> Predic
         )
 
 
-def _report(dataset: Dataset, found: Predictions, options: Options) -> None:
+def _report(
+    dataset: Dataset, found: Predictions, interview: dict[str, Any], options: Options
+) -> None:
     answered = [
         (problem.answer, prediction)
         for problem, prediction in zip(dataset, found.predictions, strict=True)
@@ -137,6 +151,7 @@ def _report(dataset: Dataset, found: Predictions, options: Options) -> None:
         "right": right if answered else None,
         "accuracy": right / len(answered) if answered else None,
         "equal_scores": equal,
+        **({"interview": interview} if interview else {}),
         "signature": str(signature),
     }
     if options["as_json"]:
@@ -156,6 +171,26 @@ def _print(dataset: Dataset, report: dict[str, Any]) -> None:
         rows.append(("accuracy", "the answers are withheld"))
     if report["equal_scores"]:
         rows.append(("undecided", f"{report['equal_scores']:,} (equal scores: the first option)"))
+    rows += _replies(report.get("interview", {}))
     print_table(shown(f"{dataset.name} by {report['solver']}"), ("", ""), rows)
     click.echo(f"Signature: {report['signature']}")
     click.secho(f"Written to {report['file']}", bold=True)
+
+
+def _replies(interview: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the rows about a chat model's replies."""
+    if not interview:
+        return []
+    rows = [("replies", f"{interview['replies']:,}, {interview['unclear']:,} of them unclear")]
+    if interview["cut_off"]:
+        rows.append(("cut off", f"{interview['cut_off']:,}; a higher --max-tokens may mend them"))
+    if interview["first_place"] is not None:
+        rows.append(
+            ("first option", f"{interview['first_place'] * 100:.1f} % of the clear replies")
+        )
+    if interview["position_bias"] is not None:
+        share = f"{interview['position_bias'] * 100:.1f} %"
+        rows.append(("position bias", f"{share} name the same place when the options are swapped"))
+    if interview["tokens_in"] is not None:
+        rows.append(("tokens", f"{interview['tokens_in']:,} in, {interview['tokens_out']:,} out"))
+    return rows

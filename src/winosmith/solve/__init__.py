@@ -11,6 +11,9 @@ Every solver has `score(problems)`, one score an option, and never looks at an a
 from __future__ import annotations
 
 from winosmith.solve._association import Features, WordAssociation
+from winosmith.solve._chat import ChatSolver
+from winosmith.solve._chat_answers import parse_answer
+from winosmith.solve._chat_interview import Interview
 from winosmith.solve._encoder import EncoderSolver
 from winosmith.solve._full_text import FullTextIndex
 from winosmith.solve._hunting import Found, KnowledgeHunting, Retriever
@@ -29,12 +32,14 @@ from winosmith.solve._two_way import TwoWay
 __all__ = [
     "Causal",
     "CausalScore",
+    "ChatSolver",
     "Combination",
     "EncoderSolver",
     "Ensemble",
     "Features",
     "Found",
     "FullTextIndex",
+    "Interview",
     "KnowledgeHunting",
     "LanguageScores",
     "LocalContext",
@@ -48,6 +53,7 @@ __all__ = [
     "TwoWay",
     "WordAssociation",
     "local_only",
+    "parse_answer",
     "predict",
     "predict_to_file",
     "shots",
