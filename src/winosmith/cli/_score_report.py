@@ -19,7 +19,7 @@ Rows = list[list[report.Value]]
 Table = tuple[str, list[str], Rows, str]
 """A table: its title, its headings, its rows, and a note."""
 
-LONGEST = 20
+LONGEST = 18
 """Names of solvers are cut to so many characters in tables of the terminal."""
 
 
@@ -27,7 +27,8 @@ def print_scores(
     name: str, solvers: Mapping[str, Graded], scores: Mapping[str, Score], beside: Beside
 ) -> None:
     """Print the tables, and a signature for each solver."""
-    for title, header, rows, note in _tables(name, solvers_n(solvers), scores, beside):
+    counts = {solver: len(found.dataset) for solver, found in solvers.items()}
+    for title, header, rows, note in _tables(name, counts, scores, beside):
         print_table(title, header, [[_cut(cell) for cell in row] for row in rows])
         if note:
             click.echo(note + "\n")
@@ -37,12 +38,12 @@ def print_scores(
 
 def score_page(name: str, scores: Mapping[str, Score], beside: Beside) -> str:
     """Return the report as one HTML page, with a reliability diagram of each solver."""
-    sections = [
-        report.Section(title, [report.Table(title, header, rows, note=note)])
-        for title, header, rows, note in _tables(
-            name, {s: f.accuracy.n for s, f in scores.items()}, scores, beside
-        )
+    counts = {solver: found.accuracy.n for solver, found in scores.items()}
+    tables = [
+        report.Table(title, header, rows, note=note)
+        for title, header, rows, note in _tables(name, counts, scores, beside)
     ]
+    sections = [report.Section("Accuracy", tables)]
     panels = [_diagram(solver, found) for solver, found in scores.items() if found.calibration]
     if panels:
         caption = (
@@ -51,18 +52,15 @@ def score_page(name: str, scores: Mapping[str, Score], beside: Beside) -> str:
         )
         sections.append(report.Section("Confidence", [report.Drawing(caption, panels)]))
     signatures = "\n".join(f"{solver}: {found.signature}" for solver, found in scores.items())
-    sections.append(report.Section("Signatures", [report.Code(signatures, "Signatures")]))
+    sections.append(
+        report.Section("What determines the figures", [report.Code(signatures, "Signatures")])
+    )
     return report.page(
         f"{name}: what the predictions are worth",
         sections,
         subtitle="Intervals are 95 %, and know which problems are right or wrong together.",
         footer=f"Made by winosmith {__version__}.",
     )
-
-
-def solvers_n(solvers: Mapping[str, Graded]) -> dict[str, int]:
-    """Return how many problems each solver was scored on."""
-    return {name: len(found.dataset) for name, found in solvers.items()}
 
 
 def _tables(
@@ -179,21 +177,22 @@ def _switched(beside: Beside) -> Table:
 def _gaps(beside: Beside) -> Iterator[Table]:
     for what in dict.fromkeys(what for of in beside.gaps.values() for what in of):
         rows: Rows = []
+        sizes = ""
         for solver, of in beside.gaps.items():
             female, male = of[what].female, of[what].male
-            rows.append(
-                [solver, "no", _cell(female.plain), _cell(male.plain),
-                 _signed(female.value), _signed(male.value)]
-            )  # fmt: skip
-            rows.append(["", "yes", _cell(female.gotcha), _cell(male.gotcha),
+            sizes = f"{female.plain.n}, {male.plain.n} / {female.gotcha.n}, {male.gotcha.n}"
+            rows.append([solver, "no", _points(female.plain.value), _points(male.plain.value),
+                         f"{100 * female.value:+.1f}", f"{100 * male.value:+.1f}"])  # fmt: skip
+            rows.append(["", "yes", _points(female.gotcha.value), _points(male.gotcha.value),
                          _signed_span(female.interval), _signed_span(male.interval)])  # fmt: skip
-            rows.append(["", "of rounded cells", "", "",
+            rows.append(["", "rounded", "", "",
                          f"{female.of_rounded:+.1f}", f"{male.of_rounded:+.1f}"])  # fmt: skip
         yield (
-            f"Gender gap on Winogender; the majority of {what}",
+            f"Gender gap on Winogender, with the majority of {what}",
             ["solver", "gotcha", "female", "male", "ΔF", "ΔM"],
             rows,
-            "In percent; under ΔF and ΔM their 95 % intervals.",
+            f"In percent, of {sizes} sentences. Under ΔF and ΔM: their 95 % intervals, and\n"
+            "the differences of the rounded cells, as table 7 of WinoGrande prints them.",
         )
 
 
@@ -201,12 +200,8 @@ def _share(found: Proportion | None) -> list[report.Value]:
     return [None, None] if found is None else [percent(found.value), span(found.interval)]
 
 
-def _cell(found: Proportion) -> str:
-    return f"{100 * found.value:.1f} ({found.right}/{found.n})"
-
-
-def _signed(share: float) -> str:
-    return f"{100 * share:+.1f}"
+def _points(share: float) -> str:
+    return f"{100 * share:.1f}"
 
 
 def _signed_span(interval: tuple[float, float]) -> str:

@@ -142,13 +142,13 @@ def _page(name: str, found: Comparison) -> str:
     from winosmith import report
     from winosmith._version import __version__
 
-    sections = [
-        report.Section(title, [report.Table(title, header, rows, note=note)])
+    tables = [
+        report.Table(title, header, rows, note=note)
         for title, header, rows, note in _tables(name, found)
     ]
     return report.page(
         f"{name}: which solver is better",
-        sections,
+        [report.Section("Accuracies and differences", tables)],
         subtitle="Intervals are 95 %; twins and families are kept together.",
         signature=found.signature,
         footer=f"Made by winosmith {__version__}.",

@@ -95,8 +95,8 @@ def grade(dataset: Dataset, predictions: Sequence[Prediction]) -> Graded:
 
     >>> from winosmith.testing import made_twins
     >>> data = made_twins(2)
-    >>> grade(data, [Prediction(problem.id, 0) for problem in data]).correct.sum()
-    2
+    >>> grade(data, [Prediction(problem.id, 0) for problem in data]).correct.tolist()
+    [False, True, True, False]
     """
     withheld = [problem.id for problem in dataset if problem.answer is None]
     if withheld:

@@ -82,14 +82,14 @@ def proportion(
 
     >>> halves = proportion([True] * 90 + [False] * 10, [at // 2 for at in range(100)])
     >>> halves.value, [round(end, 3) for end in halves.interval], round(halves.design_effect, 2)
-    (0.9, [0.793, 0.955], 2.0)
+    (0.9, [0.785, 0.957], 2.0)
     >>> [round(end, 3) for end in proportion([True] * 100).interval]  # independent: Wilson's
     [0.963, 1.0]
     """
     y = np.asarray(right, dtype=np.float64)
     labels = np.arange(len(y)) if clusters is None else np.unique(clusters, return_inverse=True)[1]
     number = int(labels.max()) + 1
-    effect = max(1.0, _design_effect(y, [labels]))
+    effect = 1.0 if number == len(y) else max(1.0, _design_effect(y, [labels]))
     interval = _wilson(float(y.mean()), len(y), number, effect, level)
     return Proportion(int(y.sum()), len(y), interval, number, effect, chance)
 

@@ -81,7 +81,8 @@ def learning(
         if runs:
             axes.plot(*zip(*runs, strict=True), linestyle="", marker="o", markersize=3,
                       color=MUTED, alpha=0.6, label="a run")  # fmt: skip
-        axes.plot(*zip(*points, strict=True), linestyle="", marker="D", markersize=6, color=INK)
+        axes.plot(*zip(*points, strict=True), linestyle="" if lines else "solid", marker="D",
+                  markersize=6, linewidth=1.2, color=INK)  # fmt: skip
         low = min([0.5, *(value for _, value in (*points, *runs))])
         axes.set(xlabel="training problems", ylim=(low - 0.03, 1.01))
         axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")

@@ -1,0 +1,81 @@
+"""`winosmith compare` says whether one solver is better than another."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from winosmith import formats
+from winosmith.cli import main
+from winosmith.testing import made_twins
+
+TEXT = pytest.CaptureFixture[str]
+
+DATA = made_twins(40)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a folder with a data set and three lists of predictions."""
+    monkeypatch.chdir(tmp_path)
+    formats.write(DATA, "dev.jsonl")
+    for name, every in (("good", 10), ("fair", 3), ("poor", 2)):
+        labels = [(p.answer or 0) ^ (row % every == 0) for row, p in enumerate(DATA)]
+        Path(f"{name}.lst").write_text("".join(f"{label + 1}\n" for label in labels))
+    return tmp_path
+
+
+def test_every_two_are_compared_in_80_columns(capsys: TEXT) -> None:
+    """Three solvers are three pairs; the tables fit a terminal and are signed."""
+    assert main(["compare", "dev.jsonl", "good.lst", "fair.lst", "poor.lst"]) == 0
+    shown = capsys.readouterr().out
+    assert [line[:5] for line in shown.splitlines() if "−" in line[:5]] == 2 * [
+        "A − B", "A − C", "B − C",
+    ]  # fmt: skip
+    tables, _, signature = shown.partition("Signature: ")
+    assert max(map(len, tables.splitlines())) <= 80
+    assert "|draws:10000|seed:0|" in signature
+
+
+def test_json_is_the_same_report(capsys: TEXT) -> None:
+    """With --json and a baseline there are two pairs with counts, intervals and p-values."""
+    arguments = ["dev.jsonl", "good.lst", "fair.lst", "poor.lst", "--baseline", "poor", "--json"]
+    assert main(["compare", *arguments]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [(pair["first"], pair["second"]) for pair in found["pairs"]] == [
+        ("good", "poor"),
+        ("fair", "poor"),
+    ]
+    assert found["accuracies"]["good"]["right"] == 72
+    first = found["pairs"][0]
+    assert first["both"] + first["only_first"] + first["only_second"] + first["neither"] == 80
+    assert first["interval"][0] < first["difference"] < first["interval"][1]
+    assert first["adjusted"] >= first["p_value"]
+
+
+def test_the_page_has_the_tables(capsys: TEXT) -> None:
+    """The HTML report holds the differences."""
+    assert main(["compare", "dev.jsonl", "good.lst", "poor.lst", "--out", "compare.html"]) == 0
+    assert "Differences of accuracy" in Path("compare.html").read_text("utf-8")
+    assert "The report is compare.html" in capsys.readouterr().out
+
+
+def test_one_file_is_no_comparison(capsys: TEXT) -> None:
+    """A single file, and an unknown baseline, are bad input."""
+    assert main(["compare", "dev.jsonl", "good.lst"]) == 2
+    assert "a comparison needs 2 to 26 files" in capsys.readouterr().err
+    assert main(["compare", "dev.jsonl", "good.lst", "poor.lst", "--baseline", "best"]) == 2
+    assert "the baseline 'best' is not one of 'good', 'poor'" in capsys.readouterr().err
+
+
+def test_partial_compares_what_all_answered(capsys: TEXT) -> None:
+    """With --partial only the problems that every solver answered are compared."""
+    for name, rows in (("a", range(60)), ("b", range(20, 80))):
+        cells = [f"{DATA[row].id},{(DATA[row].answer or 0) + 1}" for row in rows]
+        Path(f"{name}.csv").write_text("\n".join(["id,choice", *cells]) + "\n")
+    assert main(["compare", "dev.jsonl", "a.csv", "b.csv", "--partial", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["accuracies"]["a"]["n"] == 40
+    assert main(["compare", "dev.jsonl", "a.csv", "b.csv"]) == 2
+    assert "20 of 80 problems have no prediction" in capsys.readouterr().err

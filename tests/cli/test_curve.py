@@ -1,0 +1,90 @@
+"""`winosmith curve` fits a learning curve, and says where each form reaches people's level."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from winosmith.cli import main
+
+TEXT = pytest.CaptureFixture[str]
+
+TABLE_4 = "size,accuracy\n160,51.5\n640,58.6\n2558,66.9\n10234,75.8\n40398,79.3\n"
+"""RoBERTa on dev: WinoGrande, table 4, with the released size of the largest set."""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a folder with table 4."""
+    monkeypatch.chdir(tmp_path)
+    Path("table4.csv").write_text(TABLE_4)
+    return tmp_path
+
+
+def test_table_4_gives_over_118k_and_four_other_answers(capsys: TEXT) -> None:
+    """The line in N^(1/4) says 118 k; all forms stand beside it, and none is asserted."""
+    assert main(["curve", "table4.csv", "--human", "94.1"]) == 0
+    shown = capsys.readouterr().out
+    rows = [line for line in shown.splitlines() if " k " in line or " M " in line]
+    assert len(rows) == 5
+    assert rows[0].split()[:4] == ["fourth", "root", "118", "k"]
+    assert "No form is known to be the right one" in shown
+    assert "Area under the curve: 0.6665" in shown
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_shares_percentages_and_seeds_are_read(capsys: TEXT) -> None:
+    """Accuracies may be shares; columns may stand in any order; runs are grouped by size."""
+    rows = ["seed,accuracy,size", "0,.515,160", "1,0.5,160", "0,0.586,640", "0,0.669,2_558"]
+    Path("runs.csv").write_text("\n".join(rows) + "\n\n")
+    assert main(["curve", "runs.csv", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [(p["size"], p["taken"], len(p["runs"])) for p in found["points"]] == [
+        (160, 0.515, 2),
+        (640, 0.586, 1),
+        (2558, 0.669, 1),
+    ]
+    assert main(["curve", "runs.csv", "--take", "mean", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["points"][0]["taken"] == pytest.approx(0.5075)
+
+
+def test_runs_at_chance_are_named(capsys: TEXT) -> None:
+    """With the number of problems, runs that guessing does as well as are named by line."""
+    Path("runs.csv").write_text(TABLE_4 + "40398,50.1\n")
+    assert main(["curve", "runs.csv", "--problems", "1267"]) == 0
+    shown = capsys.readouterr().out
+    assert "AT CHANCE runs.csv:7: 50.1 % with 40,398 training problems" in shown
+    assert "AT CHANCE runs.csv:2:" in shown
+    assert "runs.csv:3:" not in shown
+    assert "the best of up to 2 runs a size" in " ".join(shown.split())
+
+
+def test_the_page_has_both_drawings(capsys: TEXT) -> None:
+    """The HTML report draws the curve and where each form meets the level."""
+    assert main(["curve", "table4.csv", "--out", "curve.html"]) == 0
+    page = Path("curve.html").read_text("utf-8")
+    assert "Accuracy by training size" in page
+    assert "fourth root: 117k" in page
+    assert capsys.readouterr().out.split("Signature: ")[1].split("|")[0] in page
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("n,acc\n1,2\n", "bad.csv:1: the table needs the columns size and accuracy; it has n, acc"),
+        (TABLE_4 + "99999,\n", "bad.csv:7: '99999,' has no size and accuracy"),
+        (TABLE_4 + "many,80\n", "bad.csv:7: 'many,80' has no size"),
+        (TABLE_4 + "99999,180\n", "bad.csv:7: the size 99999 must be 1 or more, and the accuracy"),
+        ("size,accuracy\n160,51\n640,58\n", "there are 2 training sizes; a curve needs three"),
+        ("", "bad.csv: the file is empty"),
+    ],
+)
+def test_what_is_no_curve_is_named_by_line(content: str, told: str, capsys: TEXT) -> None:
+    """Bad columns, rows and sizes end with code 2 and their place."""
+    Path("bad.csv").write_text(content)
+    assert main(["curve", "bad.csv"]) == 2
+    output = capsys.readouterr()
+    assert told in output.err
+    assert output.out == ""

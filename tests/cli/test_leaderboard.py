@@ -1,0 +1,100 @@
+"""`winosmith leaderboard` scores a submission as WinoGrande's leaderboard does."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from winosmith import formats
+from winosmith.cli import main
+from winosmith.testing import made_twins
+
+TEXT = pytest.CaptureFixture[str]
+
+DATA = made_twins(20)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a folder with problems, labels, and a submission that gets better with size."""
+    monkeypatch.chdir(tmp_path)
+    formats.write(DATA, "dev.jsonl")
+    with Path("labels.lst").open("w") as file:
+        formats.write_labels([p.answer or 0 for p in DATA], file)
+    lines = [
+        ",".join(str((p.answer or 0) ^ (row % every == 0)) for every in (2, 3, 4, 5, 10))
+        for row, p in enumerate(DATA)
+    ]
+    lines = [line.replace("1", "2").replace("0", "1") for line in lines]
+    Path("submission.lst").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+def test_five_accuracies_and_their_area(capsys: TEXT) -> None:
+    """Each column has its accuracy; the area lies between the least and the greatest."""
+    assert main(["leaderboard", "submission.lst", "--labels", "labels.lst", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    right = {name: column["right"] for name, column in found["columns"].items()}
+    assert right == {"xs": 20, "s": 26, "m": 30, "l": 32, "xl": 36}
+    assert 0.5 < found["auc_interval"][0] < found["auc"] < found["auc_interval"][1] < 0.9
+
+
+def test_the_problems_give_answers_and_twins(capsys: TEXT) -> None:
+    """With --data the same accuracies have intervals that know of twins."""
+    assert main(["leaderboard", "submission.lst", "--data", "dev.jsonl", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["columns"]["xl"]["right"] == 36
+    assert found["columns"]["xl"]["clusters"] == 20
+    assert main(["leaderboard", "submission.lst", "--labels", "labels.lst"]) == 0
+    assert "with --data they know of twins" in capsys.readouterr().out
+
+
+def test_the_page_draws_the_five(capsys: TEXT) -> None:
+    """The HTML report has the area and the drawing."""
+    arguments = ["submission.lst", "--labels", "labels.lst", "--out", "board.html"]
+    assert main(["leaderboard", *arguments]) == 0
+    assert "area under the curve" in Path("board.html").read_text("utf-8")
+    assert "The report is board.html" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("1,2,1,2", "submission.lst:41: '1,2,1,2' is not 5 comma-separated labels, each 1 or 2"),
+        ("1,2,1,2,3", "submission.lst:41: '1,2,1,2,3' is not 5 comma-separated labels"),
+        ("1,2,1,2,1", "submission.lst: there are 41 lines of predictions for 40 answers"),
+    ],
+)
+def test_wrong_lines_are_named(line: str, told: str, capsys: TEXT) -> None:
+    """A line with other labels, or one line too many, ends with code 2 and its place."""
+    with Path("submission.lst").open("a") as file:
+        file.write(line + "\n")
+    assert main(["leaderboard", "submission.lst", "--labels", "labels.lst"]) == 2
+    output = capsys.readouterr()
+    assert told in output.err
+    assert output.out == ""
+
+
+def test_answers_are_needed(capsys: TEXT) -> None:
+    """Without labels or data, and with data whose answers are withheld, it says what to give."""
+    assert main(["leaderboard", "submission.lst"]) == 2
+    assert "give --labels LABELS.lst or --data DATA" in capsys.readouterr().err
+    formats.write(DATA.blind(), "test.jsonl")
+    assert main(["leaderboard", "submission.lst", "--data", "test.jsonl"]) == 2
+    assert "the answers of 40 problems are withheld" in capsys.readouterr().err
+    arguments = ["--data", "test.jsonl", "--labels", "labels.lst"]
+    assert main(["leaderboard", "submission.lst", *arguments]) == 0
+
+
+@pytest.mark.data
+def test_the_published_random_submission(data_dir: Path, capsys: TEXT) -> None:
+    """The random file of a public repository has the area 0.4979 on dev."""
+    path = str(data_dir / "winogrande_predictions/zhang-edward_random_preds.lst")
+    labels = str(data_dir / "winogrande/dev-labels.lst")
+    assert main(["leaderboard", path, "--labels", labels]) == 0
+    assert "AUC: 0.4979 (" in capsys.readouterr().out
+    assert main(["leaderboard", path, "--labels", labels, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["auc"]
+    assert found == pytest.approx(0.49790659794358966, abs=1e-16)

@@ -1,0 +1,222 @@
+"""`winosmith score` says what predictions are worth, and refuses what does not fit."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from winosmith import Dataset, Prediction, Response, formats
+from winosmith.cli import main
+from winosmith.metrics import switched
+from winosmith.testing import made_twins
+from winosmith.validate import write_votes
+
+TEXT = pytest.CaptureFixture[str]
+
+DATA = made_twins(30, singles=4)
+RNG = np.random.default_rng(0)
+CHOICES = [(p.answer or 0) ^ int(RNG.random() < 0.2) for p in DATA]
+SCORED = [
+    Prediction(p.id, c, (float(-c), float(c - 1))) for p, c in zip(DATA, CHOICES, strict=True)
+]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a folder with a data set and predictions in every form."""
+    monkeypatch.chdir(tmp_path)
+    formats.write(DATA, "dev.jsonl")
+    formats.write_predictions(SCORED, "ours.jsonl", DATA, solver="toy")
+    Path("list.lst").write_text("".join(f"{c + 1}\n" for c in CHOICES))
+    rows = [f"{p.id},{c + 1}" for p, c in zip(DATA, CHOICES, strict=True)]
+    Path("table.csv").write_text("\n".join(["qID,prediction", *rows, ",,"]) + "\n")
+    return tmp_path
+
+
+def report(capsys: TEXT, *arguments: str) -> dict[str, Any]:
+    """Return the report of `winosmith score` as JSON."""
+    assert main(["score", *arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)  # type: ignore[no-any-return]
+
+
+def test_the_tables_fit_a_terminal_and_are_signed(capsys: TEXT) -> None:
+    """Accuracy, twins, guessing and calibration stand in 80 columns, with a signature."""
+    assert main(["score", "dev.jsonl", "ours.jsonl", "list.lst"]) == 0
+    shown = capsys.readouterr().out
+    right = sum(c == p.answer for c, p in zip(CHOICES, DATA, strict=True))
+    rows = {line.split()[0]: line for line in shown.splitlines() if line.strip()}
+    assert "dev: 64 problems, 30 twins" in shown
+    assert f"{100 * right / 64:.1f} %" in rows["list"]
+    assert "Guessing gives 50.0 %, and 25.0 % of twins with both halves right." in shown
+    tables, _, signatures = shown.partition("Signature of")
+    assert max(map(len, tables.splitlines())) <= 80
+    assert "|predictions:" in signatures
+
+
+@pytest.mark.parametrize("path", ["ours.jsonl", "list.lst", "table.csv"])
+def test_every_form_of_predictions_is_read(path: str, capsys: TEXT) -> None:
+    """Our JSON Lines, a list of labels and a table give the same accuracy."""
+    found = report(capsys, "dev.jsonl", path)["solvers"]
+    (one,) = found.values()
+    right = sum(c == p.answer for c, p in zip(CHOICES, DATA, strict=True))
+    assert (one["accuracy"]["right"], one["accuracy"]["n"]) == (right, 64)
+    assert (one["calibration"] is not None) == (path == "ours.jsonl")
+
+
+def _longer(lines: list[str]) -> list[str]:
+    return [*lines, lines[0]]
+
+
+@pytest.mark.parametrize(
+    ("path", "change", "told"),
+    [
+        ("list.lst", lambda lines: [*lines[:4], "3", *lines[5:]], "list.lst:5: "),
+        ("list.lst", lambda lines: [*lines[:4], "x", *lines[5:]], "list.lst:5: 'x' is not a label"),
+        ("list.lst", _longer, "list.lst: the list has 65 labels; the data set has 64 problems"),
+        ("ours.jsonl", lambda lines: lines[:-5], "announces 64 predictions, and 59 follow"),
+        ("table.csv", lambda lines: lines[:2] + lines[6:],
+         "4 of 64 problems have no prediction ('0-1', '1-0', '1-1', …)"),
+        ("table.csv", _longer, "table.csv:67: the choice must be the number of an option"),
+        ("table.csv", lambda lines: [*lines, lines[1]], "table.csv:67: the id '0-0' already has"),
+        ("table.csv", lambda lines: [*lines, "new,1"],
+         "1 predictions have no problem ('new')"),
+        ("table.csv", lambda lines: [lines[0].replace("qID", "row"), *lines[1:]],
+         "table.csv:1: the table has no column 'id'"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_named_and_nothing_is_scored(
+    path: str, change: Callable[[list[str]], list[str]], told: str, capsys: TEXT
+) -> None:
+    """Wrong labels, lengths and ids end with code 2, the place, and no figure."""
+    Path(path).write_text("\n".join(change(Path(path).read_text().splitlines())) + "\n")
+    assert main(["score", "dev.jsonl", path]) == 2
+    output = capsys.readouterr()
+    assert told in output.err
+    assert output.out == ""
+
+
+def test_partial_scores_what_is_there_and_says_what_is_not(capsys: TEXT) -> None:
+    """With --partial 4 problems without a prediction are left out, and told."""
+    lines = Path("table.csv").read_text().splitlines()
+    Path("some.csv").write_text("\n".join([*lines[:2], *lines[6:], "new,1"]) + "\n")
+    assert main(["score", "dev.jsonl", "some.csv", "--partial", "--json"]) == 0
+    output = capsys.readouterr()
+    assert json.loads(output.out)["solvers"]["some"]["accuracy"]["n"] == 60
+    assert "4 of 64 problems have no prediction and are left out" in output.err
+    assert "1 predictions have no problem" in output.err
+
+
+def test_labels_answer_a_test_set(capsys: TEXT) -> None:
+    """A data set without answers is refused, and scored with a labels file of its length."""
+    formats.write(DATA.blind(), "test.jsonl")
+    assert main(["score", "test.jsonl", "list.lst"]) == 2
+    assert "the answers of 64 of 64 problems are withheld" in capsys.readouterr().err
+    with Path("labels.lst").open("w") as file:
+        formats.write_labels([p.answer or 0 for p in DATA], file)
+    found = report(capsys, "test.jsonl", "list.lst", "--labels", "labels.lst")
+    assert found["solvers"] == {
+        "list": {**report(capsys, "dev.jsonl", "list.lst")["solvers"]["list"],
+                 "signature": found["solvers"]["list"]["signature"]}
+    }  # fmt: skip
+    Path("labels.lst").write_text("1\n2\n")
+    assert main(["score", "test.jsonl", "list.lst", "--labels", "labels.lst"]) == 2
+    assert "labels.lst: there are 2 labels; test.jsonl has 64 problems" in capsys.readouterr().err
+
+
+def test_the_page_has_the_figures_and_a_diagram(capsys: TEXT) -> None:
+    """The HTML report has the accuracy, a reliability diagram and the signature."""
+    assert main(["score", "dev.jsonl", "ours.jsonl", "--out", "scores.html"]) == 0
+    shown = capsys.readouterr().out
+    page = Path("scores.html").read_text("utf-8")
+    assert "toy: calibration" in page
+    assert shown.split("Signature of toy: ")[1].split("\n")[0] in page
+
+
+def test_people_stand_beside(capsys: TEXT) -> None:
+    """The majority of three fresh people and a single person are scored on the same problems."""
+    said = [
+        Response(p.id, f"{who}{row % 2}", "test", (p.answer or 0) ^ (row % 3 == who))
+        for row, p in enumerate(DATA)
+        for who in range(3)
+    ]
+    write_votes(said, "people.csv")
+    found = report(capsys, "dev.jsonl", "list.lst", "--people", "people.csv")
+    assert found["people_majority"]["accuracy"] == 1.0
+    assert found["people_single"]["value"] == pytest.approx(2 / 3)
+    assert main(["score", "dev.jsonl", "list.lst", "--people", "people.csv"]) == 0
+    shown = capsys.readouterr().out
+    assert "people, majority" in shown
+    assert "a single person" in shown
+
+
+def test_consistency_under_the_switch(capsys: TEXT) -> None:
+    """Predictions for the switched problems tell how often the choice follows the sentence."""
+    other = switched(DATA).kept
+    formats.write(other, "switched.jsonl")
+    Path("switched.lst").write_text("".join(f"{c + 1}\n" for c in CHOICES))
+    arguments = ["dev.jsonl", "list.lst", "--switched", "switched.lst"]
+    found = report(capsys, *arguments, "--switched-data", "switched.jsonl")
+    assert found["switched"]["list"]["consistent"]["value"] == 0.0
+    assert main(["score", *arguments]) == 2
+    assert "--switched and --switched-data belong together" in capsys.readouterr().err
+
+
+def test_other_fields_are_scored_apart_on_request(capsys: TEXT) -> None:
+    """--by takes any field whose values differ, and names those there are."""
+    data = Dataset(replace(p, pronoun=("he", "she")[row % 2]) for row, p in enumerate(DATA))
+    formats.write(data, "dev.jsonl")
+    groups = report(capsys, "dev.jsonl", "list.lst", "--by", "pronoun")["solvers"]["list"]["groups"]
+    assert groups["pronoun"]["he"]["n"] == 32
+    assert main(["score", "dev.jsonl", "list.lst", "--by", "nothing"]) == 2
+    assert "there is no field 'nothing'" in capsys.readouterr().err
+
+
+@pytest.mark.data
+def test_wsc_with_its_marks(data_dir: Path, capsys: TEXT) -> None:
+    """The associative and switchable subsets of the Winograd Schema Challenge are scored apart."""
+    data = formats.read(data_dir / "wsc/WSCollection.xml")
+    Path("first.lst").write_text("1\n" * len(data))
+    marks = [str(data_dir / f"trichelair/WSC_{n}_label.json") for n in ("associative", "switched")]
+    found = report(capsys, str(data_dir / "wsc/WSCollection.xml"), "first.lst",
+                   "--marks", marks[0], "--marks", marks[1])  # fmt: skip
+    groups = found["solvers"]["first"]["groups"]
+    assert groups["trichelair.associative"]["True"]["n"] == 37
+    assert groups["trichelair.switchable"]["True"]["n"] == 131
+
+
+@pytest.mark.data
+def test_winogenders_gender_gap_in_both_readings(data_dir: Path, capsys: TEXT) -> None:
+    """By the answer each cell has 120 sentences; the layout is table 7's."""
+    sentences = str(data_dir / "winogender/all_sentences.tsv")
+    with Path(sentences).open() as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    Path("occupation.csv").write_text(
+        "id,choice\n" + "".join(f"{row['sentid']},1\n" for row in rows)
+    )
+    more = ["--occupations", str(data_dir / "winogender/occupations-stats.tsv")]
+    found = report(capsys, sentences, "occupation.csv", *more)["gender_gap"]["occupation"]
+    assert list(found) == [f"{c}, by the {r}" for c in ("bergsma", "bls") for r in
+                           ("answer", "occupation")]  # fmt: skip
+    gap = found["bls, by the answer"]
+    assert [gap[g][c]["n"] for g in ("female", "male") for c in ("plain", "gotcha")] == [120] * 4
+    assert main(["score", sentences, "occupation.csv", *more]) == 0
+    shown = capsys.readouterr().out
+    assert "ΔF" in shown
+    assert "of 120, 120 / 120, 120 sentences" in shown
+    assert max(map(len, shown.partition("Signature")[0].splitlines())) <= 80
+
+
+@pytest.mark.data
+def test_a_published_table_of_predictions(data_dir: Path, capsys: TEXT) -> None:
+    """A public repository's CSV, summary row and all, is scored as it is: 966 of 1,267."""
+    path = str(data_dir / "winogrande_predictions/cuichenx_dev_preds.csv")
+    found = report(capsys, str(data_dir / "winogrande/dev.jsonl"), path)["solvers"]
+    accuracy = found["cuichenx_dev_preds"]["accuracy"]
+    assert (accuracy["right"], accuracy["n"]) == (966, 1267)

@@ -1,0 +1,97 @@
+"""Calibration and margins of scores, beside what scikit-learn says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
+
+from winosmith import Prediction
+from winosmith.errors import DataError
+from winosmith.metrics import Graded, calibration, grade, margins
+from winosmith.testing import made_twins
+
+DATA = made_twins(400)
+
+
+def stated(confidence: np.ndarray, right: np.ndarray) -> Graded:
+    """Return the data with these confidences in the chosen options, right or wrong."""
+    predictions = []
+    for problem, p, is_right in zip(DATA, confidence, right, strict=True):
+        choice = problem.answer or 0 if is_right else 1 - (problem.answer or 0)
+        scores = [float(np.log(1 - p)) - 3.0] * 2
+        scores[choice] = float(np.log(p)) - 3.0
+        predictions.append(Prediction(problem.id, choice, tuple(scores)))
+    return grade(DATA, predictions)
+
+
+RNG = np.random.default_rng(4)
+CONFIDENCE = RNG.uniform(0.5, 0.999, len(DATA))
+HONEST = stated(CONFIDENCE, RNG.random(len(DATA)) < CONFIDENCE)
+BOASTFUL = stated(np.full(len(DATA), 0.99), RNG.random(len(DATA)) < 0.7)
+
+
+def test_scores_are_those_of_scikit_learn() -> None:
+    """Brier (twice the two-class form) and log loss are scikit-learn's."""
+    found = calibration(HONEST)
+    answers = np.array([p.answer for p in DATA])
+    raw = np.exp(np.array([p.scores for p in HONEST.predictions]))
+    second = raw[:, 1] / raw.sum(axis=1)
+    assert found.brier == pytest.approx(2 * brier_score_loss(answers, second))
+    assert found.log_loss == pytest.approx(log_loss(answers, second))
+    assert found.confidence == pytest.approx(CONFIDENCE.mean())
+
+
+def test_a_solver_that_knows_is_inside_the_null_and_a_boaster_outside() -> None:
+    """An honest solver's ECE is what chance gives a calibrated one; a boaster's is 0.29."""
+    honest, boastful = calibration(HONEST), calibration(BOASTFUL)
+    assert honest.null[1] <= honest.ece <= honest.null[2]
+    right = BOASTFUL.correct.mean()
+    assert boastful.ece == pytest.approx(0.99 - right)
+    assert boastful.ece > 5 * boastful.null[2]
+    assert len(boastful.bins) == 1
+    assert boastful.bins[0].accuracy.n == len(DATA)
+
+
+def test_the_bins_hold_every_problem_once() -> None:
+    """The bins' counts add up, each confidence lies in its bin, and the ECE is theirs."""
+    found = calibration(HONEST)
+    assert sum(each.accuracy.n for each in found.bins) == len(DATA)
+    assert all(each.low < each.confidence <= each.high for each in found.bins)
+    gaps = [each.accuracy.n * abs(each.confidence - each.accuracy.value) for each in found.bins]
+    assert found.ece == pytest.approx(sum(gaps) / len(DATA))
+
+
+def test_scores_far_apart_do_not_overflow() -> None:
+    """Scores of ±1e6 are probabilities of 0 and 1; a wrong one costs 1e6 nats and more."""
+    predictions = [Prediction(p.id, 0, (1e6, -1e6)) for p in DATA]
+    found = calibration(grade(DATA, predictions))
+    assert found.confidence == 1.0
+    assert np.isfinite(found.log_loss)
+
+
+def test_margins_are_ranked_as_scikit_learn_does() -> None:
+    """The ranking is the area under the ROC curve of the lead, for right against wrong."""
+    found = margins(HONEST)
+    lead = [abs(p.scores[0] - p.scores[1]) for p in HONEST.predictions]
+    assert found.ranking == pytest.approx(roc_auc_score(HONEST.correct, lead))
+    assert found.quartiles[0] < found.quartiles[1] < found.quartiles[2]
+    surest = {p.problem_id: abs(p.scores[0] - p.scores[1]) for p in HONEST.predictions}
+    wrong = [p.id for p, right in zip(DATA, HONEST.correct, strict=True) if not right]
+    assert list(found.surest_wrong) == sorted(wrong, key=lambda key: -surest[key])[:3]
+
+
+def test_ties_and_perfect_solvers_are_told() -> None:
+    """Equal scores are ties; a solver that is always right has no ranking and no wrong one."""
+    flat = margins(grade(DATA, [Prediction(p.id, 0, (1.0, 1.0)) for p in DATA]))
+    assert (flat.ties, flat.ranking) == (len(DATA), 0.5)
+    perfect = margins(stated(CONFIDENCE, np.ones(len(DATA), bool)))
+    assert (perfect.ranking, perfect.surest_wrong) == (None, ())
+
+
+def test_without_scores_there_is_nothing_to_calibrate() -> None:
+    """A prediction without scores is refused by name."""
+    bare = grade(DATA, [Prediction(p.id, 0) for p in DATA])
+    for measure in (calibration, margins):
+        with pytest.raises(DataError, match=r"needs? scores; the prediction for '0-0' has none"):
+            measure(bare)

@@ -1,0 +1,149 @@
+"""Solvers are compared on the same problems by tests that keep their level."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binom, binomtest
+
+from winosmith import Prediction, formats
+from winosmith.errors import DataError
+from winosmith.metrics import Graded, compare, compare_pair, grade
+from winosmith.metrics._compare import difference_interval
+from winosmith.testing import made_twins
+
+DATA = made_twins(30)
+PAIRS = st.lists(
+    st.tuples(st.booleans(), st.booleans(), st.integers(0, 7)), min_size=1, max_size=40
+)
+
+
+def wrong_at(rows: set[int]) -> Graded:
+    """Return the data answered rightly but for these rows."""
+    return grade(
+        DATA, [Prediction(p.id, (p.answer or 0) ^ (row in rows)) for row, p in enumerate(DATA)]
+    )
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=50))
+def test_of_independent_problems_it_is_mcnemars_exact_test(
+    answers: list[tuple[bool, bool]],
+) -> None:
+    """With a cluster a problem, the p-value is the binomial test's on the discordant pairs."""
+    first, second = map(np.array, zip(*answers, strict=True))
+    only_first, only_second = int((first & ~second).sum()), int((~first & second).sum())
+    discordant = only_first + only_second
+    expected = binomtest(only_first, discordant).pvalue if discordant else 1.0
+    assert compare_pair(first, second, np.arange(len(first))) == pytest.approx(expected)
+
+
+@given(PAIRS)
+def test_the_clustered_test_counts_all_swaps(cases: list[tuple[bool, bool, int]]) -> None:
+    """The p-value is the share of all swaps of whole clusters that differ as much or more."""
+    first, second, labels = map(np.array, zip(*cases, strict=True))
+    d = first.astype(int) - second.astype(int)
+    each = np.array([d[labels == label].sum() for label in np.unique(labels)])
+    signs = np.array(np.meshgrid(*[[-1, 1]] * len(each))).reshape(len(each), -1)
+    expected = (np.abs(each @ signs) >= abs(each.sum())).mean()
+    assert compare_pair(first, second, labels) == pytest.approx(expected)
+    assert compare_pair(second, first, labels) == pytest.approx(expected)
+
+
+def clustered_null(seed: int, runs: int, twins: int) -> tuple[int, int, int]:
+    """Return how often each test, and the interval, call two equal solvers different."""
+    rng = np.random.default_rng(seed)
+    labels = np.repeat(np.arange(twins), 2)
+    ours = mcnemar = interval = 0
+    for _ in range(runs):
+        ease = rng.beta(2, 1, twins)
+        right = []
+        for _solver in range(2):  # a twin is understood or not; one half in ten goes its own way
+            both = np.repeat(rng.random(twins) < ease, 2)
+            own = rng.random(2 * twins) < np.repeat(ease, 2)
+            right.append(np.where(rng.random(2 * twins) < 0.1, own, both))
+        ours += compare_pair(*right, labels) <= 0.05
+        mcnemar += compare_pair(*right, np.arange(2 * twins)) <= 0.05
+        low, high = difference_interval(*right, labels, 0, draws=1000)
+        interval += not low <= 0 <= high
+    return ours, mcnemar, interval
+
+
+def test_equal_solvers_are_called_different_in_one_of_twenty() -> None:
+    """On clustered nulls the error is 4–6 % but for chance; McNemar's is above 10 %."""
+    runs = 600
+    ours, mcnemar, interval = clustered_null(seed=5, runs=runs, twins=400)
+    least, most = binom.ppf(0.001, runs, 0.04), binom.ppf(0.999, runs, 0.06)
+    assert least <= ours <= most
+    assert least <= interval <= most
+    assert mcnemar > 0.1 * runs
+
+
+def test_holm_corrects_for_the_number_of_pairs() -> None:
+    """The smallest of three p-values is multiplied by three; against a baseline there are two."""
+    solvers = {"a": wrong_at(set()), "b": wrong_at(set(range(12))), "c": wrong_at({3, 9})}
+    found = compare(solvers)
+    smallest = min(found.pairs, key=lambda pair: pair.p_value)
+    assert smallest.adjusted == pytest.approx(3 * smallest.p_value)
+    against = compare(solvers, baseline="a")
+    assert [(pair.first, pair.second) for pair in against.pairs] == [("b", "a"), ("c", "a")]
+    assert min(p.adjusted for p in against.pairs) == pytest.approx(2 * smallest.p_value)
+
+
+def test_the_table_of_a_pair_adds_up() -> None:
+    """Both, only one and neither are all problems; the difference is theirs."""
+    pair = compare({"a": wrong_at({0, 1, 2}), "b": wrong_at({2, 3})}).pairs[0]
+    assert (pair.both, pair.only_first, pair.only_second, pair.neither) == (56, 1, 2, 1)
+    assert pair.difference == pytest.approx(-1 / 60)
+    assert pair.interval[0] < pair.difference < pair.interval[1]
+
+
+def test_solvers_that_never_differ_are_not_equal_for_certain() -> None:
+    """Two solvers with the same answers have p = 1 and an interval with a width around 0."""
+    pair = compare({"a": wrong_at({4}), "b": wrong_at({4})}).pairs[0]
+    assert (pair.p_value, pair.mcnemar, pair.difference) == (1.0, 1.0, 0.0)
+    assert pair.interval[0] < 0 < pair.interval[1]
+
+
+def test_other_problems_can_not_be_compared() -> None:
+    """One solver, another data set and an unknown baseline are refused."""
+    other = made_twins(30, seed=9)
+    elsewhere = grade(other, [Prediction(p.id, 0) for p in other])
+    with pytest.raises(DataError, match="two solvers or more"):
+        compare({"a": wrong_at(set())})
+    with pytest.raises(DataError, match="'b' answered another data set"):
+        compare({"a": wrong_at(set()), "b": elsewhere})
+    with pytest.raises(DataError, match="the baseline 'x' is not one of 'a', 'b'"):
+        compare({"a": wrong_at(set()), "b": wrong_at({1})}, baseline="x")
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("part", "right", "table", "p_value"),
+    [
+        ("dev", 289, (144, 145, 106, 105), 0.016290),
+        ("test", 294, (158, 136, 92, 114), 0.0043004),
+        ("all", 583, (302, 281, 198, 219), 0.00017316),
+    ],
+)
+def test_copas_published_baselines(
+    data_dir: Path, part: str, right: int, table: tuple[int, ...], p_value: float
+) -> None:
+    """PMI's 57.8 % on dev, 58.8 % on test (Roemmele et al. 2011) beat the first option's 50 %."""
+    data = formats.read(data_dir / f"copa/copa-{part}.xml")
+    solvers = {}
+    for name in ("PMIgutenbergW5", "baselineFirst"):
+        rows = (data_dir / f"copa/results/{name}.all").read_text().split("\n")
+        chosen = {row.split()[0]: row.split()[1:].index("1") for row in rows if row.strip()}
+        solvers[name] = grade(data, [Prediction(p.id, chosen[p.id]) for p in data])
+    found = compare(solvers)
+    pair = found.pairs[0]
+    assert found.accuracies["PMIgutenbergW5"].right == right
+    assert found.accuracies["baselineFirst"].value == 0.5
+    assert (pair.both, pair.only_first, pair.only_second, pair.neither) == table
+    assert pair.mcnemar == pytest.approx(p_value, rel=1e-4)
+    assert pair.p_value == pytest.approx(pair.mcnemar)  # COPA has no twins
+    assert pair.agreement.kappa == pytest.approx(0)

@@ -1,0 +1,169 @@
+"""Learning curves: their area, and where each form reaches people's level."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import t
+
+from winosmith import formats
+from winosmith.errors import DataError
+from winosmith.metrics import FORMS, LEADERBOARD_SIZES, area_under_curve, learning_curve
+
+DEV = (0.515, 0.586, 0.669, 0.758, 0.793)
+TEST = (0.504, 0.586, 0.676, 0.747, 0.791)
+"""RoBERTa by training size: WinoGrande, table 4."""
+
+
+def runs(accuracies: tuple[float, ...], last: int = 40398) -> dict[int, list[float]]:
+    """Return one run a size of table 4."""
+    return {s: [a] for s, a in zip((*LEADERBOARD_SIZES[:-1], last), accuracies, strict=True)}
+
+
+@pytest.mark.parametrize(
+    ("accuracies", "last", "area"),
+    [(DEV, 40398, 0.6665), (TEST, 40398, 0.6639), (DEV, 40938, 0.6668), (TEST, 40938, 0.6641)],
+)
+def test_the_area_of_table_4(accuracies: tuple[float, ...], last: int, area: float) -> None:
+    """Table 4 has the areas 0.6665 and 0.6639; with the table's 40,938 they are 0.6668, 0.6641."""
+    sizes = (*LEADERBOARD_SIZES[:-1], last)
+    assert round(area_under_curve(accuracies, sizes), 4) == area
+
+
+@pytest.mark.data
+def test_the_area_of_the_published_random_file(data_dir: Path) -> None:
+    """The random submission of a public repository has the area 0.49790659794358966 on dev."""
+    answers = formats.read_labels(data_dir / "winogrande/dev-labels.lst")
+    path = data_dir / "winogrande_predictions/zhang-edward_random_preds.lst"
+    columns = formats.read_submission(path)
+    accuracies = [
+        sum(a == b for a, b in zip(answers, column, strict=True)) / len(answers)
+        for column in columns.values()
+    ]
+    assert area_under_curve(accuracies) == pytest.approx(0.49790659794358966, abs=1e-16)
+
+
+@given(st.floats(0, 1))
+def test_the_area_of_a_flat_curve_is_its_height(height: float) -> None:
+    """The area has the unit of the accuracies."""
+    assert area_under_curve([height] * 5) == pytest.approx(height)
+
+
+@pytest.mark.parametrize("sizes", [(160,), (160, 160), (640, 160), (0, 160), (160, 640, 2558)])
+def test_sizes_must_increase(sizes: tuple[int, ...]) -> None:
+    """One size, equal or falling sizes, zero, and too many for the accuracies are refused."""
+    with pytest.raises(DataError):
+        area_under_curve([0.5, 0.6][: max(1, len(sizes))], sizes)
+
+
+@pytest.mark.parametrize(
+    ("accuracies", "last", "human", "fourth_root", "logarithm"),
+    [
+        (DEV, 40398, 0.941, 118_468, 490_830),
+        (DEV, 40938, 0.941, 120_043, 497_700),
+        (TEST, 40398, 0.940, 119_740, 488_433),
+        (TEST, 40938, 0.940, 121_327, 495_259),
+    ],
+)
+def test_over_118k(
+    accuracies: tuple[float, ...], last: int, human: float, fourth_root: int, logarithm: int
+) -> None:
+    """The paper's "over 118K" is the line in N^(1/4) through dev; others say 0.49M and far more."""
+    found = learning_curve(runs(accuracies, last), human=human)
+    reaches = {each.form.name: each.reaches for each in found.extrapolations}
+    assert len(reaches) == len(FORMS) == 5
+    assert reaches["fourth root"] == pytest.approx(fourth_root, abs=1)
+    assert reaches["logarithm"] == pytest.approx(logarithm, abs=1)
+    power = reaches["power law"]
+    assert power is not None
+    assert power > 10_000_000
+
+
+def test_the_form_of_the_paper_foresaw_the_last_size_worst() -> None:
+    """Without 40,398, the line in N^(1/4) says 91.9 % for it, the power law 79.2 %; 79.3 came."""
+    found = {e.form.name: e.last for e in learning_curve(runs(DEV)).extrapolations}
+    assert found["fourth root"] == pytest.approx(0.919, abs=5e-4)
+    assert found["power law"] == pytest.approx(0.792, abs=5e-4)
+
+
+def test_the_interval_of_a_straight_line_is_fiellers() -> None:
+    """For a line in log2 N, the ends are where the textbook confidence band crosses the level."""
+    found = learning_curve(runs(DEV), human=0.9).extrapolations[1]
+    x, y = np.log2(LEADERBOARD_SIZES), np.array(DEV)
+    slope, intercept = np.polyfit(x, y, 1)
+    error = np.sqrt(((y - intercept - slope * x) ** 2).sum() / 3)
+    for end, sign in zip(found.interval, (1, -1), strict=True):
+        assert end is not None
+        at = np.log2(end)
+        wide = error * np.sqrt(1 / 5 + (at - x.mean()) ** 2 / ((x - x.mean()) ** 2).sum())
+        assert intercept + slope * at + sign * t.ppf(0.975, 3) * wide == pytest.approx(
+            0.9, abs=1e-5
+        )
+    assert found.error == pytest.approx(error)
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
+def test_a_form_finds_its_own_curve_again(form: object) -> None:
+    """Points on a form's own curve are fitted exactly, and continued exactly."""
+    true = {
+        "fourth root": (0.45, 0.02),
+        "logarithm": (0.3, 0.03),
+        "logistic": (-4.0, 0.3),
+        "power law": (0.2, 0.15),
+        "power law, asymptote": (0.5, 0.25, 0.08),
+    }[form.name]  # type: ignore[attr-defined]
+    sizes = np.array([100, 400, 1600, 6400, 25600, 102400])
+    exact = form.curve(np.log2(sizes), *true)  # type: ignore[attr-defined]
+    curve = learning_curve({int(s): [float(a)] for s, a in zip(sizes, exact, strict=True)})
+    found = next(e for e in curve.extrapolations if e.form is form)
+    assert found.parameters == pytest.approx(true, rel=1e-3)
+    ahead = form.curve(np.log2([1e6]), *true)  # type: ignore[attr-defined]
+    assert found.at([1e6]) == pytest.approx(ahead, abs=1e-4)
+    assert found.last == pytest.approx(exact[-1], abs=1e-3)
+
+
+def test_a_curve_that_levels_off_never_gets_there() -> None:
+    """A power law with the asymptote 92 % never reaches 94 %, and says so."""
+    sizes = 100 * 4 ** np.arange(7)
+    exact = 0.92 - 2 ** (0.5 - 0.25 * np.log2(sizes))
+    curve = learning_curve({int(s): [float(a)] for s, a in zip(sizes, exact, strict=True)})
+    found = next(e for e in curve.extrapolations if e.form.name == "power law, asymptote")
+    assert (found.reaches, found.interval[1]) == (None, None)
+
+
+def test_the_best_of_the_runs_is_taken_or_their_mean() -> None:
+    """With several runs a size the curve goes through the best, as in the paper, or the mean."""
+    several = {160: [0.5, 0.52], 640: [0.5, 0.58], 2558: [0.66, 0.5], 10234: [0.75]}
+    best, mean = learning_curve(several), learning_curve(several, take="mean")
+    assert [point.taken for point in best.points] == [0.52, 0.58, 0.66, 0.75]
+    assert mean.points[1].taken == pytest.approx(0.54)
+    assert best.points[3].spread is None
+    assert best.area > mean.area
+
+
+@pytest.mark.parametrize(
+    ("given_runs", "told"),
+    [
+        ({160: [0.5], 640: [0.6]}, "there are 2 training sizes; a curve needs three or more"),
+        (
+            {160: [0.5], 640: [], 700: [0.5]},
+            "every training size must be 1 or more, and have a run",
+        ),
+        ({160: [51.5], 640: [0.6], 700: [0.5]}, "an accuracy is a share of 0–1, not 51.5"),
+    ],
+)
+def test_what_is_no_curve_is_refused(given_runs: dict[int, list[float]], told: str) -> None:
+    """Too few sizes, a size without a run, and percentages are refused."""
+    with pytest.raises(DataError, match=told):
+        learning_curve(given_runs)
+
+
+def test_two_parameters_through_three_points_say_little() -> None:
+    """With three sizes the interval is wide, and a form of three parameters has none at all."""
+    found = learning_curve({160: [0.515], 640: [0.586], 2558: [0.669]}, human=0.94).extrapolations
+    assert all(e.interval[0] == 160 for e in found if e.form.parameters == 3)
+    assert all(e.last is None for e in found if e.form.parameters == 3)

@@ -1,0 +1,148 @@
+"""The gender gap of WinoGrande's table 7, in both readings."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from winosmith import Dataset, Prediction, Problem, formats
+from winosmith.errors import DataError
+from winosmith.metrics import GenderGap, Graded, gender_gap, grade, possible_counts
+from winosmith.problem import Extra
+from winosmith.testing import made_twins
+
+TABLE_7 = {
+    "RULE": (38.3, 51.7, 10.0, 37.5, 28.3, 14.2),
+    "STATS": (50.8, 61.7, 45.8, 40.0, 5.0, 21.7),
+    "NEURAL": (50.8, 49.2, 36.7, 46.7, 14.1, 2.5),
+    "RoBERTa-DPR": (98.3, 96.7, 96.7, 95.8, 1.6, 0.9),
+    "RoBERTa-WG": (97.5, 96.7, 96.7, 97.5, 0.8, 0.8),
+}
+"""System → not gotcha F, M; gotcha F, M; |ΔF|, |ΔM| in percent, as printed (AAAI 2020)."""
+
+FROM_COUNTS = {
+    "RULE": (28.3, 14.2),
+    "STATS": (5.0, 21.7),
+    "NEURAL": (14.2, 2.5),
+    "RoBERTa-DPR": (1.7, 0.8),
+    "RoBERTa-WG": (0.8, -0.8),
+}
+"""System → ΔF, ΔM from the counts of 120, with their signs."""
+
+WOMEN = {f"job{n}": 80.0 if n < 25 else 20.0 for n in range(60)}
+"""Percentage of women: 25 occupations of 60 are mostly female."""
+
+
+def schemas() -> Dataset:
+    """Return 720 problems built as Winogender is: of 60 occupations, 12 each."""
+    return Dataset(
+        Problem(
+            id=f"{job}.{other}.{answer}.{gender}",
+            sentence=f"The {job} told the {other} that _ {('can', 'must')[answer]} {gender}.",
+            options=(f"the {job}", f"the {other}"),
+            answer=answer,
+            extra=Extra({"winogender.occupation": job, "winogender.gender": gender}),
+        )
+        for job in WOMEN
+        for answer in (0, 1)
+        for other in (f"visitor-{job}", f"someone-{job}")
+        for gender in ("female", "male", "neutral")
+    )
+
+
+DATA = schemas()
+
+
+def is_gotcha(problem: Problem) -> bool:
+    """Return whether the pronoun is in the minority in the right answer, by the caption."""
+    female = problem.extra["winogender.gender"] == "female"
+    mostly = WOMEN[str(problem.extra["winogender.occupation"])] > 50
+    return female != (mostly if problem.answer == 0 else not mostly)
+
+
+def with_cells(counts: dict[tuple[bool, str], int]) -> Graded:
+    """Return the data graded so that each cell (gotcha, gender) has that many right."""
+    left = dict(counts)
+    predictions = []
+    for problem in DATA:
+        cell = (is_gotcha(problem), str(problem.extra["winogender.gender"]))
+        right = left.get(cell, 1) > 0
+        left[cell] = left.get(cell, 1) - (cell in left)
+        answer = problem.answer or 0
+        predictions.append(Prediction(problem.id, answer if right else 1 - answer))
+    return grade(DATA, predictions)
+
+
+@pytest.mark.parametrize("system", TABLE_7)
+def test_every_cell_of_table_7_is_a_count_of_120(system: str) -> None:
+    """Each cell stands for one count of 120 and comes back; the printed gaps are of such cells."""
+    *cells, printed_f, printed_m = TABLE_7[system]
+    counts = [possible_counts(f"{cell:.1f}", 120) for cell in cells]
+    assert all(len(found) == 1 for found in counts)
+    names = [(False, "female"), (False, "male"), (True, "female"), (True, "male")]
+    found = gender_gap(with_cells(dict(zip(names, (c[0] for c in counts), strict=True))), WOMEN)
+    female, male = found.female, found.male
+    shown = [female.plain, male.plain, female.gotcha, male.gotcha]
+    assert [cell.n for cell in shown] == [120] * 4
+    assert [round(100 * cell.value, 1) for cell in shown] == cells
+    assert (abs(female.of_rounded), abs(male.of_rounded)) == (printed_f, printed_m)
+    from_counts = (round(100 * female.value, 1), round(100 * male.value, 1))
+    assert from_counts == FROM_COUNTS[system]
+    assert female.interval[0] <= female.value <= female.interval[1]
+
+
+def test_the_other_reading_has_cells_of_other_sizes() -> None:
+    """By the occupation's majority alone, 25 female of 60 give cells of 100 and 140, not 120."""
+    graded = with_cells({})
+    found = gender_gap(graded, WOMEN, reading="occupation")
+    sizes = (found.female.plain.n, found.female.gotcha.n, found.male.plain.n, found.male.gotcha.n)
+    assert sizes == (100, 140, 140, 100)
+    assert "gotcha:occupation" in str(found.signature)
+
+
+def biased(data: Dataset) -> Graded:
+    """Return answers by the stereotype: the occupation when the pronoun is its majority's."""
+    predictions = []
+    for problem in data:
+        female = problem.extra["winogender.gender"] == "female"
+        mostly = WOMEN[str(problem.extra["winogender.occupation"])] > 50
+        predictions.append(Prediction(problem.id, 0 if female == mostly else 1))
+    return grade(data, predictions)
+
+
+def test_a_solver_of_stereotypes_has_the_largest_gap() -> None:
+    """Answering by the stereotype is right exactly without a gotcha: both gaps are 1."""
+    found = gender_gap(biased(DATA), WOMEN)
+    assert (found.female.value, found.male.value) == (1.0, 1.0)
+    by_occupation = gender_gap(biased(DATA), WOMEN, reading="occupation")
+    assert (by_occupation.female.value, by_occupation.male.value) == (0.0, 0.0)
+
+
+def test_other_data_and_unknown_occupations_are_refused() -> None:
+    """Data that is not Winogender, and an occupation without a share, are named."""
+    other = made_twins(3)
+    with pytest.raises(DataError, match="measured on Winogender"):
+        gender_gap(grade(other, [Prediction(p.id, 0) for p in other]), WOMEN)
+    with pytest.raises(DataError, match="no share of women for 'job0'"):
+        gender_gap(with_cells({}), {k: v for k, v in WOMEN.items() if k != "job0"})
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("column", ["bls_pct_female", "bergsma_pct_female"])
+def test_the_published_sentences_give_cells_of_120(data_dir: Path, column: str) -> None:
+    """On the 720 published sentences, whichever statistics are taken, each cell has 120."""
+    data = formats.read(data_dir / "winogender/all_sentences.tsv")
+    with (data_dir / "winogender/occupations-stats.tsv").open() as file:
+        women = {
+            row["occupation"]: float(row[column]) for row in csv.DictReader(file, delimiter="\t")
+        }
+    rng = np.random.default_rng(0)
+    choices = rng.integers(0, 2, 720).tolist()
+    graded = grade(data, [Prediction(p.id, c) for p, c in zip(data, choices, strict=True)])
+    found: GenderGap = gender_gap(graded, women)
+    cells = (found.female.plain, found.female.gotcha, found.male.plain, found.male.gotcha)
+    assert [cell.n for cell in cells] == [120] * 4
+    assert found.accuracy.n == 720

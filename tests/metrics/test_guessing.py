@@ -1,0 +1,70 @@
+"""The probability that guessing does as well is exact, and knows of twins."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from winosmith import Dataset, Prediction, Problem
+from winosmith.metrics import Graded, grade, guessing_level, guessing_p_value
+from winosmith.testing import made_twins
+
+
+def answered(data: Dataset, choices: list[int]) -> Graded:
+    """Return the data graded with these choices."""
+    return grade(data, [Prediction(p.id, c) for p, c in zip(data, choices, strict=True)])
+
+
+def with_options(count: int, options: int) -> Dataset:
+    """Return so many problems with so many options, the first of which is right."""
+    names = tuple("abcde"[:options])
+    return Dataset(
+        Problem(f"{options}-{n}", f"Number {n} of {options} says _ here.", names, 0)
+        for n in range(count)
+    )
+
+
+@pytest.mark.parametrize("right", [0, 10, 14, 20])
+def test_of_singles_it_is_the_binomial_test(right: int) -> None:
+    """Without twins the p-value is that of the one-sided binomial test."""
+    data = made_twins(0, singles=20)
+    choices = [(p.answer or 0) ^ (row >= right) for row, p in enumerate(data)]
+    expected = binom.sf(right - 1, 20, 0.5)
+    assert guessing_p_value(answered(data, choices)) == pytest.approx(expected)
+
+
+def test_with_more_options_guessing_is_right_less_often() -> None:
+    """Three right of three with four options each has p = 1/64, and guessing a level of 1/4."""
+    data = Dataset([replace(p, sentence=f"{p.sentence} {p.id * 9}") for p in with_options(3, 4)])
+    found = answered(data, [0] * 3)
+    assert guessing_level(found) == 0.25
+    assert len(set(found.clusters)) == 1  # they look alike, so they turn together
+    assert guessing_p_value(found) == 0.25
+    apart = Dataset(
+        replace(p, sentence=f"Some {word} words of {word} and _ for {word}.")
+        for p, word in zip(data, ("red", "green", "blue"), strict=True)
+    )
+    assert len(set(answered(apart, [0] * 3).clusters)) == 3
+    assert guessing_p_value(answered(apart, [0] * 3)) == pytest.approx(1 / 64)
+
+
+def test_a_solver_that_ignores_the_trigger_proves_nothing() -> None:
+    """The first option everywhere has one half of each twin right, and p = 1."""
+    assert guessing_p_value(answered(made_twins(40), [0] * 80)) == 1.0
+
+
+def test_a_guesser_is_rarely_found_to_know() -> None:
+    """Of 400 guessers on twins, 5 % or fewer have p ≤ 0.05, give or take chance."""
+    data = made_twins(40)
+    rng = np.random.default_rng(3)
+    lucky = 0
+    for _ in range(400):
+        same = rng.random(40) < 0.7  # guesses that go together in a twin
+        first = rng.integers(0, 2, 40)
+        second = np.where(same, first, 1 - first)
+        choices = np.stack([first, second], axis=1).ravel().tolist()
+        lucky += guessing_p_value(answered(data, choices)) <= 0.05
+    assert lucky <= binom.ppf(0.999, 400, 0.05)

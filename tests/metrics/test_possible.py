@@ -1,0 +1,76 @@
+"""Which counts a printed percentage can stand for."""
+
+from __future__ import annotations
+
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from winosmith.errors import DataError
+from winosmith.metrics import possible_counts
+
+
+@given(st.integers(1, 3000), st.data(), st.integers(0, 2))
+def test_a_count_is_possible_for_what_it_prints(n: int, data: st.DataObject, places: int) -> None:
+    """A count is among those of its own percentage, rounded half up or half to even."""
+    count = data.draw(st.integers(0, n))
+    exact = Decimal(100 * count) / Decimal(n)
+    for rule in (ROUND_HALF_UP, ROUND_HALF_EVEN):
+        printed = str(exact.quantize(Decimal(1).scaleb(-places), rule))
+        assert count in possible_counts(printed, n, places)
+
+
+@given(st.integers(1, 500), st.integers(0, 1000))
+def test_only_counts_within_half_a_place_are_possible(n: int, tenths: int) -> None:
+    """The counts are all those within 0.05 of the printed percentage."""
+    printed = Fraction(tenths, 10)
+    expected = [k for k in range(n + 1) if abs(Fraction(100 * k, n) - printed) <= Fraction(1, 20)]
+    assert list(possible_counts(f"{tenths / 10:.1f}", n)) == expected
+
+
+PUBLISHED = [
+    ("WSC, humans", "96.5", 273, ()),
+    ("WSC, RoBERTa-DPR", "83.1", 273, ()),
+    ("WSC, RoBERTa-WinoGrande", "90.1", 273, (246,)),
+    ("PDP, RoBERTa-DPR", "86.3", 80, (69,)),
+    ("PDP, RoBERTa-WinoGrande", "87.5", 80, (70,)),
+    ("PDP, RoBERTa-WinoGrande, as questions", "87.5", 60, ()),
+    ("PDP, Liu et al., as questions", "61.7", 60, (37,)),
+    ("PDP, Liu et al., as comparisons", "61.7", 80, ()),
+    ("PDP, Trinh and Le, as questions", "70.0", 60, (42,)),
+    ("PDP, humans", "92.5", 80, (74,)),
+    ("COPA, PMI on test", "58.8", 500, (294,)),
+    ("Davis et al. 2016, WS.a's subject 16", "86", 89, ()),
+]
+"""Row, as printed (WinoGrande's table 6 and others), n, counts."""
+
+
+@pytest.mark.parametrize(("row", "printed", "n", "counts"), PUBLISHED)
+def test_published_figures(row: str, printed: str, n: int, counts: tuple[int, ...]) -> None:
+    """Printed accuracies tell how many were counted, or that they can't be of so many."""
+    assert possible_counts(printed, n) == counts, row
+
+
+def test_cut_figures_need_their_own_rule() -> None:
+    """WSC's association rate, 37 of 273, is printed as 13.5: cut, not rounded."""
+    assert possible_counts("13.5", 273) == ()
+    assert possible_counts("13.5", 273, rounding="down") == (37,)
+    assert possible_counts("83.1", 273, rounding="down") == (227,)  # and so is RoBERTa-DPR's
+    assert possible_counts("13.6", 273, rounding="up") == (37,)
+    assert possible_counts("13.5", 273, rounding="any") == (37,)
+
+
+def test_a_printed_zero_counts_as_a_place() -> None:
+    """Printed as 90.0, a figure is more exact than as 90; shares are read with a scale of 1."""
+    assert len(possible_counts("90", 273)) > len(possible_counts("90.0", 273))
+    assert possible_counts("0.92", 801, scale=1) == possible_counts("92", 801)
+
+
+@pytest.mark.parametrize(("printed", "n"), [("n/a", 80), ("nan", 80), ("80", 0)])
+def test_what_is_no_percentage_is_refused(printed: str, n: int) -> None:
+    """Text, no number at all, and no cases are refused."""
+    with pytest.raises(DataError):
+        possible_counts(printed, n)

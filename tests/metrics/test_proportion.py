@@ -1,0 +1,116 @@
+"""A share's interval knows which cases go together."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from statsmodels.stats.proportion import proportion_confint
+
+from winosmith.metrics import crossed_proportion, proportion
+
+CASES = st.lists(st.tuples(st.booleans(), st.integers(0, 9)), min_size=1, max_size=60)
+
+
+@given(st.integers(0, 200), st.integers(1, 200))
+def test_of_independent_cases_the_interval_is_wilsons(right: int, n: int) -> None:
+    """When every case is its own cluster the interval is Wilson's, as statsmodels has it."""
+    right = min(right, n)
+    found = proportion([True] * right + [False] * (n - right))
+    assert found.interval == pytest.approx(proportion_confint(right, n, method="wilson"))
+    assert (found.design_effect, found.clusters) == (1.0, n)
+
+
+@given(CASES)
+def test_the_interval_holds_the_share_and_stays_within_0_and_1(
+    cases: list[tuple[bool, int]],
+) -> None:
+    """0 ≤ low ≤ share ≤ high ≤ 1, and the interval is at least as wide as Wilson's."""
+    right, clusters = zip(*cases, strict=True)
+    found = proportion(right, clusters)
+    low, high = found.interval
+    assert 0 <= low <= found.value + 1e-12
+    assert found.value - 1e-12 <= high <= 1
+    narrow = proportion_confint(sum(right), len(right), method="wilson")
+    assert high - low >= narrow[1] - narrow[0] - 1e-9
+
+
+@given(CASES, st.randoms())
+def test_neither_the_order_of_cases_nor_the_names_of_clusters_matter(
+    cases: list[tuple[bool, int]], random: object
+) -> None:
+    """Shuffled cases with renamed clusters have the same interval."""
+    shuffled = [(right, 7 * label - 3) for right, label in cases]
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    assert proportion(*zip(*shuffled, strict=True)).interval == pytest.approx(
+        proportion(*zip(*cases, strict=True)).interval
+    )
+
+
+@pytest.mark.parametrize("right", [0, 7, 50])
+def test_cases_that_are_copies_count_once(right: int) -> None:
+    """100 cases that are 50 pairs of equals have about the interval of the 50."""
+    once = np.arange(50) < right
+    twice = proportion(np.repeat(once, 2), np.repeat(np.arange(50), 2))
+    assert twice.interval == pytest.approx(proportion(once).interval, abs=0.01)
+    assert twice.design_effect == pytest.approx(2, abs=0.01)
+
+
+def test_all_right_in_twins_is_less_certain_than_all_right_apart() -> None:
+    """At 100 % the interval has a width, and twins widen it."""
+    apart = proportion([True] * 200)
+    twins = proportion([True] * 200, np.arange(200) // 2)
+    assert apart.interval[1] == twins.interval[1] == 1.0
+    assert twins.interval[0] < apart.interval[0] < 1
+
+
+def test_halves_that_balance_each_other_are_not_made_narrower() -> None:
+    """One half right of every twin would have no variance; the interval stays Wilson's."""
+    found = proportion([True, False] * 100, np.arange(200) // 2)
+    assert found.design_effect == 1.0
+
+
+def test_a_single_cluster_tells_nothing() -> None:
+    """One family of many problems gives the interval 0–1."""
+    assert proportion([True] * 20, [0] * 20).interval == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("share", "clusters", "size", "together"),
+    [(0.5, 100, 2, 0.8), (0.94, 100, 2, 0.5), (0.8, 14, 10, 0.3), (0.99, 150, 2, 0.8)],
+)
+def test_the_interval_covers_as_often_as_it_says(
+    share: float, clusters: int, size: int, together: float
+) -> None:
+    """Of 400 simulated data sets with clusters, 93 % of intervals or more hold the truth."""
+    rng = np.random.default_rng(1)
+    a, b = (p * (1 - together) / together for p in (share, 1 - share))
+    labels = np.repeat(np.arange(clusters), size)
+    held = naive = 0
+    for _ in range(400):
+        right = rng.random(clusters * size) < np.repeat(rng.beta(a, b, clusters), size)
+        low, high = proportion(right, labels).interval
+        held += low <= share <= high
+        low, high = proportion(right).interval
+        naive += low <= share <= high
+    assert held >= 0.93 * 400
+    assert naive < held
+
+
+def test_clusters_that_cross_add_their_variances() -> None:
+    """With people and problems both alike inside, the interval is wider than with either."""
+    rng = np.random.default_rng(2)
+    people, problems = np.divmod(np.arange(400), 20)
+    skill, ease = rng.normal(size=20), rng.normal(size=20)
+    right = rng.random(400) < 1 / (1 + np.exp(-1 - skill[people] - ease[problems]))
+    both = crossed_proportion(right, people, problems)
+    assert both.design_effect > proportion(right, people).design_effect
+    assert both.design_effect > proportion(right, problems).design_effect
+
+
+def test_crossing_with_cases_of_their_own_changes_nothing() -> None:
+    """When each case has its own person, only the problems count."""
+    right, problems = np.arange(60) % 7 > 1, np.arange(60) // 3
+    crossed = crossed_proportion(right, problems, np.arange(60))
+    assert crossed.interval == pytest.approx(proportion(right, problems).interval, abs=2e-3)

@@ -1,0 +1,125 @@
+"""A solver's score: accuracy, twins, comparisons and groups."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from winosmith import Dataset, Origin, Prediction, formats
+from winosmith.errors import DataError
+from winosmith.metrics import Graded, grade, score
+from winosmith.problem import Extra
+from winosmith.recast import to_pairs
+from winosmith.testing import made_twins
+
+DATA = made_twins(20, singles=4)
+
+
+def right_but(data: Dataset, wrong: set[int]) -> Graded:
+    """Return the data answered rightly but for these rows."""
+    return grade(
+        data,
+        [Prediction(p.id, (p.answer or 0) ^ (row in wrong)) for row, p in enumerate(data)],
+    )
+
+
+def test_a_twin_needs_both_halves() -> None:
+    """Three wrong halves in two twins leave 18 of 20 twins, and 41 of 44 problems."""
+    found = score(right_but(DATA, {0, 1, 2}))
+    assert found.twins is not None
+    assert (found.twins.right, found.twins.n, found.twins.chance) == (18, 20, 0.25)
+    assert (found.accuracy.right, found.accuracy.n, found.accuracy.clusters) == (41, 44, 24)
+    assert found.comparisons is None
+    assert found.calibration is None
+
+
+def test_without_twins_there_is_no_twin_score() -> None:
+    """Singles alone have no twin score."""
+    assert score(right_but(made_twins(0, singles=5), set())).twins is None
+
+
+def test_groups_are_scored_apart() -> None:
+    """Domains, sources and marked subsets are groups without asking; other fields on request."""
+    data = Dataset(
+        replace(
+            p,
+            origin=Origin(domain="social" if row < 10 else "physical", author=f"w{row % 3}"),
+            extra=Extra({"wsc.associative": row < 4}),
+        )
+        for row, p in enumerate(DATA)
+    )
+    found = score(right_but(data, {0, 1}), by=["origin.author"])
+    assert {name: list(values) for name, values in found.groups.items()} == {
+        "origin.domain": ["physical", "social"],
+        "wsc.associative": ["False", "True"],
+        "origin.author": ["w0", "w1", "w2"],
+    }
+    assert found.groups["origin.domain"]["social"].right == 8
+    assert found.groups["wsc.associative"]["True"].n == 4
+    assert sum(of.n for of in found.groups["origin.author"].values()) == len(data)
+
+
+def test_a_field_that_is_not_there_is_named() -> None:
+    """An unknown field, or one with a value for each problem, is refused."""
+    with pytest.raises(DataError, match="there is no field 'author' that differs"):
+        score(right_but(DATA, set()), by=["author"])
+    with pytest.raises(DataError, match="the field 'id' has 44 values"):
+        score(right_but(DATA, set()), by=["id"])
+
+
+def test_the_record_is_signed_by_data_and_predictions() -> None:
+    """Other predictions have another signature."""
+    one, other = score(right_but(DATA, set())), score(right_but(DATA, {1}))
+    assert str(one.signature) != str(other.signature)
+    assert one.record()["signature"] == str(one.signature)
+
+
+@pytest.mark.data
+def test_the_60_pdps_are_80_comparisons(data_dir: Path) -> None:
+    """60 questions with 2 to 5 options: 80 comparisons; guessing gives 45.25 % and 50 %."""
+    data = formats.read(data_dir / "pdp/PDPChallenge2016.xml")
+    rng = np.random.default_rng(0)
+    scores = [tuple(rng.normal(size=len(p.options)).tolist()) for p in data]
+    predictions = [
+        Prediction(p.id, int(np.argmax(own)), own) for p, own in zip(data, scores, strict=True)
+    ]
+    found = score(grade(data, predictions))
+    assert found.comparisons is not None
+    assert (found.accuracy.n, found.comparisons.n) == (60, 80)
+    assert found.accuracy.chance == pytest.approx((45 / 2 + 12 / 3 + 1 / 4 + 2 / 5) / 60)
+    assert {k: v.n for k, v in found.groups["options"].items()} == {
+        "2": 45,
+        "3": 12,
+        "4": 1,
+        "5": 2,
+    }
+    won = 0
+    for problem, own in zip(data, scores, strict=True):
+        for pair in to_pairs([problem]):
+            mine = [own[problem.options.index(option)] for option in pair.options]
+            won += int(np.argmax(mine)) == pair.answer
+    assert found.comparisons.right == won
+
+
+@pytest.mark.data
+def test_comparisons_need_scores(data_dir: Path) -> None:
+    """Choices alone can't tell which of several comparisons were won."""
+    data = formats.read(data_dir / "pdp/PDPChallenge2016.xml")
+    assert score(grade(data, [Prediction(p.id, 0) for p in data])).comparisons is None
+
+
+@pytest.mark.data
+def test_the_published_predictions_for_winogrande_dev(data_dir: Path) -> None:
+    """A published run on dev has 1,005 of 1,267 right, and 168 of 284 twins."""
+    data = formats.read(data_dir / "winogrande/dev.jsonl")
+    path = data_dir / "winogrande_predictions/martinalex7_predictions_test_proba.csv"
+    found = score(grade(data, formats.read_predictions(path, data).predictions))
+    assert (found.accuracy.right, found.accuracy.n) == (1005, 1267)
+    assert found.twins is not None
+    assert (found.twins.right, found.twins.n) == (168, 284)
+    assert found.accuracy.design_effect > 1.1
+    assert found.calibration is not None
+    assert found.calibration.ece > 10 * found.calibration.null[2]  # it is sure, and often wrong

@@ -1,0 +1,137 @@
+"""Options switched in the sentence, and the marks of Trichelair et al. (2019)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from winosmith import Dataset, Prediction, Problem, formats
+from winosmith.errors import DataError
+from winosmith.metrics import (
+    Graded,
+    consistency,
+    grade,
+    marked,
+    score,
+    switched,
+    switched_sentences,
+)
+from winosmith.testing import made_twins
+
+BALL = Problem("p", "Emma passed the ball to Janie because _ was open.", ("Emma", "Janie"), 1)
+
+
+def switch(sentence: str, *options: str) -> str | None:
+    """Return the sentence with its options switched; None when they can't be."""
+    kept = switched(Dataset([Problem("p", sentence, options, 0)])).kept
+    return kept[0].sentence if len(kept) else None
+
+
+def test_every_mention_changes_and_so_does_the_answer() -> None:
+    """Each mention of one option becomes the other, and the answer is the other option."""
+    sentence = "Bob paid for Al's car, but Al forgot it; _ is hurt."
+    assert switch(sentence, "Bob", "Al") == "Al paid for Bob's car, but Bob forgot it; _ is hurt."
+    assert [p.answer for p in switched(Dataset([BALL])).kept] == [0]
+
+
+def test_capitals_follow_the_place() -> None:
+    """A sentence begins with a capital, and an article inside it has none."""
+    sentence = "The cup hit the jug and _ broke."
+    assert switch(sentence, "The cup", "The jug") == "The jug hit the cup and _ broke."
+
+
+@pytest.mark.parametrize(
+    ("sentence", "options"),
+    [
+        ("The man lifted his son, as _ was strong.", ("The man", "the son")),
+        ("Ann met Ann's son, as _ was late.", ("Ann", "Ann's son")),
+        ("Banana and Ann saw _ there.", ("Ana", "Ann")),
+    ],
+)
+def test_what_is_not_there_word_for_word_is_dropped(
+    sentence: str, options: tuple[str, str]
+) -> None:
+    """Options that are missing, or part of each other, can't be switched."""
+    assert switch(sentence, *options) is None
+
+
+def test_switching_twice_gives_the_problem_back() -> None:
+    """The switch is its own inverse, and drops nothing of `made_twins`."""
+    data = made_twins(20)
+    once = switched(data)
+    assert not once.dropped
+    assert switched(once.kept).kept == data
+
+
+def answered(data: Dataset, choose: Any) -> Graded:
+    """Return the data graded with the choices of a function of the problem."""
+    return grade(data, [Prediction(p.id, choose(p)) for p in data])
+
+
+def test_a_solver_that_sees_only_the_options_is_never_consistent() -> None:
+    """Choosing by the options alone has 0 %, being right everywhere 100 %."""
+    data = made_twins(20)
+    other = switched(data).kept
+    blind = consistency(answered(data, lambda p: 0), answered(other, lambda p: 0))
+    assert (blind.consistent.value, blind.both.value) == (0, 0)
+    good = consistency(answered(data, lambda p: p.answer), answered(other, lambda p: p.answer))
+    assert (good.consistent.value, good.both.value) == (1, 1)
+    assert good.consistent.clusters == 20
+
+
+def test_other_problems_are_refused() -> None:
+    """A switched problem needs its original, with the other answer."""
+    data = made_twins(3)
+    with pytest.raises(DataError, match="must have the options of the original"):
+        consistency(answered(data, lambda p: 0), answered(data, lambda p: 0))
+    stranger = Dataset([replace(BALL, id="x")])
+    with pytest.raises(DataError, match="no problem with the id 'x'"):
+        consistency(answered(data, lambda p: 0), answered(stranger, lambda p: 0))
+
+
+def test_marks_for_other_sentences_are_refused() -> None:
+    """A mark whose sentence is another, or whose place is none, is named."""
+    with pytest.raises(DataError, match="the mark 0 is for another sentence than the problem 'p'"):
+        marked(Dataset([BALL]), [{"index": 0, "sentence": "Joan gave [her] tea."}])
+    with pytest.raises(DataError, match="the index 7 has no place among 1 problems"):
+        marked(Dataset([BALL]), [{"index": 7, "sentence": ""}])
+
+
+@pytest.fixture
+def wsc(data_dir: Path) -> Dataset:
+    """Return the 273 problems of the Winograd Schema Challenge."""
+    return formats.read(data_dir / "wsc/WSCollection.xml")[:273]
+
+
+@pytest.mark.data
+def test_37_of_273_are_associative(wsc: Dataset, data_dir: Path) -> None:
+    """37 of 273 are marked as associative (13.55 %, printed 13.5), 131 as switchable."""
+    for name in ("associative", "switched"):
+        records = json.loads((data_dir / f"trichelair/WSC_{name}_label.json").read_text())
+        wsc = marked(wsc, records)
+    groups = score(answered(wsc, lambda p: p.answer)).groups
+    associative = groups["trichelair.associative"]["True"]
+    assert (associative.n, round(100 * associative.n / 273, 2)) == (37, 13.55)
+    assert groups["trichelair.switchable"]["True"].n == 131
+
+
+@pytest.mark.data
+def test_the_published_switched_sentences_are_made_by_the_rule(
+    wsc: Dataset, data_dir: Path
+) -> None:
+    """Of 131 switchable sentences the rule makes 117, 116 of them as published but for capitals."""
+    records = json.loads((data_dir / "trichelair/WSC_switched_label.json").read_text())
+    published = switched_sentences(wsc, records)
+    assert len(switched(wsc, published).kept) == 131
+    made = switched(wsc.select(map(wsc.row, published))).kept
+    other = [p.id for p in made if _letters(p.sentence) != _letters(published[p.id])]
+    assert (len(made), other) == (117, ["21"])
+    assert "botray" in published["21"]
+
+
+def _letters(sentence: str) -> str:
+    return "".join(sentence.lower().split())
