@@ -76,8 +76,8 @@ class Run:
             found = dict(received)
         except Exception:
             self._stop.set()
-            executor.shutdown(cancel_futures=True)
-            self.line.close()
+            executor.shutdown(wait=False, cancel_futures=True)
+            self._hang_up(executor)
             if isinstance(self._failure, ChatError):
                 raise type(self._failure)(self._told(self._failure)) from None
             if self._failure is not None:
@@ -86,10 +86,15 @@ class Run:
         except BaseException:
             self._stop.set()
             executor.shutdown(wait=False, cancel_futures=True)
+            threading.Thread(target=self._hang_up, args=(executor,)).start()
             raise
+        self._hang_up(executor)
+        return found
+
+    def _hang_up(self, executor: ThreadPoolExecutor) -> None:
+        """Wait for what is under way, then close the line."""
         executor.shutdown()
         self.line.close()
-        return found
 
     def _one(self, tenacity: Any, key: str, messages: Messages) -> Reply:
         """Return one reply, and keep it; note the first failure of all."""

@@ -100,7 +100,7 @@ def parse_answer(text: str, options: Sequence[str], sentence: str = "") -> int |
     if "<think" in text:
         return None
     said = _plain(text)
-    known = [_plain(option) for option in options]
+    known = [_plain(option) or "\0" for option in options]  # what is all marks is never said
     for reading in (_announced, _alone, _first, _praised, _filled, _named):
         found = set(reading(said, known, _plain(sentence, keep=BLANK)))
         if found:
@@ -200,14 +200,13 @@ def _named(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
 
 def _mentions(flat: str, known: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Yield every option that is named, by its words or its place, and not denied, and where."""
-    taken: list[tuple[int, int]] = []
+    left = flat
     for option in sorted(range(len(known)), key=lambda i: -len(known[i])):
-        bare = re.escape(_no_article(known[option]))
-        for match in re.finditer(rf"(?<!\w){bare}(?:s|'s)?(?!\w)", flat):
-            if not any(start <= match.start() < end for start, end in taken):  # in a longer one
-                taken.append(match.span())
-                if not _denied(flat, match.start()):
-                    yield option, match.end()
+        words = re.compile(rf"(?<!\w){re.escape(_no_article(known[option]))}(?:s|'s)?(?!\w)")
+        for match in words.finditer(left):
+            if not _denied(flat, match.start()):
+                yield option, match.end()
+        left = words.sub(lambda match: "\0" * len(match.group()), left)  # not again in a shorter
     for match in _LABELLED.finditer(flat):
         place = _PLACES[next(filter(None, match.groups()))]
         denied = _denied(flat, match.start()) or _IS_NOT.match(flat, match.end())

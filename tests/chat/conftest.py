@@ -1,0 +1,209 @@
+"""A real HTTP server on this machine that speaks the chat protocol, and misbehaves on demand."""
+
+from __future__ import annotations
+
+import http.server
+import importlib.util
+import json
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from winosmith.chat import Client, Message
+
+
+@pytest.fixture(scope="session", autouse=True)
+def chat_packages() -> None:
+    """Skip without the packages of the extra `chat`; with CI=true, fail instead."""
+    for module in ("openai", "tenacity"):
+        if importlib.util.find_spec(module) is None:
+            tell = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
+            tell(f"{module} is not installed (the extra `chat`)")
+
+
+@dataclass
+class Said:
+    """One answer of the server.
+
+    Attributes:
+        body: JSON, or bytes to send as they are.
+        status: of HTTP.
+        headers: beside those that every answer has.
+        wait: seconds before anything is sent.
+        drip: seconds after each byte.
+        cut: close the connection after so many bytes.
+    """
+
+    body: Any
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    wait: float = 0.0
+    drip: float = 0.0
+    cut: int | None = None
+
+
+@dataclass
+class Asked:
+    """One request as it arrived."""
+
+    path: str
+    body: dict[str, Any]
+    headers: dict[str, str]
+    at: float
+
+
+def completion(text: str, *, tokens: tuple[int, int] | None = (20, 3), **choice: Any) -> Any:
+    """Return the body of a chat completion."""
+    message = {"role": "assistant", "content": text}
+    body: dict[str, Any] = {
+        "choices": [{"index": 0, "message": message, "finish_reason": "stop", **choice}]
+    }
+    if tokens:
+        body["usage"] = {"prompt_tokens": tokens[0], "completion_tokens": tokens[1]}
+    return body
+
+
+def echo(asked: Asked) -> Said:
+    """Answer with the last message, turned round."""
+    return Said(completion(asked.body["messages"][-1]["content"][::-1]))
+
+
+@dataclass
+class Server:
+    """The server, what it was asked, and how it answers.
+
+    Attributes:
+        url: the base URL.
+        answer: makes an answer to a chat request.
+        script: answers that come before, one a request.
+        asked: the chat requests in the order of their arrival.
+        finished: how many were answered to the end.
+        at_once, most_at_once: requests that are and were being answered at a time.
+        models: what it lists; None for no such page.
+    """
+
+    url: str = ""
+    answer: Callable[[Asked], Said] = echo
+    script: list[Said] = field(default_factory=list)
+    asked: list[Asked] = field(default_factory=list)
+    finished: int = 0
+    at_once: int = 0
+    most_at_once: int = 0
+    models: list[str] | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def then(self, body: Any, status: int = 200, *, times: int = 1, **how: Any) -> None:
+        """Let the next requests get this answer; see `Said`."""
+        self.script += [Said(body, status, **how)] * times
+
+    def always(self, body: Any, status: int = 200, **how: Any) -> None:
+        """Let every request get this answer."""
+        self.answer = lambda _: Said(body, status, **how)
+
+    def slowly(self, seconds: Callable[[Asked], float]) -> None:
+        """Take the time that a function says for each echo."""
+
+        def answer(asked: Asked) -> Said:
+            time.sleep(seconds(asked))
+            return echo(asked)
+
+        self.answer = answer
+
+    def said(self, body: Any, status: int = 200, **how: Any) -> Said:
+        """Return an answer for a function of the tests."""
+        return Said(body, status, **how)
+
+    def completion(self, text: str, **parts: Any) -> Any:
+        """Return the body of a chat completion."""
+        return completion(text, **parts)
+
+    def respond(self, asked: Asked) -> Said:
+        """Return the answer to a chat request."""
+        with self.lock:
+            self.asked.append(asked)
+            said = self.script.pop(0) if self.script else None
+        return said or self.answer(asked)
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    server_version = "Scripted"
+    site: Server
+
+    def do_GET(self) -> None:
+        if self.path.endswith("/models") and self.site.models is not None:
+            listed = [{"id": name, "object": "model"} for name in self.site.models]
+            self._send(Said({"object": "list", "data": listed}))
+        else:
+            self._send(Said({"error": "not found"}, 404))
+
+    def do_POST(self) -> None:
+        site = self.site
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        with site.lock:
+            site.at_once += 1
+            site.most_at_once = max(site.most_at_once, site.at_once)
+        try:
+            self._send(site.respond(Asked(self.path, body, headers, time.time())))
+        finally:
+            with site.lock:
+                site.at_once -= 1
+
+    def _send(self, said: Said) -> None:
+        time.sleep(said.wait)
+        raw = said.body if isinstance(said.body, bytes) else json.dumps(said.body).encode()
+        try:
+            self.send_response(said.status)
+            for name, value in {"Content-Length": str(len(raw)), **said.headers}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            for byte in raw[: said.cut] if said.drip else ():
+                self.wfile.write(bytes([byte]))
+                time.sleep(said.drip)
+            if not said.drip:
+                self.wfile.write(raw[: said.cut])
+        except OSError:  # the client hung up
+            self.close_connection = True
+            return
+        if said.cut is not None:
+            self.close_connection = True
+            return
+        with self.site.lock:
+            self.site.finished += said.status == 200
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    """Return a server that is up."""
+    site = Server()
+    handler = type("Handler", (_Handler,), {"site": site})
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as http_server:
+        http_server.daemon_threads = True
+        thread = threading.Thread(target=http_server.serve_forever, args=(0.02,))
+        thread.start()
+        site.url = f"http://127.0.0.1:{http_server.server_address[1]}/v1"
+        yield site
+        http_server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def client(server: Server) -> Callable[..., Client]:
+    """Return a maker of clients of that server."""
+    return lambda **settings: Client(**{"model": "m", "base_url": server.url, **settings})
+
+
+@pytest.fixture
+def questions() -> list[list[Message]]:
+    """Return forty conversations."""
+    return [[Message("user", f"question {number}")] for number in range(40)]

@@ -1,0 +1,109 @@
+"""A budget is never exceeded, whatever the server counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from winosmith.chat import Budget, BudgetError, Client, Message
+from winosmith.errors import InputError
+
+Make = Callable[..., Client]
+Conversations = list[list[Message]]
+
+MOST = len("question 00") + 16 + 64 + 10
+"""What one of the questions may take at most, with replies of ten tokens."""
+
+
+@pytest.mark.parametrize("concurrency", [1, 8])
+@pytest.mark.parametrize("limit", [0, 150, 600, 1000])
+def test_a_budget_of_tokens_is_kept(
+    server: Any,
+    client: Make,
+    questions: Conversations,
+    tmp_path: Path,
+    concurrency: int,
+    limit: int,
+) -> None:
+    """No more tokens are spent than allowed, and no fewer than leave room for one request."""
+    server.always(server.completion("1", tokens=(20, 3)))
+    budget = Budget(tokens=limit)
+    asking = client(budget=budget, max_tokens=10, concurrency=concurrency, cache=tmp_path / "c")
+    if limit == 1000:
+        asking.ask(questions)
+        assert budget.spent.tokens_in + budget.spent.tokens_out == 40 * 23
+        return
+    with pytest.raises(BudgetError, match=f"budget of {limit} tokens has no room") as told:
+        asking.ask(questions)
+    spent = budget.spent.tokens_in + budget.spent.tokens_out
+    assert limit - MOST <= spent <= limit
+    assert spent == 23 * len(server.asked)
+    assert f"{20 * len(server.asked):,} tokens in" in str(told.value)
+    assert f"{len(server.asked)} of 40 replies are kept" in str(told.value)
+
+
+def test_a_budget_of_money_is_kept(server: Any, client: Make, questions: Conversations) -> None:
+    """The prices of tokens in and out make the sum that is never exceeded."""
+    server.always(server.completion("1", tokens=(20, 3)))
+    budget = Budget(money=0.5, price_in=1000.0, price_out=2000.0)
+    with pytest.raises(BudgetError, match=r"budget of 0.5 in money .*\(0\.\d+ in money\)"):
+        client(budget=budget, max_tokens=10).ask(questions)
+    assert 0.5 - MOST * 0.002 <= budget.spent_money <= 0.5
+    assert budget.spent_money == pytest.approx(0.026 * len(server.asked))
+
+
+def test_what_is_kept_costs_nothing(
+    server: Any, client: Make, questions: Conversations, tmp_path: Path
+) -> None:
+    """Replies from the cache need no budget, and each run goes on from the last."""
+    server.always(server.completion("1", tokens=(20, 3)))
+    for _ in range(5):
+        try:
+            client(budget=Budget(tokens=300), max_tokens=10, cache=tmp_path).ask(questions)
+        except BudgetError:
+            continue
+    nothing = Budget(tokens=0)
+    assert len(client(budget=nothing, max_tokens=10, cache=tmp_path).ask(questions)) == 40
+    assert len(server.asked) == 40
+
+
+def test_what_is_not_counted_is_counted_at_its_most(server: Any, client: Make) -> None:
+    """Where the server tells no figures, a request is booked at what it may take."""
+    server.always(server.completion("1", tokens=None))
+    budget = Budget(tokens=1000)
+    client(budget=budget, max_tokens=10)([Message("user", "question 00")])
+    assert budget.spent.tokens_in + budget.spent.tokens_out == MOST
+
+
+def test_a_request_that_timed_out_is_counted(server: Any, client: Make) -> None:
+    """The server may charge for what came too late, so it is booked; a 503 is not."""
+    server.then(server.completion("late"), wait=0.6)
+    server.then("", 503)
+    budget = Budget(tokens=1000)
+    client(budget=budget, max_tokens=10, timeout=0.3)([Message("user", "question 00")])
+    assert budget.spent.tokens_in + budget.spent.tokens_out == MOST + 23
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"tokens": -1}, "tokens must be a number of 0 or more"),
+        ({"money": float("nan"), "price_in": 1.0}, "money must be a number"),
+        ({"money": 1.0}, "needs the prices"),
+    ],
+)
+def test_a_budget_that_is_none_is_refused(wrong: Any, message: str) -> None:
+    """A negative limit, or money without a price, is told."""
+    with pytest.raises(InputError, match=message):
+        Budget(**wrong)
+
+
+def test_a_budget_needs_an_end_of_replies() -> None:
+    """Without a longest reply nothing can be held to a budget."""
+    with pytest.raises(InputError, match="a budget needs max_tokens"):
+        Client("m", "https://host/v1", max_tokens=None, budget=Budget(tokens=5))
+    other = {"max_completion_tokens": 5}
+    Client("m", "https://host/v1", max_tokens=None, extra=other, budget=Budget(tokens=5))

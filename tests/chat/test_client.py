@@ -1,0 +1,282 @@
+"""The client: replies in order, asked once, kept, and nothing of the key anywhere."""
+
+from __future__ import annotations
+
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from winosmith.chat import ChatError, Client, Message, Reply
+from winosmith.chat._cache import Cache
+from winosmith.errors import InputError
+
+Make = Callable[..., Client]
+Conversations = list[list[Message]]
+
+
+def user(text: str) -> list[Message]:
+    """Return a conversation of one question."""
+    return [Message("user", text)]
+
+
+def test_a_reply_has_its_text_tokens_and_finish(server: Any, client: Make) -> None:
+    """What the server said, counted, and why it stopped are in the reply."""
+    server.always(server.completion("one", tokens=(7, 2), finish_reason="length"))
+    assert client()(user("hi")) == Reply("one", 7, 2, "length")
+
+
+def test_a_reply_may_be_without_text_and_figures(server: Any, client: Make) -> None:
+    """A server that says nothing and counts nothing gives an empty reply."""
+    server.always({"choices": [{"message": {"role": "assistant", "content": None}}]})
+    assert client()(user("hi")) == Reply("")
+
+
+def test_a_reply_may_come_in_parts(server: Any, client: Make) -> None:
+    """Content that is a list of parts is their text."""
+    parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
+    server.always({"choices": [{"message": {"content": parts}}]})
+    assert client()(user("hi")).text == "ab"
+
+
+def test_the_request_is_what_was_asked(server: Any, client: Make) -> None:
+    """Model, messages and parameters arrive; a None drops one, and no other is made up."""
+    asking = client(extra={"max_tokens": None, "max_completion_tokens": 5, "top_p": 0.5})
+    asking([Message("user", "hi"), Message("assistant", "1"), Message("user", "ho")])
+    assert server.asked[0].path == "/v1/chat/completions"
+    assert server.asked[0].body == {
+        "model": "m",
+        "messages": [
+            {"role": "user", "content": "hi"},
+            {"role": "assistant", "content": "1"},
+            {"role": "user", "content": "ho"},
+        ],
+        "temperature": 0.0,
+        "max_completion_tokens": 5,
+        "top_p": 0.5,
+    }
+
+
+@pytest.mark.parametrize("concurrency", [1, 6])
+def test_the_order_of_replies_is_that_of_the_questions(
+    server: Any, client: Make, questions: Conversations, concurrency: int
+) -> None:
+    """Replies that arrive in another order stand in the order of what was asked."""
+    server.slowly(lambda asked: 0.002 * (hash(str(asked.body)) % 10))
+    replies = client(concurrency=concurrency).ask(questions)
+    assert [reply.text for reply in replies] == [q[0].content[::-1] for q in questions]
+    assert server.most_at_once <= concurrency
+
+
+def test_requests_go_out_at_once(server: Any, client: Make, questions: Conversations) -> None:
+    """Forty requests of 50 ms take eight threads far less than two seconds."""
+    server.slowly(lambda _: 0.05)
+    client(concurrency=8, timeout=30).ask(questions)
+    assert 4 <= server.most_at_once <= 8
+
+
+def test_equal_conversations_are_asked_once(server: Any, client: Make) -> None:
+    """Of equal conversations in a batch one is sent, and all get its reply."""
+    replies = client().ask([user("a"), user("b"), user("a")])
+    assert [reply.text for reply in replies] == ["a", "b", "a"]
+    assert len(server.asked) == 2
+
+
+def test_what_was_asked_once_is_free(
+    server: Any, client: Make, tmp_path: Path, questions: Conversations
+) -> None:
+    """With a cache the same questions are answered without the server, by any client."""
+    first = client(cache=tmp_path / "c").ask(questions)
+    assert client(cache=tmp_path / "c", concurrency=1, timeout=5).ask(questions) == first
+    assert len(server.asked) == 40
+
+
+def test_another_question_is_another_key(server: Any, client: Make, tmp_path: Path) -> None:
+    """Another model, parameter, message, role or draw is asked anew; each of them is kept."""
+    cache = tmp_path / "c"
+    base = client(cache=cache)
+    others: list[Callable[[], Any]] = [
+        lambda: base(user("a")),
+        lambda: base(user("b")),
+        lambda: base([Message("system", "a")]),
+        lambda: base([Message("user", "a"), Message("user", "a")]),
+        lambda: base.ask([user("a")], draw=1),
+        lambda: client(cache=cache, model="other")(user("a")),
+        lambda: client(cache=cache, temperature=0.5)(user("a")),
+        lambda: client(cache=cache, max_tokens=5)(user("a")),
+        lambda: client(cache=cache, extra={"top_p": 0.5})(user("a")),
+        lambda: client(cache=cache, base_url=server.url.replace("127.0.0.1", "localhost"))(
+            user("a")
+        ),
+    ]
+    for number, ask in enumerate(others, 1):
+        for _ in range(2):
+            ask()
+        assert len(server.asked) == number
+
+
+def test_a_failed_run_keeps_what_it_got(
+    server: Any, client: Make, tmp_path: Path, questions: Conversations
+) -> None:
+    """After a fatal error the message says what is kept, and only the rest is asked again."""
+    echoed = server.answer
+    server.answer = lambda asked: (
+        server.said({"error": {"message": "no thanks"}}, 400)
+        if asked.body["messages"][0]["content"] == "question 25"
+        else echoed(asked)
+    )
+    asking = client(cache=tmp_path / "c", concurrency=2)
+    with pytest.raises(ChatError, match=r"no thanks.* of 40 replies are kept in .*sqlite") as told:
+        asking.ask(questions)
+    kept = server.finished
+    assert 20 < kept < 40
+    assert f" {kept} of 40 replies" in str(told.value)
+    server.answer = echoed
+    del server.asked[:]
+    assert [reply.text for reply in asking.ask(questions)] == [
+        q[0].content[::-1] for q in questions
+    ]
+    assert len(server.asked) == 40 - kept
+
+
+def test_an_interrupt_keeps_what_is_received(
+    server: Any, client: Make, tmp_path: Path, questions: Conversations
+) -> None:
+    """Ctrl-C ends the run at once; what was received, and what is under way, is kept."""
+    main = threading.main_thread().ident
+    assert main is not None
+
+    def press(done: int, of: int, note: str) -> None:
+        if done == 10:
+            signal.pthread_kill(main, signal.SIGINT)
+
+    server.slowly(lambda _: 0.03)
+    with pytest.raises(KeyboardInterrupt):
+        client(cache=tmp_path / "c", concurrency=3, on_progress=press).ask(questions)
+    cache, until = Cache(tmp_path / "c"), time.monotonic() + 20
+    while server.at_once or _count(cache) < server.finished:
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    got = server.finished
+    assert 10 <= got <= 16
+    assert len(client(cache=tmp_path / "c").ask(questions)) == 40
+    assert server.finished == 40
+
+
+def _count(cache: Cache) -> int:
+    with sqlite3.connect(cache.path) as db:
+        count = int(db.execute("SELECT count(*) FROM replies").fetchone()[0])
+    db.close()
+    return count
+
+
+def test_the_cache_is_for_this_user_alone(server: Any, client: Make, tmp_path: Path) -> None:
+    """The folder that is made has the mode 0700, its file 0600."""
+    client(cache=tmp_path / "a" / "c")(user("hi"))
+    assert (tmp_path / "a" / "c").stat().st_mode & 0o777 == 0o700
+    assert (tmp_path / "a" / "c" / "replies.sqlite").stat().st_mode & 0o777 == 0o600
+
+
+def test_neither_prompts_nor_keys_are_stored(
+    server: Any, client: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The cache's files hold the replies, but no prompt and no key; nor has the client the key."""
+    monkeypatch.setenv("MY_KEY", "sk-secret-123")
+    server.always(server.completion("the reply"))
+    asking = client(cache=tmp_path, key_variable="MY_KEY")
+    asking(user("a private sentence"))
+    stored = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert b"the reply" in stored
+    assert b"private" not in stored
+    assert b"sk-secret" not in stored
+    assert server.asked[0].headers["authorization"] == "Bearer sk-secret-123"
+    assert "sk-secret" not in repr(asking) + str(asking.parameters)
+
+
+def test_a_cache_that_is_none_is_told(client: Make, tmp_path: Path) -> None:
+    """A file that is no database, or a folder that can't be made, is named with what to do."""
+    (tmp_path / "replies.sqlite").write_text("not a database, but long enough to be looked at")
+    with pytest.raises(ChatError, match=r"replies.sqlite: the kept replies can't be used"):
+        client(cache=tmp_path)(user("hi"))
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ChatError, match="name another folder"):
+        client(cache=tmp_path / "file")(user("hi"))
+
+
+KEEP = """
+import sys
+from pathlib import Path
+from winosmith.chat._cache import Cache
+from winosmith.chat import Reply
+cache = Cache(Path(sys.argv[1]))
+for number in range(60):
+    print(cache.keep(str(number), Reply(sys.argv[2], 0, number)).text)
+"""
+
+
+def test_processes_share_a_cache(tmp_path: Path) -> None:
+    """Three processes that keep the same keys at once all get the same replies, and none fails."""
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", KEEP, str(tmp_path / "c"), name],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for name in "abc"
+    ]
+    outputs = [process.communicate(timeout=60)[0].split() for process in running]
+    assert [process.returncode for process in running] == [0, 0, 0]
+    assert outputs[0] == outputs[1] == outputs[2]
+    assert len(outputs[0]) == 60
+    found = Cache(tmp_path / "c").find(map(str, range(60)))
+    assert found["59"] == Reply(outputs[0][59], 0, 59)
+
+
+def test_progress_counts_the_replies(server: Any, client: Make, tmp_path: Path) -> None:
+    """Progress begins with what is kept, and ends with all."""
+    seen: list[tuple[int, int, str]] = []
+    asking = client(cache=tmp_path, on_progress=lambda *told: seen.append(told), concurrency=1)
+    asking.ask([user("a"), user("b")])
+    asking.ask([user("a"), user("b"), user("c")])
+    assert seen == [(0, 2, ""), (1, 2, ""), (2, 2, ""), (2, 3, ""), (3, 3, "")]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"concurrency": 0}, "concurrency must be a number from 1"),
+        ({"timeout": 0}, "timeout must be a number"),
+        ({"patience": float("inf")}, "patience must be a number"),
+        ({"extra": {"model": "x"}}, "extra can't set 'model'"),
+        ({"extra": {"api_key": "x"}}, "extra can't set 'api_key'"),
+    ],
+)
+def test_a_setting_out_of_range_is_refused(settings: Any, message: str) -> None:
+    """A client with a setting that can't be is not made."""
+    with pytest.raises(InputError, match=message):
+        Client("m", "https://host/v1", **settings)
+
+
+def test_a_client_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """OPENAI_MODEL and OPENAI_BASE_URL name what the caller doesn't; no server is a default."""
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    monkeypatch.delenv("OPENAI_MODEL", raising=False)
+    with pytest.raises(InputError, match="no chat server is named"):
+        Client.from_environment("m")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:1/v1")
+    with pytest.raises(InputError, match="no chat model is named"):
+        Client.from_environment()
+    monkeypatch.setenv("OPENAI_MODEL", "m")
+    assert Client.from_environment() == Client("m", "http://localhost:1/v1")
+    assert Client.from_environment("n", max_tokens=3).parameters == {
+        "model": "n",
+        "temperature": 0.0,
+        "max_tokens": 3,
+    }

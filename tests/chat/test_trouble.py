@@ -1,0 +1,267 @@
+"""A server that is down, slow, busy, wrong or hostile: waited for, or told clearly."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable
+from email.utils import formatdate
+from typing import Any
+
+import pytest
+
+from winosmith.chat import ChatError, Client, Message
+from winosmith.chat._line import MOST_BYTES
+from winosmith.chat._refusal import again_after, is_passing
+
+Make = Callable[..., Client]
+
+HI = [Message("user", "hi")]
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_passing_trouble_is_waited_for(server: Any, client: Make, status: int) -> None:
+    """Too many requests and trouble on the server's side are tried again."""
+    server.then({"error": {"message": "busy"}}, status)
+    notes: list[str] = []
+    asking = client(on_progress=lambda done, of, note: notes.append(note))
+    assert asking(HI).text == "ih"
+    assert len(server.asked) == 2
+    assert any(f"HTTP {status}, busy" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("status", "words", "passing"),
+    [
+        *((status, "", True) for status in (408, 409, 425, 429, 500, 502, 503, 504, 529)),
+        *((status, "", False) for status in (301, 400, 401, 403, 404, 413, 422, 501)),
+        (429, "insufficient_quota", False),
+    ],
+)
+def test_what_passes_is_known(status: int, words: str, passing: bool) -> None:
+    """Each status is one that may pass, or one that won't."""
+    assert is_passing(status, words) is passing
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        (None, None),
+        ("", None),
+        ("0", 0.0),
+        (" 7 ", 7.0),
+        ("-3", None),
+        ("soon", None),
+        ("1e9", None),
+        ("Thu, 01 Jan 1970 00:01:00 GMT", 20.0),
+        ("Thu, 01 Jan 1970 00:00:10 GMT", 0.0),
+        ("Thu, 99 Jan 1970 00:00:10 GMT", None),
+    ],
+)
+def test_retry_after_is_read(header: str | None, seconds: float | None) -> None:
+    """Seconds and dates are read at 40 seconds past 1970; a past date is now; the rest is none."""
+    assert again_after(header, 40.0) == seconds
+
+
+def test_waits_double(server: Any, client: Make) -> None:
+    """Between attempts there is more time each time, from a quarter of a second on."""
+    server.then("", 503, times=3)
+    client()(HI)
+    times = [asked.at for asked in server.asked]
+    first, second, third = (later - at for at, later in itertools.pairwise(times))
+    assert 0.25 <= first <= 0.9
+    assert 0.5 <= second <= 1.4
+    assert 1.0 <= third <= 2.4
+
+
+@pytest.mark.parametrize("form", ["seconds", "date"])
+def test_retry_after_is_honoured(server: Any, client: Make, form: str) -> None:
+    """Nobody asks before the time that the server names, in seconds or as a date."""
+    until = time.time() + 2
+    header = "2" if form == "seconds" else formatdate(until + 1, usegmt=True)
+    server.then("", 429, headers={"Retry-After": header})
+    client(concurrency=1)(HI)
+    assert 1.9 <= server.asked[1].at - server.asked[0].at <= 4
+
+
+def test_retry_after_holds_for_all(server: Any, client: Make) -> None:
+    """When one request is told to wait, those that have not gone out wait, too."""
+    server.then("", 429, headers={"Retry-After": "2"})
+    server.slowly(lambda _: 0.2)
+    client(concurrency=2).ask([[Message("user", str(n))] for n in range(6)])
+    told = server.asked[0].at
+    early = [asked for asked in server.asked[1:] if asked.at < told + 1.9]
+    assert len(early) <= 1  # what was already under way
+
+
+def test_a_wait_beyond_the_patience_is_not_begun(server: Any, client: Make) -> None:
+    """A server that asks to come back in an hour ends the run at once, and is quoted."""
+    server.always({"error": {"message": "Slow down"}}, 429, headers={"Retry-After": "3600"})
+    with pytest.raises(ChatError, match=r"HTTP 429, Slow down; it asks to wait 3,600 s, .* 300 s"):
+        client()(HI)
+    assert len(server.asked) == 1
+
+
+def test_patience_ends(server: Any, client: Make) -> None:
+    """A server that stays busy is given up after the patience, with the number of attempts."""
+    server.always("", 503)
+    with pytest.raises(ChatError, match=r"after 2 attempts, HTTP 503"):
+        client(patience=1.0)(HI)
+
+
+def test_an_empty_account_is_not_waited_for(server: Any, client: Make) -> None:
+    """A 429 that says the quota is used up is told at once."""
+    body = {"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}
+    server.always(body, 429)
+    with pytest.raises(ChatError, match="the account has nothing left"):
+        client()(HI)
+    assert len(server.asked) == 1
+
+
+def test_a_server_that_is_not_there_is_told_soon(client: Make, server: Any) -> None:
+    """A refused connection says so within seconds, if no reply ever came, and names the address."""
+    began = time.monotonic()
+    with pytest.raises(ChatError, match=r"m at http://127.0.0.1:9/v1: .*no server answers"):
+        client(base_url="http://127.0.0.1:9/v1")(HI)
+    assert time.monotonic() - began < 8
+
+
+def test_a_connection_that_breaks_is_tried_again(server: Any, client: Make) -> None:
+    """A reply cut off in the middle is asked for again."""
+    server.then(server.completion("cut"), cut=30)
+    assert client()(HI).text == "ih"
+
+
+def test_a_slow_reply_is_given_up(server: Any, client: Make) -> None:
+    """A reply that takes longer than the timeout is asked for again, then told."""
+    server.always(server.completion("late"), wait=1.0)
+    with pytest.raises(ChatError, match=r"no reply within 0.2 s"):
+        client(timeout=0.2, patience=1.0)(HI)
+
+
+def test_a_reply_that_drips_is_given_up(server: Any, client: Make) -> None:
+    """The timeout is for the whole reply: a byte now and then doesn't prolong it."""
+    server.always(server.completion("drip"), drip=0.05)
+    began = time.monotonic()
+    with pytest.raises(ChatError, match=r"no reply within 0.5 s"):
+        client(timeout=0.5, patience=0.0)(HI)
+    assert time.monotonic() - began < 3
+
+
+@pytest.mark.parametrize("nonsense", [b"<html>Bad gateway</html>", b"", b"\xff{"])
+def test_nonsense_is_tried_again_then_told(server: Any, client: Make, nonsense: bytes) -> None:
+    """What is no JSON is asked for three times in all, and shown."""
+    server.always(nonsense)
+    with pytest.raises(ChatError, match="after 3 attempts, what it sends is no JSON: "):
+        client()(HI)
+    assert len(server.asked) == 3
+
+
+@pytest.mark.parametrize(
+    "body",
+    [{}, [], 3, {"choices": []}, {"choices": [{}]}, {"choices": [{"message": {"content": 3}}]}],
+)
+def test_json_of_another_kind_is_told(server: Any, client: Make, body: Any) -> None:
+    """JSON that is no chat completion is told."""
+    server.always(body)
+    with pytest.raises(ChatError, match="what it sends is no chat completion: "):
+        client(patience=0.0)(HI)
+
+
+def test_an_error_in_a_reply_is_told(server: Any, client: Make) -> None:
+    """A 200 whose body is an error is an error, in the server's words."""
+    server.always({"error": {"message": "model is loading"}})
+    with pytest.raises(ChatError, match="it answers with an error: model is loading"):
+        client()(HI)
+
+
+def test_a_huge_reply_is_refused(server: Any, client: Make) -> None:
+    """More than the most bytes are not read."""
+    server.always(b" " * (MOST_BYTES + 1))
+    with pytest.raises(ChatError, match="larger than 4,194,304 bytes"):
+        client()(HI)
+    server.always(b" " * (MOST_BYTES + 1), 400)
+    with pytest.raises(ChatError, match="larger than 4,194,304 bytes"):
+        client()(HI)
+
+
+def test_a_redirect_is_not_followed(server: Any, client: Make) -> None:
+    """A server that sends us elsewhere gets no second request, and neither does the other."""
+    server.always("", 307, headers={"Location": server.url + "/elsewhere"})
+    with pytest.raises(ChatError, match="it sends us elsewhere"):
+        client()(HI)
+    assert len(server.asked) == 1
+
+
+def test_a_wrong_model_shows_those_there_are(server: Any, client: Make) -> None:
+    """A model that the server doesn't have is named beside those that it has, the like first."""
+    server.always({"error": {"message": "The model `llama3` does not exist."}}, 404)
+    server.models = [f"a{n}" for n in range(20)] + ["llama-3-8b"]
+    message = r"there is no model 'llama3' \(.*\); it has llama-3-8b, a.* and 13 more"
+    with pytest.raises(ChatError, match=message):
+        client(model="llama3")(HI)
+
+
+def test_a_wrong_address_is_told(server: Any, client: Make) -> None:
+    """Where there is neither chat nor a list of models, the base URL is doubted."""
+    server.always(b"<html>404</html>", 404)
+    with pytest.raises(ChatError, match=r"no chat model there .*most base URLs end in /v1"):
+        client()(HI)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"error": {"message": "This model's maximum context length is 8192 tokens.",
+                   "code": "context_length_exceeded"}},
+        {"object": "error", "message": "The prompt is too long: 9000 tokens"},
+        {"error": {"code": 400, "message": "the request exceeds the available context size"}},
+    ],
+)  # fmt: skip
+def test_a_prompt_that_is_too_long_is_told(server: Any, client: Make, body: Any) -> None:
+    """Each server's words for a prompt that is too long end in the advice to take fewer shots."""
+    server.always(body, 400)
+    with pytest.raises(ChatError, match=r"the prompt is too long for 'm' \(HTTP 400.*fewer shots"):
+        client()(HI)
+
+
+def test_a_parameter_that_is_not_supported_is_told(server: Any, client: Make) -> None:
+    """A model that wants `max_completion_tokens` is told of with the setting that does it."""
+    message = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
+    server.always({"error": {"message": message}}, 400)
+    with pytest.raises(ChatError, match=r"can't do with a parameter .*'max_tokens': None"):
+        client()(HI)
+
+
+def test_a_validators_faults_are_told(server: Any, client: Make) -> None:
+    """The faults that a validating server lists are in the message."""
+    server.always({"detail": [{"loc": ["body"], "msg": "field required"}]}, 422)
+    with pytest.raises(ChatError, match=r"it refuses the request \(HTTP 422, field required\)"):
+        client()(HI)
+
+
+def test_a_wanted_key_is_told(server: Any, client: Make) -> None:
+    """A server that wants a key, and got none, is told with the way to give one."""
+    server.always({"error": {"message": "Unauthorized"}}, 401)
+    with pytest.raises(ChatError, match=r"it wants a key .* name the environment variable"):
+        client()(HI)
+
+
+def test_a_key_is_never_repeated(
+    server: Any, client: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that quotes the key in its refusal is quoted without it, in the whole traceback."""
+    monkeypatch.setenv("MY_KEY", "sk-secret-123")
+    server.always({"error": {"message": "Incorrect API key: sk-secret-123"}}, 401)
+    with pytest.raises(ChatError, match=r"refuses the key in MY_KEY .*\[the key\]") as told:
+        client(key_variable="MY_KEY")(HI)
+    assert "sk-secret" not in str(told.getrepr(style="native"))
+
+
+def test_a_servers_words_cant_steer_a_terminal(server: Any, client: Make) -> None:
+    """Control characters and line ends of a server's words are spaces in the message."""
+    server.always({"error": {"message": "bad\x1b[2J\r\n" + "x" * 5000}}, 400)
+    with pytest.raises(ChatError, match=r"HTTP 400, bad \[2J x") as told:
+        client()(HI)
+    assert str(told.value).isprintable()
+    assert len(str(told.value)) < 500

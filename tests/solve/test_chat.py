@@ -1,0 +1,224 @@
+"""`ChatSolver`: what it asks, how replies become scores, and what it tells of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from winosmith import Dataset, Problem, solve
+from winosmith.chat import ChatError, Client, Messages, Reply
+from winosmith.errors import DataError
+from winosmith.solve._chat import ChatSolver, _first_token_scores
+from winosmith.testing import made_twins
+
+DATA, TRAIN = made_twins(8, singles=2), made_twins(20, seed=5)
+
+CUP = Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug"))
+THREE = Problem("c", "The cup, the jug and the pan fell, but the _ held.", ("cup", "jug", "pan"))
+
+
+@dataclass
+class Model:
+    """Answers by a function of the last message, and notes what it was asked."""
+
+    answer: Callable[[str], str]
+    asked: list[Messages] = field(default_factory=list)
+    finish: str = "stop"
+
+    def __call__(self, messages: Messages, /) -> Reply:
+        """Return the answer."""
+        self.asked.append(messages)
+        return Reply(self.answer(messages[-1].content), 10, 1, self.finish)
+
+
+def by_words(shown: str) -> str:
+    """Prefer the option that is first in the alphabet, wherever it is shown."""
+    return min(line.split(": ")[1] for line in shown.splitlines() if line.startswith("Option"))
+
+
+def test_a_conversation_is_what_the_docs_say() -> None:
+    """The instruction, solved problems with their numbers, and the problem in its own order."""
+    model = Model(lambda _: "2")
+    shot = Problem("s", "It was _ who ran.", ("Ann", "Sue"), 1)
+    ChatSolver(model, shots=((shot,),)).score([CUP])
+    (turns,) = model.asked
+    assert [turn.role for turn in turns] == ["user", "assistant", "user"]
+    assert turns[0].content == (
+        "Each sentence below has one blank, written as an underscore (_). Choose the option that "
+        "belongs in the blank, so that the sentence makes sense. Reply with the number of that "
+        "option, and nothing else.\n\n"
+        "Sentence: It was _ who ran.\nOption 1: Ann\nOption 2: Sue"
+    )
+    assert turns[1].content == "2"
+    assert turns[2].content == (
+        "Sentence: The cup hit the jug and the _ broke.\nOption 1: cup\nOption 2: jug"
+    )
+
+
+@pytest.mark.parametrize(
+    ("reply", "scores"),
+    [("1", (1.0, 0.0)), ("It's the jug.", (0.0, 1.0)), ("Either.", (0.5, 0.5)), ("", (0.5, 0.5))],
+)
+def test_a_reply_is_a_vote(reply: str, scores: tuple[float, ...]) -> None:
+    """The option meant scores 1; where none is clear, all score alike."""
+    assert ChatSolver(Model(lambda _: reply)).score([CUP]) == [scores]
+
+
+def test_what_is_not_clear_is_counted() -> None:
+    """Replies that mean nothing, and those that were cut off, are in the summary."""
+    model = Model(lambda shown: "hm" if "cup" in shown else "1", finish="length")
+    interview = ChatSolver(model).ask([CUP, *DATA])
+    assert interview.summary() == {
+        "replies": 19,
+        "unclear": 1,
+        "unclear_rate": 1 / 19,
+        "cut_off": 19,
+        "first_place": 1.0,
+        "position_bias": None,
+        "tokens_in": 190,
+        "tokens_out": 19,
+    }
+    assert interview.asked[0].choice is None
+    assert interview.asked[0].reply.text == "hm"
+
+
+def test_a_model_that_goes_by_the_place_is_found_out() -> None:
+    """Asked in both orders, who always takes the first scores all alike, with a bias of 1."""
+    solver = ChatSolver(Model(lambda _: "1"), swap=True)
+    assert set(solver.score(DATA)) == {(0.5, 0.5)}
+    interview = solver.ask(DATA)
+    assert (interview.position_bias, interview.first_place) == (1.0, 1.0)
+    assert solver.score([THREE]) == [(0.5, 0.5, 0.0)]
+    assert solver.ask([THREE]).position_bias == 1.0
+
+
+def test_a_model_that_goes_by_the_words_has_no_bias() -> None:
+    """Asked in both orders, who goes by the words gives one answer, with a bias of 0."""
+    solver = ChatSolver(Model(by_words), swap=True)
+    assert {max(scores) for scores in solver.score([*DATA, THREE])} == {1.0}
+    assert solver.ask([*DATA, THREE]).position_bias == 0.0
+    assert solver.score([THREE]) == [(1.0, 0.0, 0.0)]
+
+
+def test_an_unclear_reply_says_nothing_of_the_place() -> None:
+    """Pairs with an unclear reply are left out of the position bias."""
+    solver = ChatSolver(Model(lambda shown: "1" if "Option 1: cup" in shown else "?"), swap=True)
+    assert solver.ask([CUP]).position_bias is None
+    assert solver.score([CUP]) == [(0.75, 0.25)]
+
+
+def test_shots_are_fixed_in_a_run_and_differ_by_draw() -> None:
+    """All problems follow the same thirty shots; two draws are two conversations each."""
+    model = Model(lambda _: "1")
+    solver = ChatSolver.with_shots(model, TRAIN, draws=2, seed=1, swap=True)
+    solver.score(DATA)
+    before = Counter(tuple(messages[:-1]) for messages in model.asked)
+    assert sorted(before.values()) == [36, 36]
+    assert {len(prefix) for prefix in before} == {60}
+    again = ChatSolver.with_shots(model, TRAIN, draws=2, seed=1, swap=True)
+    other = ChatSolver.with_shots(model, TRAIN, draws=2, seed=2, swap=True)
+    assert again.shots == solver.shots != other.shots
+    assert solver.shots[0] != solver.shots[1]
+    assert all(len({shot.id for shot in draw}) == 30 for draw in solver.shots)
+
+
+def test_draws_are_votes() -> None:
+    """The score of an option is its share of the votes."""
+    answers = iter("1121")
+    solver = ChatSolver.with_shots(Model(lambda _: next(answers)), TRAIN, 2, draws=4)
+    assert solver.score([CUP]) == [(0.75, 0.25)]
+
+
+def test_shots_that_tell_an_answer_are_refused() -> None:
+    """A problem that is among the shots is not asked; it is named."""
+    solver = ChatSolver.with_shots(Model(lambda _: "1"), DATA, 3)
+    with pytest.raises(DataError, match=r"3 of the problems are among the shots, .*\('"):
+        solver.score(DATA)
+
+
+def test_what_cant_be_shots_is_told() -> None:
+    """Too few solved problems, shots without answers, and no draw are refused."""
+    model = Model(lambda _: "1")
+    with pytest.raises(DataError, match="1 times 30 shots can't be drawn from 18 problems"):
+        ChatSolver.with_shots(model, DATA)
+    with pytest.raises(DataError, match="can't be drawn from 0 problems"):
+        ChatSolver.with_shots(model, TRAIN.blind(), 1)
+    with pytest.raises(DataError, match=r"1 shots have no answer \('a'\)"):
+        ChatSolver(model, shots=((CUP,),))
+    with pytest.raises(DataError, match="no draw of shots"):
+        ChatSolver(model, shots=())
+
+
+@given(st.permutations(range(len(DATA))), st.integers(1, 5))
+def test_order_batches_and_answers_change_nothing(order: list[int], size: int) -> None:
+    """Each problem has its scores in any order and batch, with its answer flipped or absent."""
+    solver = ChatSolver.with_shots(Model(by_words), TRAIN, 2, swap=True)
+    expected = solver.score(DATA)
+    flipped = [replace(problem, answer=1 - (problem.answer or 0)) for problem in DATA]
+    assert solver.score(flipped) == solver.score(DATA.blind()) == expected
+    shuffled = [DATA[row] for row in order]
+    found = [s for at in range(0, len(DATA), size) for s in solver.score(shuffled[at : at + size])]
+    assert found == [expected[row] for row in order]
+
+
+def test_nothing_asked_is_nothing_scored() -> None:
+    """No problems give no scores, and a summary without rates."""
+    solver = ChatSolver(Model(lambda _: "1"), swap=True)
+    assert solver.score([]) == []
+    assert solver.ask([]).summary()["unclear_rate"] is None
+
+
+def test_predictions_come_of_it() -> None:
+    """`solve.predict` takes the options that the model means."""
+    model = Model(by_words)
+    found = solve.predict(ChatSolver(model), Dataset([CUP, THREE]))
+    assert [(one.choice, one.scores) for one in found] == [(0, (1.0, 0.0)), (0, (1.0, 0.0, 0.0))]
+
+
+def test_the_signature_names_what_decides() -> None:
+    """Model, parameters, shots and orders are told; the address and the cache are not."""
+    client = Client("m", "http://localhost:1/v1", extra={"top_p": 0.5}, cache="/nowhere")
+    solver = ChatSolver.with_shots(client, TRAIN, 2, swap=True, instruction="Choose.")
+    told = solver.parameters
+    assert {name: told[name] for name in list(told)[:-2]} == {
+        "solver": "chat",
+        "model": "m",
+        "temperature": 0.0,
+        "max_tokens": 256,
+        "top_p": 0.5,
+        "shots": 2,
+        "draws": 1,
+        "swap": True,
+    }
+    assert list(told)[-2:] == ["shots_digest", "instruction"]
+    other = ChatSolver.with_shots(client, TRAIN, 2, seed=1, swap=True)
+    assert other.parameters["shots_digest"] != told["shots_digest"]
+    assert "localhost" not in str(told)
+
+
+@pytest.mark.parametrize(
+    ("first", "scores"),
+    [
+        ([("1", -0.5), ("2", -1.5)], [0.7311, 0.2689]),
+        ([("1", -1.0), (" 1", -1.0), ("2", -1.0)], [0.6667, 0.3333]),
+        ([("2", -0.1), ("The", -3.0)], [0.0522, 0.9478]),
+        ([("The", -0.1), ("A", -3.0)], [0.5, 0.5]),
+    ],
+)
+def test_first_tokens_are_shares(first: list[tuple[str, float]], scores: list[float]) -> None:
+    """The options' numbers share the first token's probability; what isn't told has the least."""
+    found = _first_token_scores(Reply("1", first_token=tuple(first)), 2)
+    assert found == pytest.approx(scores, abs=1e-4)
+
+
+def test_log_probabilities_need_a_client_and_a_server() -> None:
+    """Another model can't be asked for them, and a reply without them is told."""
+    with pytest.raises(DataError, match=r"told to a chat\.Client only"):
+        ChatSolver(Model(lambda _: "1"), scoring="logprobs")
+    with pytest.raises(ChatError, match="tells no log-probabilities"):
+        _first_token_scores(Reply("1"), 2)
