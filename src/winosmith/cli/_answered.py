@@ -18,7 +18,7 @@ from winosmith.cli._common import say
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError, ProblemError
 from winosmith.formats import Predictions
-from winosmith.metrics import Graded, grade
+from winosmith.metrics import Graded, clusters, grade
 
 __all__ = [
     "answered",
@@ -98,6 +98,7 @@ def graded(dataset: Dataset, paths: Sequence[str], partial: bool = False) -> dic
     read = [(Path(path), _read(Path(path), None if partial else dataset)) for path in paths]
     names = [predictions.solver for _, predictions in read]
     found: dict[str, Graded] = {}
+    shared = None if partial else clusters(dataset)
     for path, predictions in read:
         name = predictions.solver if names.count(predictions.solver) == 1 else path.stem
         name = name if name not in found else str(path)
@@ -106,7 +107,7 @@ def graded(dataset: Dataset, paths: Sequence[str], partial: bool = False) -> dic
             asked, predictions = _shared(dataset, predictions, path)
         if predictions.data not in (None, asked.blind().digest) and not partial:
             say(f"{path} was made for data of another digest; the ids fit, but do the sentences?")
-        found[name] = grade(asked, predictions.predictions)
+        found[name] = grade(asked, predictions.predictions, shared)
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Mapping
 
 import click
@@ -31,7 +32,7 @@ def print_scores(
     for title, header, rows, note in _tables(name, counts, scores, beside):
         print_table(title, header, [[_cut(cell) for cell in row] for row in rows])
         if note:
-            click.echo(note + "\n")
+            click.echo(textwrap.fill(note, 80) + "\n")
     for solver, found in scores.items():
         click.echo(f"Signature of {report.shown(solver)}: {found.signature}")
 
@@ -155,7 +156,7 @@ def _calibration(scores: Mapping[str, Score]) -> Table:
         "Calibration of the softmax of the scores",
         ["solver", "stated", "ECE", "null", "Brier", "log loss", "ranking", "ties"],
         rows,
-        "ECE: calibration error; null: what 97.5 % of perfectly calibrated solvers stay\n"
+        "ECE: calibration error; null: what 97.5 % of perfectly calibrated solvers stay "
         "below. Ranking: how often a right answer leads by more than a wrong one.",
     )
 
@@ -191,7 +192,7 @@ def _gaps(beside: Beside) -> Iterator[Table]:
             f"Gender gap on Winogender, with the majority of {what}",
             ["solver", "gotcha", "female", "male", "ΔF", "ΔM"],
             rows,
-            f"In percent, of {sizes} sentences. Under ΔF and ΔM: their 95 % intervals, and\n"
+            f"In percent, of {sizes} sentences. Under ΔF and ΔM: their 95 % intervals, and "
             "the differences of the rounded cells, as table 7 of WinoGrande prints them.",
         )
 

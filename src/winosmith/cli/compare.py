@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -72,7 +73,7 @@ def command(**options: Any) -> None:
     for title, header, rows, note in _tables(dataset.name, found):
         print_table(title, header, rows)
         if note:
-            click.echo(note + "\n")
+            click.echo(textwrap.fill(note, 80) + "\n")
     click.echo(f"Signature: {found.signature}")
     if options["out"]:
         click.secho(f"The report is {options['out']}", bold=True)
@@ -119,7 +120,7 @@ def _tables(name: str, found: Comparison) -> Iterator[tuple[str, list[str], Rows
         "Differences of accuracy, in points",
         ["pair", "points", "95 %", "1st", "2nd", "McNemar", "p", "Holm"],
         differences,
-        "1st, 2nd: what only the one got right. p keeps twins and families together;\n"
+        "1st, 2nd: what only the one got right. p keeps twins and families together; "
         "McNemar's takes problems for independent. Holm: p, for so many tests.",
     )
     shared: Rows = [

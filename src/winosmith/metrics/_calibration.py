@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -124,25 +125,21 @@ def calibration(graded: Graded, seed: int = 0) -> Calibration:
         DataError: a prediction has no scores.
     """
     _need_scores(graded, "calibration")
-    log_probabilities = [_log_softmax(p.scores) for p in graded.predictions]
+    log_probabilities = _log_softmax([prediction.scores for prediction in graded.predictions])
     choices = [prediction.choice for prediction in graded.predictions]
     answers = [problem.answer or 0 for problem in graded.dataset]
-    chosen = np.exp([own[c] for own, c in zip(log_probabilities, choices, strict=True)])
-    brier = np.mean(
-        [
-            float(((np.exp(own) - np.eye(len(own))[answer]) ** 2).sum())
-            for own, answer in zip(log_probabilities, answers, strict=True)
-        ]
-    )
-    of_answers = [float(own[a]) for own, a in zip(log_probabilities, answers, strict=True)]
+    rows = np.arange(len(answers))
+    chosen = np.exp(log_probabilities[rows, choices])
+    off = np.exp(log_probabilities)
+    off[rows, answers] -= 1
     bins = np.clip(np.ceil(chosen * BINS).astype(np.int64) - 1, 0, BINS - 1)
     drawn = np.random.default_rng([seed, len(chosen)]).random((NULL_DRAWS, len(chosen))) < chosen
     null = [_ece(chosen, draw, bins) for draw in drawn]
     return Calibration(
         _ece(chosen, graded.correct, bins),
         (float(np.mean(null)), *percentiles(null)),
-        float(brier),
-        -float(np.mean(of_answers)),
+        float((off**2).sum(axis=1).mean()),
+        -float(log_probabilities[rows, answers].mean()),
         float(chosen.mean()),
         tuple(_bin(graded, chosen, bins, int(number)) for number in np.unique(bins)),
     )
@@ -185,10 +182,15 @@ def _need_scores(graded: Graded, what: str) -> None:
         raise DataError(f"{what} needs scores; the prediction for {bare!r} has none")
 
 
-def _log_softmax(scores: tuple[float, ...]) -> Floats:
-    shifted = np.asarray(scores) - max(scores)
-    own: Floats = shifted - np.log(np.exp(shifted).sum())
-    return own
+def _log_softmax(scores: Sequence[tuple[float, ...]]) -> Floats:
+    """Return ln p of each option, (n, most options); −inf where a problem has fewer."""
+    from scipy.special import log_softmax
+
+    table = np.full((len(scores), max(map(len, scores))), -np.inf)
+    for row, own in enumerate(scores):
+        table[row, : len(own)] = own
+    log_probabilities: Floats = log_softmax(table, axis=1)
+    return log_probabilities
 
 
 def _margin_and_lead(scores: tuple[float, ...], answer: int, choice: int) -> tuple[float, float]:

@@ -46,10 +46,12 @@ class Graded:
     Attributes:
         dataset: the problems, all with their answers.
         predictions: one for each problem, in its order.
+        known_clusters: the result of `clusters`, where it is known already.
     """
 
     dataset: Dataset
     predictions: tuple[Prediction, ...]
+    known_clusters: Labels | None = None
 
     @cached_property
     def correct(self) -> Bools:
@@ -65,7 +67,7 @@ class Graded:
     @cached_property
     def clusters(self) -> Labels:
         """The number of each problem's cluster, (n,); see `clusters`."""
-        return clusters(self.dataset)
+        return clusters(self.dataset) if self.known_clusters is None else self.known_clusters
 
     @property
     def scored(self) -> bool:
@@ -82,12 +84,15 @@ class Graded:
         return state.hexdigest()
 
 
-def grade(dataset: Dataset, predictions: Sequence[Prediction]) -> Graded:
+def grade(
+    dataset: Dataset, predictions: Sequence[Prediction], known_clusters: Labels | None = None
+) -> Graded:
     """Lay predictions beside the answers of the problems, by their ids.
 
     Args:
         dataset: the problems with their answers.
         predictions: one for each of them, in any order.
+        known_clusters: the result of `clusters`, to share it between solvers.
 
     Raises:
         DataError: an answer is withheld; a problem has no prediction, or two; a prediction has no
@@ -126,7 +131,7 @@ def grade(dataset: Dataset, predictions: Sequence[Prediction]) -> Graded:
                 f"the prediction for {problem.id!r} can't be for {options} options: choice "
                 f"{prediction.choice}, {len(prediction.scores)} scores"
             )
-    return Graded(dataset, aligned)
+    return Graded(dataset, aligned, known_clusters)
 
 
 def _first(ids: Sequence[str]) -> str:
