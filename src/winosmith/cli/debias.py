@@ -48,6 +48,10 @@ def _number(ctx: click.Context, param: click.Parameter, value: str | None) -> in
               "or the same share of fewer than 47,000.")  # fmt: skip
 @click.option("--threshold", default=0.75, show_default=True, help="Score from which on a problem "
               "may be removed (tau).")  # fmt: skip
+@click.option("--classifier", type=click.Choice(["logistic", "ridge", "svm"]), default="logistic",
+              show_default=True, help="What an ensemble is made of.")  # fmt: skip
+@click.option("--kernel", default="numba", show_default=True, metavar="numba|torch[:DEVICE]",
+              help="What computes; torch takes the GPU if there is one.")  # fmt: skip
 @click.option("--target-size", type=int, help="Stop when so many problems are left.")
 @click.option("--remove", type=click.Choice(["problems", "twins"]), default="problems",
               show_default=True, help="Remove one by one, or twins whole.")  # fmt: skip

@@ -110,6 +110,8 @@ def threshold_null(
     seed: int = 0,
     ids: Sequence[Hashable] | None = None,
     draws: int = DRAWS,
+    classifier: str = "logistic",
+    kernel: str = "numba",
     on_draw: OnDraw | None = None,
 ) -> Null:
     """Return how many rows are at AFLite's threshold in its first phase, beside the null.
@@ -130,6 +132,8 @@ def threshold_null(
         seed: of the partitions and of the draws.
         ids: see `aflite`.
         draws: 20 or more; each takes as long as a phase.
+        classifier: see `aflite`, as of `kernel`.
+        kernel: see `aflite`.
         on_draw: called with the number of draws done, after each.
 
     Raises:
@@ -144,7 +148,8 @@ def threshold_null(
         threshold,
         C,
         seed,
-        "numba",
+        kernel,
+        classifier,
         classes=int(rows.y.max()) + 1,
         null="report",
         null_draws=draws,

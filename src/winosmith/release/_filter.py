@@ -145,6 +145,8 @@ def _aflite(
         null=chosen.null,
         null_draws=chosen.null_draws,
         twins=twins,
+        classifier=chosen.classifier,
+        kernel=chosen.kernel,
         on_phase=on_phase,
         on_draw=on_draw,
         checkpoint=checkpoint,

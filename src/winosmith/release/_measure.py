@@ -129,6 +129,8 @@ def _excess(run: FilterRun, seed: int, draws: int) -> debias.Null | None:
         seed=seed,
         ids=run.pool.ids,
         draws=draws,
+        classifier=parameters["classifier"],
+        kernel=parameters["kernel"],
     )
 
 

@@ -77,6 +77,8 @@ class FilterRecipe:
             left, above 0 and below 1; None takes the paper's share of all, as a number.
         threshold: tau, the score from which on a problem may be removed, 0–1.
         C: the inverse strength of the classifiers' penalty.
+        classifier: "logistic" regression, "ridge" (least squares) or "svm" (squared hinge).
+        kernel: "numba", or "torch", on its GPU if there is one ("torch:cpu", "torch:cuda:1").
         target_size: stop when so many problems are left; None sets no such end.
         remove: "problems" one by one, or "twins" whole; the latter implies whole_twins.
         null: "off"; "report": say in every phase how many problems reach the threshold by
@@ -93,6 +95,8 @@ class FilterRecipe:
     cutoff: int | float | None = None
     threshold: float = 0.75
     C: float = 1.0
+    classifier: Literal["logistic", "ridge", "svm"] = "logistic"
+    kernel: str = "numba"
     target_size: int | None = None
     remove: Literal["problems", "twins"] = "problems"
     null: Literal["off", "report", "stop"] = "off"
@@ -115,6 +119,10 @@ class FilterRecipe:
             f"threshold is {self.threshold}; it must be above 0 and at most 1",
         )
         _refuse(not self.C > 0, f"C is {self.C}; it must be above 0")
+        _refuse(
+            self.kernel.partition(":")[0] not in ("numba", "torch"),
+            f'kernel is {self.kernel!r}; it must be "numba", or "torch" with or without a device',
+        )
         _refuse(
             self.null_draws < 20, f"null_draws is {self.null_draws}; an interval needs 20 or more"
         )

@@ -91,6 +91,8 @@ def signature_of(
 def _unusual(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return what goes beyond the paper's Algorithm 1, under the names of a signature."""
     told: dict[str, Any] = {}
+    if parameters["classifier"] != "logistic":
+        told["classifier"] = parameters["classifier"]
     if parameters["target_size"] is not None:
         told["target"] = parameters["target_size"]
     if parameters["remove"] != "rows":
