@@ -22,7 +22,7 @@ from winosmith.metrics import (
     PersonAccuracy,
 )
 
-__all__ = ["Beside", "Extras", "extras"]
+__all__ = ["Beside", "Extras", "extras", "women_by_occupation"]
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Extras:
             [_records(path) for path in options["marks"]],
             options["switched"],
             options["switched_data"],
-            _women(options["occupations"]) if options["occupations"] else {},
+            women_by_occupation(options["occupations"]) if options["occupations"] else {},
         )
 
     def marked(self, dataset: Dataset) -> Dataset:
@@ -161,7 +161,7 @@ def _records(path: str) -> Any:
         raise FormatError(f"this is not JSON: {error}", path) from None
 
 
-def _women(path: str) -> dict[str, dict[str, float]]:
+def women_by_occupation(path: str) -> dict[str, dict[str, float]]:
     """Return the percentage of women by occupation, for each column that has it."""
     source = formats.Source(path)
     table = csv.DictReader(source.text.splitlines(), delimiter="\t")

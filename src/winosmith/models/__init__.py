@@ -19,7 +19,7 @@ from winosmith.models._masked import Hidden, MaskedModel, load_masked_model
 from winosmith.models._masked_texts import hidden_one_by_one, hidden_options
 from winosmith.models._memory import OnProgress
 from winosmith.models._outcome import Epoch, FineTuned, TrainingRun, TrainingSettings
-from winosmith.models._questions import claimed
+from winosmith.models._questions import claimed, questions
 from winosmith.models._texts import SplitPoint, Text, filled_text
 from winosmith.models._train import train_multiple_choice
 from winosmith.models._wording import sentence_parts, solved_text, worded
@@ -58,6 +58,7 @@ __all__ = [
     "model_folder",
     "new_choice_model",
     "passages",
+    "questions",
     "sentence_parts",
     "shuffled_batches",
     "solved_text",

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from winosmith.dataset import Dataset
-from winosmith.errors import InputError
+from winosmith.errors import InputError, OutputError
 from winosmith.models._folder import model_folder, weights_digest
 from winosmith.models._outcome import Epoch, FineTuned, TrainingRun, TrainingSettings
 from winosmith.models._processes import Processes
@@ -111,6 +111,7 @@ def train_grid(
     grid: Grid | None = None,
     settings: TrainingSettings | None = None,
     device: str | None = None,
+    force: bool = False,
     on_step: OnStep | None = None,
     on_run: OnRun | None = None,
 ) -> Trained:
@@ -127,6 +128,7 @@ def train_grid(
         grid: what is tried; one run with the defaults when None.
         settings: what the grid does not vary.
         device: as torch names it; the GPU when there is one when None.
+        force: replace the results of another recipe.
         on_step: called after every step of every run.
         on_run: called after every run, those of an earlier call included.
     """
@@ -139,7 +141,7 @@ def train_grid(
         "model": weights_digest(model_folder(model)),
     }
     processes = Processes()
-    processes.first(OutputFolder.open, out, recipe)
+    processes.first(_take, Path(out), recipe, force)
     folder = OutputFolder.open(out, recipe)
     tuned = partial(train_multiple_choice, train, dev, model=model, device=device, on_step=on_step)
     done: list[TrainingRun] = []
@@ -166,6 +168,17 @@ def train_grid(
         folder=folder.path / MODEL,
         runs=tuple(done),
     )
+
+
+def _take(out: Path, recipe: Mapping[str, Any], force: bool) -> None:
+    """Take the folder; with `force`, drop what another recipe left in it."""
+    try:
+        OutputFolder.open(out, recipe)
+    except OutputError:
+        if not force:
+            raise
+        OutputFolder.open(out, recipe, force=True)
+        shutil.rmtree(out / RUNS, ignore_errors=True)
 
 
 def _best(runs: Sequence[TrainingRun]) -> TrainingRun:
@@ -196,8 +209,8 @@ def _finish(folder: OutputFolder, model: Path, runs: Sequence[TrainingRun]) -> N
     target = folder.path / MODEL
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(model, target)
-    for file in sorted(target.iterdir()):
-        folder.add(f"{MODEL}/{file.name}")
+    for copied in sorted(target.iterdir()):
+        folder.add(f"{MODEL}/{copied.name}")
     with folder.write(TABLE) as file:
         json.dump([_record(run) for run in runs], file, indent=2)
         file.write("\n")

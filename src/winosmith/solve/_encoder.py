@@ -88,4 +88,4 @@ class EncoderSolver:
         given = self._loaded.text_scores(
             rows, tokens_per_batch=self.tokens_per_batch, on_batch=self.on_progress
         )
-        return given.tolist()
+        return [float(score) for score in given]

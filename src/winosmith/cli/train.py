@@ -1,0 +1,254 @@
+"""`winosmith train`: fine-tune an encoder to choose, over a grid, in sequence, or by size."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import nullcontext, redirect_stderr
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from winosmith.cli._common import json_option, print_json, progress, say
+from winosmith.cli._train_report import print_report, report_of
+from winosmith.errors import InputError
+from winosmith.models import GRIDS, Grid, TrainingSettings
+
+if TYPE_CHECKING:
+    from winosmith.models import TrainingRun
+    from winosmith.study import Trainable
+
+__all__ = ["command"]
+
+Options = dict[str, Any]
+
+_FILE = click.Path(exists=True, dir_okay=False)
+
+
+@click.command()
+@click.argument("train", metavar="TRAIN...", nargs=-1, required=True, type=_FILE)
+@click.option("--dev", required=True, metavar="DATA|N", help="What chooses the epoch and the run: "
+              "a file, or so many problems of TRAIN, drawn in whole twins.")  # fmt: skip
+@click.option("--model", required=True, metavar="HUB_ID|FOLDER",
+              help="An encoder, or what was trained before.")  # fmt: skip
+@click.option("--out", required=True, metavar="DIR", help="The best model goes to DIR/model, the "
+              "record of all runs to DIR/runs.json.")  # fmt: skip
+@click.option("--grid", type=click.Choice(list(GRIDS)), default="one", show_default=True,
+              help="What is tried: winogrande is 3 learning rates × 4 epochs × 2 batch sizes × 3 "
+              "seeds, evograd 3 × 4 × 4 for evolved data.")  # fmt: skip
+@click.option("--learning-rate", type=float, multiple=True, help="In place of the grid's; may be "
+              "given again.")  # fmt: skip
+@click.option("--epochs", type=int, multiple=True, help="Likewise.")
+@click.option("--batch-size", type=int, multiple=True, help="Likewise, in problems.")
+@click.option("--seeds", type=click.IntRange(min=1), metavar="N", help="Seeds 0 to N − 1 in place "
+              "of the grid's.")  # fmt: skip
+@click.option("--then", metavar="TARGET", multiple=True, type=_FILE, help="Train the result on "
+              "this next, by the same grid; DIR/first and DIR/then hold the two.")  # fmt: skip
+@click.option("--then-dev", metavar="DATA|N", help="The dev part of TARGET.")
+@click.option("--on-all", is_flag=True, help="Train once more on train and dev, as chosen on dev; "
+              "that model is in DIR/all.")  # fmt: skip
+@click.option("--curve", is_flag=True, help="Train on each TRAIN by itself, or of one on nested "
+              "parts of 160, 640, 2,560 … problems; winosmith curve reads "
+              "DIR/curve.csv.")  # fmt: skip
+@click.option("--claims", is_flag=True, help="Recast problems as true-or-false claims, as "
+              "SuperGLUE-WSC has them (a file of claims is trained on as such).")  # fmt: skip
+@click.option("--local-context", is_flag=True, help="Show only the words from two before the blank "
+              "on.")  # fmt: skip
+@click.option("--split-point", type=click.Choice(["before_option", "after_option"]),
+              default="before_option", show_default=True,
+              help="Where the sentence is cut in two.")  # fmt: skip
+@click.option("--patience", type=click.IntRange(min=1), metavar="N",
+              help="Stop a run after N epochs without a better one.")  # fmt: skip
+@click.option("--dropout", type=float, help="Everywhere in the network; 0 if not told.")
+@click.option("--max-length", type=click.IntRange(min=8), metavar="TOKENS",
+              help="Cut longer texts at their start; the model's limit if not told.")  # fmt: skip
+@click.option("--device", metavar="NAME", help="As torch names it; the GPU if there is one.")
+@click.option("--force", is_flag=True, help="Replace what another recipe left in DIR.")
+@json_option
+def command(**options: Any) -> None:
+    """Fine-tune an encoder to choose between two options; keep the best run on dev.
+
+    Runs come one after the other; stop them at any time, even with kill: the same command goes on.
+    Runs at chance are named, and enter no mean. Several files TRAIN are trained on together. Solve
+    with the result by: winosmith solve DATA --solver encoder --model DIR --out FILE.jsonl
+
+    \b
+    Example:
+        winosmith train train_xl.jsonl --dev dev.jsonl --out tuned \\
+            --model FacebookAI/roberta-large --grid winogrande
+        winosmith train train_xl.jsonl --dev dev.jsonl --out tuned --model minilm --seeds 3
+    """  # noqa: D301
+    first = os.environ.get("RANK", "0") == "0"  # the others of `accelerate launch` are silent
+    with nullcontext() if first else redirect_stderr(StringIO()):
+        report = _trained(options)
+    if first and options["as_json"]:
+        print_json(report)
+    elif first:
+        print_report(report)
+
+
+def _trained(options: Options) -> dict[str, Any]:
+    from winosmith import study
+
+    if options["curve"] and (options["then"] or options["on_all"]):
+        raise InputError("--curve measures sizes; it goes with neither --then nor --on-all")
+    if bool(options["then"]) != bool(options["then_dev"]):
+        raise InputError("--then and --then-dev belong together; give both or none")
+    parts = [_read(path, options["claims"]) for path in options["train"]]
+    if options["curve"]:
+        return _curve(parts, options)
+    train, dev = _with_dev(study.joined(parts, Path(options["train"][0]).stem), options["dev"],
+                           options)  # fmt: skip
+    if not options["then"]:
+        return _one(train, dev, options["model"], Path(options["out"]), options)
+    out = Path(options["out"])
+    report = _one(train, dev, options["model"], out / "first", options)
+    parts = [_read(path, options["claims"]) for path in options["then"]]
+    target, target_dev = _with_dev(study.joined(parts), options["then_dev"], options)
+    model = out / "first" / ("all" if options["on_all"] else "")
+    report["then"] = _one(target, target_dev, model, out / "then", options)
+    report["forgetting"] = _forgetting(dev, out, options)
+    return report
+
+
+def _read(path: str, as_claims: bool) -> Trainable:
+    from winosmith import formats
+    from winosmith.dataset import Dataset
+    from winosmith.problem import Claim, Problem
+    from winosmith.recast import to_claims
+
+    items = formats.read_items(path)
+    claims = [item for item in items if isinstance(item, Claim)]
+    problems = [item for item in items if isinstance(item, Problem)]
+    if claims:
+        return tuple(claims)
+    return to_claims(problems) if as_claims else Dataset(problems, Path(path).stem)
+
+
+def _with_dev(train: Trainable, dev: str, options: Options) -> tuple[Trainable, Trainable]:
+    """Return what to train on, and a dev part: a file, or drawn from what to train on."""
+    from winosmith import study
+
+    if dev.isdigit() and not Path(dev).exists():
+        return study.apart(train, int(dev))
+    if not Path(dev).is_file():
+        raise InputError(f"the dev part {dev!r} is neither a file nor a number of problems")
+    return train, _read(dev, options["claims"] or isinstance(train, tuple))
+
+
+def _grid(options: Options) -> Grid:
+    grid = GRIDS[options["grid"]]
+    return Grid(
+        options["learning_rate"] or grid.learning_rates,
+        options["epochs"] or grid.epochs,
+        options["batch_size"] or grid.batch_sizes,
+        tuple(range(options["seeds"])) if options["seeds"] else grid.seeds,
+    )
+
+
+def _settings(options: Options) -> TrainingSettings:
+    settings = TrainingSettings(
+        split_point=options["split_point"],
+        local=2 if options["local_context"] else None,
+        patience=options["patience"],
+        max_length=options["max_length"],
+    )
+    dropout = options["dropout"]
+    return settings if dropout is None else replace(settings, dropout=dropout)
+
+
+def _arguments(options: Options, advance: Callable[[int, str], None]) -> dict[str, Any]:
+    grid = _grid(options)
+    settings = _settings(options)
+    runs = len(list(grid.runs(settings)))
+    at = [1]
+
+    def on_run(number: int, of: int, run: TrainingRun) -> None:
+        at[0] = number + 1
+        if of > 1:
+            say(f"Run {number} of {of}, {run.settings.name}: {run.message}")
+
+    def on_step(done: int, of: int, note: str) -> None:
+        advance(done, f"of {of}, {note}" + (f", run {at[0]} of {runs}" if runs > 1 else ""))
+
+    return {
+        "grid": grid,
+        "settings": settings,
+        "device": options["device"],
+        "force": options["force"],
+        "on_step": on_step,
+        "on_run": on_run,
+    }
+
+
+def _one(
+    train: Trainable, dev: Trainable, model: str | Path, out: Path, options: Options
+) -> dict[str, Any]:
+    from winosmith import models, study
+
+    with progress("Training, step") as advance:
+        arguments = _arguments(options, advance)
+        found = models.train_grid(train, dev, model=model, out=out, **arguments)
+        on_all = None
+        if options["on_all"]:
+            say("Training once more, on train and dev")
+            on_all = study.train_on_all(
+                found,
+                train,
+                dev,
+                model=model,
+                out=out / "all",
+                device=options["device"],
+                on_step=arguments["on_step"],
+            )
+    return report_of(found, dev, str(model), on_all)
+
+
+def _curve(parts: list[Trainable], options: Options) -> dict[str, Any]:
+    from winosmith import study
+    from winosmith.dataset import Dataset
+
+    only = parts[0]
+    dev = options["dev"]
+    if len(parts) == 1:
+        whole, measured = _with_dev(only, dev, options)
+        if not isinstance(whole, Dataset):
+            raise InputError("--curve takes nested parts of problems; name a file for each size")
+        sizes: list[Trainable] = list(study.nested(whole))
+    else:
+        if dev.isdigit():
+            raise InputError("--curve of several files measures all on one dev file; name it")
+        sizes, measured = sorted(parts, key=len), _with_dev(only, dev, options)[1]
+    out = Path(options["out"])
+    reports: list[dict[str, Any]] = []
+    with progress("Training, step") as advance:
+        points = study.curve_runs(
+            sizes,
+            measured,
+            out=out,
+            model=options["model"],
+            on_size=lambda size, found: reports.append(
+                report_of(found, measured, options["model"], None)
+            ),
+            **_arguments(options, advance),
+        )
+    study.write_curve(points, out / "curve.csv")
+    return {"curve": str(out / "curve.csv"), "sizes": reports}
+
+
+def _forgetting(dev: Trainable, out: Path, options: Options) -> dict[str, Any] | None:
+    """Return the accuracy on the first dev part before and after the second training."""
+    from winosmith import solve
+    from winosmith.dataset import Dataset
+
+    if not isinstance(dev, Dataset):
+        return None
+    right = {}
+    for name in ("first", "then"):
+        solver = solve.EncoderSolver(out / name, device=options["device"])
+        answers = zip(dev, solve.predict(solver, dev), strict=True)
+        right[name] = sum(problem.answer == found.choice for problem, found in answers)
+    return {"n": len(dev), "right_before": right["first"], "right_after": right["then"]}

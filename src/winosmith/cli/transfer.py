@@ -1,0 +1,209 @@
+"""`winosmith transfer`: a solver on the data sets of the field, beside the published rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from winosmith.cli import solve as solve_command
+from winosmith.cli._common import json_option, print_json, progress, say
+from winosmith.cli._score_extras import women_by_occupation
+from winosmith.cli._solvers import SOLVERS, TAKES, check_options, made
+from winosmith.cli._transfer_report import print_report, record
+from winosmith.errors import InputError
+from winosmith.models import GRIDS
+from winosmith.outputs import OutputFolder
+
+if TYPE_CHECKING:
+    from winosmith.solve import Solver
+    from winosmith.study import Solved, Target
+
+__all__ = ["command"]
+
+Options = dict[str, Any]
+
+_FILE = click.Path(exists=True, dir_okay=False)
+
+_OCCUPATIONS = "occupations-stats.tsv"
+
+_OF_SOLVERS = {option for needed, other in TAKES.values() for option in needed | other}
+
+
+@click.command()
+@click.argument("data", metavar="DATA...", nargs=-1, required=True)
+@click.option("--solver", type=click.Choice(list(SOLVERS)), default="encoder", show_default=True,
+              help="Who answers; its options are those of winosmith solve.")  # fmt: skip
+@click.option("--out", required=True, metavar="DIR", help="The report, results.json, and the "
+              "predictions.")  # fmt: skip
+@click.option("--name", help="What the tables call your system; its model's name if not told.")
+@click.option("--tune", metavar="TRAIN", multiple=True, type=_FILE, help="Of encoder: fine-tune on "
+              "this before its data set is solved once more (-ft); the data set is told by the "
+              "format. May be given again.")  # fmt: skip
+@click.option("--grid", type=click.Choice(list(GRIDS)), default="one", show_default=True,
+              help="Of --tune: what is tried, as in winosmith train.")  # fmt: skip
+@click.option("--force", is_flag=True, help="Replace the results of another solver in DIR.")
+@json_option
+@click.pass_context
+def command(ctx: click.Context, /, **options: Any) -> None:
+    """Solve DATA, and lay the figures beside those of WinoGrande's tables 3, 6 and 7.
+
+    DATA are files, told by their format, or folders with what `winosmith data get` wrote:
+    WSC273, PDP, SuperGLUE-WSC, DPR, KnowRef, COPA, Winogender and WinoGrande's dev set. A file
+    whose format does not tell is named: wsc=schemas.jsonl. Printed figures that can't be a share of
+    their questions are pointed out.
+
+    \b
+    Example:
+        winosmith transfer data --model tuned --out transfer
+        winosmith transfer data --model tuned --out transfer --grid winogrande \\
+            --tune dpr/train.c.txt --tune copa/copa-dev.xml
+    """  # noqa: D301
+    sources = {name: ctx.get_parameter_source(name) for name in options}
+    told = {name for name, source in sources.items() if source is ParameterSource.COMMANDLINE}
+    check_options(options["solver"], told & _OF_SOLVERS)
+    if options["tune"] and (options["solver"] != "encoder" or len(options["model"]) != 1):
+        raise InputError("--tune trains an encoder; name one with --solver encoder --model")
+    targets = _targets(options["data"])
+    found = _found(targets, options)
+    if options["as_json"]:
+        print_json(record(found))
+    else:
+        print_report(found, options["out"])
+
+
+command.params[2:2] = [
+    option
+    for option in solve_command.command.params
+    if option.name in {*_OF_SOLVERS, "local_context"}
+]
+
+
+def _targets(data: tuple[str, ...]) -> list[Target]:
+    from winosmith import study
+
+    targets: dict[str, Target] = {}
+    for given in data:
+        name, equals, path = given.partition("=")
+        if equals and name in study.TARGETS:
+            found = [(name, Path(path))]
+        elif Path(given).is_dir():
+            found = study.test_files(given)
+        else:
+            found = [("", Path(given))]
+        for known, file in found:
+            target = study.read_target(file, known or None)
+            if target.name in targets:
+                raise InputError(
+                    f"{file} and {targets[target.name].file} are both {target.name}; name one"
+                )
+            targets[target.name] = target
+    return list(targets.values())
+
+
+def _found(targets: list[Target], options: Options) -> dict[str, list[Solved]]:
+    from winosmith import formats
+
+    train = formats.read(options["train"]) if options["train"] else None
+    solver = made(options, train, lambda done, of: None)
+    recipe = {"transfer": dict(getattr(solver, "parameters", {})), "tune": {}}
+    if options["tune"]:
+        recipe["tune"] = {"grid": options["grid"], "files": sorted(options["tune"])}
+    folder = OutputFolder.open(options["out"], recipe, force=options["force"])
+    name = options["name"] or _name(options)
+    found = {f"{name} *": _solved(targets, solver, folder.path / "predictions", options)}
+    if options["tune"]:
+        found[f"{name}-ft"] = _tuned(targets, folder.path, options)
+    _write(folder, found)
+    return found
+
+
+def _name(options: Options) -> str:
+    models = [Path(model).name for model in options["model"]]
+    return "+".join(models) or str(options["solver"])
+
+
+def _solved(targets: list[Target], solver: Solver, out: Path, options: Options) -> list[Solved]:
+    from winosmith import study
+
+    out.mkdir(parents=True, exist_ok=True)
+    results = []
+    for target in targets:
+        with progress(f"Solving {target.name}", len(target)) as advance:
+            solved = study.solve_target(
+                target,
+                solver,
+                out,
+                women=_women(target),
+                force=options["force"],
+                on_progress=partial(_tell, advance),
+            )
+        results.append(solved)
+    return results
+
+
+def _tell(advance: Callable[[int, str], None], done: int) -> None:
+    advance(done, "")
+
+
+def _women(target: Target) -> dict[str, float] | None:
+    """Return the percentage of women by occupation, from the table beside Winogender."""
+    if target.name != "winogender":
+        return None
+    table = Path(target.file).with_name(_OCCUPATIONS)
+    if not table.is_file():
+        say(f"{table} is not there, so there is no gender gap; winosmith data get winogender")
+        return None
+    return women_by_occupation(str(table))["bls"]
+
+
+def _tuned(targets: list[Target], out: Path, options: Options) -> list[Solved]:
+    """Fine-tune for each data set with training data, then solve it."""
+    from winosmith import models, solve, study
+
+    results = []
+    by_name = {target.name: target for target in targets}
+    for path in options["tune"]:
+        training = study.read_target(path)
+        target = by_name.get(training.name)
+        if target is None:
+            raise InputError(f"{path} is {training.name}, which is not among DATA; name it there")
+        shared = study.overlap(training.asked, target.asked)
+        if shared:
+            say(f"{len(shared):,} texts of {target.file} are in {path} too, such as {shared[0]!r}")
+        train, dev = study.paper_split(training.name, training.asked)
+        folder = out / "tuned" / training.name
+        with progress(f"Fine-tuning on {training.name}, step") as advance:
+            arguments: dict[str, Any] = {
+                "model": options["model"][0],
+                "device": options["device"],
+                "on_step": partial(_tell_step, advance),
+            }
+            chosen = models.train_grid(
+                train, dev, out=folder, grid=GRIDS[options["grid"]], force=options["force"],
+                **arguments,
+            )  # fmt: skip
+            say(f"{training.name}: {chosen.message}")
+            tuned = study.train_on_all(chosen, train, dev, out=folder / "all", **arguments)
+        solver = solve.EncoderSolver(tuned.folder, device=options["device"])
+        results += _solved([target], solver, out / "predictions-ft", options)
+    return results
+
+
+def _tell_step(advance: Callable[[int, str], None], done: int, of: int, note: str) -> None:
+    advance(done, f"of {of}, {note}")
+
+
+def _write(folder: OutputFolder, found: dict[str, list[Solved]]) -> None:
+    from winosmith import study
+
+    with folder.write("results.json") as file:
+        json.dump(record(found), file, indent=2, ensure_ascii=False)
+        file.write("\n")
+    with folder.write("report.html") as file:
+        file.write(study.transfer_page(found))

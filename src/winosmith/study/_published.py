@@ -1,0 +1,152 @@
+"""The published figures of WinoGrande's tables 3, 4, 6 and 7, and which of them are impossible."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from decimal import Decimal
+from importlib import resources
+
+from winosmith.metrics import possible_counts
+
+__all__ = ["PUBLISHED", "PUBLISHED_GENDER", "Published", "PublishedGender", "published"]
+
+CELL = 120
+"""Sentences in each cell of table 7."""
+
+
+@dataclass(frozen=True)
+class Published:
+    """One printed accuracy.
+
+    Attributes:
+        table: its number in WinoGrande (AAAI 2020); 0 for the text of section 1.
+        data: the data set that was solved: "wsc", "pdp", "superglue-wsc", "dpr", "knowref", "copa",
+            "winogender", "winogrande-dev", "winogrande-test".
+        system: who solved it, with its source.
+        printed: the percentage as printed.
+        marks: "*" zero-shot, "-ft" fine-tuned on the target, "†" other data, "‡" not reproduced.
+        own: whether WinoGrande's authors measured it.
+        n: the numbers of questions that it may be a share of; empty where it is a mean over people
+            or over other data.
+    """
+
+    table: int
+    data: str
+    system: str
+    printed: str
+    marks: tuple[str, ...] = ()
+    own: bool = False
+    n: tuple[int, ...] = ()
+
+    @property
+    def accuracy(self) -> float:
+        """The printed accuracy, 0–1."""
+        return float(Decimal(self.printed) / 100)
+
+    @property
+    def name(self) -> str:
+        """The system with its marks, as the tables print it: "RoBERTa-DPR *"."""
+        after = "".join(mark for mark in self.marks if mark == "-ft")
+        other = "".join(mark for mark in self.marks if mark != "-ft")
+        return f"{self.system}{after} {other}".rstrip()
+
+    @property
+    def impossible(self) -> bool:
+        """Whether it is no share of any number of questions that it could be of."""
+        return bool(self.n) and not any(possible_counts(self.printed, n) for n in self.n)
+
+    @property
+    def counts(self) -> str:
+        """What numbers of questions it can't be a share of; empty when it can be of all.
+
+        >>> [found.counts for found in published(6, "pdp") if found.system == "RoBERTa-DPR"]
+        ['86.3 is no share of 60; of 80 it is 69']
+        >>> [found.counts for found in published(6, "wsc") if found.printed in ("83.1", "96.5")]
+        ['83.1 is no share of 273; 227 is 83.15', '96.5 is no share of 273']
+        """
+        counts = {n: possible_counts(self.printed, n) for n in self.n}
+        ruled_out = [n for n, found in counts.items() if not found]
+        if not ruled_out:
+            return ""
+        said = [f"{self.printed} is no share of {' or '.join(map(str, ruled_out))}"]
+        for n in self.n:
+            found = counts[n] or possible_counts(self.printed, n, rounding="any")
+            if counts[n]:
+                said.append(f"of {n} it is {' or '.join(map(str, found))}")
+            elif found:
+                said.append(f"{found[0]} is {100 * found[0] / n:.2f}")
+        return "; ".join(said)
+
+
+@dataclass(frozen=True)
+class PublishedGender:
+    """One system of table 7: accuracies on Winogender, in percent, for [female, male].
+
+    Attributes:
+        system: with its source.
+        plain: without the gotcha, as printed.
+        gotcha: with it.
+        gap: |ΔF| and |ΔM| as printed.
+        own: whether WinoGrande's authors measured it.
+    """
+
+    system: str
+    plain: tuple[str, str]
+    gotcha: tuple[str, str]
+    gap: tuple[str, str]
+    own: bool = False
+
+    @property
+    def of_cells(self) -> tuple[Decimal, Decimal]:
+        """ΔF and ΔM of the printed cells, in percent, with their signs."""
+        one, other = (Decimal(a) - Decimal(b) for a, b in zip(self.plain, self.gotcha, strict=True))
+        return one, other
+
+    @property
+    def of_counts(self) -> tuple[float, float]:
+        """ΔF and ΔM from the counts of 120 behind the cells, in percent, with their signs.
+
+        >>> [round(gap, 1) for gap in PUBLISHED_GENDER[2].of_counts]  # prints 14.1 and 2.5
+        [14.2, 2.5]
+        """
+        one, other = (
+            100 * (_count(a) - _count(b)) / CELL
+            for a, b in zip(self.plain, self.gotcha, strict=True)
+        )
+        return one, other
+
+
+def _count(printed: str) -> int:
+    """Return the one count of 120 that prints so."""
+    (count,) = possible_counts(printed, CELL)
+    return count
+
+
+def published(table: int | None = None, data: str | None = None) -> tuple[Published, ...]:
+    """Return the printed accuracies of a table, a data set, or both, in the order of print.
+
+    >>> [found.name for found in published(6, "dpr") if found.own][:2]
+    ['BERT-WinoGrande *', 'RoBERTa-ft']
+    """
+    return tuple(
+        found for found in PUBLISHED if table in (None, found.table) and data in (None, found.data)
+    )
+
+
+def _loaded() -> tuple[tuple[Published, ...], tuple[PublishedGender, ...]]:
+    text = resources.files(__package__).joinpath("published.toml").read_text("utf-8")
+    held = tomllib.loads(text)
+    rows = tuple(
+        Published(**{**row, "marks": tuple(row.get("marks", ())), "n": tuple(row.get("n", ()))})
+        for row in held["row"]
+    )
+    lists = ("plain", "gotcha", "gap")
+    return rows, tuple(
+        PublishedGender(**{**row, **{name: tuple(row[name]) for name in lists}})
+        for row in held["gender"]
+    )
+
+
+PUBLISHED, PUBLISHED_GENDER = _loaded()
+"""Every printed accuracy of tables 3, 4 and 6 with section 1's on Winogender; and table 7."""
