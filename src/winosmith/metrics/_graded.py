@@ -76,10 +76,14 @@ class Graded:
 
     @cached_property
     def digest(self) -> str:
-        """A SHA-256 over every choice and score in order, as 64 hexadecimal digits."""
+        """A SHA-256 over every choice and score in order, as 64 hexadecimal digits.
+
+        Scores enter with nine digits, so that a machine that rounds otherwise has the same.
+        """
         state = hashlib.sha256()
         for prediction in self.predictions:
-            record = [prediction.problem_id, prediction.choice, list(prediction.scores)]
+            scores = [f"{score:.9g}" for score in prediction.scores]
+            record = [prediction.problem_id, prediction.choice, scores]
             state.update(canonical({"prediction": record}).encode("utf-8", "surrogatepass"))
         return state.hexdigest()
 
