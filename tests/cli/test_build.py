@@ -41,6 +41,45 @@ def test_build_tells_where_the_report_is_and_what_matters(twins, capsys):
     assert f"{100 * accuracy:.1f} % →" in printed.replace("\u202f", " ").replace("\xa0", " ")
 
 
+def test_a_finished_build_shows_its_result_at_once(twins, capsys):
+    """Run again, it says that it is finished and prints the same; --force builds it again."""
+    command = ["build", "recipe.toml", "--out", "out"]
+    assert main(command) == 0
+    first = capsys.readouterr()
+    before = {path: path.stat().st_mtime_ns for path in (twins / "out").rglob("*")}
+    assert main(command) == 0
+    again = capsys.readouterr()
+    assert again.out == first.out
+    assert "out holds the finished build of this recipe; add --force" in again.err
+    assert {path: path.stat().st_mtime_ns for path in (twins / "out").rglob("*")} == before
+    assert main([*command, "--force"]) == 0
+    assert capsys.readouterr().out == first.out
+    assert (twins / "out" / "report.html").stat().st_mtime_ns > max(before.values())
+
+
+def test_a_finished_build_that_lost_a_file_is_built_again(twins, capsys):
+    """A file that is gone or changed is written anew, with the same bytes."""
+    command = ["build", "recipe.toml", "--out", "out"]
+    assert main(command) == 0
+    kept = (twins / "out" / "dev.jsonl").read_bytes()
+    (twins / "out" / "dev.jsonl").write_text("spoiled")
+    assert main(command) == 0
+    assert "finished build" not in capsys.readouterr().err
+    assert (twins / "out" / "dev.jsonl").read_bytes() == kept
+
+
+def test_the_published_recipe_builds_the_same_again(twins, capsys):
+    """recipe.toml, beside the data that it names, gives the same files."""
+    assert main(["build", "recipe.toml", "--out", "out"]) == 0
+    (twins / "again").mkdir()
+    for name in ("twins.jsonl", "out/recipe.toml"):
+        (twins / "again" / name.rpartition("/")[2]).write_bytes((twins / name).read_bytes())
+    assert main(["build", "again/recipe.toml", "--out", "second"]) == 0
+    assert (twins / "second" / "checksums.sha256").read_text() == (
+        twins / "out" / "checksums.sha256"
+    ).read_text()
+
+
 def test_build_prints_the_report_as_json(twins, capsys):
     """--json prints report.json and nothing else."""
     assert main(["build", "recipe.toml", "--out", "out", "--json"]) == 0
@@ -84,6 +123,87 @@ def test_debias_writes_kept_and_dropped_with_reasons(twins, capsys):
     assert len(dropped) >= 20
     assert all("of the ensemble in phase" in record["reason"] for record in dropped)
     assert "problems kept of 120" in capsys.readouterr().out
+
+
+def test_a_finished_filter_shows_its_result_at_once(twins, capsys):
+    """The same command again filters nothing; other options are another run."""
+    command = ["debias", "twins.jsonl", "--out", "out", "--method", "random", "--keep", "70"]
+    assert main(command) == 0
+    first = capsys.readouterr().out
+    assert main(command) == 0
+    again = capsys.readouterr()
+    assert again.out == first
+    assert "out holds the finished results of this command" in again.err
+    assert main([*command, "--force"]) == 0
+    assert capsys.readouterr().out == first
+    assert main([*command, "--seed", "1"]) == 2
+
+
+def test_a_null_that_stops_keeps_what_chance_would_take(twins, capsys):
+    """On vectors of noise --null stop keeps every problem, and the report shows why."""
+    data = formats.read("twins.jsonl")
+    np.save("noise.npy", np.random.default_rng(1).normal(size=(len(data), 6)))
+    command = ["debias", "twins.jsonl", "--embeddings", "noise.npy", "--train-size", "40"]
+    command += ["--threshold", "0.6", "--out"]
+    assert main([*command, "without"]) == 0
+    assert "120 problems kept" not in capsys.readouterr().out
+    assert main([*command, "with", "--null", "stop"]) == 0
+    assert "120 problems kept of 120" in capsys.readouterr().out
+    record = json.loads((twins / "with" / "report.json").read_text("utf-8"))["aflite"]
+    assert record["stopped"] == "chance"
+    assert record["phases"][0]["chance"]["high"] >= record["phases"][0]["candidates"]
+    assert record["by_chance"] == 0
+    html = (twins / "with" / "report.html").read_text("utf-8")
+    assert "a phase found no more problems than there are when the answers mean nothing" in html
+    assert "95 % interval" in html
+
+
+def test_twins_go_whole_to_a_target_in_shares(twins, capsys):
+    """--remove twins, --target-size and a share as --cutoff do together what each says."""
+    data = formats.read("twins.jsonl")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 4))
+    X[:80, 0] += 6 * (2 * np.array(data.answers[:80]) - 1)
+    np.savez("vectors.npz", X=X, ids=np.array(data.ids))
+    command = ["debias", "twins.jsonl", "--out", "out", "--embeddings", "vectors.npz"]
+    command += ["--train-size", "40", "--remove", "twins", "--target-size", "90"]
+    assert main([*command, "--cutoff", "0.1"]) == 0
+    kept = formats.read("out/kept.jsonl")
+    assert (len(kept), kept.singles) == (90, ())
+    record = json.loads((twins / "out" / "report.json").read_text("utf-8"))
+    assert [phase["removed"] for phase in record["aflite"]["phases"]] == [12, 10, 8]
+    assert record["aflite"]["stopped"] == "target size"
+    assert "|k:0.1|" in record["signature"]
+    assert "|target:90|remove:twins|" in record["signature"]
+
+
+@pytest.mark.parametrize("cutoff", ["many", "0", "1.5", "1e999", "nan"])
+def test_a_cutoff_that_is_neither_number_nor_share_is_refused(twins, cutoff, capsys):
+    """The message names the option or the key, and no folder is made."""
+    assert main(["debias", "twins.jsonl", "--out", "out", "--cutoff", cutoff]) == 2
+    assert "cutoff" in capsys.readouterr().err
+    assert not (twins / "out").exists()
+
+
+def test_what_fine_tuned_the_encoder_is_dropped_first(twins, capsys):
+    """An array without rows for its tuning problems is taken, and these are dropped as such."""
+    data = formats.read("twins.jsonl")
+    rows = np.random.default_rng(0).normal(size=(110, 4))
+    tuned_on = {"train_ids": np.array(data.ids[2:8]), "dev_ids": np.array(data.ids[8:12])}
+    ids = [*data.ids[:2], *data.ids[12:]]
+    np.savez("tuned.npz", X=rows, ids=np.array(ids), **tuned_on)
+    command = ["debias", "twins.jsonl", "--out", "out", "--embeddings", "tuned.npz"]
+    assert main([*command, "--method", "random", "--keep", "60"]) == 0
+    assert "60 problems kept of 120" in capsys.readouterr().out
+    kept = formats.read("out/kept.jsonl")
+    lines = (twins / "out" / "dropped.jsonl").read_text("utf-8").splitlines()
+    dropped = [json.loads(line) for line in lines]
+    aside = [record["id"] for record in dropped if record["stage"] == "embed split"]
+    assert aside == list(data.ids[2:12])
+    assert {*kept.ids} | {record["id"] for record in dropped} == {*data.ids}
+    assert [data.row(record["id"]) for record in dropped] == sorted(
+        data.row(record["id"]) for record in dropped
+    )
 
 
 @pytest.mark.parametrize("method", ["pmi", "random"])

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import tomllib
+
 import pytest
 
 from winosmith.errors import RecipeError
-from winosmith.release._recipe import read_recipe, recipe_of
+from winosmith.release import recipe_toml
+from winosmith.release._recipe import Recipe, read_recipe, recipe_of
 
 
 def table(**changes):
@@ -76,6 +79,29 @@ def test_a_choice_may_also_be_left_open():
     assert recipe_of(table(embed={"pooling": False})).embed.pooling is None
     with pytest.raises(RecipeError, match=r"embed\.pooling is 'max'; it must be one of mean, cls"):
         recipe_of(table(embed={"pooling": "max"}))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"structure": {"length": False, "overlap": 0.5}, "seed": 10**20},
+        {"filter": {"cutoff": 0.01, "target_size": 90, "remove": "twins", "null": "stop"}},
+        {"filter": {"cutoff": 12, "C": 1e-05, "threshold": 1}, "embed": {"pooling": "cls"}},
+        {"votes_file": 'a "b" \\ \x7f\n\u00e9\U0001f600.csv', "embed": {"array": "v.npz"}},
+    ],
+)
+def test_a_recipe_that_is_written_is_read_as_it_was(changes):
+    """The TOML of a recipe gives the same recipe, whatever is switched off or written in it."""
+    recipe = recipe_of(table(**changes))
+    assert recipe_of(tomllib.loads(recipe_toml(recipe))) == recipe
+
+
+def test_a_written_recipe_names_files_without_their_folders():
+    """No path of the machine that built it is in a published recipe."""
+    text = recipe_toml(Recipe("mine", "/home/you/secret/pool.jsonl"))
+    assert 'data = "pool.jsonl"' in text
+    assert "secret" not in text
 
 
 def test_missing_key_is_named():

@@ -124,6 +124,11 @@ def test_descriptions_tell_the_figures() -> None:
         "0.700 in phase 1, 0.600 in phase 2; chance is 0.500."
     )
     assert report.phase_accuracy([None, 0.6]).description.startswith("— in phase 1, 0.600 in")
+    chance = report.phase_chance([300, 90], [(100.2, 80, 120), (101, 82, 119.6)])
+    assert chance.description == (
+        "phase 1: 300 found, 100 by chance (80 to 120); "
+        "phase 2: 90 found, 101 by chance (82 to 120)"
+    )
     score = report.scores([0, 0.5, 0.75, 1], [5, 3, 2], 0.75)
     assert score.description == "2 of 10 problems are in bins at or above the threshold 0.75."
     level = report.levels(
@@ -138,6 +143,8 @@ def test_nothing_to_draw_is_no_error() -> None:
         report.funnel([]),
         report.phase_sizes([], []),
         report.phase_accuracy([]),
+        report.phase_chance([], []),
+        report.phase_chance([0], [(0, 0, 0)]),
         *report.clouds([report.Cloud("none", np.empty((0, 2)), [])]),
         *report.histograms([report.Bars("none", [0, 1], [[0], [0]])]),
         report.levels([], title="none"),
