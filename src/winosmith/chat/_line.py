@@ -87,7 +87,8 @@ class Line:
         if isinstance(cause, _TooMuchError):
             return ChatError(f"its reply is larger than {MOST_BYTES:,} bytes")
         refused = type(cause).__name__ in ("ConnectError", "ConnectTimeout")
-        if isinstance(error, self._openai.APITimeoutError) and not refused:
+        late = self._openai.APITimeoutError
+        if (isinstance(error, late) and not refused) or isinstance(cause, late):
             return Again(f"no reply within {self.timeout:g} s", charged=True)
         why = self._safe(str(cause)) or type(cause).__name__
         if refused and not self.reached:

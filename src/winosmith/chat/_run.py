@@ -175,7 +175,7 @@ class Run:
                 f"{error.reason}; it asks to wait {error.after:,.0f} s, which is beyond the "
                 f"patience of {self.patience:g} s"
             )
-        return f"after {attempts} attempts, {error.reason}"
+        return f"after {attempts} attempt{'s' * (attempts > 1)}, {error.reason}"
 
     def _told(self, error: ChatError) -> str:
         """Return an error's message with where it happened and what is kept."""
