@@ -18,9 +18,9 @@ from winosmith.formats._predictions import (
     Predictions,
     prediction_header,
     prediction_record,
-    read_predictions,
     write_predictions,
 )
+from winosmith.formats._predictions_read import read_predictions
 from winosmith.formats._read import (
     Contents,
     detect,

@@ -159,7 +159,7 @@ def _terms(cut: list[str], kept: list[bool], start: int, end: int) -> tuple[Term
     spans = [(places[0], places[-1] + 1)]
     spans += [(i, j + 1) for i, j in itertools.pairwise(places)]
     spans += [(i, i + 1) for i in places]
-    found = {}
+    found: dict[str, Term] = {}
     for low, high in spans:
         words = [token.lower() for token in cut[low:high]]
         if high - low <= _LONGEST and all(any(map(str.isalnum, word)) for word in words):

@@ -67,8 +67,9 @@ def passages(path: Path) -> Iterator[str]:
 
 
 def _open(path: Path) -> IO[str]:
-    opener = gzip.open if path.name.lower().endswith(".gz") else open
-    return opener(path, "rt", encoding="utf-8", errors="replace")  # type: ignore[operator,no-any-return]
+    if path.name.lower().endswith(".gz"):
+        return gzip.open(path, "rt", encoding="utf-8", errors="replace")
+    return path.open(encoding="utf-8", errors="replace")
 
 
 def _records(path: Path, file: Iterable[str]) -> Iterator[str]:
