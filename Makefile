@@ -24,7 +24,7 @@ demo: $(BIN)/winosmith
 	$(BIN)/winosmith demo --out winosmith-demo
 
 test: $(VENV)/.tests-installed $(VENV)/npm/node_modules/axe-core/axe.min.js
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: $(VENV)/.tests-installed
 	$(BIN)/ruff check .
