@@ -167,3 +167,25 @@ def test_two_parameters_through_three_points_say_little() -> None:
     found = learning_curve({160: [0.515], 640: [0.586], 2558: [0.669]}, human=0.94).extrapolations
     assert all(e.interval[0] == 160 for e in found if e.form.parameters == 3)
     assert all(e.last is None for e in found if e.form.parameters == 3)
+
+
+@pytest.mark.parametrize(
+    "accuracies",
+    [
+        [0.5] * 5,
+        [1.0] * 5,
+        [0.0] * 5,
+        [0.9, 0.8, 0.7, 0.6, 0.5],
+        [0.5, 0.5, 0.5, 0.5, 1.0],
+        [0.1, 0.9, 0.2, 0.8, 0.3],
+    ],
+)
+def test_a_curve_of_any_shape_is_fitted_or_left_out(accuracies: list[float]) -> None:
+    """Flat, falling and ragged curves give finite parameters, and interval ends in order."""
+    found = learning_curve(runs(tuple(accuracies))).extrapolations
+    assert {"fourth root", "logarithm"} <= {each.form.name for each in found}
+    for each in found:
+        low, high = each.interval
+        assert np.isfinite(each.parameters).all()
+        assert high is None or (low is not None and low <= high)
+        assert each.reaches is None or (low is not None and low <= each.reaches)

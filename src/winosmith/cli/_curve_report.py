@@ -9,9 +9,9 @@ import numpy as np
 from winosmith import report
 from winosmith._version import __version__
 from winosmith.cli._answered import percent
-from winosmith.metrics import Extrapolation, LearningCurve
+from winosmith.metrics import FORMS, Extrapolation, LearningCurve
 
-__all__ = ["curve_page", "curve_tables", "drawings", "taken"]
+__all__ = ["curve_page", "curve_tables", "drawings", "not_fitted", "taken"]
 
 Rows = list[list[report.Value]]
 
@@ -41,6 +41,13 @@ def curve_tables(curve: LearningCurve) -> Iterator[tuple[str, list[str], Rows]]:
         ["if the curve goes on as", "problems", "95 %", "residual", "without last"],
         forms,
     )
+
+
+def not_fitted(curve: LearningCurve) -> str:
+    """Return a sentence that names the forms whose fit found no minimum; empty for none."""
+    found = {each.form.name for each in curve.extrapolations}
+    missing = [form.name for form in FORMS if form.name not in found]
+    return f"No fit was found for: {', '.join(missing)}." if missing else ""
 
 
 def drawings(curve: LearningCurve) -> list[report.Svg]:
@@ -87,7 +94,7 @@ def curve_page(name: str, curve: LearningCurve, signature: report.Signature) -> 
                 [
                     report.Drawing(caption, drawings(curve), signature=signature),
                     report.Table(forms, tables[1][1], tables[1][2], note=CAUTION),
-                    report.Text([taken(curve)], "note"),
+                    report.Text([f"{taken(curve)} {not_fitted(curve)}".strip()], "note"),
                 ],
             ),
             report.Section(

@@ -76,12 +76,12 @@ def command(
 
 
 def _print(file: str, curve: Any, guesses: list[tuple[int, int, float, float]]) -> None:
-    from winosmith.cli._curve_report import CAUTION, curve_tables, taken
+    from winosmith.cli._curve_report import CAUTION, curve_tables, not_fitted, taken
 
     for title, header, rows in curve_tables(curve):
         print_table(title, header, rows)
     click.echo(f"Area under the curve: {curve.area:.4f}")
-    click.echo(textwrap.fill(taken(curve), 80))
+    click.echo(textwrap.fill(f"{taken(curve)} {not_fitted(curve)}".strip(), 80))
     click.echo(textwrap.fill(CAUTION, 80))
     for line, size, accuracy, p_value in guesses:
         click.secho("AT CHANCE ", nl=False, fg="yellow", bold=True)

@@ -165,7 +165,8 @@ def learning_curve(
     )
     x = np.log2([float(point.size) for point in points])
     y = np.array([point.taken for point in points])
-    fitted = (_extrapolated(form, x, y, human) for form in FORMS)
+    with np.errstate(over="ignore", invalid="ignore"):  # a bad fit may leave the numbers' range
+        fitted = [_extrapolated(form, x, y, human) for form in FORMS]
     return LearningCurve(
         points,
         human,
@@ -225,7 +226,7 @@ def _fit(form: Form, x: Floats, y: Floats) -> tuple[Floats, Floats] | None:
         try:
             parameters, covariance = curve_fit(
                 form.curve, x, y, start, bounds=(low, np.inf), method="trf", x_scale="jac",
-                max_nfev=20_000, ftol=1e-12, xtol=1e-12, gtol=1e-12,
+                max_nfev=5_000, ftol=1e-12, xtol=1e-12, gtol=1e-12,
             )  # fmt: skip
         except (RuntimeError, ValueError, OptimizeWarning):
             return None
@@ -250,7 +251,7 @@ def _first_size(x: Floats, values: Floats, level: float) -> float | None:
     if not len(above):
         return None
     at = int(above[0])
-    if at == 0:
-        return float(np.exp2(x[0]))
+    if at == 0 or not np.isfinite(values[at - 1]):
+        return float(np.exp2(x[at]))
     share = (level - values[at - 1]) / (values[at] - values[at - 1])
     return float(np.exp2(x[at - 1] + share * (x[at] - x[at - 1])))
