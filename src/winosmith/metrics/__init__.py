@@ -9,22 +9,18 @@
 from __future__ import annotations
 
 from winosmith.metrics._agreement import Agreement, agreement
-from winosmith.metrics._calibration import (
-    Calibration,
-    Margins,
-    ReliabilityBin,
-    calibration,
-    margins,
-)
+from winosmith.metrics._calibration import Calibration, ReliabilityBin, calibration
 from winosmith.metrics._columns import columns
 from winosmith.metrics._compare import Comparison, Pair, compare, compare_pair
-from winosmith.metrics._curve import CurvePoint, Extrapolation, LearningCurve, learning_curve
+from winosmith.metrics._curve import CurvePoint, LearningCurve, learning_curve
 from winosmith.metrics._curve_area import LEADERBOARD_SIZES, area_under_curve
+from winosmith.metrics._curve_fit import Extrapolation
 from winosmith.metrics._curve_forms import FORMS, Form
 from winosmith.metrics._gender import Gap, GenderGap, Reading, gender_gap
 from winosmith.metrics._graded import Graded, clusters, grade
 from winosmith.metrics._guessing import guessing_level, guessing_p_value
 from winosmith.metrics._leaks import Leak, leaks
+from winosmith.metrics._margins import Margins, margins
 from winosmith.metrics._marks import marked, switched_sentences
 from winosmith.metrics._people import HumanAccuracy, human_accuracy
 from winosmith.metrics._person import PersonAccuracy, person_accuracy

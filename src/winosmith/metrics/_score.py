@@ -10,10 +10,11 @@ import numpy as np
 
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
-from winosmith.metrics._calibration import Calibration, Margins, calibration, margins
+from winosmith.metrics._calibration import Calibration, calibration
 from winosmith.metrics._columns import columns
 from winosmith.metrics._graded import Graded
 from winosmith.metrics._guessing import guessing_level, guessing_p_value
+from winosmith.metrics._margins import Margins, margins
 from winosmith.metrics._proportion import Proportion, proportion
 from winosmith.problem import Scalar
 from winosmith.report import Signature, sign
