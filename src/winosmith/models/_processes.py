@@ -25,7 +25,8 @@ class Processes:
     def __init__(self) -> None:
         self.state: Any = None
         if int(os.environ.get("WORLD_SIZE", "1")) > 1:
-            self.state = require("accelerate", "models").PartialState()
+            on_cpu = not require("torch", "models").cuda.is_available()
+            self.state = require("accelerate", "models").PartialState(cpu=on_cpu)
 
     @property
     def rank(self) -> int:

@@ -86,7 +86,7 @@ def _table(name: str, lines: Sequence[Line]) -> Table:
         Column("accuracy, %", numeric=True),
         "95 % interval",
         "printed in",
-        "impossible",
+        "of counts",
     ]
     return Table(f"Accuracy on {TARGETS[name]}", head, rows)
 

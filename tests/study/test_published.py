@@ -1,0 +1,81 @@
+"""The published rows are as printed, and what can't be a share of its questions is told."""
+
+from __future__ import annotations
+
+import pytest
+
+from winosmith.study import PUBLISHED, PUBLISHED_GENDER, TARGETS, published
+
+OURS = {  # WinoGrande's own rows of table 6, and Winogender of section 1
+    "wsc": ["83.1", "90.1", "96.5"],
+    "pdp": ["86.3", "87.5", "92.5"],
+    "superglue-wsc": ["83.6", "85.6"],
+    "dpr": ["84.9", "91.7", "92.5", "93.1", "95.2"],
+    "knowref": ["84.2", "85.6"],
+    "copa": ["84.4", "86.4", "90.6"],
+}
+
+
+@pytest.mark.parametrize("data", OURS)
+def test_the_authors_own_rows_of_table_6_are_there(data: str) -> None:
+    """Each data set has the rows that WinoGrande's authors measured, in the order of print."""
+    assert [row.printed for row in published(6, data) if row.own] == OURS[data]
+
+
+def test_the_marks_are_those_of_print() -> None:
+    """Zero-shot, fine-tuned, other data and not reproduced are marked as in table 6."""
+    names = {row.name for row in published(6)}
+    assert {"RoBERTa-WinoGrande-ft", "RoBERTa-ft ‡", "HNN (He et al. 2019) †"} <= names
+    assert sum("-ft" in row.marks for row in published(6)) == 6
+    assert sum("*" in row.marks for row in published(6)) == 10
+    assert sum("‡" in row.marks for row in published(6)) == 1
+
+
+def test_the_sizes_of_the_tables() -> None:
+    """Table 3 has 9 systems on dev and test, table 4 has 5 sizes, table 6 has 39 rows."""
+    assert [len(published(table)) for table in (3, 4, 6, 0)] == [18, 10, 39, 1]
+    assert len(PUBLISHED_GENDER) == 5
+    assert {row.data for row in PUBLISHED} == set(TARGETS)
+    assert all(row.own for row in (*published(3), *published(4)))
+
+
+def test_every_printed_accuracy_is_a_percentage_with_one_decimal() -> None:
+    """All but the 100 of SuperGLUE's people have one decimal, and lie in 0-100."""
+    for row in PUBLISHED:
+        assert row.printed == "100" or row.printed[-2] == "."
+        assert 0 < row.accuracy <= 1
+
+
+def test_the_impossible_ones_are_found() -> None:
+    """Four rows on WSC273 and one on DPR are no k/n; on the PDPs each is one of 60 or of 80."""
+    impossible = {(row.data, row.printed): row.counts for row in PUBLISHED if row.impossible}
+    assert impossible == {
+        ("wsc", "52.8"): "52.8 is no share of 273; 144 is 52.75",
+        ("wsc", "63.8"): "63.8 is no share of 273; 174 is 63.74",
+        ("wsc", "83.1"): "83.1 is no share of 273; 227 is 83.15",
+        ("wsc", "96.5"): "96.5 is no share of 273",
+        ("dpr", "92.5"): "92.5 is no share of 564; 522 is 92.55",
+    }
+    pdp = {row.printed: row.counts for row in published(6, "pdp") if row.counts}
+    assert pdp["61.7"] == "61.7 is no share of 80; of 60 it is 37"
+    assert pdp["87.5"] == "87.5 is no share of 60; of 80 it is 70"
+
+
+@pytest.mark.parametrize(
+    ("system", "cells", "counts"),
+    [
+        ("RULE (Lee et al. 2011)", (28.3, 14.2), (28.3, 14.2)),
+        ("STATS (Durrett and Klein 2013)", (5.0, 21.7), (5.0, 21.7)),
+        ("NEURAL (Clark and Manning 2016)", (14.1, 2.5), (14.2, 2.5)),
+        ("RoBERTa-DPR", (1.6, 0.9), (1.7, 0.8)),
+        ("RoBERTa-WG", (0.8, -0.8), (0.8, -0.8)),
+    ],
+)
+def test_table_7_has_gaps_of_cells_and_of_counts(
+    system: str, cells: tuple[float, float], counts: tuple[float, float]
+) -> None:
+    """The printed gaps are those of printed cells; from the counts of 120 some differ by 0.1."""
+    (row,) = (row for row in PUBLISHED_GENDER if row.system == system)
+    assert tuple(map(float, row.of_cells)) == cells
+    assert tuple(round(gap, 1) for gap in row.of_counts) == counts
+    assert tuple(abs(float(gap)) for gap in row.of_cells) == tuple(map(float, row.gap))

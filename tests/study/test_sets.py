@@ -1,0 +1,90 @@
+"""Data sets are joined, drawn from and nested in whole blocks."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from winosmith import Claim, Dataset, formats
+from winosmith.errors import DataError
+from winosmith.recast import to_claims
+from winosmith.study import apart, joined, nested, overlap, paper_split
+from winosmith.testing import made_twins
+
+
+@given(st.integers(5, 40), st.integers(0, 10), st.integers(0, 3), st.data())
+def test_a_drawn_part_and_the_rest_are_the_whole(
+    twins: int, singles: int, seed: int, draw: st.DataObject
+) -> None:
+    """Nothing is lost or doubled, no twin is parted, and the part has its size or one more."""
+    data = made_twins(twins, singles=singles)
+    size = draw.draw(st.integers(1, len(data) - 3))
+    rest, part = apart(data, size, seed)
+    assert {*rest.ids, *part.ids} == set(data.ids)
+    assert len(rest) + len(part) == len(data)
+    assert size <= len(part) <= size + 1
+    assert len(part.twins) + len(rest.twins) == twins
+
+
+def test_claims_on_one_text_stay_together() -> None:
+    """Drawn claims bring all others on their text, and the draw looks at no label."""
+    claims = to_claims(made_twins(12))
+    rest, part = apart(claims, 6)
+    assert len(rest) + len(part) == len(claims)
+    assert not {claim.sentence for claim in rest} & {claim.sentence for claim in part}
+    with pytest.raises(DataError, match="nothing would be left"):
+        apart(claims, len(claims))
+
+
+def test_joined_ids_are_distinct() -> None:
+    """Where ids meet the part's number leads them, and twins stay twins; elsewhere they stay."""
+    first, second = made_twins(3), made_twins(2, seed=1)
+    both = joined([first, second])
+    assert isinstance(both, Dataset)
+    assert len(both) == 10
+    assert len(both.twins) == 5
+    assert both.ids[0] == "1/0-0"
+    assert joined([first]) == first
+    with pytest.raises(DataError, match="problems and claims"):
+        joined([first, to_claims(second)])
+
+
+def test_joined_claims_keep_their_blanks_apart() -> None:
+    """Claims of two files that share an id are not on one blank afterwards."""
+    one = (Claim("1", "a _ b.", "x", True),)
+    assert [claim.problem_id for claim in joined([one, one])] == ["1/1", "2/1"]
+
+
+def test_parts_are_nested() -> None:
+    """Each part holds the one before it, in whole twins, up to all."""
+    parts = nested(made_twins(2000))
+    assert [len(part) for part in parts] == [160, 640, 2560, 4000]
+    for smaller, larger in pairwise(parts):
+        assert set(smaller.ids) < set(larger.ids)
+        assert not smaller.singles
+
+
+def test_the_paper_s_splits(data_dir: Path) -> None:
+    """DPR is 1,200 and 122 in whole twins; COPA 400 and 100 as in SuperGLUE, by its order."""
+    dpr = formats.read(data_dir / "dpr" / "train.c.txt")
+    train, dev = paper_split("dpr", dpr)
+    assert (len(train), len(dev)) == (1200, 122)
+    assert not {p.twin_id for p in train} & {p.twin_id for p in dev}
+    train, dev = paper_split("copa", formats.read(data_dir / "copa" / "copa-dev.xml"))
+    superglue = formats.read(data_dir / "superglue_copa" / "val.jsonl")
+    assert [p.options for p in dev] == [p.options for p in superglue]
+    assert len(train) == 400
+
+
+def test_shared_texts_are_found(data_dir: Path) -> None:
+    """Winograd schemas are found again in SuperGLUE-WSC, and none of DPR's test in its train."""
+    wsc = formats.read(data_dir / "wsc" / "WSCollection.xml")
+    claims = formats.read_claims(data_dir / "superglue_wsc" / "train.jsonl")
+    assert len(overlap(claims, wsc)) > 100
+    train, test = (formats.read(data_dir / "dpr" / f"{part}.c.txt") for part in ("train", "test"))
+    assert len(overlap(train, test)) < 5
+    assert overlap(train, train[:7]) == [p.sentence for p in train[:7]]
