@@ -43,7 +43,8 @@ class Phase:
         chance: the candidates beside what they are when the labels mean nothing; None without a
             null.
         by_chance: how many rows have scores such as those removed when the labels mean nothing:
-            so many of the removed, at most, went for nothing. None without a null.
+            an estimate of how many of the removed went by chance, on the high side, as it counts
+            with no row that can be guessed. None without a null.
         seconds: that the phase took. Not compared, and in no record that is digested.
     """
 
@@ -109,9 +110,9 @@ class AfliteResult:
 
     @property
     def by_chance(self) -> float | None:
-        """Of the rows removed, about how many went for nothing at most; None without a null.
+        """About how many of the rows removed went by chance; None without a null.
 
-        The sum over the phases. The removed minus these are the excess.
+        The sum over the phases (`Phase.by_chance`). The removed minus these are the excess.
         """
         known = [phase.by_chance for phase in self.phases if phase.by_chance is not None]
         return sum(known) if known else None

@@ -181,8 +181,8 @@ def _chance(result: debias.AfliteResult) -> list[report.Block]:
         ),
     )
     told = (
-        f"Of the {removed:,} that were removed, about {by_chance:,.0f} at most went for nothing: "
-        "so many have scores as high when the answers mean nothing. The excess is "
+        f"Of the {removed:,} that were removed, about {by_chance:,.0f} went by chance: so many "
+        f"have scores as high when no answer means anything. The excess is "
         f"{removed - by_chance:,.0f}."
     )
     return [drawing, report.Text([told], "note")]
