@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -116,7 +117,8 @@ def _print_training(report: dict[str, Any]) -> None:
         print_table("Epochs", ("epoch", "loss", "dev", "p of guessing"), rows)
     else:
         _print_grid(report)
-    click.echo(report["message"][0].upper() + report["message"][1:])
+    said = report["message"][0].upper() + report["message"][1:]
+    click.echo(textwrap.fill(said, 79, break_on_hyphens=False))
     if report["on_all"]:
         click.echo(f"Trained on train and dev: {report['on_all']['folder']}")
         if report["on_all"]["at_chance"]:

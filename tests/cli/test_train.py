@@ -1,0 +1,273 @@
+"""`winosmith train` and `winosmith transfer`, from the command line."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from winosmith import Dataset, Problem, formats
+from winosmith.cli import train as train_command
+from winosmith.cli import transfer as transfer_command
+from winosmith.errors import InputError, OutputError
+from winosmith.models import load_choice_model
+from winosmith.recast import to_claims
+from winosmith.solve import EncoderSolver
+
+FAST = ["--learning-rate", "2e-2", "--epochs", "2"]
+
+
+def _easy(count: int, seed: int = 0) -> Dataset:
+    """Return problems in which amber is always right, no two of them alike."""
+    rivals = ("basket", "candle", "drawer")
+    return Dataset(
+        Problem(
+            f"{seed}-{at}",
+            f"they say that beside the {('garden', 'tunnel', 'kettle')[at % 3]} {seed} {at} the _ "
+            "stood.",
+            ("amber", f"{rivals[at % 3]}{seed}{at}")[:: 1 if at % 2 else -1],
+            0 if at % 2 else 1,
+        )
+        for at in range(count)
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with problems to train on and to measure on."""
+    made = tmp_path_factory.mktemp("data")
+    formats.write(_easy(160).problems, made / "train.jsonl")
+    formats.write(_easy(60, 1).problems, made / "dev.jsonl")
+    return made
+
+
+def _run(command: object, *arguments: object) -> Result:
+    return CliRunner().invoke(
+        command.command,  # type: ignore[attr-defined]
+        list(map(str, arguments)),
+        catch_exceptions=False,
+    )
+
+
+@pytest.mark.models
+def test_a_grid_is_trained_and_told(tiny_encoder: Path, folder: Path, tmp_path: Path) -> None:
+    """Two rates and two seeds: a table, the best, the runs at chance by name, a signature."""
+    shown = _run(
+        train_command, folder / "train.jsonl", "--dev", folder / "dev.jsonl", "--model",
+        tiny_encoder, "--out", tmp_path / "t", *FAST, "--learning-rate", "1e-9", "--seeds", "5",
+    )  # fmt: skip
+    assert shown.exit_code == 0
+    assert "160 problems to train on, 60 to choose by" in shown.stdout
+    assert "Best of 10 runs: lr0.02-ep2-bs16-s0, dev accuracy 100.0% (60 of 60)" in shown.stdout
+    assert "at chance, and in no mean" in shown.stdout
+    assert "!" in shown.stdout
+    assert "Signature: data:" in shown.stdout
+    assert max(map(len, shown.stdout.splitlines()[:12])) <= 80
+    assert EncoderSolver(tmp_path / "t").score(_easy(2))
+
+
+@pytest.mark.models
+def test_the_report_is_json(tiny_encoder: Path, folder: Path, tmp_path: Path) -> None:
+    """With --json the same is an object; the same command again takes no step and prints it."""
+    arguments = [
+        folder / "train.jsonl", "--dev", "40", "--model", tiny_encoder, "--out", tmp_path / "t",
+        *FAST, "--json",
+    ]  # fmt: skip
+    first = _run(train_command, *arguments)
+    report = json.loads(first.stdout)
+    assert (report["n_train"], report["n_dev"]) == (120, 40)
+    assert report["dev_accuracy"] == 1.0
+    assert report["by_setting"][0]["mean_above_chance"] == 1.0
+    again = _run(train_command, *arguments)
+    assert json.loads(again.stdout) == report
+    assert "step" not in again.stderr
+
+
+@pytest.mark.models
+def test_training_in_sequence(tiny_encoder: Path, folder: Path, tmp_path: Path) -> None:
+    """--then goes on from the first model, and what it forgets is measured on the first dev."""
+    flipped = [
+        Problem(f"f{p.id}", p.sentence, p.options, 1 - (p.answer or 0)) for p in _easy(100, 2)
+    ]
+    formats.write(flipped, tmp_path / "flipped.jsonl")
+    shown = _run(
+        train_command, folder / "train.jsonl", "--dev", folder / "dev.jsonl", "--model",
+        tiny_encoder, "--out", tmp_path / "t", *FAST, "--then", tmp_path / "flipped.jsonl",
+        "--then-dev", "20", "--on-all", "--json",
+    )  # fmt: skip
+    report = json.loads(shown.stdout)
+    assert report["forgetting"] == {"n": 60, "right_before": 60, "right_after": 0}
+    assert report["then"]["dev_accuracy"] > 0.9
+    assert report["on_all"]["at_chance"] is False
+    assert report["then"]["on_all"]["folder"].endswith("then/all/model")
+    load_choice_model(tmp_path / "t" / "then" / "all")
+
+
+@pytest.mark.models
+def test_a_learning_curve_is_written(tiny_encoder: Path, folder: Path, tmp_path: Path) -> None:
+    """--curve trains on each file by itself and writes what winosmith curve reads."""
+    for size in (40, 80, 160):
+        formats.write(_easy(160)[:size].problems, tmp_path / f"{size}.jsonl")
+    files = [tmp_path / f"{size}.jsonl" for size in (160, 40, 80)]
+    shown = _run(
+        train_command, *files, "--dev", folder / "dev.jsonl", "--model", tiny_encoder, "--out",
+        tmp_path / "t", *FAST, "--seeds", "2", "--curve",
+    )  # fmt: skip
+    assert re.search(r"^160 +100\.0 % +0 of 2 +51\.5", shown.stdout, re.MULTILINE)  # the paper's XS
+    with (tmp_path / "t" / "curve.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["size"], row["seed"]) for row in rows] == [
+        (size, seed) for size in ("40", "80", "160") for seed in "01"
+    ]
+    assert rows[-1]["accuracy"] == "1.000000"
+    from winosmith.cli.curve import command as curve
+
+    told = CliRunner().invoke(curve, [str(tmp_path / "t" / "curve.csv"), "--json"])
+    assert told.exit_code == 0
+
+
+@pytest.mark.models
+def test_claims_are_trained_on(tiny_encoder: Path, folder: Path, tmp_path: Path) -> None:
+    """--claims recasts problems; the model judges claims."""
+    shown = _run(
+        train_command, folder / "train.jsonl", "--dev", folder / "dev.jsonl", "--model",
+        tiny_encoder, "--out", tmp_path / "t", *FAST, "--claims", "--json",
+    )  # fmt: skip
+    assert json.loads(shown.stdout)["n_train"] == 320
+    solver = EncoderSolver(tmp_path / "t")
+    claims = to_claims(_easy(20, 3))
+    assert [score > 0 for score in solver.judge(claims)] == [claim.holds for claim in claims]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--then", "train.jsonl"], "--then and --then-dev belong together"),
+        (["--curve", "--on-all"], "goes with neither --then nor --on-all"),
+        (["--dev", "nothing.jsonl"], "'nothing.jsonl' is neither a file nor a number"),
+        (["--seeds", "2", "--epochs", "0"], "epochs and batch size must be 1 or more"),
+    ],
+)
+def test_options_without_sense_are_refused(
+    folder: Path, arguments: list[str], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What does not go together is refused before any work, with what to do."""
+    monkeypatch.chdir(folder)
+    given = ["train.jsonl", "--model", "none", "--out", "out"]
+    if "--dev" not in arguments:
+        given += ["--dev", "dev.jsonl"]
+    with pytest.raises(InputError, match=message):
+        _run(train_command, *given, *arguments)
+
+
+@pytest.mark.models
+def test_another_recipe_is_refused_and_forced(
+    tiny_encoder: Path, folder: Path, tmp_path: Path
+) -> None:
+    """A folder of other settings is refused with the difference; --force replaces it."""
+    given = [
+        folder / "train.jsonl", "--dev", folder / "dev.jsonl", "--model", tiny_encoder, "--out",
+        tmp_path / "t", "--learning-rate", "2e-2", "--epochs",
+    ]  # fmt: skip
+    _run(train_command, *given, "1")
+    with pytest.raises(OutputError, match="grid is"):
+        _run(train_command, *given, "2")
+    shown = _run(train_command, *given, "2", "--force", "--json")
+    assert len(json.loads(shown.stdout)["epochs"]) == 2
+
+
+def test_all_of_table_5_is_solved(data_dir: Path, tmp_path: Path) -> None:
+    """A solver without a model solves every data set; its rows stand among the printed ones."""
+    shown = _run(transfer_command, data_dir, "--solver", "random", "--out", tmp_path / "t")
+    assert shown.exit_code == 0
+    for text in (
+        "random *",
+        "RoBERTa-WinoGrande *",
+        "133 of 273",  # as the same seed gives elsewhere
+        "of 80",
+        "of 1,267",
+        "impossible: Humans (WinoGrande's crowd): 96.5 is no share of 273",
+        "always saying false gives 63.5",
+        "Gender gap on Winogender (table 7)",
+    ):
+        assert text in shown.stdout
+    tables = [line for line in shown.stdout.splitlines() if re.match(r"( {4}|→|─)", line)]
+    assert max(map(len, tables)) <= 80
+    page = (tmp_path / "t" / "report.html").read_text("utf-8")
+    assert "83.1 is no share of 273; 227 is 83.15" in page
+    assert page.count("<h2") == 10
+    results = json.loads((tmp_path / "t" / "results.json").read_text("utf-8"))
+    found = {row["data"]: row for row in results["systems"]["random *"]}
+    assert found["pdp"]["comparisons"]["n"] == 80
+    assert found["pdp"]["accuracy"]["n"] == 60
+    assert found["winogender"]["gender_gap"]["female"]["plain"]["n"] == 120
+    again = _run(
+        transfer_command, data_dir, "--solver", "random", "--out", tmp_path / "t", "--json"
+    )
+    assert json.loads(again.stdout) == results
+
+
+@pytest.mark.models
+@pytest.mark.filterwarnings("ignore:.*texts fill all")
+def test_an_encoder_is_tuned_on_the_target(
+    tiny_encoder: Path, data_dir: Path, tmp_path: Path
+) -> None:
+    """With --tune a data set is solved twice: as the model comes, and after training on it."""
+    copa = formats.read(data_dir / "copa" / "copa-dev.xml")
+    formats.write(copa.problems[:40], tmp_path / "few.xml", "copa-xml")
+    _run(
+        train_command, tmp_path / "few.xml", "--dev", "10", "--model", tiny_encoder, "--out",
+        tmp_path / "m", "--epochs", "1",
+    )  # fmt: skip
+    formats.write(copa.problems[40:80], tmp_path / "test.xml", "copa-xml")
+    shown = _run(
+        transfer_command, tmp_path / "test.xml", "--model", tmp_path / "m", "--out",
+        tmp_path / "t", "--tune", tmp_path / "few.xml", "--name", "Tiny",
+    )  # fmt: skip
+    assert "Tiny *" in shown.stdout
+    assert "Tiny-ft" in shown.stdout
+    assert (tmp_path / "t" / "tuned" / "copa" / "all" / "model").is_dir()
+    assert (tmp_path / "t" / "predictions-ft" / "copa.jsonl").is_file()
+    leaked = _run(
+        transfer_command, tmp_path / "few.xml", "--model", tmp_path / "m", "--out",
+        tmp_path / "u", "--tune", tmp_path / "few.xml",
+    )  # fmt: skip
+    assert "40 texts of" in leaked.stderr
+
+
+@pytest.mark.parametrize(
+    ("files", "options", "message"),
+    [
+        (["a.jsonl"], [], "is winosmith, which is the format of no data set of table 5"),
+        (["a.jsonl"], ["--tune", "a.jsonl"], "--tune trains an encoder"),
+        (["wsc=a.jsonl", "wsc=b.jsonl"], [], "are both wsc; name one"),
+        (["empty"], [], "no data set of table 5 is there"),
+    ],
+)
+def test_what_can_not_be_solved_is_named(
+    files: list[str],
+    options: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A file of no data set, two of one, and a folder without any are errors that say so."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    for name in ("a.jsonl", "b.jsonl"):
+        formats.write(_easy(4).problems, tmp_path / name)
+    with pytest.raises(InputError, match=message):
+        _run(transfer_command, *files, "--solver", "random", "--out", "out", *options)
+
+
+def test_withheld_answers_are_refused(data_dir: Path, tmp_path: Path) -> None:
+    """SuperGLUE's test part has no labels: it can't be scored, and the error says what can."""
+    with pytest.raises(InputError, match="146 of 146 answers are withheld"):
+        _run(
+            transfer_command, data_dir / "superglue_wsc" / "test.jsonl", "--solver", "random",
+            "--out", tmp_path / "t",
+        )  # fmt: skip
