@@ -48,6 +48,7 @@ def aflite(
     on_phase: Callable[[Phase], object] | None = None,
     on_draw: Callable[[int, int], object] | None = None,
     checkpoint: str | Path | None = None,
+    scratch: str | Path | None = None,
 ) -> AfliteResult:
     """Remove the rows whose label an ensemble of linear classifiers can guess.
 
@@ -67,6 +68,10 @@ def aflite(
       common when little more than `train_size` rows are left.
     - Ties at the cutoff are broken by a draw of the phase's own generator, never by the order of
       the rows, which may go with what they say.
+    - Le Bras et al. (2020, "Adversarial Filters of Dataset Biases", Algorithm 1) print the same
+      loop with a target size n of their own in place of m as its end, m < n, and the same break
+      below the cutoff. That is `target_size`, but that their last phase may take up to k - 1 rows
+      more than the target allows; ours takes just what is needed.
     - A training set of one class trains a classifier that always predicts that class, the limit
       of the regression. When one class only is left of all rows, it ends.
 
@@ -126,6 +131,10 @@ def aflite(
         on_draw: called with the 0-based phase and the number of draws of its null that are done.
         checkpoint: a .npz file, written after every phase. When it exists, the run it holds is
             taken up and ends in the same result as one without interruption.
+        scratch: a folder for the rotated copy of the rows, of 4 bytes a number. When None, that
+            is held in memory; but when X is a `numpy.memmap` (as of ``np.load(file,
+            mmap_mode="r")``) it goes to the system's folder for temporary files, so that X can be
+            larger than memory. The size is told at level INFO.
 
     Raises:
         DataError: X is not 2-dimensional, empty, not real or not finite; lengths differ; a label is
@@ -164,7 +173,7 @@ def aflite(
     )
     if remove == "groups" and groups is None:
         raise InputError('remove is "groups", but no groups are given')
-    run = Run(rows, settings, _twins(rows, twins, settings), executor, on_draw)
+    run = Run(rows, settings, _twins(rows, twins, settings), executor, scratch, on_draw)
     if settings.train_size >= len(rows.y):
         train, cut = suggested_sizes(len(rows.y))
         warnings.warn(

@@ -11,20 +11,29 @@ Three changes that leave every prediction as it was:
 
 The sums run over fixed chunks and are added in a fixed order: with BLAS on one thread in each, the
 number of threads changes no bit.
+
+Rows that are mapped from a file stay there, and their rotated copy goes to a file as well: what is
+held in memory does not grow with their number.
 """
 
 from __future__ import annotations
 
+import contextlib
+import logging
+import shutil
+import tempfile
+from collections.abc import Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from winosmith.debias._rows import Rows
-from winosmith.errors import DataError
+from winosmith.errors import DataError, OutputError
 from winosmith.parallel import ordered_map
 
 __all__ = ["Basis", "aligned", "basis_of", "ridge"]
@@ -59,26 +68,77 @@ def ridge(basis: Basis, C: float) -> NDArray[np.float64]:
     return penalty
 
 
-def basis_of(rows: Rows, threads: Executor) -> Basis:
-    """Return the rows in canonical order, centred, rotated and scaled.
+@contextlib.contextmanager
+def basis_of(rows: Rows, threads: Executor, scratch: str | Path | None = None) -> Iterator[Basis]:
+    """Hold the rows in canonical order, centred, rotated and scaled, while the block runs.
+
+    Args:
+        rows: what is rotated.
+        threads: who does the work.
+        scratch: the folder for the rotated copy; when None, memory, or the system's folder for
+            temporary files where the rows are mapped from a file themselves.
 
     Raises:
         DataError: the numbers are too large to be computed with.
+        OutputError: the folder can't be written, or has no room.
     """
+    shape = len(rows.order), _width(rows.X.shape[1])
+    if scratch is None and not _is_mapped(rows.X):
+        yield _basis(rows, threads, _aligned_zeros(*shape))
+        return
+    with _scratch_file(shape, Path(tempfile.gettempdir() if scratch is None else scratch)) as file:
+        yield _basis(rows, threads, file)
+
+
+def _is_mapped(X: NDArray[Any]) -> bool:
+    """Return whether rows are mapped from a file, at first hand or as a view."""
+    held: Any = X
+    while held is not None:
+        if isinstance(held, np.memmap):
+            return True
+        held = getattr(held, "base", None)
+    return False
+
+
+@contextlib.contextmanager
+def _scratch_file(shape: tuple[int, int], folder: Path) -> Iterator[NDArray[np.float32]]:
+    """Map zeros of that shape from a file that goes when the block ends."""
+    need = 4 * shape[0] * shape[1]
+    try:
+        free = shutil.disk_usage(folder).free
+        with tempfile.TemporaryDirectory(prefix="winosmith-", dir=folder) as inside:
+            if need > free:
+                raise OutputError(
+                    f"{folder}: the rotated copy of the rows takes {need / 2**20:,.0f} MiB, and "
+                    f"{free / 2**20:,.0f} are free; name another folder as scratch"
+                )
+            logging.getLogger(__name__).info(
+                "the rotated copy of the rows takes %s MiB in %s, until the end of the run",
+                f"{need / 2**20:,.0f}",
+                folder,
+            )
+            yield np.asarray(np.memmap(Path(inside) / "basis", np.float32, "w+", shape=shape))
+    except OSError as error:
+        raise OutputError(
+            f"{error.filename or folder}: {error.strerror or error}; name a folder with "
+            f"{need / 2**20:,.0f} MiB free as scratch"
+        ) from error
+
+
+def _basis(rows: Rows, threads: Executor, matrix: NDArray[np.float32]) -> Basis:
+    """Fill the matrix."""
     count, columns = rows.X.shape
     parts = list(rows.parts())
     kind = np.float64 if count * columns**2 <= DOUBLE_BELOW else np.float32
     mean, largest = _centre(rows)
     scale = 2.0 ** -float(np.round(np.log2(largest))) if largest > 0 else 1.0
     gram = np.zeros((columns, columns))
-    matrix = _aligned_zeros(count, _width(columns))
-    matrix[:, columns] = 1.0
     for product in ordered_map(partial(_gram, rows, mean, scale, kind), parts, threads):
         gram += product
     rotation = np.linalg.eigh(gram)[1].astype(kind)
     work = partial(_rotate, rows, mean, scale, rotation, matrix)
     for _ in ordered_map(work, parts, threads):
-        pass
+        pass  # each part is written where it belongs
     return Basis(matrix, columns, scale)
 
 
@@ -119,7 +179,8 @@ def _rotate(
     matrix: NDArray[np.float32],
     part: slice,
 ) -> None:
-    """Write one part of the rows to the matrix."""
+    """Write one part of the rows to the matrix, and the 1 of the intercept."""
+    matrix[part, len(mean)] = 1.0
     matrix[part, : len(mean)] = _centred(rows, mean, scale, rotation.dtype.type, part) @ rotation
 
 

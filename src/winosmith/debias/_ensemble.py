@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,14 +108,16 @@ class Ensemble:
 
 @contextlib.contextmanager
 def assembled(
-    rows: Rows, settings: Settings, executor: Executor | None = None
+    rows: Rows,
+    settings: Settings,
+    executor: Executor | None = None,
+    scratch: str | Path | None = None,
 ) -> Iterator[Ensemble]:
-    """Set up the ensemble of a data set while the block runs.
+    """Set up the ensemble of a data set while the block runs; for `scratch` see `basis_of`.
 
     BLAS runs on one thread in the meantime: below threads of our own, more make it slower.
     """
-    with threads() as own, one_thread():
-        basis = basis_of(rows, own)
+    with threads() as own, one_thread(), basis_of(rows, own, scratch) as basis:
         workers = executor or own
         with shared(basis.matrix, rows.y, workers) as held:
             penalty = ridge(basis, settings.C)

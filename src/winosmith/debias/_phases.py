@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,7 @@ class Run:
         settings: the parameters.
         twins: (N,) the rows whose labels a null flips together, as a number for each row.
         executor: who does the work; None for threads.
+        scratch: the folder for what does not fit into memory; see `_basis.basis_of`.
         on_draw: is told the phase and how many draws of its null are done.
     """
 
@@ -45,6 +47,7 @@ class Run:
     settings: Settings
     twins: NDArray[np.intp]
     executor: Executor | None
+    scratch: str | Path | None
     on_draw: Callable[[int, int], object] | None
 
 
@@ -59,7 +62,7 @@ def phases(run: Run, progress: Progress) -> Iterator[None]:
     progress.stopped = _end(run, progress)
     if progress.stopped:
         return
-    with assembled(run.rows, run.settings, run.executor) as ensemble:
+    with assembled(run.rows, run.settings, run.executor, run.scratch) as ensemble:
         while not progress.stopped:
             _one_phase(run, ensemble, progress)
             progress.stopped = _end(run, progress)

@@ -45,8 +45,15 @@ class Rows:
             yield slice(first, first + CHUNK)
 
     def chunk(self, part: slice) -> NDArray[np.float64]:
-        """Return these rows of the canonical order as float64."""
-        return self.X[self.order[part]].astype(np.float64)
+        """Return these rows of the canonical order as float64.
+
+        They are read in the order in which they lie, which a file is read in faster.
+        """
+        wanted = self.order[part]
+        ascending = np.argsort(wanted)
+        chunk = np.empty((len(wanted), self.X.shape[1]))
+        chunk[ascending] = self.X[wanted[ascending]]
+        return chunk
 
     def digest(self) -> str:
         """Return a BLAKE2b over rows, labels and groups in canonical order."""
