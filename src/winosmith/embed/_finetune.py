@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
-
+from winosmith.blocks import draw, shuffled_blocks
 from winosmith.dataset import Dataset
 from winosmith.embed._embedder import Combine
 from winosmith.embed._encoder import EncoderEmbedder
@@ -22,38 +21,31 @@ N_TRAIN, N_DEV = 5_000, 1_000
 def finetune_split(
     dataset: Dataset, n_train: int = N_TRAIN, n_dev: int = N_DEV, *, seed: int = 0
 ) -> tuple[Dataset, Dataset, Dataset]:
-    """Draw what an encoder is fine-tuned on, in whole twins.
+    """Draw what an encoder is fine-tuned on, in whole blocks, as `winosmith build` does.
 
-    Returns train, dev, and the rest in its order. Which twins are drawn depends on their ids
-    and the seed, not on their order or answers. Where only twins are left for an odd last place,
-    it stays empty.
+    Returns train, dev, and the rest, each in the order of the data set. A block is a twin with
+    all that looks like it (`winosmith.blocks`); the last one drawn may exceed a size. What is
+    drawn depends on the sentences, the options and the seed, not on ids, order or answers.
 
     Raises:
         DataError: there are not enough problems, or nothing would be left to embed.
 
-    >>> from winosmith import Problem
-    >>> halves = [Problem(f"{n}{h}", "A _ b.", ("x", "y"), 0, n) for n in "abcd" for h in "12"]
-    >>> [part.ids for part in finetune_split(Dataset(halves), 4, 2, seed=1)]
-    [('a1', 'a2', 'd1', 'd2'), ('b1', 'b2'), ('c1', 'c2')]
+    >>> from winosmith.testing import made_twins
+    >>> [len(part) for part in finetune_split(made_twins(20), 9, 6, seed=1)]
+    [10, 6, 24]
     """
-    if min(n_train, n_dev) < 1 or n_train + n_dev >= len(dataset):
+    sizes = [n_train, n_dev]
+    parts: list[set[int]] = [set(), set()]
+    if min(sizes) > 0 and sum(sizes) < len(dataset):
+        parts = list(map(set, draw(shuffled_blocks(dataset, seed), range(len(dataset)), sizes)))
+    taken = set.union(*parts)
+    if not all(parts) or len(taken) == len(dataset):
         raise DataError(
             f"{n_train:,} problems to train on and {n_dev:,} to choose by can't be drawn from "
-            f"{len(dataset):,} so that each part and the rest hold some"
+            f"{len(dataset):,} in whole blocks so that each part and the rest hold some"
         )
-    groups = sorted(dataset.groups, key=lambda rows: min(dataset.ids[row] for row in rows))
-    order = np.random.default_rng([seed, len(groups)]).permutation(len(groups))
-    room = [n_train, n_dev]
-    drawn: list[list[int]] = [[], []]
-    for rows in (groups[at] for at in order):
-        part = next((part for part in (0, 1) if len(rows) <= room[part]), None)
-        if part is not None:
-            drawn[part].extend(rows)
-            room[part] -= len(rows)
-    taken = {row for rows in drawn for row in rows}
-    rest = [row for row in range(len(dataset)) if row not in taken]
-    train, dev = (dataset.select(sorted(rows)) for rows in drawn)
-    return train, dev, dataset.select(rest)
+    train, dev = (dataset.select(sorted(rows)) for rows in parts)
+    return train, dev, dataset.select(row for row in range(len(dataset)) if row not in taken)
 
 
 def finetuned_embedder(
