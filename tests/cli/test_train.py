@@ -185,7 +185,7 @@ def test_all_of_table_5_is_solved(data_dir: Path, tmp_path: Path) -> None:
     shown = _run(transfer_command, data_dir, "--solver", "random", "--out", tmp_path / "t")
     assert shown.exit_code == 0
     for text in (
-        "random *",
+        "random",
         "RoBERTa-WinoGrande *",
         "133 of 273",  # as the same seed gives elsewhere
         "of 80",
@@ -201,7 +201,7 @@ def test_all_of_table_5_is_solved(data_dir: Path, tmp_path: Path) -> None:
     assert "83.1 is no share of 273; 227 is 83.15" in page
     assert page.count("<h2") == 10
     results = json.loads((tmp_path / "t" / "results.json").read_text("utf-8"))
-    found = {row["data"]: row for row in results["systems"]["random *"]}
+    found = {row["data"]: row for row in results["systems"]["random"]}
     assert found["pdp"]["comparisons"]["n"] == 80
     assert found["pdp"]["accuracy"]["n"] == 60
     assert found["winogender"]["gender_gap"]["female"]["plain"]["n"] == 120
@@ -228,8 +228,7 @@ def test_an_encoder_is_tuned_on_the_target(
         transfer_command, tmp_path / "test.xml", "--model", tmp_path / "m", "--out",
         tmp_path / "t", "--tune", tmp_path / "few.xml", "--name", "Tiny",
     )  # fmt: skip
-    assert "Tiny *" in shown.stdout
-    assert "Tiny-ft" in shown.stdout
+    assert len(re.findall(r"^→ +Tiny(?:-ft)?  ", shown.stdout, re.MULTILINE)) == 2
     assert (tmp_path / "t" / "tuned" / "copa" / "all" / "model").is_dir()
     assert (tmp_path / "t" / "predictions-ft" / "copa.jsonl").is_file()
     leaked = _run(
@@ -237,6 +236,31 @@ def test_an_encoder_is_tuned_on_the_target(
         tmp_path / "u", "--tune", tmp_path / "few.xml",
     )  # fmt: skip
     assert "40 texts of" in leaked.stderr
+
+
+@pytest.mark.models
+@pytest.mark.filterwarnings("ignore:.*texts fill all")
+def test_an_encoder_is_tuned_on_claims(
+    tiny_encoder: Path, folder: Path, data_dir: Path, tmp_path: Path
+) -> None:
+    """Tuned on SuperGLUE-WSC's claims, a model judges each claim by itself."""
+    _run(
+        train_command, folder / "train.jsonl", "--dev", "20", "--model", tiny_encoder, "--out",
+        tmp_path / "m", "--epochs", "1", "--claims",
+    )  # fmt: skip
+    held = (data_dir / "superglue_wsc" / "train.jsonl").read_text("utf-8").splitlines(True)
+    (tmp_path / "train.jsonl").write_text("".join(held[:60]), "utf-8")
+    (tmp_path / "val.jsonl").write_text("".join(held[60:90]), "utf-8")
+    shown = _run(
+        transfer_command, tmp_path / "val.jsonl", "--model", tmp_path / "m", "--out",
+        tmp_path / "t", "--tune", tmp_path / "train.jsonl", "--json",
+    )  # fmt: skip
+    systems = json.loads(shown.stdout)["systems"]
+    assert list(systems) == ["m", "m-ft"]
+    (tuned,) = systems["m-ft"]
+    assert tuned["accuracy"]["n"] == 30
+    assert not any("compared with each other" in note for note in tuned["notes"])
+    assert load_choice_model(tmp_path / "t" / "tuned" / "superglue-wsc" / "all").how.claims
 
 
 @pytest.mark.parametrize(

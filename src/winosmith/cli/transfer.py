@@ -116,7 +116,7 @@ def _found(targets: list[Target], options: Options) -> dict[str, list[Solved]]:
         recipe["tune"] = {"grid": options["grid"], "files": sorted(options["tune"])}
     folder = OutputFolder.open(options["out"], recipe, force=options["force"])
     name = options["name"] or _name(options)
-    found = {f"{name} *": _solved(targets, solver, folder.path / "predictions", options)}
+    found = {name: _solved(targets, solver, folder.path / "predictions", options)}
     if options["tune"]:
         found[f"{name}-ft"] = _tuned(targets, folder.path, options)
     _write(folder, found)
