@@ -156,7 +156,7 @@ def test_progress_counts_the_texts(make_language_model: MakeModel) -> None:
 
 def test_long_texts_lose_their_start(make_language_model: MakeModel) -> None:
     """Of a text that the model can't read whole, the last tokens are read, with a warning."""
-    folder = make_language_model("gpt2", n_positions=16, max_position_embeddings=16)
+    folder = make_language_model("gpt2", max_position_embeddings=16)
     model = load_causal_model(folder)
     ids = tuple(range(10, 50))
     with pytest.warns(UserWarning, match="1 of 1 texts are longer than the 16 tokens"):

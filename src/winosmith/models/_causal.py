@@ -60,7 +60,7 @@ class CausalModel:
         In a tree attention grows with the square of the tokens, and small rows are enough to keep
         a CPU busy. A GPU needs more.
         """
-        return 384 if self.device == "cpu" else 2_048
+        return 256 if self.device == "cpu" else 2_048
 
     @property
     def leading(self) -> list[int]:

@@ -135,11 +135,13 @@ def _begin(tokeniser: Any) -> list[int]:
 
 def _plain(tokeniser: Any, texts: Sequence[str]) -> list[list[int]]:
     """Tokenise texts without any token that is not in them."""
-    if not texts:
+    distinct = list(dict.fromkeys(texts))
+    if not distinct:
         return []
     with quiet():  # it warns of texts that are cut later
-        found: list[list[int]] = tokeniser(list(texts), add_special_tokens=False)["input_ids"]
-    return found
+        found = tokeniser(distinct, add_special_tokens=False, return_attention_mask=False)
+    tokens = dict(zip(distinct, found["input_ids"], strict=True))
+    return [tokens[text] for text in texts]
 
 
 def _encoder(tokeniser: Any, prompt: str, texts: Sequence[str]) -> Encode:

@@ -20,16 +20,13 @@ SIZES = {
 
 ALSO: dict[str, dict[str, Any]] = {
     "albert": {"embedding_size": 32},
-    "bloom": {"n_layer": 2, "n_head": 4},
     "deberta-v2": {"relative_attention": True, "pos_att_type": ["c2p", "p2c"]},
-    "distilbert": {"dim": 32, "n_layers": 2, "n_heads": 4, "hidden_dim": 48},
+    "distilbert": {"hidden_dim": 48},
     "electra": {"embedding_size": 16},
     "gemma2": {"head_dim": 8, "num_key_value_heads": 2, "sliding_window": 64},
-    "gpt2": {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 1024},
     "llama": {"num_key_value_heads": 2},
     "mamba": {"state_size": 4},
     "mistral": {"num_key_value_heads": 2},
-    "mpt": {"d_model": 32, "n_heads": 4, "n_layers": 2},
     "opt": {"ffn_dim": 48, "word_embed_proj_dim": 32},
     "qwen2": {"num_key_value_heads": 2},
     "roberta": {"max_position_embeddings": 1026, "type_vocab_size": 1},
@@ -64,7 +61,7 @@ def tiny_language_model(
         texts: what its tokeniser is trained on.
         masked: whether it fills masks or goes on with a text.
         vocabulary: the tokens that it knows, at most.
-        changes: settings of the architecture.
+        changes: settings of the architecture, such as `hidden_size` and `num_hidden_layers`.
 
     Returns:
         The folder.
