@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench trials clean
 
 $(BIN)/winosmith: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -12,7 +12,7 @@ $(BIN)/winosmith: pyproject.toml
 $(VENV)/.tests-installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q -c constraints.txt torch
-	$(BIN)/python -m pip install -q -c constraints.txt -e '.[dev,test-models]'
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[test]'
 	@touch $@ $(BIN)/winosmith
 
 # axe-core judges the pages in the browser tests; without npm they are skipped, and counted.
@@ -33,6 +33,10 @@ lint: $(VENV)/.tests-installed
 
 bench: $(VENV)/.tests-installed
 	for file in benchmarks/bench_*.py; do $(BIN)/python $$file || exit 1; done
+
+# What is long: files larger than memory. A machine with nothing else to do is best.
+trials: $(VENV)/.tests-installed
+	for file in trials/*.py; do $(BIN)/python $$file || exit 1; done
 
 clean:
 	rm -rf $(VENV) build dist winosmith-demo
