@@ -165,6 +165,20 @@ def test_options_without_sense_are_refused(
 
 
 @pytest.mark.models
+def test_a_dev_part_that_is_trained_on_is_told(
+    tiny_encoder: Path, folder: Path, tmp_path: Path
+) -> None:
+    """Texts that are in both, to train on and to choose by, are counted and shown."""
+    formats.write([*_easy(3), *_easy(40, 1)], tmp_path / "dev.jsonl")
+    shown = _run(
+        train_command, folder / "train.jsonl", "--dev", tmp_path / "dev.jsonl", "--model",
+        tiny_encoder, "--out", tmp_path / "t", "--epochs", "1",
+    )  # fmt: skip
+    assert "Warning: 3 texts of" in shown.stderr
+    assert "'they say that beside the garden 0 0 the _ stood.'" in shown.stderr
+
+
+@pytest.mark.models
 def test_another_recipe_is_refused_and_forced(
     tiny_encoder: Path, folder: Path, tmp_path: Path
 ) -> None:

@@ -81,13 +81,17 @@ def command(**options: Any) -> None:
             --model FacebookAI/roberta-large --grid winogrande
         winosmith train train_xl.jsonl --dev dev.jsonl --out tuned --model minilm --seeds 3
     """  # noqa: D301
-    first = os.environ.get("RANK", "0") == "0"  # the others of `accelerate launch` are silent
-    with nullcontext() if first else redirect_stderr(StringIO()):
+    with nullcontext() if _is_first() else redirect_stderr(StringIO()):
         report = _trained(options)
-    if first and options["as_json"]:
+    if _is_first() and options["as_json"]:
         print_json(report)
-    elif first:
+    elif _is_first():
         print_report(report)
+
+
+def _is_first() -> bool:
+    """Tell whether this is the one process that speaks, of those of `accelerate launch`."""
+    return os.environ.get("RANK", "0") == "0"
 
 
 def _trained(options: Options) -> dict[str, Any]:
@@ -136,7 +140,14 @@ def _with_dev(train: Trainable, dev: str, options: Options) -> tuple[Trainable, 
         return study.apart(train, int(dev))
     if not Path(dev).is_file():
         raise InputError(f"the dev part {dev!r} is neither a file nor a number of problems")
-    return train, _read(dev, options["claims"] or isinstance(train, tuple))
+    held = _read(dev, options["claims"] or isinstance(train, tuple))
+    shared = study.overlap(train, held)
+    if shared:
+        say(
+            f"Warning: {len(shared):,} texts of {dev} are trained on too, such as {shared[0]!r}; "
+            "its accuracy is too good"
+        )
+    return train, held
 
 
 def _grid(options: Options) -> Grid:
@@ -235,7 +246,8 @@ def _curve(parts: list[Trainable], options: Options) -> dict[str, Any]:
             ),
             **_arguments(options, advance),
         )
-    study.write_curve(points, out / "curve.csv")
+    if _is_first():
+        study.write_curve(points, out / "curve.csv")
     return {"curve": str(out / "curve.csv"), "sizes": reports}
 
 

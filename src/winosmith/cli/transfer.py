@@ -124,8 +124,13 @@ def _found(targets: list[Target], options: Options) -> dict[str, list[Solved]]:
 
 
 def _name(options: Options) -> str:
-    models = [Path(model).name for model in options["model"]]
-    return "+".join(models) or str(options["solver"])
+    """Return what the model is called: its folder's name, past the `all` and `model` of a run."""
+    names = []
+    for model in map(Path, options["model"]):
+        while model.name in ("all", "model") and model.parent.name:
+            model = model.parent
+        names.append(model.name)
+    return "+".join(names) or str(options["solver"])
 
 
 def _solved(targets: list[Target], solver: Solver, out: Path, options: Options) -> list[Solved]:
