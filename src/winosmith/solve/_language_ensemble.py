@@ -37,7 +37,7 @@ class Ensemble:
     >>> ensemble = Ensemble((Random(1), Random(2), Random(3)), "vote")
     >>> [scores] = ensemble.score([Problem("a", "A _ b.", ("x", "y"))])
     >>> [int(score) for score in scores]
-    [1, 2]
+    [0, 3]
     """
 
     solvers: tuple[Solver, ...]

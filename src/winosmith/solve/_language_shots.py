@@ -31,7 +31,7 @@ def shots(problems: Sequence[Problem], count: int = 30, *, seed: int = 0) -> str
         DataError: too few problems have an answer.
 
     >>> shots([Problem("1", "The cup hit the jug, so the _ broke.", ("cup", "jug"), 1)], 1)
-    'The cup hit the jug, so the jug broke.\\n\\n'
+    'The cup hit the jug, so the jug broke.\n\n'
     """
     solved = [problem for problem in problems if problem.answer is not None]
     if not 0 < count <= len(solved):
