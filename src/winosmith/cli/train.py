@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from winosmith.cli._common import json_option, print_json, progress, say
+from winosmith.cli._train_data import read_trainable, with_dev
 from winosmith.cli._train_report import print_report, report_of
 from winosmith.errors import InputError
 from winosmith.models import GRIDS, Grid, TrainingSettings
@@ -101,53 +102,21 @@ def _trained(options: Options) -> dict[str, Any]:
         raise InputError("--curve measures sizes; it goes with neither --then nor --on-all")
     if bool(options["then"]) != bool(options["then_dev"]):
         raise InputError("--then and --then-dev belong together; give both or none")
-    parts = [_read(path, options["claims"]) for path in options["train"]]
+    parts = [read_trainable(path, options["claims"]) for path in options["train"]]
     if options["curve"]:
         return _curve(parts, options)
-    train, dev = _with_dev(study.joined(parts, Path(options["train"][0]).stem), options["dev"],
-                           options)  # fmt: skip
+    train, dev = with_dev(study.joined(parts, Path(options["train"][0]).stem), options["dev"],
+                          options["claims"])  # fmt: skip
     if not options["then"]:
         return _one(train, dev, options["model"], Path(options["out"]), options)
     out = Path(options["out"])
     report = _one(train, dev, options["model"], out / "first", options)
-    parts = [_read(path, options["claims"]) for path in options["then"]]
-    target, target_dev = _with_dev(study.joined(parts), options["then_dev"], options)
+    parts = [read_trainable(path, options["claims"]) for path in options["then"]]
+    target, target_dev = with_dev(study.joined(parts), options["then_dev"], options["claims"])
     model = out / "first" / ("all" if options["on_all"] else "")
     report["then"] = _one(target, target_dev, model, out / "then", options)
     report["forgetting"] = _forgetting(dev, out, options)
     return report
-
-
-def _read(path: str, as_claims: bool) -> Trainable:
-    from winosmith import formats
-    from winosmith.dataset import Dataset
-    from winosmith.problem import Claim, Problem
-    from winosmith.recast import to_claims
-
-    items = formats.read_items(path)
-    claims = [item for item in items if isinstance(item, Claim)]
-    problems = [item for item in items if isinstance(item, Problem)]
-    if claims:
-        return tuple(claims)
-    return to_claims(problems) if as_claims else Dataset(problems, Path(path).stem)
-
-
-def _with_dev(train: Trainable, dev: str, options: Options) -> tuple[Trainable, Trainable]:
-    """Return what to train on, and a dev part: a file, or drawn from what to train on."""
-    from winosmith import study
-
-    if dev.isdigit() and not Path(dev).exists():
-        return study.apart(train, int(dev))
-    if not Path(dev).is_file():
-        raise InputError(f"the dev part {dev!r} is neither a file nor a number of problems")
-    held = _read(dev, options["claims"] or isinstance(train, tuple))
-    shared = study.overlap(train, held)
-    if shared:
-        say(
-            f"Warning: {len(shared):,} texts of {dev} are trained on too, such as {shared[0]!r}; "
-            "its accuracy is too good"
-        )
-    return train, held
 
 
 def _grid(options: Options) -> Grid:
@@ -225,14 +194,14 @@ def _curve(parts: list[Trainable], options: Options) -> dict[str, Any]:
     only = parts[0]
     dev = options["dev"]
     if len(parts) == 1:
-        whole, measured = _with_dev(only, dev, options)
+        whole, measured = with_dev(only, dev, options["claims"])
         if not isinstance(whole, Dataset):
             raise InputError("--curve takes nested parts of problems; name a file for each size")
         sizes: list[Trainable] = list(study.nested(whole))
     else:
         if dev.isdigit():
             raise InputError("--curve of several files measures all on one dev file; name it")
-        sizes, measured = sorted(parts, key=len), _with_dev(only, dev, options)[1]
+        sizes, measured = sorted(parts, key=len), with_dev(only, dev, options["claims"])[1]
     out = Path(options["out"])
     reports: list[dict[str, Any]] = []
     with progress("Training, step") as advance:

@@ -71,7 +71,7 @@ def _lead(lines: Sequence[Line]) -> str:
 def _table(name: str, lines: Sequence[Line]) -> Table:
     rows = [
         [
-            line.system,
+            f"→ {line.system}" if line.own else line.system,
             line.printed or f"{100 * line.accuracy:.1f}",
             ""
             if line.own is None
