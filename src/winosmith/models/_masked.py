@@ -115,7 +115,7 @@ class MaskedModel:
         }
         with torch.inference_mode():
             logits = logits_at(self.network, inputs, rows, columns)
-            picked = logits.gather(1, tokens[:, None])[:, 0] - torch.logsumexp(logits, -1)
+            picked = torch.log_softmax(logits, -1).gather(1, tokens[:, None])[:, 0]
         ends = np.cumsum([len(text.asked) for text in batch])
         return np.split(picked.double().cpu().numpy(), ends[:-1])
 
