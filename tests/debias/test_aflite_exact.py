@@ -194,3 +194,12 @@ def test_the_basis_has_the_same_bits_for_any_number_of_threads(workers):
     with threadpool_limits(1), ThreadPoolExecutor(2) as two, ThreadPoolExecutor(workers) as other:
         with basis_of(rows, two) as one, basis_of(rows, other) as another:
             assert one.matrix.tobytes() == another.matrix.tobytes()
+
+
+def test_as_many_rows_as_columns_are_solved_together_too() -> None:
+    """Training sets that can just be separated take more passes, and no float64 of their own."""
+    X, y = biased(900, 200, seed=3)
+    parameters = {"ensemble_size": 4, "train_size": 205, "cutoff": 10}
+    phase = debias.aflite(X, y, **parameters).phases[0]
+    assert phase.polished == 0
+    assert 16 < phase.passes < 150

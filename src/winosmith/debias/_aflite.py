@@ -81,8 +81,8 @@ def aflite(
     (then only rows equal in both can stand for one another). Another kind of machine may round
     otherwise; the phases count the votes that this could turn (`Phase.close`).
 
-    The regressions are solved to the optimum (decision values within 1e-4 of it), in float32 with
-    sums in float64; tests hold that scikit-learn on the same partitions removes the same rows.
+    The regressions are solved to the optimum (decision values within about 1e-4 of it), in float32
+    with sums in float64; tests hold that scikit-learn on the same partitions removes the same rows.
 
     Args:
         X: (N, d) numbers, such as embeddings: one row a problem. Any real type, held as float32.
