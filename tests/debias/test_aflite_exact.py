@@ -191,9 +191,14 @@ def test_the_basis_has_the_same_bits_for_any_number_of_threads(workers):
 
     X, y = biased(9000, 20, seed=2)
     rows = checked_rows(X, y, range(9000), None)
-    with threadpool_limits(1), ThreadPoolExecutor(2) as two, ThreadPoolExecutor(workers) as other:
-        with basis_of(rows, two) as one, basis_of(rows, other) as another:
-            assert one.matrix.tobytes() == another.matrix.tobytes()
+    with (
+        threadpool_limits(1),
+        ThreadPoolExecutor(2) as two,
+        ThreadPoolExecutor(workers) as other,
+        basis_of(rows, two) as one,
+        basis_of(rows, other) as another,
+    ):
+        assert one.matrix.tobytes() == another.matrix.tobytes()
 
 
 def test_as_many_rows_as_columns_are_solved_together_too() -> None:
