@@ -2,15 +2,49 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Executor, Future
-from typing import TypeVar
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from contextlib import AbstractContextManager
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
-__all__ = ["ordered_map"]
+from winosmith.errors import InputError
+
+__all__ = ["Holder", "ordered_map", "workers_of"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+
+@runtime_checkable
+class Holder(Protocol):
+    """An executor that hands a value over to its workers once, not with every piece of work.
+
+    Its workers may be on other machines, without a disk in common; see `winosmith.cluster`.
+    """
+
+    def hold(self, value: Any) -> AbstractContextManager[Any]:
+        """Hold a value at the workers while a block runs.
+
+        Yields what stands for it among the arguments of `submit`, alone or in a tuple: the work
+        gets the value itself.
+        """
+        ...
+
+
+def workers_of(executor: Executor) -> int | None:
+    """Return how many pieces of work an executor does at a time; None when it does not say.
+
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> workers_of(ThreadPoolExecutor(3))
+    3
+    """
+    for name in ("workers", "_max_workers"):  # ours; both of the standard library's
+        count = getattr(executor, name, None)
+        if isinstance(count, int) and count > 0:
+            return min(count, 61) if os.name == "nt" else count
+    return None
 
 
 def ordered_map(
@@ -19,6 +53,7 @@ def ordered_map(
     executor: Executor | None = None,
     *,
     ahead: int = 8,
+    resume: str = "give a new executor and do the same again",
 ) -> Iterator[Result]:
     """Yield `function(item)` for each item, in the order of the items.
 
@@ -26,6 +61,16 @@ def ordered_map(
     items are in flight, so that a long iterable is never held in memory at once; the results
     and their order do not depend on the executor. When the caller stops early or an item
     fails, what has not started is cancelled.
+
+    Args:
+        function: what is done; picklable where the workers are processes.
+        items: what it is done to.
+        executor: who does it.
+        ahead: the most items in flight.
+        resume: what a user does when the executor's workers are gone; ends the error's message.
+
+    Raises:
+        InputError: the executor was shut down, or its workers died.
 
     >>> list(ordered_map(abs, [-2, -1, 3]))
     [2, 1, 3]
@@ -36,11 +81,44 @@ def ordered_map(
     waiting: deque[Future[Result]] = deque()
     try:
         for item in items:
-            waiting.append(executor.submit(function, item))
+            waiting.append(_submitted(executor, function, item, resume))
             if len(waiting) >= ahead:
-                yield waiting.popleft().result()
+                yield _result(waiting.popleft(), resume)
         while waiting:
-            yield waiting.popleft().result()
+            yield _result(waiting.popleft(), resume)
     finally:
         for future in waiting:
             future.cancel()
+
+
+def _submitted(
+    executor: Executor, function: Callable[[Item], Result], item: Item, resume: str
+) -> Future[Result]:
+    try:
+        return executor.submit(function, item)
+    except BrokenExecutor as error:
+        raise _gone(error, resume) from error
+    except RuntimeError as error:
+        if "shutdown" not in str(error):  # the standard library has no type of its own for it
+            raise
+        raise InputError(
+            f"the executor was shut down before the work was done; {resume}"
+        ) from error
+
+
+def _result(future: Future[Result], resume: str) -> Result:
+    try:
+        return future.result()
+    except BrokenExecutor as error:
+        raise _gone(error, resume) from error
+    except CancelledError as error:
+        raise InputError(
+            f"the executor was shut down before the work was done; {resume}"
+        ) from error
+
+
+def _gone(error: BrokenExecutor, resume: str) -> InputError:
+    return InputError(
+        "the executor's workers are gone, killed or out of memory "
+        f"({str(error) or type(error).__name__}); {resume}"
+    )

@@ -64,7 +64,7 @@ def test_the_scratch_file_is_announced_and_goes(tmp_path, caplog):
             **SIZES,
         )
     assert f"MiB in {scratch}" in caplog.text
-    assert "basis" in seen
+    assert "basis.npy" in seen
     assert list(scratch.iterdir()) == []
 
 

@@ -125,8 +125,9 @@ def aflite(
         kernel: "numba"; or "torch" (extra `models`), on its GPU if there is one, "torch:cpu",
             "torch:cuda:1". Rows are the same but for votes that are too close to call
             (`Phase.close`).
-        executor: any `concurrent.futures.Executor` whose workers run on this machine, for the
-            classifiers of a phase; without one, a thread for each processor.
+        executor: who trains the classifiers of a phase: any `concurrent.futures.Executor` whose
+            workers run on this machine (or see the folder `scratch`), or one of
+            `winosmith.cluster`, with workers anywhere. A thread for each processor when None.
         on_phase: called with the record of each phase when it is complete.
         on_draw: called with the 0-based phase and the number of draws of its null that are done.
         checkpoint: a .npz file, written after every phase. When it exists, the run it holds is
@@ -134,13 +135,15 @@ def aflite(
         scratch: a folder for the rotated copy of the rows, of 4 bytes a number. When None, that
             is held in memory; but when X is a `numpy.memmap` (as of ``np.load(file,
             mmap_mode="r")``) it goes to the system's folder for temporary files, so that X can be
-            larger than memory. The size is told at level INFO.
+            larger than memory. Processes of an executor find it in a file in any case. The size
+            is told at level INFO before it is taken.
 
     Raises:
         DataError: X is not 2-dimensional, empty, not real or not finite; lengths differ; a label is
             not 0 or 1, or one of the two is missing; ids occur twice; a group does not fit.
-        InputError: a parameter is out of its range.
-        OutputError: the checkpoint can't be written, or is of another run.
+        InputError: a parameter is out of its range, or the executor's workers are gone.
+        OutputError: the checkpoint can't be written, or is of another run; or there is no room
+            for the rotated copy.
         KeyboardInterrupt: is passed on; the checkpoint holds the phases that were complete.
 
     Warns:
@@ -155,7 +158,7 @@ def aflite(
     >>> len(result.kept) + sum(len(rows) for rows in result.removed)
     400
     """
-    rows = checked_rows(X, y, ids, groups)
+    rows = checked_rows(X, y, ids, groups, scratch)
     settings = Settings(
         ensemble_size,
         train_size,

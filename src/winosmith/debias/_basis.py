@@ -19,12 +19,9 @@ held in memory does not grow with their number.
 from __future__ import annotations
 
 import contextlib
-import logging
-import shutil
-import tempfile
 from collections.abc import Iterator
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -33,10 +30,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winosmith.debias._rows import Rows
-from winosmith.errors import DataError, OutputError
+from winosmith.debias._scratch import gather, is_mapped, scratch_matrix
+from winosmith.errors import DataError
 from winosmith.parallel import ordered_map
 
-__all__ = ["Basis", "aligned", "basis_of", "ridge"]
+__all__ = ["Basis", "aligned", "basis_of", "ridge", "width_of"]
 
 LINE = 16
 """float32 values in a cache line of 64 bytes."""
@@ -54,11 +52,13 @@ class Basis:
             intercept, then zeros up to a multiple of 16.
         columns: how many coordinates there are.
         scale: the power of two that coordinates were multiplied by.
+        file: the .npy file that the matrix is mapped from; None when it is in memory.
     """
 
     matrix: NDArray[np.float32]
     columns: int
     scale: float
+    file: Path | None = None
 
 
 def ridge(basis: Basis, C: float) -> NDArray[np.float64]:
@@ -69,64 +69,31 @@ def ridge(basis: Basis, C: float) -> NDArray[np.float64]:
 
 
 @contextlib.contextmanager
-def basis_of(rows: Rows, threads: Executor, scratch: str | Path | None = None) -> Iterator[Basis]:
+def basis_of(rows: Rows, threads: Executor, scratch: Path | None = None) -> Iterator[Basis]:
     """Hold the rows in canonical order, centred, rotated and scaled, while the block runs.
 
     Args:
         rows: what is rotated.
         threads: who does the work.
-        scratch: the folder for the rotated copy; when None, memory, or the system's folder for
-            temporary files where the rows are mapped from a file themselves.
+        scratch: the folder for the rotated copy; None for memory.
 
     Raises:
         DataError: the numbers are too large to be computed with.
         OutputError: the folder can't be written, or has no room.
     """
-    shape = len(rows.order), _width(rows.X.shape[1])
-    if scratch is None and not _is_mapped(rows.X):
+    shape = len(rows.order), width_of(rows.X.shape[1])
+    if scratch is None:
         yield _basis(rows, threads, _aligned_zeros(*shape))
         return
-    with _scratch_file(shape, Path(tempfile.gettempdir() if scratch is None else scratch)) as file:
-        yield _basis(rows, threads, file)
-
-
-def _is_mapped(X: NDArray[Any]) -> bool:
-    """Return whether rows are mapped from a file, at first hand or as a view."""
-    held: Any = X
-    while held is not None:
-        if isinstance(held, np.memmap):
-            return True
-        held = getattr(held, "base", None)
-    return False
-
-
-@contextlib.contextmanager
-def _scratch_file(shape: tuple[int, int], folder: Path) -> Iterator[NDArray[np.float32]]:
-    """Map zeros of that shape from a file that goes when the block ends."""
-    need = 4 * shape[0] * shape[1]
-    try:
-        free = shutil.disk_usage(folder).free
-        with tempfile.TemporaryDirectory(prefix="winosmith-", dir=folder) as inside:
-            if need > free:
-                raise OutputError(
-                    f"{folder}: the rotated copy of the rows takes {need / 2**20:,.0f} MiB, and "
-                    f"{free / 2**20:,.0f} are free; name another folder as scratch"
-                )
-            logging.getLogger(__name__).info(
-                "the rotated copy of the rows takes %s MiB in %s, until the end of the run",
-                f"{need / 2**20:,.0f}",
-                folder,
-            )
-            yield np.asarray(np.memmap(Path(inside) / "basis", np.float32, "w+", shape=shape))
-    except OSError as error:
-        raise OutputError(
-            f"{error.filename or folder}: {error.strerror or error}; name a folder with "
-            f"{need / 2**20:,.0f} MiB free as scratch"
-        ) from error
+    with scratch_matrix(shape, scratch) as (matrix, file):
+        if is_mapped(rows.X) and np.can_cast(rows.X.dtype, np.float32):
+            gather(rows.X, rows.order, matrix)
+            rows = replace(rows, X=matrix[:, : rows.X.shape[1]], order=np.arange(len(matrix)))
+        yield replace(_basis(rows, threads, matrix), file=file)
 
 
 def _basis(rows: Rows, threads: Executor, matrix: NDArray[np.float32]) -> Basis:
-    """Fill the matrix."""
+    """Fill the matrix; rows that lie in it themselves give their place to what becomes of them."""
     count, columns = rows.X.shape
     parts = list(rows.parts())
     kind = np.float64 if count * columns**2 <= DOUBLE_BELOW else np.float32
@@ -184,7 +151,7 @@ def _rotate(
     matrix[part, : len(mean)] = _centred(rows, mean, scale, rotation.dtype.type, part) @ rotation
 
 
-def _width(columns: int) -> int:
+def width_of(columns: int) -> int:
     """Return the length of a row: coordinates and intercept, in whole cache lines.
 
     Rows that are a multiple of 1 KiB apart would compete for the same places in the cache.

@@ -8,6 +8,8 @@ twin (see `_null`).
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import Executor
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -112,6 +114,8 @@ def threshold_null(
     draws: int = DRAWS,
     classifier: str = "logistic",
     kernel: str = "numba",
+    executor: Executor | None = None,
+    scratch: str | Path | None = None,
     on_draw: OnDraw | None = None,
 ) -> Null:
     """Return how many rows are at AFLite's threshold in its first phase, beside the null.
@@ -134,13 +138,15 @@ def threshold_null(
         draws: 20 or more; each takes as long as a phase.
         classifier: see `aflite`, as of `kernel`.
         kernel: see `aflite`.
+        executor: see `aflite`, as of `scratch`.
+        scratch: see `aflite`.
         on_draw: called with the number of draws done, after each.
 
     Raises:
         DataError: as for `aflite`, or the groups do not name each row once.
         InputError: a parameter is out of its range.
     """
-    rows = checked_rows(X, y, ids, None)
+    rows = checked_rows(X, y, ids, None, scratch)
     settings = Settings(
         ensemble_size,
         train_size,
@@ -160,7 +166,7 @@ def threshold_null(
         )
     twins = group_numbers(numbered(groups, len(rows.y)).tolist(), rows.order)
     everything = np.arange(len(rows.y), dtype=np.int32)
-    with assembled(rows, settings) as ensemble:
+    with assembled(rows, settings, executor, scratch) as ensemble:
         votes = ensemble.vote(everything, 0, ensemble.first_start(everything))
         at = at_threshold(votes.correct, votes.total, settings.threshold)
         return chance(ensemble, everything, 0, twins, int(at.sum()), on_draw)[0]

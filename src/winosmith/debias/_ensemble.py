@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import tempfile
 from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +19,12 @@ from winosmith.debias._basis import Basis, basis_of, ridge
 from winosmith.debias._family import FAMILIES, outputs_of, present_classes
 from winosmith.debias._loops import bound
 from winosmith.debias._rows import Rows
+from winosmith.debias._scratch import scratch_folder
 from winosmith.debias._settings import Settings
 from winosmith.debias._share import Share, Votes, train_and_vote
-from winosmith.debias._shared import Held, shared
+from winosmith.debias._shared import Held, needs_file, shared
 from winosmith.debias._start import Measured, Start, first_start, start_at
-from winosmith.parallel import ordered_map
+from winosmith.parallel import Holder, ordered_map, workers_of
 from winosmith.threads import one_thread
 
 __all__ = ["Ensemble", "assembled", "threads"]
@@ -77,29 +80,39 @@ class Ensemble:
 
     def vote(self, left: NDArray[np.int32], phase: int, start: Start) -> Votes:
         """Train the classifiers of a phase on the rows left and gather their votes."""
-        count = self.settings.ensemble_size
-        together = self.executor is self.threads and self.settings.kernel != "numba"
-        workers = 1 if together else _workers(self.executor)  # torch has threads of its own
-        edges = _edges(count, min(count, workers))
-        shares = [
-            Share(
-                held=self.held,
-                labels=self.y if self.relabelled else None,
-                kernel=self.settings.kernel,
-                family=FAMILIES[self.settings.classifier],
-                rows=left,
-                groups=None if self.groups is None else self.groups[left],
-                ridge=self.penalty,
-                intercept=self.basis.columns,
-                train_size=self.settings.train_size,
-                seed=self.settings.seed,
-                phase=phase,
-                classifiers=range(first, last),
-                start=start,
+        everyone = Share(
+            held=self.held,
+            labels=self.y if self.relabelled else None,
+            kernel=self.settings.kernel,
+            family=FAMILIES[self.settings.classifier],
+            rows=left,
+            groups=None if self.groups is None else self.groups[left],
+            ridge=self.penalty,
+            intercept=self.basis.columns,
+            train_size=self.settings.train_size,
+            seed=self.settings.seed,
+            phase=phase,
+            classifiers=range(self.settings.ensemble_size),
+            start=start,
+        )
+        edges = _edges(len(everyone.classifiers), self._shares())
+        with _handed(everyone, self.executor) as (share, arrays):
+            parts = [(share, arrays, range(*part)) for part in itertools.pairwise(edges)]
+            votes = ordered_map(
+                _part_of,
+                parts,
+                self.executor,
+                ahead=len(parts),
+                resume=f"the phases before the {phase + 1}. are complete: with a checkpoint, the "
+                "same call goes on from there",
             )
-            for first, last in itertools.pairwise(edges)
-        ]
-        return _gathered(list(ordered_map(train_and_vote, shares, self.executor, ahead=count)))
+            return _gathered(list(votes))
+
+    def _shares(self) -> int:
+        """Return how many parts to cut the classifiers into."""
+        if self.executor is self.threads and self.settings.kernel != "numba":
+            return 1  # torch has threads of its own
+        return workers_of(self.executor) or 2 * (os.cpu_count() or 1)
 
     def with_labels(self, y: NDArray[np.float32]) -> Ensemble:
         """Return the same ensemble over the same rows with other labels."""
@@ -113,13 +126,16 @@ def assembled(
     executor: Executor | None = None,
     scratch: str | Path | None = None,
 ) -> Iterator[Ensemble]:
-    """Set up the ensemble of a data set while the block runs; for `scratch` see `basis_of`.
+    """Set up the ensemble of a data set while the block runs; for `scratch` see `aflite`.
 
     BLAS runs on one thread in the meantime: below threads of our own, more make it slower.
     """
-    with threads() as own, one_thread(), basis_of(rows, own, scratch) as basis:
+    folder = scratch_folder(rows.X, scratch)
+    if folder is None and executor is not None and needs_file(executor):
+        folder = Path(tempfile.gettempdir())
+    with threads() as own, one_thread(), basis_of(rows, own, folder) as basis:
         workers = executor or own
-        with shared(basis.matrix, rows.y, workers) as held:
+        with shared(basis, rows.y, workers) as held:
             penalty = ridge(basis, settings.C)
             yield Ensemble(basis, rows.y, rows.groups, settings, penalty, held, workers, own)
 
@@ -138,15 +154,27 @@ def threads() -> Iterator[ThreadPoolExecutor]:
         pool.shutdown(cancel_futures=True)
 
 
-def _workers(executor: Executor) -> int:
-    """Return how many shares to cut the work into."""
-    count = getattr(executor, "_max_workers", None)  # both of the standard library's have it
-    return count if isinstance(count, int) and count > 0 else os.cpu_count() or 1
+@contextlib.contextmanager
+def _handed(share: Share, executor: Executor) -> Iterator[tuple[Any, Any]]:
+    """Hand over what all parts of a phase need; yield what stands for it, and for the arrays."""
+    if not isinstance(executor, Holder):
+        yield share, None
+        return
+    with executor.hold(replace(share, held=replace(share.held, arrays=None))) as token:
+        yield token, share.held.arrays
+
+
+def _part_of(part: tuple[Share, Any, range]) -> Votes:
+    """Do some classifiers' part of a phase, at a worker."""
+    share, arrays, classifiers = part
+    held = share.held if arrays is None else replace(share.held, arrays=arrays)
+    return train_and_vote(replace(share, held=held, classifiers=classifiers))
 
 
 def _edges(count: int, shares: int) -> list[int]:
     """Return where to cut the classifiers: at even numbers, as `count_votes` takes them in twos."""
-    cuts = 2 * np.linspace(0, -(-count // 2), shares + 1).astype(int)
+    pairs = -(-count // 2)
+    cuts = 2 * np.linspace(0, pairs, min(pairs, shares) + 1).astype(int)
     return sorted({min(int(cut), count) for cut in cuts})
 
 

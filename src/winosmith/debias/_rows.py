@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from winosmith.debias._groups import group_numbers
+from winosmith.debias._scratch import refuse_without_room, scratch_folder
 from winosmith.errors import DataError
 
 __all__ = ["CHUNK", "Rows", "checked_labels", "checked_rows", "order_of_ids"]
@@ -57,10 +60,10 @@ class Rows:
 
     def digest(self) -> str:
         """Return a BLAKE2b over rows, labels and groups in canonical order."""
+        labels = np.empty(len(self.y), np.int16)
+        labels[self.order] = self.y
         state = hashlib.blake2b(repr(self.X.shape).encode(), digest_size=16)
-        for part in self.parts():
-            state.update(_plain(self.chunk(part)).tobytes())
-        state.update(self.y.astype("<f4").tobytes())
+        state.update(_digests(self.X, labels)[self.order].tobytes())
         if self.groups is not None:
             state.update(self.groups.astype("<i8").tobytes())
         return state.hexdigest()
@@ -71,11 +74,13 @@ def checked_rows(
     y: ArrayLike,
     ids: Sequence[Hashable] | None,
     groups: Sequence[Hashable] | None,
+    scratch: str | Path | None = None,
 ) -> Rows:
     """Check what was given and find its canonical order.
 
     Raises:
         DataError: see `debias.aflite`.
+        OutputError: the rotated copy is to go to a folder, and that has no room for it.
     """
     X = np.asanyarray(X)
     if X.ndim != 2:
@@ -91,10 +96,26 @@ def checked_rows(
         if column is not None and len(column) != len(X):
             raise DataError(f"X has {len(X)} rows, but {name} has {len(column)} entries")
     classes = checked_labels(labels, ids, most=MOST_CLASSES)
+    folder = scratch_folder(X, scratch)
+    if folder is not None:
+        refuse_without_room(folder, 4 * X.size)  # before hours go by reading X
+    _tell_of_conversion(X)
     _refuse_gaps(X, ids)
     order = _order_of_content(X, classes) if ids is None else order_of_ids(ids)
     numbers = None if groups is None else group_numbers(groups, order)
     return Rows(X, order, classes[order].astype(np.float32), numbers)
+
+
+def _tell_of_conversion(X: NDArray[Any]) -> None:
+    """Say so when numbers are converted, or gathered from between others."""
+    plain = X.dtype == np.float32 and X.flags.c_contiguous
+    if not plain:
+        logging.getLogger(__name__).info(
+            "X holds %s%s; it is converted %s rows at a time, and its rotated copy is float32",
+            X.dtype.name if X.dtype.isnative else f"{X.dtype.name} in another byte order",
+            "" if X.flags.c_contiguous else ", not in one piece",
+            CHUNK,
+        )
 
 
 def checked_labels(
@@ -169,13 +190,22 @@ def _order_of_content(X: NDArray[Any], y: NDArray[np.int16]) -> NDArray[np.intp]
 
     Only rows that are equal in both keep the order they were given in.
     """
-    digests = []
+    high, low = _digests(X, y).view(">u8").T
+    return np.lexsort((low, high))
+
+
+def _digests(X: NDArray[Any], y: NDArray[np.int16]) -> NDArray[np.uint8]:
+    """Return a BLAKE2b of each row's numbers and label, (N, 16), reading rows as they lie."""
+    digests = np.empty((len(X), 16), np.uint8)
     for first in range(0, len(X), CHUNK):
         chunk = _plain(X[first : first + CHUNK].astype(np.float64))
-        for row, label in zip(chunk, y[first : first + CHUNK], strict=True):
+        for row, (numbers, label) in enumerate(
+            zip(chunk, y[first : first + CHUNK].tolist(), strict=True), start=first
+        ):
             key = bytes([label])  # classes are few
-            digests.append(hashlib.blake2b(row.tobytes(), digest_size=16, key=key).digest())
-    return np.array(sorted(range(len(digests)), key=digests.__getitem__), np.intp)
+            digest = hashlib.blake2b(numbers.tobytes(), digest_size=16, key=key).digest()
+            digests[row] = np.frombuffer(digest, np.uint8)
+    return digests
 
 
 def _plain(chunk: NDArray[np.float64]) -> NDArray[np.float64]:
