@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winosmith.parallel import ordered_map
+from winosmith.errors import InputError
+from winosmith.parallel import ordered_map, workers_of
 
 
 @given(st.lists(st.integers(), max_size=30), st.integers(1, 5), st.integers(1, 9))
@@ -71,3 +73,60 @@ def test_a_failure_reaches_the_caller_and_cancels_the_rest() -> None:
             next(results)
         gate.set()
     assert len(started) <= 2
+
+
+def _dies(item: int) -> int:
+    os._exit(item)
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
+def test_a_worker_that_dies_is_told_with_what_to_do() -> None:
+    """When a worker process is gone, the error says so, and ends with the caller's advice."""
+    with (
+        ProcessPoolExecutor(2) as executor,
+        pytest.raises(InputError, match=r"workers are gone, killed or out of memory.*; go on so"),
+    ):
+        list(ordered_map(_dies, [1, 1, 1], executor, resume="go on so"))
+    with pytest.raises(InputError, match="workers are gone"):
+        list(ordered_map(abs, [1], executor_broken()))
+
+
+def executor_broken() -> ProcessPoolExecutor:
+    """Return an executor whose workers died before."""
+    executor = ProcessPoolExecutor(1)
+    with pytest.raises(BrokenExecutor):
+        executor.submit(_dies, 1).result()
+    return executor
+
+
+def test_an_executor_that_was_shut_down_is_told() -> None:
+    """Neither one that is closed before nor one closed meanwhile leaves the caller waiting."""
+    closed = ThreadPoolExecutor(1)
+    closed.shutdown()
+    with pytest.raises(InputError, match="shut down before the work was done; give a new executor"):
+        list(ordered_map(abs, [1], closed))
+    gate = threading.Event()
+    with ThreadPoolExecutor(1) as executor:
+        results = ordered_map(gate.wait, [5, 0, 0], executor, ahead=3)
+        threading.Timer(
+            0.2, lambda: (executor.shutdown(wait=False, cancel_futures=True), gate.set())
+        ).start()
+        with pytest.raises(InputError, match="shut down before the work was done"):
+            list(results)
+
+
+def test_a_runtime_error_of_the_work_is_its_own() -> None:
+    """Only what an executor says of itself is taken for its end."""
+    with ThreadPoolExecutor(1) as executor, pytest.raises(RuntimeError, match="mine"):
+        list(ordered_map(_fails, [1], executor))
+
+
+def _fails(item: int) -> int:
+    raise RuntimeError("mine")
+
+
+def test_the_size_of_an_executor_is_known_or_not() -> None:
+    """The standard library's executors say how many work at a time; others may not."""
+    assert workers_of(ThreadPoolExecutor(3)) == 3
+    assert workers_of(ProcessPoolExecutor(2)) == 2
+    assert workers_of(Executor()) is None

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import logging
+import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from winosmith.cluster._executor import ClusterExecutor
-from winosmith.errors import InputError
+from winosmith.errors import FormatError, InputError
 from winosmith.extras import require
 
 __all__ = ["connect"]
@@ -40,7 +44,8 @@ def connect(
         patience: seconds without any worker after which work that waits is given up.
 
     Raises:
-        InputError: the scheduler does not answer, or has no worker.
+        InputError: the scheduler does not answer, or has no worker; or certificates are missing.
+        FormatError: the file is none of a scheduler.
         MissingExtraError: dask.distributed is not installed.
 
     >>> with connect("tcp://head:8786") as executor:  # doctest: +SKIP
@@ -48,36 +53,79 @@ def connect(
     16
     """
     distributed = require("distributed", "cluster")
-    where = {"scheduler_file": str(address)} if Path(address).is_file() else {"address": address}
-    try:
-        client = distributed.Client(
-            **where, security=security, timeout=timeout, set_as_default=False, name="winosmith"
+    where = _scheduler(address)
+    security = security or distributed.Security()
+    if where.startswith("tls://") and not security.get_connection_args("client")["ssl_context"]:
+        raise InputError(
+            f"{where} needs certificates: give a distributed.Security, or name them in Dask's "
+            "configuration, distributed.comm.tls.ca-file and distributed.comm.tls.client"
         )
-    except (OSError, ValueError, TypeError) as error:  # as for "tcp//host", or TLS without files
-        raise InputError(
-            f"no Dask scheduler answers at {address} ({_reason(error)}); give the address that "
-            "`dask scheduler` prints, such as tcp://head:8786"
-        ) from error
-    try:
-        _await_worker(client, str(address), timeout)
-        executor = ClusterExecutor(client, patience=patience)
+    _await_answer(where, timeout)
+    with _quietly(), contextlib.ExitStack() as stack:
         try:
-            yield executor
-        finally:
-            executor.shutdown(wait=False, cancel_futures=True)
-    finally:
-        client.close()
+            client = distributed.Client(
+                where, security=security, timeout=timeout, set_as_default=False, name="winosmith"
+            )
+        except (OSError, ValueError, TypeError) as error:
+            raise _silent(where, error) from error
+        stack.callback(client.close)
+        try:
+            client.wait_for_workers(1, timeout=timeout)
+        except (OSError, TimeoutError) as error:
+            raise InputError(
+                f"the Dask scheduler at {where} has no worker; start some, on any machine that "
+                f"reaches it, with: dask worker {where}"
+            ) from error
+        executor = ClusterExecutor(client, patience=patience)
+        stack.callback(executor.shutdown, wait=False, cancel_futures=True)
+        yield executor
 
 
-def _await_worker(client: Any, address: str, timeout: float) -> None:
+def _scheduler(address: str | Path) -> str:
+    """Return the address of a scheduler, read from its file where it is one."""
+    path = Path(address)
+    if not path.is_file():
+        return str(address)
     try:
-        client.wait_for_workers(1, timeout=timeout)
-    except (OSError, TimeoutError) as error:
-        raise InputError(
-            f"the Dask scheduler at {address} has no worker; start some, on any machine that "
-            f"reaches it, with: dask worker {address}"
+        return str(json.loads(path.read_text("utf-8"))["address"])
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise FormatError(
+            "this is no file of `dask scheduler --scheduler-file`; wait until it is written, or "
+            "give the address",
+            path,
         ) from error
 
 
-def _reason(error: Exception) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__
+def _await_answer(where: str, timeout: float) -> None:
+    """Wait until something listens there; a client that fails does so slowly and noisily."""
+    from distributed.comm import get_address_host_port
+
+    end = time.monotonic() + timeout
+    while True:
+        try:
+            with socket.create_connection(get_address_host_port(where), timeout=timeout):
+                return
+        except (OSError, ValueError, TypeError) as error:
+            if time.monotonic() > end or not isinstance(error, OSError):
+                raise _silent(where, error) from error
+        time.sleep(0.2)
+
+
+def _silent(where: str, error: Exception) -> InputError:
+    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return InputError(
+        f"no Dask scheduler answers at {where} ({reason}); give the address that "
+        "`dask scheduler` prints, such as tcp://head:8786"
+    )
+
+
+@contextlib.contextmanager
+def _quietly() -> Iterator[None]:
+    """Keep Dask's client from logging; what a user has to know is said in errors."""
+    logger = logging.getLogger("distributed.client")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)

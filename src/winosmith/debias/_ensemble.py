@@ -103,8 +103,8 @@ class Ensemble:
                 parts,
                 self.executor,
                 ahead=len(parts),
-                resume=f"the phases before the {phase + 1}. are complete: with a checkpoint, the "
-                "same call goes on from there",
+                resume=f"{phase} phases are complete; with a checkpoint, the same call with a new "
+                "executor goes on from there",
             )
             return _gathered(list(votes))
 

@@ -1,0 +1,88 @@
+"""A cluster on this machine: a scheduler and workers, each a process of its own."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from winosmith import cluster
+
+
+@pytest.fixture(scope="session")
+def dask() -> None:
+    """Skip without dask.distributed."""
+    if importlib.util.find_spec("distributed") is None:
+        reason = "distributed is not installed (the extra `cluster`)"
+        if os.environ.get("CI") == "true":
+            pytest.fail(f"missing in CI: {reason}")
+        pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def local_cluster(dask: None) -> Iterator[Any]:
+    """Return a cluster of two workers with a thread each; a killed one is started again."""
+    from distributed import LocalCluster
+
+    with LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        dashboard_address=None,
+        silence_logs="CRITICAL",
+        memory_limit=None,
+    ) as running:
+        yield running
+
+
+@pytest.fixture
+def executor(
+    local_cluster: Any, request: pytest.FixtureRequest
+) -> Iterator[cluster.ClusterExecutor]:
+    """Return an executor over the two workers, to which the test's own functions are sent whole."""
+    import cloudpickle
+
+    cloudpickle.register_pickle_by_value(request.module)
+    with cluster.connect(local_cluster.scheduler_address) as opened:
+        yield opened
+
+
+@pytest.fixture
+def kill(local_cluster: Any) -> Callable[[int], None]:
+    """Return what kills so many workers with kill -9, once they are up.
+
+    A nanny that loses a worker while it starts gives up.
+    """
+
+    def kill(count: int) -> None:
+        end = time.monotonic() + 30
+        while len(local_cluster.scheduler.workers) < 2 and time.monotonic() < end:
+            time.sleep(0.02)
+        for nanny in list(local_cluster.workers.values())[:count]:
+            os.kill(nanny.pid, signal.SIGKILL)
+
+    return kill
+
+
+@pytest.fixture(scope="session")
+def start(dask: None) -> Iterator[Callable[..., Any]]:
+    """Return what starts `dask scheduler` or `dask worker`; all end with the tests."""
+    import subprocess
+
+    running = []
+
+    def start(what: str, *arguments: str) -> Any:
+        command = [sys.executable, "-m", f"distributed.cli.dask_{what}", *arguments]
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        running.append(subprocess.Popen([*command, "--no-dashboard"], **quiet))
+        return running[-1]
+
+    yield start
+    for process in running:
+        process.kill()
+        process.wait()

@@ -1,0 +1,160 @@
+"""The executor over a cluster is the standard library's, and hands values over once."""
+
+from __future__ import annotations
+
+import operator
+import os
+import threading
+import time
+from concurrent.futures import BrokenExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from winosmith import cluster
+from winosmith.errors import InputError
+from winosmith.parallel import Holder, ordered_map, workers_of
+
+
+def test_work_is_spread_in_order(executor):
+    """Results come in the order of the items, from processes other than this one."""
+    assert list(ordered_map(abs, range(-20, 0), executor)) == list(range(20, 0, -1))
+    assert executor.submit(os.getpid).result() != os.getpid()
+    assert executor.submit(int, "11", base=2).result() == 3
+
+
+def test_it_says_how_many_work_at_a_time(executor):
+    """The threads of all workers are counted, and it holds values."""
+    assert workers_of(executor) == executor.workers == 2
+    assert isinstance(executor, Holder)
+
+
+def test_an_error_of_the_work_reaches_the_caller(executor):
+    """It is raised here with its type, and does not harm what comes after."""
+    with pytest.raises(ZeroDivisionError):
+        executor.submit(operator.truediv, 1, 0).result()
+    assert executor.submit(operator.truediv, 1, 2).result() == 0.5
+
+
+def test_a_held_value_stands_for_itself(executor):
+    """Alone or in a tuple, work gets the value that is held."""
+    value = np.arange(200_000.0)
+    with executor.hold(value) as token:
+        assert executor.submit(np.sum, token).result() == value.sum()
+        assert executor.submit(np.concatenate, (token, (1.0,))).result()[-1] == 1.0
+    with executor.hold((1, 2)) as pair:
+        assert executor.submit(sum, pair).result() == 3
+
+
+def test_a_held_value_goes_to_each_worker_once(executor):
+    """Work that is sent a hundred times moves the value once a worker, and then it is let go."""
+    value = np.ones(1 << 20)
+
+    before = sum(executor._client.run(_bytes_sent).values())
+    with executor.hold(value) as token:
+        futures = [executor.submit(np.dot, token, token) for _ in range(100)]
+        assert {future.result() for future in futures} == {float(len(value))}
+        moved = sum(executor._client.run(_bytes_sent).values()) - before
+    assert value.nbytes <= moved < 1.5 * value.nbytes  # one had it from here, one from that one
+    end = time.monotonic() + 10
+    while executor._client.who_has() and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not executor._client.who_has()
+
+
+def _bytes_sent(dask_worker):  # type: ignore[no-untyped-def]
+    return dask_worker.transfer_outgoing_bytes_total
+
+
+def test_a_value_is_handed_over_again_when_its_holders_died(executor, kill):
+    """Kill -9 of every worker loses the value there; work sent later still gets it."""
+    value = np.arange(200_000)
+    with executor.hold(value) as token:
+        assert executor.submit(np.sum, token).result() == value.sum()
+        kill(2)
+        assert executor.submit(np.max, token).result() == value[-1]
+
+
+def test_work_of_a_killed_worker_is_done_by_another(executor, kill):
+    """What ran on a worker that was killed is done again, without the caller's help."""
+    futures = [executor.submit(_slowly, number) for number in range(4)]
+    timer = threading.Timer(0.4, kill, [1])
+    timer.start()
+    assert [future.result(60) for future in futures] == [0, 1, 2, 3]
+    timer.join()
+
+
+def _slowly(number: int) -> int:
+    time.sleep(0.5)
+    return number
+
+
+def test_after_shutdown_nothing_is_taken(local_cluster):
+    """Work given to an executor that was closed is refused, with what to do."""
+    with cluster.connect(local_cluster.scheduler_address) as closed:
+        pass
+    with pytest.raises(InputError, match=r"was shut down.*do the same again"):
+        list(ordered_map(abs, [1], closed))
+
+
+def test_another_version_at_a_worker_is_refused(executor):
+    """A worker with another winosmith names itself and both versions."""
+    from winosmith.cluster._executor import _called
+
+    asked = executor._client.submit(_called, "0.0", abs, (1,), {}, pure=False)
+    with pytest.raises(InputError, match=r"the worker tcp://.* has winosmith .*, and 0\.0 asks"):
+        asked.result()
+
+
+@pytest.mark.parametrize(
+    ("address", "reason"),
+    [
+        ("tcp://127.0.0.1:1", "no Dask scheduler answers at tcp://127.0.0.1:1 .*refused"),
+        ("nonsense", "no Dask scheduler answers at nonsense .*port.*such as tcp://head:8786"),
+        ("tls://127.0.0.1:1", "tls://127.0.0.1:1 needs certificates"),
+    ],
+)
+def test_an_address_that_leads_nowhere_is_told(dask, address, reason):
+    """The error has the address, what is wrong with it, and an example of one."""
+    with pytest.raises(InputError, match=reason), cluster.connect(address, timeout=0.3):
+        pass
+
+
+def test_a_scheduler_file_that_is_none_is_told(dask, tmp_path):
+    """The error names the file."""
+    path = tmp_path / "scheduler.json"
+    path.write_text("{")
+    with pytest.raises(InputError, match=r"scheduler\.json: this is no file of"):
+        cluster.connect(path).__enter__()
+
+
+def awaited(path: Path) -> None:
+    """Wait until a scheduler has written its file."""
+    end = time.monotonic() + 30
+    while not path.exists() and time.monotonic() < end:
+        time.sleep(0.05)
+
+
+def test_without_workers_nothing_waits_for_ever(start, tmp_path):
+    """No worker at first, none for long, and no scheduler: each is told, and none is a hang."""
+    file = tmp_path / "scheduler.json"
+    scheduler = start(
+        "scheduler", "--scheduler-file", str(file), "--port", "0", "--host", "127.0.0.1"
+    )
+    awaited(file)
+    with pytest.raises(InputError, match=r"has no worker; start some.*dask worker tcp"):
+        cluster.connect(file, timeout=0.5).__enter__()
+    options = ["--nthreads", "1", "--no-nanny", "--local-directory", str(tmp_path)]
+    worker = start("worker", "--scheduler-file", str(file), *options)
+    with cluster.connect(file, patience=1) as executor:
+        waiting = executor.submit(time.sleep, 60)
+        worker.kill()
+        with pytest.raises(BrokenExecutor, match="no worker for 1 s"):
+            waiting.result(30)
+        start("worker", "--scheduler-file", str(file), *options)
+        assert executor.submit(abs, -1).result(30) == 1
+        waiting = executor.submit(time.sleep, 60)
+        scheduler.kill()
+        with pytest.raises(BrokenExecutor, match="the connection to the Dask scheduler broke off"):
+            waiting.result(30)
