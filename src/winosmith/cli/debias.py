@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from winosmith.cli._built import tell_filter
+from winosmith.cli._cluster import cluster_option, on_cluster
 from winosmith.cli._common import data_argument, format_option, json_option, progress, say
 
 __all__ = ["command"]
@@ -66,6 +67,9 @@ def _number(ctx: click.Context, param: click.Parameter, value: str | None) -> in
               "as AFLite would.")  # fmt: skip
 @click.option("--pmi-variant", type=click.Choice(["signed", "absolute", "max", "pairwise"]),
               default="signed", show_default=True)  # fmt: skip
+@cluster_option
+@click.option("--scratch", metavar="DIR", type=click.Path(exists=True, file_okay=False),
+              help="A folder for the rotated copy of the vectors, in place of memory.")  # fmt: skip
 @click.option("--seed", default=0, show_default=True, help="The same seed, the same bytes.")
 @click.option("--force", is_flag=True, help="Replace the files of another run in that folder.")
 @format_option
@@ -97,7 +101,16 @@ def command(**options: Any) -> None:
     if not options["force"] and finished_filter(data, out, **asked):
         say(f"{out} holds the finished results of this command; add --force to filter again")
     else:
-        debias_to_folder(data, out, **asked, force=options["force"], step=progress)
+        with on_cluster(options["cluster"]) as executor:
+            debias_to_folder(
+                data,
+                out,
+                **asked,
+                force=options["force"],
+                step=progress,
+                executor=executor,
+                scratch=options["scratch"],
+            )
     tell_filter(Path(out), options["as_json"])
 
 

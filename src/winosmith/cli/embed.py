@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from winosmith.cli._cluster import cluster_option, on_cluster
 from winosmith.cli._common import (
     data_argument,
     format_option,
@@ -65,6 +66,7 @@ Options = dict[str, Any]
               help="Cut longer texts at their start; the model's limit if not told.")  # fmt: skip
 @click.option("--device", metavar="NAME", help="As torch names it; the GPU if there is one.")
 @click.option("--no-cache", is_flag=True, help="Neither read nor keep vectors computed before.")
+@cluster_option
 @click.option("--seed", default=0, show_default=True, help="The same seed, the same bytes.")
 @click.option("--force", is_flag=True, help="Replace FILE.npz.")
 @format_option
@@ -119,8 +121,11 @@ def _embed(dataset: Dataset, out: Path, options: Options, stack: ExitStack) -> N
             cache=not options["no_cache"],
         )
     if isinstance(embedder, embed.EncoderEmbedder):
+        executor = stack.enter_context(on_cluster(options["cluster"]))
         advance = stack.enter_context(progress("Embedding", len(rest)))
-        embedder = replace(embedder, on_progress=lambda done, _: advance(done, ""))
+        embedder = replace(
+            embedder, executor=executor, on_progress=lambda done, _: advance(done, "")
+        )
     vectors = embedder.embed(rest)
     signature = sign(rest, **{"seed": None, **embedder.parameters})
     embed.save_array(out, vectors, rest.ids, signature=json.dumps(asdict(signature)), **used)

@@ -11,6 +11,7 @@ import click
 from click.core import ParameterSource
 
 from winosmith.cli._chat_options import chat_options, interviewed
+from winosmith.cli._cluster import cluster_option, on_cluster
 from winosmith.cli._common import data_argument, format_option, json_option, print_json, progress
 from winosmith.cli._solvers import SOLVERS, TAKES, check_options, made
 from winosmith.cli._tables import print_table
@@ -52,6 +53,7 @@ Options = dict[str, Any]
               "before the blank on; what it learns from is cut likewise.")  # fmt: skip
 @click.option("--device", metavar="NAME", help="As torch names it; the GPU if there is one.")
 @chat_options
+@cluster_option
 @click.option("--seed", default=0, show_default=True, help="Of random, and of --shots.")
 @click.option("--force", is_flag=True, help="Replace FILE.jsonl, or unfinished work on it.")
 @format_option
@@ -88,6 +90,8 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     told = {name for name in options if _is_told(ctx, name)}
     own = {option for needed, other in TAKES.values() for option in needed | other}
     check_options(options["solver"], told & own)
+    if options["cluster"] and options["solver"] in ("chat", "hunting"):
+        raise click.UsageError(f"{options['solver']} works from this machine; leave --cluster out")
     dataset = formats.read(options["data"], options["format_name"])
     train = formats.read(options["train"]) if options["train"] else None
     solver, predictions = _solved(dataset, train, options)
@@ -120,7 +124,10 @@ def _solved(
 
     bar = _Bar()
     solver = made(options, train, bar.texts)  # may show a bar of its own
-    with progress("Solving", len(dataset)) as bar.advance:
+    with (
+        on_cluster(options["cluster"]) as executor,
+        progress("Solving", len(dataset)) as bar.advance,
+    ):
         return solver, solve.predict_to_file(
             solver,
             dataset,
@@ -128,6 +135,7 @@ def _solved(
             parameters={} if train is None else {"train": train.digest[:12]},
             force=options["force"],
             on_progress=bar.problems,
+            executor=executor,
         )
 
 

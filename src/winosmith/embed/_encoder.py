@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from winosmith.models import (
     model_folder,
     weights_digest,
 )
+from winosmith.parallel import ordered_map
 from winosmith.problem import Problem
 
 __all__ = ["EncoderEmbedder"]
@@ -56,6 +58,9 @@ class EncoderEmbedder:
         cache: True for the user's cache folder (`cache_folder`), False for none, or a folder.
             What is cached is found again by the texts, the digest of the weights, and the
             parameters that matter; the work goes on where it was stopped.
+        executor: who encodes chunks of 2,048 problems; they are encoded here when None. A model's
+            folder must be where the executor's workers are, each of which loads it once; vectors
+            are the same where the machines are alike.
         on_progress: is told the problems done and those in all.
 
     >>> EncoderEmbedder("sentence-transformers/all-MiniLM-L6-v2").pooling
@@ -70,6 +75,7 @@ class EncoderEmbedder:
     max_length: int | None = None
     tokens_per_batch: int | None = None
     cache: bool | str | Path = True
+    executor: Executor | None = field(default=None, compare=False)
     on_progress: Callable[[int, int], None] | None = field(default=None, compare=False)
 
     @cached_property
@@ -105,11 +111,12 @@ class EncoderEmbedder:
         check_combine(self.combine)
         check_two_options(problems)
         chunks: list[Vectors] = []
+        encoded = self._encoded(problems)
         for start in range(0, len(problems), CHUNK):
             chunk = problems[start : start + CHUNK]
-            texts = [filled_text(p, option, self.split_point) for p in chunk for option in (0, 1)]
+            texts = self._texts(chunk)
             try:
-                vectors = self._vectors(texts, start, len(problems))
+                vectors = self._vectors(texts, start, len(problems), encoded.get(start))
             except KeyboardInterrupt:
                 if self._cache is None:
                     raise
@@ -128,10 +135,39 @@ class EncoderEmbedder:
             raise DataError("there is no problem to embed")
         return np.concatenate(chunks)
 
-    def _vectors(self, texts: list[Text], before: int, total: int) -> Vectors:
+    def _texts(self, chunk: Sequence[Problem]) -> list[Text]:
+        return [filled_text(p, option, self.split_point) for p in chunk for option in (0, 1)]
+
+    def _path(self, texts: list[Text]) -> Path | None:
+        return self._cache / f"{self._key(texts)}.npz" if self._cache else None
+
+    def _encoded(self, problems: Sequence[Problem]) -> dict[int, Iterator[Vectors]]:
+        """Let the executor encode the chunks that are not cached; return it where each begins."""
+        if self.executor is None:
+            return {}
+        chunks = {
+            at: self._texts(problems[at : at + CHUNK]) for at in range(0, len(problems), CHUNK)
+        }
+        missing = {at: texts for at, texts in chunks.items() if self._known(texts) is None}
+        work = partial(
+            _encode, str(self.folder), self.device, self.max_length, self.pooling,
+            self.tokens_per_batch,
+        )  # fmt: skip
+        return dict.fromkeys(missing, ordered_map(work, missing.values(), self.executor))
+
+    def _known(self, texts: list[Text]) -> Vectors | None:
+        path = self._path(texts)
+        return load_cached(path, (len(texts), -1)) if path else None
+
+    def _vectors(
+        self, texts: list[Text], before: int, total: int, encoded: Iterator[Vectors] | None
+    ) -> Vectors:
         """Return the vectors of a chunk's texts, from the cache if they are there."""
-        path = self._cache / f"{self._key(texts)}.npz" if self._cache else None
-        vectors = load_cached(path, (len(texts), -1)) if path else None
+        path, vectors = self._path(texts), None if encoded else self._known(texts)
+        if encoded:
+            vectors = next(encoded)
+            if path:
+                store(path, vectors)
         if vectors is None:
             vectors = self._encoder.vectors(
                 texts,
@@ -165,3 +201,22 @@ class EncoderEmbedder:
         """
         determined = {**self.parameters, "combine": None, "model": self._digest, "texts": texts}
         return hashlib.sha256(json.dumps(determined, sort_keys=True).encode()).hexdigest()
+
+
+@lru_cache(maxsize=1)
+def _loaded(folder: str, device: str | None, max_length: int | None) -> Encoder:
+    """Return an encoder; a worker keeps the one that it used last."""
+    return load_encoder(Path(folder), device=device, max_length=max_length)
+
+
+def _encode(
+    folder: str,
+    device: str | None,
+    max_length: int | None,
+    pooling: Pooling,
+    tokens_per_batch: int | None,
+    texts: list[Text],
+) -> Vectors:
+    """Encode a chunk's texts, in a worker."""
+    encoder = _loaded(folder, device, max_length)
+    return encoder.vectors(texts, pooling=pooling, tokens_per_batch=tokens_per_batch)

@@ -215,14 +215,8 @@ def _filtered(job: _Job, rows: list[int], found: Embedded) -> FilterRun:
         job.step("filtering", len(pool)) as advance,
         job.folder.scratch(PHASES) as checkpoint,
     ):
-        return run_filter(
-            pool,
-            found.X,
-            job.recipe.filter,
-            seed=job.recipe.seed,
-            **watched(advance, len(pool)),
-            checkpoint=checkpoint,
-        )
+        more: dict[str, Any] = {**watched(advance, len(pool)), "checkpoint": checkpoint}
+        return run_filter(pool, found.X, job.recipe.filter, seed=job.recipe.seed, **more)
 
 
 def _measured(job: _Job, run: FilterRun, loose: Sequence[int]) -> Measures:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,8 @@ def debias_to_folder(
     seed: int = 0,
     force: bool = False,
     step: Step | None = None,
+    executor: Executor | None = None,
+    scratch: str | Path | None = None,
 ) -> Debiased:
     """Filter a data set and write `kept.jsonl`, `dropped.jsonl`, `report.json`, `report.html`.
 
@@ -70,6 +73,8 @@ def debias_to_folder(
         seed: of every draw.
         force: replace the results of another run, and those of this one when it is finished.
         step: shows progress.
+        executor: see `debias.aflite`.
+        scratch: see `debias.aflite`.
 
     Raises:
         InputError: data or parameters that can't be used.
@@ -80,7 +85,8 @@ def debias_to_folder(
     if force and is_finished(folder, PAGE):
         folder.clear()
     with folder.or_nothing():
-        done = _carried_out(folder, dataset, embed, chosen, seed, step or silent)
+        how = {"executor": executor, "scratch": scratch}
+        done = _carried_out(folder, dataset, embed, chosen, seed, step or silent, how)
     _write(folder, done, parameters)
     return done
 
@@ -111,6 +117,7 @@ def _carried_out(
     chosen: FilterRecipe,
     seed: int,
     step: Step,
+    how: Mapping[str, Any],
 ) -> Debiased:
     tuned = tuned_on(embed.array) if embed.array is not None else set()
     rows = [row for row, problem in enumerate(dataset) if problem.id not in tuned]
@@ -130,9 +137,8 @@ def _carried_out(
             np.save(file, made.X, allow_pickle=False)
     X = np.load(folder.path / VECTORS, allow_pickle=False)
     with step("filtering", len(pool)) as advance, folder.scratch(PHASES) as checkpoint:
-        run = run_filter(
-            pool, X, chosen, seed=seed, **watched(advance, len(pool)), checkpoint=checkpoint
-        )
+        more: dict[str, Any] = {**watched(advance, len(pool)), **how}
+        run = run_filter(pool, X, chosen, seed=seed, checkpoint=checkpoint, **more)
     with step("measuring", None):
         digest = problems_digest(dataset)
         measures = measure(

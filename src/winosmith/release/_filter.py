@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -75,6 +76,8 @@ def run_filter(
     on_phase: Callable[[debias.Phase], object] | None = None,
     on_draw: Callable[[int, int], object] | None = None,
     checkpoint: Path | None = None,
+    executor: Executor | None = None,
+    scratch: str | Path | None = None,
 ) -> FilterRun:
     """Filter a pool of problems by its vectors and answers.
 
@@ -89,6 +92,8 @@ def run_filter(
         on_phase: see `debias.aflite`.
         on_draw: see `debias.aflite`.
         checkpoint: see `debias.aflite`.
+        executor: see `debias.aflite`.
+        scratch: see `debias.aflite`.
 
     Raises:
         DataError: problems that can't be filtered; see `debias.aflite`.
@@ -102,7 +107,18 @@ def run_filter(
         return FilterRun(pool, X, y, chosen.method, {"all": everything}, None)
     result = None
     if chosen.method == "aflite" or chosen.keep is None:
-        result = _aflite(pool, X, y, chosen, seed, on_phase, on_draw, checkpoint)
+        result = _aflite(
+            pool,
+            X,
+            y,
+            chosen,
+            seed=seed,
+            on_phase=on_phase,
+            on_draw=on_draw,
+            checkpoint=checkpoint,
+            executor=executor,
+            scratch=scratch,
+        )
     size = len(result.kept) if result is not None and chosen.keep is None else chosen.keep or 0
     if size > len(pool):
         raise DataError(f"filter.keep is {size}, but only {len(pool)} problems went in")
@@ -117,14 +133,7 @@ def run_filter(
 
 
 def _aflite(
-    pool: Dataset,
-    X: NDArray[Any],
-    y: NDArray[Any],
-    chosen: FilterRecipe,
-    seed: int,
-    on_phase: Callable[[debias.Phase], object] | None,
-    on_draw: Callable[[int, int], object] | None,
-    checkpoint: Path | None,
+    pool: Dataset, X: NDArray[Any], y: NDArray[Any], chosen: FilterRecipe, **run: Any
 ) -> debias.AfliteResult:
     train_size, cutoff = debias.suggested_sizes(len(pool))
     twins = [problem.twin_id for problem in pool]
@@ -137,7 +146,6 @@ def _aflite(
         cutoff=chosen.cutoff or cutoff,
         threshold=chosen.threshold,
         C=chosen.C,
-        seed=seed,
         ids=pool.ids,
         groups=twins if chosen.whole_twins or whole else None,
         target_size=chosen.target_size,
@@ -147,7 +155,5 @@ def _aflite(
         twins=twins,
         classifier=chosen.classifier,
         kernel=chosen.kernel,
-        on_phase=on_phase,
-        on_draw=on_draw,
-        checkpoint=checkpoint,
+        **run,
     )

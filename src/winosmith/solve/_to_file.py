@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
 from winosmith import formats
+from winosmith.answers import Prediction
 from winosmith.dataset import Dataset
 from winosmith.errors import OutputError
+from winosmith.parallel import ordered_map, workers_of
+from winosmith.problem import Problem
 from winosmith.solve._solver import Solver, predict
 
 __all__ = ["predict_to_file"]
@@ -31,6 +36,7 @@ def predict_to_file(
     parameters: Mapping[str, Any] | None = None,
     force: bool = False,
     on_progress: Callable[[int], None] | None = None,
+    executor: Executor | None = None,
 ) -> formats.Predictions:
     """Solve the problems, and write the predictions to a file that appears when it is complete.
 
@@ -47,6 +53,8 @@ def predict_to_file(
         force: replace a file, or unfinished work, of other problems or parameters; without it,
             that is refused.
         on_progress: called with the number of problems done, at the start and after each chunk.
+        executor: who solves the chunks; without one they are solved here. What the solver needs,
+            such as a model's folder, must be where the executor's workers are; each loads it once.
 
     Raises:
         OutputError: the file holds other predictions (and how they differ), or can't be written,
@@ -64,10 +72,15 @@ def predict_to_file(
     part = path.with_name(f".{path.name}.part")
     with _alone(part) as file:
         done = _resumed(part, file, header, force)
-        for start in range(done, len(dataset), _CHUNK):
+        starts = range(done, len(dataset), _CHUNK)
+        chunks = (dataset[start : start + _CHUNK] for start in starts)
+        ahead = 2 * (workers_of(executor) or 8) if executor is not None else 1
+        work = partial(predict if executor is None else _solved, solver)
+        solved = ordered_map(work, chunks, executor, ahead=ahead)
+        for start in starts:
             if on_progress:
                 on_progress(start)
-            for prediction in predict(solver, dataset[start : start + _CHUNK]):
+            for prediction in next(solved):
                 file.write(formats.prediction_record(prediction) + "\n")
             file.flush()
             os.fsync(file.fileno())
@@ -75,6 +88,17 @@ def predict_to_file(
             on_progress(len(dataset))
         part.replace(path)
     return formats.read_predictions(path, dataset)
+
+
+_last: list[Solver] = []
+"""The solver that was asked last in this process."""
+
+
+def _solved(solver: Solver, chunk: Sequence[Problem]) -> tuple[Prediction, ...]:
+    """Solve a chunk; in a worker, with the equal solver of the last one, whose model is loaded."""
+    if not _last or _last[0] != solver:
+        _last[:] = [solver]
+    return predict(_last[0], chunk)
 
 
 def _same(path: Path, header: str, force: bool) -> bool:
