@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from winosmith.embed._embedder import Vectors
+from winosmith.embed._mapped import gathered, is_large, mapped_member, parts
 from winosmith.errors import DataError, FormatError
 from winosmith.outputs import write_aside
 from winosmith.problem import Problem
@@ -25,7 +26,8 @@ class ArrayEmbedder:
     """Any array, one row a problem, as an embedder.
 
     Attributes:
-        X: (n, d), finite numbers; taken as float32.
+        X: (n, d), finite numbers; taken as float32. Where it is mapped from a file (a
+            `numpy.memmap`) of more than 64 MiB it stays there, and so do the vectors.
         ids: the id of each row. Problems are then found by their ids, in any order and number.
             When None, rows are matched by their order, and there must be as many as problems.
         name: what the messages call it.
@@ -44,7 +46,7 @@ class ArrayEmbedder:
     name: str = "the array"
 
     def __post_init__(self) -> None:
-        rows = np.asarray(self.X)
+        rows = np.asanyarray(self.X)
         if rows.ndim != 2 or 0 in rows.shape:
             raise DataError(f"{self.name} has the shape {rows.shape}; (problems, width) is needed")
         if rows.dtype.kind not in "iuf":
@@ -54,8 +56,14 @@ class ArrayEmbedder:
         if self.ids is not None and len(set(self.ids)) < len(self.ids):
             raise DataError(f"{self.name} has an id twice; ids must be distinct")
         with np.errstate(over="ignore"):
-            numbers = rows.astype(np.float32)
-        finite = np.isfinite(numbers).all(axis=1)
+            if not is_large(rows):
+                rows = np.asarray(rows).astype(np.float32)
+            finite = np.concatenate(
+                [
+                    np.isfinite(rows[part].astype(np.float32)).all(axis=1)
+                    for part in parts(len(rows))
+                ]
+            )
         if not finite.all():
             row = int(np.argmin(finite))
             label = f" ({self.ids[row]!r})" if self.ids is not None else ""
@@ -63,7 +71,7 @@ class ArrayEmbedder:
                 f"{self.name} holds NaN or infinity in {int((~finite).sum()):,} rows, first in "
                 f"row {row}{label}; leave those problems out or embed them again"
             )
-        object.__setattr__(self, "X", numbers)
+        object.__setattr__(self, "X", rows)
 
     @cached_property
     def _rows(self) -> dict[str, int]:
@@ -81,15 +89,22 @@ class ArrayEmbedder:
                     f"{self.name} has {len(self.X):,} rows for {len(problems):,} problems; without "
                     "ids there must be one for each, in their order"
                 )
-            return self.X.copy()
+            return self._taken(np.arange(len(self.X)))
         absent = [problem.id for problem in problems if problem.id not in self._rows]
         if absent:
             named = ", ".join(map(repr, absent[:3])) + (", …" if len(absent) > 3 else "")
             raise DataError(
                 f"{self.name} has no row for {len(absent):,} of {len(problems):,} problems: {named}"
             )
-        taken: Vectors = self.X[[self._rows[problem.id] for problem in problems]]
-        return taken
+        return self._taken(np.array([self._rows[problem.id] for problem in problems], np.intp))
+
+    def _taken(self, rows: npt.NDArray[np.intp]) -> Vectors:
+        if not is_large(self.X):
+            taken: Vectors = self.X[rows]
+            return taken
+        if self.X.dtype == np.float32 and np.array_equal(rows, np.arange(len(self.X))):
+            return self.X  # as they lie
+        return gathered(self.X, rows)
 
 
 def save_array(
@@ -115,7 +130,8 @@ def save_array(
 def load_array(path: str | Path, ids: Sequence[str] | None = None) -> ArrayEmbedder:
     """Read vectors from a .npy file, or from a .npz file that holds `X` and, if need be, `ids`.
 
-    Nothing in the file is ever run: pickled objects are refused.
+    Nothing in the file is ever run: pickled objects are refused. What is larger than 64 MiB is
+    mapped, not read, but for arrays that a .npz file holds compressed.
 
     Args:
         path: the file; `winosmith embed` writes such .npz files.
@@ -127,8 +143,7 @@ def load_array(path: str | Path, ids: Sequence[str] | None = None) -> ArrayEmbed
     """
     path = Path(path)
     try:
-        with path.open("rb") as file:
-            rows, own = _held(np.load(file, allow_pickle=False), path)
+        rows, own = _read(path)
     except FormatError:
         raise
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
@@ -137,11 +152,16 @@ def load_array(path: str | Path, ids: Sequence[str] | None = None) -> ArrayEmbed
     return ArrayEmbedder(rows, ids if own is None else own, path.name)
 
 
-def _held(held: Any, path: Path) -> tuple[npt.NDArray[Any], list[str] | None]:
-    """Return the rows and the ids of what was loaded."""
-    if isinstance(held, np.ndarray):
-        return held, None
-    if "X" not in held:
-        names = ", ".join(held.files) or "nothing"
-        raise FormatError(f"a .npz file needs an array X; this holds {names}", path)
-    return held["X"], [str(name) for name in held["ids"].tolist()] if "ids" in held else None
+def _read(path: Path) -> tuple[npt.NDArray[Any], list[str] | None]:
+    """Return the rows, mapped where that can be, and the ids of a file."""
+    if not zipfile.is_zipfile(path):
+        with path.open("rb") as file:
+            np.lib.format.read_magic(file)  # else numpy would look for a pickle
+        return np.load(path, mmap_mode="r", allow_pickle=False), None
+    with np.load(path, allow_pickle=False) as held:
+        if "X" not in held:
+            names = ", ".join(held.files) or "nothing"
+            raise FormatError(f"a .npz file needs an array X; this holds {names}", path)
+        ids = [str(name) for name in held["ids"].tolist()] if "ids" in held else None
+        rows = mapped_member(path, "X")
+        return held["X"] if rows is None else rows, ids
