@@ -1,0 +1,100 @@
+"""`--cluster` gives what the commands give without it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from winosmith import embed, formats, solve
+from winosmith.cli import main
+from winosmith.testing import made_twins
+
+FILTER = ("--ensemble-size", "6", "--train-size", "60", "--cutoff", "10")
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Return a file of twins."""
+    path = tmp_path / "twins.jsonl"
+    formats.write(made_twins(150).problems, path)
+    return path
+
+
+def test_debias_keeps_the_same_problems(local_cluster: Any, data: Path, tmp_path: Path) -> None:
+    """The folder of a run on a cluster holds the same bytes as that of one machine."""
+    there = ("--cluster", local_cluster.scheduler_address, "--scratch", str(tmp_path))
+    for name, more in (("here", ()), ("there", there)):
+        assert main(["debias", str(data), "--out", str(tmp_path / name), *FILTER, *more]) == 0
+    for name in ("kept.jsonl", "dropped.jsonl", "report.json"):
+        assert (tmp_path / "here" / name).read_bytes() == (tmp_path / "there" / name).read_bytes()
+
+
+def test_solve_writes_the_same_predictions(local_cluster: Any, data: Path, tmp_path: Path) -> None:
+    """Predictions of a solver that workers got are those of the solver that is here."""
+    asked = ["solve", str(data), "--solver", "association", "--train", str(data), "--out"]
+    there = ["--cluster", local_cluster.scheduler_address]
+    assert main([*asked, str(tmp_path / "here.jsonl")]) == 0
+    assert main([*asked, str(tmp_path / "there.jsonl"), *there]) == 0
+    assert (tmp_path / "here.jsonl").read_bytes() == (tmp_path / "there.jsonl").read_bytes()
+
+
+@pytest.mark.models
+def test_embed_writes_the_same_vectors(
+    local_cluster: Any, data: Path, tmp_path: Path, tiny_encoder: Path
+) -> None:
+    """Vectors that workers made are those of an encoder that is here, cached chunks apart."""
+    asked = ["embed", str(data), "--encoder", str(tiny_encoder), "--no-cache", "--out"]
+    assert main([*asked, str(tmp_path / "here.npz")]) == 0
+    there = ["--cluster", local_cluster.scheduler_address]
+    assert main([*asked, str(tmp_path / "there.npz"), *there]) == 0
+    here, found = (np.load(tmp_path / name)["X"] for name in ("here.npz", "there.npz"))
+    np.testing.assert_allclose(found, here, atol=1e-5)
+
+
+@pytest.mark.models
+def test_chunks_that_are_cached_are_not_encoded_again(
+    executor: Any, tmp_path: Path, tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of three chunks the middle one is in the cache; all come in the order of the problems."""
+    monkeypatch.setattr("winosmith.embed._encoder.CHUNK", 100)
+    problems = made_twins(150).problems
+    embedder = embed.EncoderEmbedder(tiny_encoder, cache=tmp_path)
+    middle = embedder.embed(problems[100:200])
+    spread = embed.EncoderEmbedder(tiny_encoder, cache=tmp_path, executor=executor)
+    found = spread.embed(problems)
+    assert np.array_equal(found[100:200], middle)
+    np.testing.assert_allclose(found, embedder.embed(problems), atol=1e-5)
+
+
+def test_solvers_that_work_from_here_are_not_spread(data: Path, tmp_path: Path) -> None:
+    """Hunting and chat models say so before anything is read."""
+    asked = ["solve", str(data), "--solver", "hunting", "--collection", str(tmp_path)]
+    out = ["--out", str(tmp_path / "a.jsonl"), "--cluster", "tcp://localhost:1"]
+    assert main([*asked, *out]) == 2
+
+
+def test_a_scheduler_that_is_not_there_is_named(
+    dask: None, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The error names the address and what to start, and leaves no folder behind."""
+    out = tmp_path / "out"
+    there = ["--cluster", "tcp://127.0.0.1:9", "--out", str(out)]
+    assert main(["debias", str(data), *there]) == 2
+    assert "tcp://127.0.0.1:9" in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_predictions_may_be_spread_over_any_executor(data: Path, tmp_path: Path) -> None:
+    """Threads solve the chunks of a data set in its order."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    dataset = formats.read(data)
+    here = solve.predict_to_file(solve.Random(1), dataset, tmp_path / "here.jsonl")
+    with ThreadPoolExecutor(3) as pool:
+        there = solve.predict_to_file(
+            solve.Random(1), dataset, tmp_path / "there.jsonl", executor=pool
+        )
+    assert here.predictions == there.predictions
