@@ -33,7 +33,7 @@ def local_cluster(dask: None) -> Iterator[Any]:
     with LocalCluster(
         n_workers=2,
         threads_per_worker=1,
-        dashboard_address=None,
+        dashboard_address=":0",
         silence_logs="CRITICAL",
         memory_limit=None,
     ) as running:
@@ -79,7 +79,7 @@ def start(dask: None) -> Iterator[Callable[..., Any]]:
     def start(what: str, *arguments: str) -> Any:
         command = [sys.executable, "-m", f"distributed.cli.dask_{what}", *arguments]
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        running.append(subprocess.Popen([*command, "--no-dashboard"], **quiet))
+        running.append(subprocess.Popen([*command, "--dashboard-address", ":0"], **quiet))
         return running[-1]
 
     yield start

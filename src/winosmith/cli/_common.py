@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ from typing import Any
 
 import click
 
-__all__ = ["data_argument", "format_option", "json_option", "print_json", "progress", "say"]
+__all__ = ["data_argument", "format_option", "json_option", "print_json", "progress", "say", "told"]
 
 
 def data_argument(name: str = "data") -> Callable[[Any], Any]:
@@ -43,6 +44,25 @@ def print_json(report: Any) -> None:
 def say(message: str) -> None:
     """Tell the user something that is not the result: to the error stream."""
     click.echo(message, err=True)
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Say what is logged at level INFO while the block runs: files that take room, compiling."""
+    logger, handler = logging.getLogger("winosmith"), logging.Handler()
+    handler.emit = lambda record: say(_sentence(record.getMessage()))  # type: ignore[method-assign]
+    before = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+        logger.removeHandler(handler)
+
+
+def _sentence(message: str) -> str:
+    return message[:1].upper() + message[1:]
 
 
 @contextmanager

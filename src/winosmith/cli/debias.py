@@ -11,7 +11,7 @@ import click
 
 from winosmith.cli._built import tell_filter
 from winosmith.cli._cluster import cluster_option, on_cluster
-from winosmith.cli._common import data_argument, format_option, json_option, progress, say
+from winosmith.cli._common import data_argument, format_option, json_option, progress, say, told
 
 __all__ = ["command"]
 
@@ -101,7 +101,7 @@ def command(**options: Any) -> None:
     if not options["force"] and finished_filter(data, out, **asked):
         say(f"{out} holds the finished results of this command; add --force to filter again")
     else:
-        with on_cluster(options["cluster"]) as executor:
+        with told(), on_cluster(options["cluster"]) as executor:
             debias_to_folder(
                 data,
                 out,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from winosmith import report
 from winosmith.dataset import Dataset, Dropped, Filtered
@@ -29,6 +30,9 @@ __all__ = ["Debiased", "debias_to_folder", "finished_filter"]
 
 VECTORS, PHASES, PAGE = "embeddings.npy", "phases.npz", "report.html"
 """The page is written last."""
+
+LARGE = 1 << 26
+"""Bytes of vectors from which on they stay in their file."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +139,7 @@ def _carried_out(
             )
         with folder.write(VECTORS, "wb") as file:
             np.save(file, made.X, allow_pickle=False)
-    X = np.load(folder.path / VECTORS, allow_pickle=False)
+    X = _mapped_if_large(folder.path / VECTORS)
     with step("filtering", len(pool)) as advance, folder.scratch(PHASES) as checkpoint:
         more: dict[str, Any] = {**watched(advance, len(pool)), **how}
         run = run_filter(pool, X, chosen, seed=seed, checkpoint=checkpoint, **more)
@@ -147,8 +151,16 @@ def _carried_out(
             seed=seed,
             null_draws=chosen.null_draws,
             shown=range(len(pool)),
+            how=how,
         )
     return Debiased(folder.path, _filtered(dataset, rows, run), run, measures)
+
+
+def _mapped_if_large(path: Path) -> NDArray[Any]:
+    """Load an array, or map one that had better stay in its file."""
+    large = path.stat().st_size > LARGE
+    array: NDArray[Any] = np.load(path, mmap_mode="r" if large else None, allow_pickle=False)
+    return array
 
 
 def _filtered(dataset: Dataset, rows: Sequence[int], run: FilterRun) -> Filtered:

@@ -61,6 +61,7 @@ def measure(
     null_draws: int,
     shown: Sequence[int],
     planted: Mapping[str, str] | None = None,
+    how: Mapping[str, Any] | None = None,
 ) -> Measures:
     """Measure what a filter did.
 
@@ -71,6 +72,7 @@ def measure(
         null_draws: of twin-flipped labels.
         shown: the rows of the pool that may stand in a picture, one by one.
         planted: the artifact of each planted problem, by its id in the pool.
+        how: the executor and the scratch folder of `debias.threshold_null`.
     """
     groups = run.pool.groups
     settings = debias.AssessmentSettings(seed=seed)
@@ -82,7 +84,7 @@ def measure(
         assessment=assessment,
         probes={name: _probe(run, rows, seed) for name, rows in run.subsets.items()},
         removed_to_kept=_removed_to_kept(run),
-        excess=_excess(run, seed, null_draws),
+        excess=_excess(run, seed, null_draws, how or {}),
         found=_found(run, planted),
     )
 
@@ -110,7 +112,7 @@ def _removed_to_kept(run: FilterRun) -> debias.Probe | None:
     return debias.probe_across(run.X, run.y, removed, run.kept)
 
 
-def _excess(run: FilterRun, seed: int, draws: int) -> debias.Null | None:
+def _excess(run: FilterRun, seed: int, draws: int, how: Mapping[str, Any]) -> debias.Null | None:
     if run.aflite is None:
         return None
     if run.aflite.phases and run.aflite.phases[0].chance is not None:
@@ -131,6 +133,7 @@ def _excess(run: FilterRun, seed: int, draws: int) -> debias.Null | None:
         draws=draws,
         classifier=parameters["classifier"],
         kernel=parameters["kernel"],
+        **how,
     )
 
 
