@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -19,10 +21,14 @@ from winosmith import cluster
 def dask() -> None:
     """Skip without dask.distributed."""
     if importlib.util.find_spec("distributed") is None:
-        reason = "distributed is not installed (the extra `cluster`)"
-        if os.environ.get("CI") == "true":
-            pytest.fail(f"missing in CI: {reason}")
-        pytest.skip(reason)
+        _absent("distributed is not installed (the extra `cluster`)")
+
+
+def _absent(reason: str) -> None:
+    """Skip for a missing component; with CI=true, fail instead."""
+    if os.environ.get("CI") == "true":
+        pytest.fail(f"missing in CI: {reason}")
+    pytest.skip(reason)
 
 
 @pytest.fixture(scope="session")
@@ -72,8 +78,6 @@ def kill(local_cluster: Any) -> Callable[[int], None]:
 @pytest.fixture(scope="session")
 def start(dask: None) -> Iterator[Callable[..., Any]]:
     """Return what starts `dask scheduler` or `dask worker`; all end with the tests."""
-    import subprocess
-
     running = []
 
     def start(what: str, *arguments: str) -> Any:
@@ -86,3 +90,15 @@ def start(dask: None) -> Iterator[Callable[..., Any]]:
     for process in running:
         process.kill()
         process.wait()
+
+
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Return a certificate that signs itself, as Dask's configuration names it."""
+    if shutil.which("openssl") is None:
+        _absent("openssl is not installed")
+    folder = tmp_path_factory.mktemp("tls")
+    made = ["-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost", "-days", "2"]
+    files = ["-keyout", str(folder / "key.pem"), "-out", str(folder / "cert.pem")]
+    subprocess.run(["openssl", "req", *made, *files], check=True, capture_output=True)
+    return {"ca": str(folder / "cert.pem"), "key": str(folder / "key.pem")}

@@ -158,3 +158,22 @@ def test_without_workers_nothing_waits_for_ever(start, tmp_path):
         scheduler.kill()
         with pytest.raises(BrokenExecutor, match="the connection to the Dask scheduler broke off"):
             waiting.result(30)
+
+
+def test_a_cluster_behind_certificates_takes_who_has_them(start, certificates, tmp_path):
+    """With TLS, work is done for who shows the certificate; others are told that it is missing."""
+    from distributed import Security
+
+    file, ca, key = tmp_path / "scheduler.json", certificates["ca"], certificates["key"]
+    tls = ["--tls-ca-file", ca, "--tls-cert", ca, "--tls-key", key]
+    start("scheduler", "--scheduler-file", str(file), "--protocol", "tls", "--port", "0", *tls)
+    awaited(file)
+    options = ["--nthreads", "1", "--no-nanny", "--local-directory", str(tmp_path)]
+    start("worker", "--scheduler-file", str(file), *options, *tls)
+    security = Security(
+        tls_ca_file=ca, tls_client_cert=ca, tls_client_key=key, require_encryption=True
+    )
+    with cluster.connect(file, security=security) as executor:
+        assert executor.submit(abs, -1).result(30) == 1
+    with pytest.raises(InputError, match=r"tls://.* needs certificates"):
+        cluster.connect(file, timeout=1).__enter__()

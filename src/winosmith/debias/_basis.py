@@ -100,11 +100,12 @@ def _basis(rows: Rows, threads: Executor, matrix: NDArray[np.float32]) -> Basis:
     mean, largest = _centre(rows)
     scale = 2.0 ** -float(np.round(np.log2(largest))) if largest > 0 else 1.0
     gram = np.zeros((columns, columns))
-    for product in ordered_map(partial(_gram, rows, mean, scale, kind), parts, threads):
+    work = partial(_gram, rows, mean, scale, kind)
+    for product in ordered_map(work, parts, threads, ahead=4):  # of d² numbers each
         gram += product
     rotation = np.linalg.eigh(gram)[1].astype(kind)
-    work = partial(_rotate, rows, mean, scale, rotation, matrix)
-    for _ in ordered_map(work, parts, threads):
+    turn = partial(_rotate, rows, mean, scale, rotation, matrix)
+    for _ in ordered_map(turn, parts, threads):
         pass  # each part is written where it belongs
     return Basis(matrix, columns, scale)
 
