@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
+import sys
 import threading
 import time
 from concurrent.futures import BrokenExecutor
@@ -177,3 +178,21 @@ def test_a_cluster_behind_certificates_takes_who_has_them(start, certificates, t
         assert executor.submit(abs, -1).result(30) == 1
     with pytest.raises(InputError, match=r"tls://.* needs certificates"):
         cluster.connect(file, timeout=1).__enter__()
+
+
+def _faults() -> int:
+    """Return how many pages are faulted in while arrays of 200 kB come and go."""
+    import resource
+
+    for _ in range(20):
+        np.ones(25_000)
+    before = resource.getrusage(resource.RUSAGE_THREAD).ru_minflt
+    for _ in range(200):
+        np.ones(25_000)
+    return resource.getrusage(resource.RUSAGE_THREAD).ru_minflt - before
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the C library is another")
+def test_workers_keep_the_memory_of_arrays_that_go(executor):
+    """Arrays that come and go cost no page faults, though Dask has workers give memory back."""
+    assert executor.submit(_faults).result() < 1_000  # of 9,800 pages

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from winosmith._version import __version__
+from winosmith.cluster._memory import keep_freed_memory
 from winosmith.errors import InputError
 
 __all__ = ["ClusterExecutor"]
@@ -284,4 +285,5 @@ def _called(
             f"the worker {get_worker().address} has winosmith {__version__}, and {version} asks; "
             "install the same everywhere"
         )
+    keep_freed_memory()
     return function(*args, **kwargs)
