@@ -237,3 +237,15 @@ def test_the_help_names_every_format(capsys: pytest.CaptureFixture[str]) -> None
     assert main(["convert", "--help"]) == 0
     shown = capsys.readouterr().out
     assert all(f"\n    {known.name} " in shown for known in formats.FORMATS)
+
+
+def test_a_recast_into_claims_tells_that_the_twins_are_lost(
+    ours: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Claims have no place for the twin of their problem, and the command says so."""
+    out = tmp_path / "claims.jsonl"
+    command = ["convert", str(ours), str(out), "--to", "superglue-wsc", "--recast", "claims"]
+    assert main(command) == 0
+    told = capsys.readouterr().err
+    assert "lost: origin author in 2 problems, twin_id in 2" in told
+    assert "lost: nothing" not in told

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from winosmith import formats
 from winosmith.errors import FormatError, OutputError
-from winosmith.formats import Contents, Entry, Format, Item
+from winosmith.formats import Contents, Entry, Format, Item, Losses
 from winosmith.problem import Claim, Problem
 from winosmith.recast import to_claims, to_problems
 from winosmith.records import canonical, claim_record, problem_record
@@ -64,11 +64,13 @@ class Made:
         items: the problems or claims to write.
         lines: the 1-based line of the input where each starts.
         aside: what can't be read, grouped or written, each with its line and reason.
+        lost: what the recast itself can't carry over.
     """
 
     items: Sequence[Item]
     lines: Sequence[int]
     aside: list[Entry] = field(default_factory=list)
+    lost: Losses = field(default_factory=Losses)
 
     def reasons(self) -> list[tuple[str, int]]:
         """Return why something was left over, and how often, the most frequent first."""
@@ -83,6 +85,7 @@ class Made:
             [self.items[row] for row in rows],
             [self.lines[row] for row in rows],
             [*self.aside, *left],
+            self.lost,
         )
 
 
@@ -108,7 +111,12 @@ def recast(contents: Contents, kind: str | None) -> Made:
         repeated = [
             line for line, problem in zip(lines, problems, strict=True) for _ in problem.options
         ]
-        return Made(to_claims(problems), repeated, list(contents.bad))
+        bare = [
+            replace(problem, twin_id=None, origin=None, lineage=None, embargo=False)
+            for problem in problems
+        ]
+        lost = formats.losses(problems, bare)
+        return Made(to_claims(problems), repeated, list(contents.bad), lost)
     claims = [item for item in items if isinstance(item, Claim)]
     grouped = to_problems(claims)
     first = {

@@ -148,7 +148,8 @@ def _tell(
     if len(made.reasons()) > _REASONS:
         say(f"  and {len(made.reasons()) - _REASONS} more reasons")
     say(f"wrote: {target} ({into.name}), {len(made.items)} {what}")
-    for line in lost.told(what) or ["lost: nothing"]:
+    told = [*made.lost.told(noun(contents.items)), *lost.told(what)]
+    for line in told or ["lost: nothing"]:
         say(line)
 
 
@@ -159,7 +160,7 @@ def _report(contents: Contents, made: Made, into: Format, lost: Losses) -> dict[
         "read": len(contents.items),
         "left_over": dict(made.reasons()),
         "written": len(made.items),
-        "lost": dict(sorted(lost.lost.items())),
+        "lost": dict(sorted((lost.lost | made.lost.lost).items())),
         "changed": dict(sorted(lost.changed.items())),
         "added": dict(sorted(lost.added.items())),
     }
