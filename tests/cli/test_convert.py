@@ -69,6 +69,7 @@ def test_the_report_is_json_too(
         "to": "dpr",
         "read": 2,
         "left_over": {},
+        "embargoed": 0,
         "written": 2,
         "lost": {"origin author": 2},
         "changed": {"id": 2},

@@ -14,7 +14,7 @@ from winosmith.problem import Claim, Problem
 from winosmith.recast import to_claims, to_problems
 from winosmith.records import canonical, claim_record, problem_record
 
-__all__ = ["WRITABLE", "Made", "check_paths", "noun", "recast", "target_format"]
+__all__ = ["WRITABLE", "Made", "check_paths", "made_of", "noun", "target_format"]
 
 WRITABLE = [known for known in formats.FORMATS if known.write is not None]
 
@@ -65,12 +65,14 @@ class Made:
         lines: the 1-based line of the input where each starts.
         aside: what can't be read, grouped or written, each with its line and reason.
         lost: what the recast itself can't carry over.
+        embargoed: how many problems were left out because they are under embargo.
     """
 
     items: Sequence[Item]
     lines: Sequence[int]
     aside: list[Entry] = field(default_factory=list)
     lost: Losses = field(default_factory=Losses)
+    embargoed: int = 0
 
     def reasons(self) -> list[tuple[str, int]]:
         """Return why something was left over, and how often, the most frequent first."""
@@ -86,6 +88,7 @@ class Made:
             [self.lines[row] for row in rows],
             [*self.aside, *left],
             self.lost,
+            self.embargoed,
         )
 
 
@@ -94,12 +97,29 @@ def _left(item: Item, line: int, reason: str) -> Entry:
     return Entry(line, canonical(record), reason=reason)
 
 
-def recast(contents: Contents, kind: str | None) -> Made:
-    """Return the items as they are (None), as claims, or as problems.
+def made_of(contents: Contents, kind: str | None, with_embargo: bool) -> Made:
+    """Return the items as they are (None), as claims, or as problems, without those under embargo.
+
+    Args:
+        contents: of the file that is read.
+        kind: "claims" or "problems" to recast, None to leave them as they are.
+        with_embargo: leave those under embargo in.
 
     Raises:
-        FormatError: they are of that kind already.
+        FormatError: they are of that kind already, or claims would lose the mark of the embargo.
     """
+    public = [not (isinstance(item, Problem) and item.embargo) for item in contents.items]
+    if with_embargo and kind == "claims" and not all(public):
+        raise FormatError("a claim would lose the embargo of its problem; leave out --with-embargo")
+    if with_embargo or all(public):
+        return _recast(contents, kind)
+    items = [item for item, kept in zip(contents.items, public, strict=True) if kept]
+    lines = [line for line, kept in zip(contents.lines, public, strict=True) if kept]
+    made = _recast(replace(contents, items=items, lines=lines), kind)
+    return replace(made, embargoed=public.count(False))
+
+
+def _recast(contents: Contents, kind: str | None) -> Made:
     items, lines = contents.items, contents.lines
     if kind is None:
         return Made(items, lines, list(contents.bad))

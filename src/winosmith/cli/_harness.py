@@ -16,7 +16,9 @@ def export(source: str, target: str, format_name: str | None, harness: str, as_j
     """Write the problems of a file as a task of a harness, and say how to run it."""
     from winosmith import release  # imports every filter
 
-    data = formats.read(source, format_name)
+    everything = formats.read(source, format_name)
+    data = everything.select(row for row, p in enumerate(everything) if not p.embargo)
+    left_out = len(everything) - len(data)
     if harness == "lm-eval":
         names = release.lm_eval_task(data, target)
         run = f"lm_eval --include_path {shlex.quote(target)} --tasks {','.join(names)} --model hf …"
@@ -24,7 +26,10 @@ def export(source: str, target: str, format_name: str | None, harness: str, as_j
         names = (release.inspect_task(data, target),)
         run = f"cd {shlex.quote(target)} && inspect eval {names[0]}.py --model …"
     if as_json:
-        print_json({"to": harness, "tasks": list(names), "written": len(data)})
+        report = {"to": harness, "tasks": list(names), "written": len(data)}
+        print_json({**report, "embargoed": left_out})
         return
+    if left_out:
+        say(f"left out: {left_out} under embargo")
     say(f"wrote: {target} ({harness}), {len(data)} problems")
     say(f"run: {run}")

@@ -8,7 +8,7 @@ import click
 
 from winosmith import formats
 from winosmith.cli._common import json_option, print_json, say
-from winosmith.cli._conversion import WRITABLE, Made, check_paths, noun, recast, target_format
+from winosmith.cli._conversion import WRITABLE, Made, check_paths, made_of, noun, target_format
 from winosmith.cli._harness import HARNESSES, export
 from winosmith.errors import FormatError, OutputError
 from winosmith.formats import Contents, Format, Losses
@@ -50,6 +50,11 @@ _HINT = "; add --skip-bad FILE to set such records aside and go on"
     type=click.Path(dir_okay=False),
     help="Set what can't be read, grouped or written aside in this file, and go on.",
 )
+@click.option(
+    "--with-embargo",
+    is_flag=True,
+    help="Keep problems under embargo, in a format that keeps the mark (winosmith, csv).",
+)
 @click.option("--force", is_flag=True, help="Overwrite files that exist.")
 @json_option
 def command(
@@ -59,6 +64,7 @@ def command(
     to_name: str | None,
     kind: str | None,
     skip_bad: str | None,
+    with_embargo: bool,
     force: bool,
     as_json: bool,
 ) -> None:
@@ -67,7 +73,7 @@ def command(
     An OUT that ends in .jsonl is winosmith's own format, one record a line,
     which loses nothing; .csv is a plain table, .txt is DPR's. For any other
     format, say --to. After writing, OUT is read again, and what its format
-    could not hold is told.
+    could not hold is told. Problems under embargo are left out, and counted.
 
     \b
       winosmith convert WSCollection.xml wsc.jsonl
@@ -82,8 +88,10 @@ def command(
 
     """  # noqa: D301
     if to_name in HARNESSES:
-        if kind or skip_bad or force:
-            raise OutputError("a harness takes neither --recast nor --skip-bad nor --force")
+        if kind or skip_bad or with_embargo or force:
+            raise OutputError(
+                "a harness takes neither --recast nor --skip-bad nor --with-embargo nor --force"
+            )
         export(source, target, format_name, to_name, as_json)
         return
     into = target_format(target, to_name)
@@ -91,7 +99,7 @@ def command(
     contents = formats.scan(source, format_name)
     if contents.bad and skip_bad is None:
         raise _hinted(contents.first_error(source))
-    made = _written(recast(contents, kind), target, into, skip_bad)
+    made = _written(made_of(contents, kind, with_embargo), target, into, skip_bad)
     if made.aside and skip_bad is not None:
         formats.set_aside(made.aside, skip_bad)
     lost = formats.losses(made.items, formats.scan(target, into.name).items)
@@ -141,6 +149,8 @@ def _tell(
 ) -> None:
     what = noun(made.items)
     say(f"read: {source} ({contents.format.name}), {len(contents.items)} {noun(contents.items)}")
+    if made.embargoed:
+        say(f"left out: {made.embargoed} under embargo")
     if made.aside:
         say(f"left over: {len(made.aside)} records{f', in {skip_bad}' if skip_bad else ''}")
     for reason, count in made.reasons()[:_REASONS]:
@@ -159,6 +169,7 @@ def _report(contents: Contents, made: Made, into: Format, lost: Losses) -> dict[
         "to": into.name,
         "read": len(contents.items),
         "left_over": dict(made.reasons()),
+        "embargoed": made.embargoed,
         "written": len(made.items),
         "lost": dict(sorted((lost.lost | made.lost.lost).items())),
         "changed": dict(sorted(lost.changed.items())),

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import IO
 
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
-from winosmith.formats._base import Entry, Format, Item, named
+from winosmith.formats._base import Entry, Format, Item, cannot_write, named
 from winosmith.formats._known import FORMATS
 from winosmith.formats._source import Source
 from winosmith.outputs import write_aside
@@ -162,6 +163,8 @@ def read_claims(
 def write(items: Sequence[Item], path: str | Path, format_name: str = "winosmith") -> None:
     """Write problems or claims to a file, which takes its name only when it is complete.
 
+    A problem under embargo goes only into a format that keeps the mark.
+
     Raises:
         FormatError: the format is unknown or only read, or a record does not fit into it.
         OutputError: the file can't be written.
@@ -197,7 +200,18 @@ def unfit(items: Sequence[Item], format_name: str) -> dict[int, str]:
 def _writer(known: Format) -> Callable[[Sequence[Item], IO[str]], None]:
     if known.write is None:
         raise FormatError(f"the format {known.name!r} can be read, not written")
-    return known.write
+    if "embargo" in known.keeps:
+        return known.write
+    return partial(_write_unless_embargoed, known.write)
+
+
+def _write_unless_embargoed(
+    write_items: Callable[[Sequence[Item], IO[str]], None], items: Sequence[Item], file: IO[str]
+) -> None:
+    for item in items:
+        if isinstance(item, Problem) and item.embargo:
+            raise cannot_write(item, "it is under embargo, and the format would lose the mark")
+    write_items(items, file)
 
 
 def set_aside(bad: Sequence[Entry], path: str | Path) -> None:

@@ -30,9 +30,15 @@ def task_name(name: str) -> str:
 
 
 def check(dataset: Dataset) -> None:
-    """Refuse a data set that a harness can count nothing of, with DataError."""
+    """Refuse a data set that a harness can count nothing of, or must not see, with DataError."""
     if not len(dataset):
         raise DataError("there is no problem to export")
+    embargoed = sum(problem.embargo for problem in dataset)
+    if embargoed:
+        raise DataError(
+            f"{embargoed} of {len(dataset)} problems are under embargo; a task for a harness would "
+            "show them to whoever reads it, so take them out first"
+        )
     missing = [problem.id for problem in dataset if problem.answer is None]
     if missing:
         named = ", ".join(map(repr, missing[:3])) + (", …" if len(missing) > 3 else "")
