@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from winosmith.metrics._agreement import Agreement, agreement
+from winosmith.metrics._alpha import krippendorff_alpha
 from winosmith.metrics._calibration import Calibration, ReliabilityBin, calibration
 from winosmith.metrics._columns import columns
 from winosmith.metrics._compare import Comparison, Pair, compare, compare_pair
@@ -16,6 +17,7 @@ from winosmith.metrics._curve import CurvePoint, LearningCurve, learning_curve
 from winosmith.metrics._curve_area import LEADERBOARD_SIZES, area_under_curve
 from winosmith.metrics._curve_fit import Extrapolation
 from winosmith.metrics._curve_forms import FORMS, Form
+from winosmith.metrics._fleiss import fleiss_kappa
 from winosmith.metrics._gender import Gap, GenderGap, Reading, gender_gap
 from winosmith.metrics._graded import Graded, clusters, grade
 from winosmith.metrics._guessing import guessing_level, guessing_p_value
@@ -32,6 +34,7 @@ from winosmith.metrics._pmi_counts import (
 )
 from winosmith.metrics._possible import possible_counts
 from winosmith.metrics._proportion import Proportion, crossed_proportion, proportion
+from winosmith.metrics._reliability import Reliability, answer_table
 from winosmith.metrics._resample import bootstrap_interval
 from winosmith.metrics._score import Score, comparisons_score, score, twin_score
 from winosmith.metrics._statistics import Statistics, statistics
@@ -59,10 +62,12 @@ __all__ = [
     "PersonAccuracy",
     "Proportion",
     "Reading",
+    "Reliability",
     "ReliabilityBin",
     "Score",
     "Statistics",
     "agreement",
+    "answer_table",
     "area_under_curve",
     "bootstrap_interval",
     "calibration",
@@ -73,11 +78,13 @@ __all__ = [
     "comparisons_score",
     "consistency",
     "crossed_proportion",
+    "fleiss_kappa",
     "gender_gap",
     "grade",
     "guessing_level",
     "guessing_p_value",
     "human_accuracy",
+    "krippendorff_alpha",
     "leaks",
     "learning_curve",
     "margins",
