@@ -21,6 +21,7 @@ from winosmith.metrics._fleiss import fleiss_kappa
 from winosmith.metrics._gender import Gap, GenderGap, Reading, gender_gap
 from winosmith.metrics._graded import Graded, clusters, grade
 from winosmith.metrics._guessing import guessing_level, guessing_p_value
+from winosmith.metrics._kinds import EditKind, EditKinds, edit_kinds
 from winosmith.metrics._leaks import Leak, leaks
 from winosmith.metrics._margins import Margins, margins
 from winosmith.metrics._marks import marked, switched_sentences
@@ -49,6 +50,8 @@ __all__ = [
     "Comparison",
     "Consistency",
     "CurvePoint",
+    "EditKind",
+    "EditKinds",
     "Extrapolation",
     "Form",
     "Gap",
@@ -78,6 +81,7 @@ __all__ = [
     "comparisons_score",
     "consistency",
     "crossed_proportion",
+    "edit_kinds",
     "fleiss_kappa",
     "gender_gap",
     "grade",

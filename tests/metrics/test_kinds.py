@@ -1,0 +1,147 @@
+"""Edits are counted by kind, per token and per prediction, and beside the base rate."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from winosmith import Dataset, Lineage, Prediction, Problem
+from winosmith.errors import DataError
+from winosmith.metrics import EditKinds, Graded, edit_kinds, grade
+from winosmith.text import edit_distance, tokens
+
+ROOT = Problem("r", "The big cup hit the jug and the _ broke.", ("cup", "jug"), 1)
+TAGS = {
+    "The": "DT", "the": "DT", "big": "JJ", "old": "JJ", "cup": "NN", "jug": "NN", "jar": "NN",
+    "table": "NN", "hit": "VBD", "on": "IN", "and": "CC", "_": "PRP", "broke": "VBD", ".": ".",
+}  # fmt: skip
+CHILDREN = {
+    "out": "The cup hit the jug and the _ broke.",  # -JJ
+    "in": "The big old cup hit the jug and the _ broke.",  # +JJ
+    "swap": "The big jar hit the jug and the _ broke.",  # -NN +NN
+    "more": "The big jar hit the table on the jar and the _ broke.",  # three nouns for two
+    "same": "The big cup hit the jug and the _ broke.",  # nothing
+}
+
+
+def family(children: dict[str, str], root: Problem = ROOT) -> Dataset:
+    """Return a root and what was perturbed from it."""
+    lineage = Lineage(root.id, root.id)
+    return Dataset(
+        [root, *(replace(root, id=key, sentence=s, lineage=lineage) for key, s in children.items())]
+    )
+
+
+def answered(data: Dataset, wrong: set[str]) -> Graded:
+    """Return the data graded with errors on these problems."""
+    return grade(data, [Prediction(p.id, (p.answer or 0) ^ (p.id in wrong)) for p in data])
+
+
+def tags_of(data: Dataset) -> dict[str, tuple[str, ...]]:
+    """Return the tags of every sentence, word by word."""
+    return {p.id: tuple(TAGS[token] for token in tokens(p.sentence)) for p in data}
+
+
+def counted(found: EditKinds) -> dict[str, tuple[int, int, int, int]]:
+    """Return edits, edits in errors, problems and errors of each kind."""
+    return {
+        kind.kind: (kind.edits, kind.wrong_edits, kind.errors.n, kind.errors.right)
+        for kind in found.kinds
+    }
+
+
+def test_a_substitution_is_a_word_taken_out_and_one_put_in() -> None:
+    """Deleting, inserting and replacing give -JJ, +JJ, and -NN with +NN."""
+    data = family({key: CHILDREN[key] for key in ("out", "in", "swap")})
+    found = edit_kinds(answered(data, {"swap"}), tags_of(data))
+    assert counted(found) == {
+        "+NN": (1, 1, 1, 1), "-NN": (1, 1, 1, 1), "+JJ": (1, 0, 1, 0), "-JJ": (1, 0, 1, 0),
+    }  # fmt: skip
+    assert [kind.kind for kind in found.most_frequent] == ["+NN", "-NN"]
+
+
+def test_edits_and_predictions_are_two_counts() -> None:
+    """A sentence with three new nouns has three edits of the kind, and is one error."""
+    data = family(CHILDREN)
+    found = edit_kinds(answered(data, {"more", "out"}), tags_of(data))
+    edits, wrong_edits, problems, wrong = counted(found)["+NN"]
+    assert (edits, wrong_edits) == (4, 3)
+    assert (problems, wrong) == (2, 1)
+
+
+def test_the_base_rate_is_that_of_problems_that_differ_from_their_root() -> None:
+    """Neither roots nor children that equal them are among the four perturbed problems."""
+    data = family(CHILDREN)
+    found = edit_kinds(answered(data, {"r", "same", "more"}), tags_of(data))
+    assert found.errors is not None
+    assert (found.errors.right, found.errors.n) == (1, 4)
+    excess = {kind.kind: kind.excess for kind in found.kinds}
+    assert excess["+NN"] == pytest.approx(1 / 2 - 1 / 4)
+    assert excess["-JJ"] == pytest.approx(-1 / 4)
+
+
+def test_the_blank_has_a_kind_of_its_own() -> None:
+    """A blank that moves is +_ and -_, whatever its tag."""
+    moved = "The big cup hit _ and the jug broke."
+    data = family({"moved": moved})
+    assert {"+_", "-_"} & set(counted(edit_kinds(answered(data, set()), tags_of(data))))
+
+
+@settings(deadline=None)
+@given(st.lists(st.lists(st.sampled_from([*TAGS][:9]), max_size=8), min_size=1, max_size=5))
+def test_as_many_edits_are_counted_as_the_distance_has(sentences: list[list[str]]) -> None:
+    """Tokens taken out minus tokens put in is the difference of lengths; both cover the edits."""
+    texts = {f"c{n}": " ".join([*words, "_ broke ."]) for n, words in enumerate(sentences)}
+    data = family(texts)
+    found = edit_kinds(answered(data, set(texts)), tags_of(data))
+    put_in = sum(kind.wrong_edits for kind in found.kinds if kind.kind[0] == "+")
+    taken = sum(kind.wrong_edits for kind in found.kinds if kind.kind[0] == "-")
+    root = tokens(ROOT.sentence)
+    cut = [tokens(text) for text in texts.values()]
+    assert put_in - taken == sum(len(tokens_) - len(root) for tokens_ in cut)
+    distances = sum(edit_distance(root, tokens_) for tokens_ in cut)
+    assert max(put_in, taken) <= distances <= put_in + taken
+
+
+def test_the_interval_knows_of_families() -> None:
+    """A kind that 40 families have has an interval around its excess; one family alone has none."""
+    rng = np.random.default_rng(0)
+    problems: list[Problem] = []
+    for number in range(40):
+        root = replace(ROOT, id=f"r{number}", options=(f"cup {number}", "jug"))
+        for key, text in (("out", "The cup"), ("in", "The old big cup")):
+            sentence = f"{'big ' * number}{ROOT.sentence}".replace("The big cup", text)
+            lineage = Lineage(root.id, root.id)
+            problems.append(replace(root, id=f"{key}{number}", sentence=sentence, lineage=lineage))
+        problems.append(replace(root, sentence=f"{'big ' * number}{ROOT.sentence}"))
+    data = Dataset(problems)
+    wrong = {p.id for p in data if rng.random() < (0.7 if p.id.startswith("out") else 0.2)}
+    found = {k.kind: k for k in edit_kinds(answered(data, wrong), tags_of(data)).kinds}
+    interval = found["-JJ"].interval
+    assert interval is not None
+    assert 0 < interval[0] < found["-JJ"].excess < interval[1] < 0.5
+    alone = family({"out": CHILDREN["out"]})
+    assert edit_kinds(answered(alone, {"out"}), tags_of(alone)).kinds[0].interval is None
+
+
+def test_a_problem_without_its_root_is_left_out_and_counted() -> None:
+    """A child whose root is not in the data is not compared with anything."""
+    child = replace(ROOT, id="c", lineage=Lineage("elsewhere", "elsewhere"))
+    data = Dataset([ROOT, child])
+    found = edit_kinds(answered(data, {"c"}), {})
+    assert (found.kinds, found.errors, found.left_out) == ((), None, 1)
+    assert found.record() == {"errors": None, "left_out": 1, "kinds": []}
+
+
+def test_every_token_needs_its_tag() -> None:
+    """A sentence without tags, or with one too few, is named."""
+    data = family({"out": CHILDREN["out"]})
+    tagged = tags_of(data)
+    with pytest.raises(DataError, match="'out' has 9 tags for its 10 tokens"):
+        edit_kinds(answered(data, set()), {**tagged, "out": tagged["out"][1:]})
+    with pytest.raises(DataError, match="'r' has no tags for its 11 tokens"):
+        edit_kinds(answered(data, set()), {"out": tagged["out"]})
