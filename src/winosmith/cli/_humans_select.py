@@ -1,0 +1,220 @@
+"""`winosmith humans select`: the reliable subset, and how well new people will agree with it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from winosmith import formats
+from winosmith.answers import Response
+from winosmith.cli._common import (
+    data_argument,
+    format_option,
+    json_option,
+    print_json,
+    progress,
+    say,
+)
+from winosmith.cli._tables import print_table
+from winosmith.dataset import Dataset
+from winosmith.errors import DataError, InputError
+from winosmith.humans import CrossFit, Rules, Selection, cross_fit, select, tally, tally_of_counts
+from winosmith.outputs import OutputFolder
+from winosmith.records import canonical, problem_record
+from winosmith.report import Signature, sign
+
+__all__ = ["command"]
+
+_REASONS = 10
+"""How many of the reasons are told, the most frequent first."""
+
+_FILE = click.Path(exists=True, dir_okay=False)
+
+
+@click.command()
+@data_argument()
+@click.argument("responses", nargs=-1, type=_FILE)
+@format_option
+@click.option("--size", type=click.IntRange(min=1), help="Problems to choose; as many as possible "
+              "when left out.")  # fmt: skip
+@click.option("--floor", type=click.FloatRange(0, 1), default=0.8, show_default=True,
+              help="Least share of people who gave the intended answer.")  # fmt: skip
+@click.option("--subjects", type=click.IntRange(min=1), default=3, show_default=True,
+              help="People who must have answered a problem.")  # fmt: skip
+@click.option("--per-text", type=click.IntRange(min=1), default=3, show_default=True,
+              help="Most problems on one text.")  # fmt: skip
+@click.option("--single-halves", is_flag=True, help="Take a half whose other half is not sound.")
+@click.option("--balance", multiple=True, metavar="NAME=TOLERANCE", help="Keep the shares of "
+              "answer, domain or options within a tolerance, such as answer=0.05.")  # fmt: skip
+@click.option("--folds", type=click.IntRange(min=2), default=10, show_default=True,
+              help="Of people, for the estimate by cross-fitting.")  # fmt: skip
+@click.option("--seed", default=0, show_default=True, help="Settles ties, and deals the people.")
+@click.option("--out", type=click.Path(file_okay=False), metavar="DIR",
+              help="Write chosen.jsonl, left-out.jsonl and report.json there.")  # fmt: skip
+@click.option("--force", is_flag=True, help="Replace what another selection wrote to DIR.")
+@json_option
+def command(**options: Any) -> None:
+    """Choose the problems of DATA that people agree on, by their RESPONSES.
+
+    The choice is exact: the most problems that the constraints let through, or --size of them,
+    with the highest agreement; of a schema one half, when both are sound. Every problem that is
+    left out has a reason. The agreement of the chosen is told twice: as those same answers have
+    it, which is optimistic, and by people who had no part in the choice.
+
+    RESPONSES are files of `winosmith humans enter`, or tables of responses; without any, the
+    counts that DATA holds are used, as in the file of the PDP challenge of 2016.
+
+    \b
+    Example:
+        winosmith humans select schemas.jsonl answers.jsonl --size 60 --out reliable
+        winosmith humans select PDPChallenge2016.xml
+    """  # noqa: D301
+    from winosmith.validate import read_votes
+
+    dataset = formats.read(options["data"], options["format_name"])
+    said = [response for path in options["responses"] for response in read_votes(path)]
+    rules = _rules(options)
+    counts = tally(dataset, said) if options["responses"] else tally_of_counts(dataset)
+    if counts is None:
+        raise InputError(f"{options['data']} holds no counts of people; name a file of responses")
+    found = select(dataset, counts, rules, options["seed"])
+    fit, why_not = _cross_fitted(dataset, said, rules, options)
+    signature = _signature(dataset, said, rules, options)
+    report = {
+        "data": options["data"],
+        **found.record(),
+        "cross_fit": fit and fit.record(),
+        "no_cross_fit": why_not,
+        "signature": str(signature),
+    }
+    if options["out"]:
+        _write(found, report, options["out"], options["force"])
+    if options["as_json"]:
+        print_json(report)
+    else:
+        _print(dataset, found, fit, why_not, signature)
+
+
+def _rules(options: Mapping[str, Any]) -> Rules:
+    balance: dict[str, float] = {}
+    for text in options["balance"]:
+        name, _, tolerance = text.partition("=")
+        try:
+            balance[name] = float(tolerance)
+        except ValueError:
+            raise InputError(
+                f"--balance {text}: a name and a tolerance are needed, such as answer=0.05"
+            ) from None
+    return Rules(
+        size=options["size"],
+        floor=options["floor"],
+        subjects=options["subjects"],
+        per_text=options["per_text"],
+        both_halves=not options["single_halves"],
+        balance=balance,
+    )
+
+
+def _cross_fitted(
+    dataset: Dataset, said: Sequence[Response], rules: Rules, options: Mapping[str, Any]
+) -> tuple[CrossFit | None, str | None]:
+    """Return the estimate, or why there is none."""
+    if not said:
+        return None, "counts do not tell who answered what, so nobody can be held out"
+    try:
+        with progress("Choosing anew without a part of the people", options["folds"]) as advance:
+            fit = cross_fit(
+                dataset,
+                said,
+                rules,
+                folds=options["folds"],
+                seed=options["seed"],
+                on_fold=lambda done, _: advance(done, ""),
+            )
+    except DataError as error:
+        return None, str(error)
+    return fit, None
+
+
+def _signature(
+    dataset: Dataset, said: Sequence[Response], rules: Rules, options: Mapping[str, Any]
+) -> Signature:
+    balance = ",".join(f"{name}={value:g}" for name, value in sorted(rules.balance.items()))
+    return sign(
+        dataset,
+        options["seed"],
+        responses=len(said) or "counts",
+        size=rules.size or "all",
+        floor=rules.floor,
+        subjects=rules.subjects,
+        per_text=rules.per_text,
+        both_halves=rules.both_halves,
+        **({"balance": balance} if balance else {}),
+        folds=options["folds"],
+    )
+
+
+def _print(
+    dataset: Dataset,
+    found: Selection,
+    fit: CrossFit | None,
+    why_not: str | None,
+    signature: Signature,
+) -> None:
+    click.secho(
+        f"{len(found.rows)} of {len(dataset)} problems are chosen; {found.sound} are sound\n",
+        bold=True,
+    )
+    print_table(
+        "People who gave the intended answer",
+        ("intended", "of", "problems"),
+        [(right, of, count) for (right, of), count in found.levels.items()],
+    )
+    reasons = Counter(_kind(left.reason) for left in found.filtered.dropped).most_common()
+    print_table("Left out", ("problems", "because"), [(n, why) for why, n in reasons[:_REASONS]])
+    if found.answers:
+        click.echo(
+            f"Agreement by the answers that chose them:  {found.naive:.2%} "
+            f"({found.right} of {found.answers}; optimistic)"
+        )
+    if fit is not None:
+        low, high = fit.agreement.interval
+        click.echo(
+            f"Agreement of people who did not choose:    {fit.agreement.value:.2%} "
+            f"({low:.1%} to {high:.1%}; {fit.folds} folds)"
+        )
+        click.echo(f"Of the set, {fit.kept:.0%} is chosen without a part of the people, too.")
+    else:
+        click.echo(f"Agreement of people who did not choose:    unknown: {why_not}")
+    click.echo(f"\n{signature}")
+
+
+def _kind(reason: str) -> str:
+    """Return a reason without what is particular to one problem, for counting."""
+    if "gave the intended answer" in reason:
+        other = (
+            "its other half is not sound" if reason.startswith("its other") else "too few people"
+        )
+        return "too few gave the intended answer" if other == "too few people" else other
+    if reason.startswith("the other half of"):
+        return "the other half is chosen"
+    return reason
+
+
+def _write(found: Selection, report: Mapping[str, Any], out: str, force: bool) -> None:
+    recipe = {"command": "humans select", "signature": report["signature"]}
+    folder = OutputFolder.open(Path(out), recipe, force=force)
+    with folder.write("chosen.jsonl") as file:
+        file.writelines(canonical(problem_record(p)) + "\n" for p in found.filtered.kept)
+    with folder.write("left-out.jsonl") as file:
+        file.writelines(
+            canonical({"reason": left.reason, "problem": problem_record(left.problem)}) + "\n"
+            for left in found.filtered.dropped
+        )
+    with folder.write("report.json") as file:
+        file.write(canonical(report) + "\n")
+    say(f"Wrote {folder.path / 'chosen.jsonl'} and {folder.path / 'left-out.jsonl'}.")
