@@ -40,6 +40,10 @@ def draw_all() -> dict[str, tuple[report.Svg, ...]]:
     edges = np.linspace(-3, 3, 41)
     names = ["all", "random", "pmi", "aflite"]
     line = report.Curve([0.3, 0.6, 0.9], [0.2, 0.5, 0.8], [0.4, 0.7, 1.0])
+    along = report.Along(
+        [0, 1, 3, 7], [1, 0.9, 0.6, 0.3], [1, 0.8, 0.4, 0.1], [1, 1, 0.8, 0.5], [4]
+    )
+    other = report.Along([0, 2, 9], [1, 0.7, 0.2])
     return {
         "funnel": (report.funnel([("collected", 7000), ("valid", 4760), ("kept", 1100)]),),
         "phases": (
@@ -60,6 +64,10 @@ def draw_all() -> dict[str, tuple[report.Svg, ...]]:
                 [0.0, 0.5, 1.0], {"recall": line}, title="Recall", x="strength", y="share",
                 percent=True,
             ),
+        ),
+        "stability": (
+            report.survival({"WordAssociation": along, "LocalContext": other}),
+            report.depth_accuracy({"toy": along}, [(0, 14), (1, 90), (3, 20)], chance=0.5),
         ),
     }  # fmt: skip
 
@@ -83,9 +91,24 @@ def sections_of(text: str) -> list[report.Section]:
         table,
         report.Passages(text, [[passage, passage], [passage]], text),
         report.Code(text, text),
+        report.Families(text, [text, text], [family_of(text)], text),
         report.Drawing(text, [], table),
     ]
     return [report.Section(text, blocks, text) for _ in range(3)]
+
+
+def family_of(text: str, versions: int = 20) -> report.Family:
+    """Return a family in which every third version is wrong for one solver or for both."""
+    changes = [report.Change(text), report.Change(text, "removed"), report.Change(text, "added")]
+    return report.Family(
+        text,
+        [
+            report.Version(
+                changes, text, n or None, [n % 3 > 0, n % 6 > 0], None if n == 0 else n // 4
+            )
+            for n in range(versions)
+        ],
+    )
 
 
 @pytest.fixture(scope="session")

@@ -46,20 +46,27 @@ from winosmith.report._charts_filter import (
 )
 from winosmith.report._charts_learning import Reach, learning, reaches
 from winosmith.report._charts_reliability import Stated, reliability
+from winosmith.report._charts_stability import ALONG, Along, depth_accuracy, survival
+from winosmith.report._families import Change, Families, Family, Version
 from winosmith.report._page import page
 from winosmith.report._signature import Signature, sign
 from winosmith.report._svg import Svg
 from winosmith.report._text import Value, shown
 
 __all__ = [
+    "ALONG",
+    "Along",
     "Bars",
     "Block",
     "Cards",
+    "Change",
     "Cloud",
     "Code",
     "Column",
     "Curve",
     "Drawing",
+    "Families",
+    "Family",
     "KeyFigure",
     "Level",
     "Part",
@@ -73,8 +80,10 @@ __all__ = [
     "Table",
     "Text",
     "Value",
+    "Version",
     "clouds",
     "curves",
+    "depth_accuracy",
     "funnel",
     "histograms",
     "learning",
@@ -88,4 +97,5 @@ __all__ = [
     "scores",
     "shown",
     "sign",
+    "survival",
 ]

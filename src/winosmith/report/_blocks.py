@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from numbers import Real
 from typing import ClassVar, Literal
 
+from winosmith.report._families import Families
 from winosmith.report._signature import Signature
 from winosmith.report._svg import Svg
 from winosmith.report._text import Value
@@ -192,7 +193,7 @@ class Code:
     block: ClassVar = "code"
 
 
-Block = Text | Cards | Table | Drawing | Passages | Code
+Block = Text | Cards | Table | Drawing | Passages | Code | Families
 
 
 @dataclass(frozen=True)

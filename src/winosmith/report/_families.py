@@ -1,0 +1,150 @@
+"""Families on a page: a root, what was made of it, and where solvers fail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from typing import ClassVar
+
+__all__ = ["Change", "Families", "Family", "Segment", "Version"]
+
+SMALL = 12
+"""A family of no more versions is shown whole; in a larger one, what is all right is folded."""
+
+FEWEST = 3
+"""Fewer versions than this are not worth folding."""
+
+DEEPEST = 8
+"""Versions are indented so many times at most, so that long lines of descent stay legible."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A piece of a sentence: as the parent has it, added to it, or removed from it.
+
+    Attributes:
+        text: the piece, its spaces included.
+        mark: "", "added" or "removed".
+    """
+
+    text: str
+    mark: str = ""
+
+
+@dataclass(frozen=True)
+class Version:
+    """A problem in its family.
+
+    Attributes:
+        changes: put together they are the sentence, and what its parent had instead.
+        answer: the right option.
+        depth: how far it is from its root; None where that is not known.
+        right: whether each solver is right on it.
+        parent: the place of its parent among the versions; None for the root, and for a problem
+            whose parent is missing.
+    """
+
+    changes: Sequence[Change]
+    answer: str
+    depth: int | None
+    right: Sequence[bool]
+    parent: int | None = None
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Rows that follow each other: (level, version); folded away where all of them are right."""
+
+    rows: Sequence[tuple[int, Version]]
+    folded: bool = False
+
+
+@dataclass(frozen=True)
+class Family:
+    """A root and its versions.
+
+    Attributes:
+        name: the root's sentence, or its beginning.
+        versions: in an order of the data's; a parent may come after its child.
+    """
+
+    name: str
+    versions: Sequence[Version]
+
+    def wrong(self, solver: int) -> int:
+        """Return on how many versions a solver is wrong."""
+        return sum(not version.right[solver] for version in self.versions)
+
+    def strip(self, solver: int) -> tuple[str, str]:
+        """Return the outlines of the right and the wrong versions by depth, for two SVG paths.
+
+        Each is a bar 4 wide, every 5; the right ones are half as high as the wrong ones (10).
+        """
+        order = sorted(self.versions, key=lambda v: (v.depth is None, v.depth or 0))
+        bars: dict[bool, list[str]] = {True: [], False: []}
+        for place, version in enumerate(order):
+            right = version.right[solver]
+            bars[right].append(f"M{5 * place} 10v{-5 if right else -10}h4v{5 if right else 10}z")
+        return "".join(bars[True]), "".join(bars[False])
+
+    @cached_property
+    def segments(self) -> list[Segment]:
+        """The versions from the root on, each after its parent, in segments to show or fold."""
+        children: dict[int | None, list[int]] = {}
+        for place, version in enumerate(self.versions):
+            children.setdefault(version.parent, []).append(place)
+        fine = self._fine(children) if len(self.versions) > SMALL else set()
+        runs = [
+            (folded, [(min(level, DEEPEST), self.versions[place]) for _, level, place in run])
+            for folded, run in groupby(_walk(children, fine), key=lambda step: step[0])
+        ]
+        return [Segment(rows, folded and len(rows) >= FEWEST) for folded, rows in runs]
+
+    def _fine(self, children: dict[int | None, list[int]]) -> set[int]:
+        """Return the places from which on every solver is right on every version."""
+        order = [place for _, _, place in _walk(children, set())]
+        fine: set[int] = set()
+        for place in reversed(order):
+            if all(self.versions[place].right) and fine.issuperset(children.get(place, ())):
+                fine.add(place)
+        return fine
+
+
+def _walk(children: dict[int | None, list[int]], fine: set[int]) -> Iterator[tuple[bool, int, int]]:
+    """Yield (folded, level, place) from the roots down; what is to be folded after its siblings."""
+    roots = children.get(None, [])
+    waiting = [(False, 0, place) for place in reversed(roots)]
+    while waiting:
+        folded, level, place = waiting.pop()
+        yield folded, level, place
+        below = children.get(place, [])
+        last = [] if folded else [child for child in below if child in fine]
+        first = [child for child in below if folded or child not in fine]
+        waiting += [(True, level + 1, child) for child in reversed(last)]
+        waiting += [(folded, level + 1, child) for child in reversed(first)]
+
+
+@dataclass(frozen=True)
+class Families:
+    """Families, each folded away behind its root.
+
+    Attributes:
+        title: the heading over them.
+        solvers: the names of the solvers, in the order of `Version.right`.
+        families: in the order in which they are shown.
+        note: small print under the heading.
+    """
+
+    title: str
+    solvers: Sequence[str]
+    families: Sequence[Family]
+    note: str = ""
+    block: ClassVar = "families"
+
+    @property
+    def letters(self) -> Sequence[str]:
+        """A letter for each solver, from A; one solver alone has none."""
+        several = len(self.solvers) > 1
+        return [chr(ord("A") + at) if several else "" for at in range(len(self.solvers))]
