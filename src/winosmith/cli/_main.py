@@ -28,6 +28,8 @@ COMMANDS = {
     "curve": "accuracy by the size of the training set, and where it would reach people",
     "leaderboard": "the accuracies and the area under the curve of a leaderboard file",
     "transfer": "solve other data sets, beside what has been published about them",
+    "evolve": "perturb problems, with lineage: WordNet, a chat model, a masked model",
+    "humans": "test the materials on people: sheets, answers, results, the reliable subset",
     "convert": "read one published format and write another",
     "data": "list and download the published data sets",
     "practice": "write the practice corpus or the hand-written twins",

@@ -1,0 +1,142 @@
+"""`winosmith humans select` and `publish`: the reliable subset, and what is let out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from winosmith import Response, formats
+from winosmith.cli import main
+from winosmith.testing import made_twins
+from winosmith.validate import write_votes
+
+DATA = made_twins(12)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[str, str]:
+    """Return a file of twelve twins and one of eight people's answers, 85 % of them intended."""
+    data, said = tmp_path / "schemas.jsonl", tmp_path / "answers.csv"
+    formats.write(DATA.problems, data)
+    rng = np.random.default_rng(1)
+    likely = rng.beta(17, 3, len(DATA))
+    write_votes(
+        [
+            Response(p.id, f"s{who}", "test", _choice(p.answer or 0, rng.random() < likely[row]))
+            for who in range(8)
+            for row, p in enumerate(DATA)
+            if (row + who) % 2
+        ],
+        said,
+    )
+    return str(data), str(said)
+
+
+def _choice(answer: int, right: bool) -> int:
+    return answer if right else 1 - answer
+
+
+def report(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, object]:
+    """Return what the command prints with --json."""
+    assert main(["humans", "select", *arguments, "--json"]) == 0
+    found: dict[str, object] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_the_set_is_told_with_both_figures(
+    files: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The text names how many are chosen, why others are not, and the two agreements."""
+    assert main(["humans", "select", *files, "--floor", "0.7"]) == 0
+    told = capsys.readouterr().out
+    assert "of 24 problems are chosen" in told
+    assert "the other half is chosen" in told
+    assert "optimistic" in told
+    assert "folds)" in told
+    assert "floor:0.7" in told
+    assert max(map(len, told.splitlines()[:-1])) <= 80
+
+
+def test_the_report_names_every_problem(
+    files: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Chosen and left out are all problems; at most one half of a schema is chosen."""
+    found = report(capsys, *files, "--size", "5", "--floor", "0.5")
+    chosen, left = found["chosen"], found["left_out"]
+    assert isinstance(chosen, list)
+    assert isinstance(left, dict)
+    assert len(chosen) == 5
+    assert {*chosen, *left} == set(DATA.ids)
+    assert len({DATA[DATA.row(name)].twin_id for name in chosen}) == 5
+    assert found["cross_fit"]
+
+
+def test_the_pdps_give_what_counts_can(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Counts without subjects give the naive figure, and say why there is no other."""
+    found = report(capsys, str(data_dir / "pdp/PDPChallenge2016.xml"))
+    assert (found["right"], found["answers"]) == (1103, 1140)
+    assert found["levels"] == [[19, 19, 33], [18, 19, 19], [17, 19, 6], [16, 19, 2]]
+    assert found["cross_fit"] is None
+    assert "nobody can be held out" in str(found["no_cross_fit"])
+
+
+def test_a_folder_holds_the_chosen_and_the_others(files: tuple[str, str], tmp_path: Path) -> None:
+    """Both files together are the input; the same selection may be written again, another not."""
+    out = str(tmp_path / "reliable")
+    assert main(["humans", "select", *files, "--out", out]) == 0
+    chosen = formats.read(Path(out) / "chosen.jsonl")
+    others = [json.loads(line) for line in (Path(out) / "left-out.jsonl").read_text().splitlines()]
+    assert sorted([*chosen.ids, *(one["problem"]["id"] for one in others)]) == sorted(DATA.ids)
+    assert all(one["reason"] for one in others)
+    assert main(["humans", "select", *files, "--out", out]) == 0
+    assert main(["humans", "select", *files, "--out", out, "--floor", "0.5"]) == 2
+    assert main(["humans", "select", *files, "--out", out, "--floor", "0.5", "--force"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--size", "40"], "40 problems are asked for; the constraints let through"),
+        (["--balance", "answer"], "--balance answer: a name and a tolerance are needed"),
+        (["--balance", "mood=0.1"], "'mood' can't be balanced"),
+    ],
+)
+def test_what_can_not_be_done_is_said(
+    files: tuple[str, str],
+    arguments: list[str],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Bad sizes and balances end with code 2 and one sentence."""
+    assert main(["humans", "select", *files, *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_without_answers_there_is_nothing_to_go_by(
+    files: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file without counts needs responses."""
+    assert main(["humans", "select", files[0]]) == 2
+    assert "holds no counts of people; name a file of responses" in capsys.readouterr().err
+
+
+def test_the_used_are_published_with_their_alternates(
+    files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Released are the used and their other halves; the rest is in private/, under embargo."""
+    used, out = tmp_path / "used.jsonl", tmp_path / "after"
+    formats.write([DATA[0], DATA[4]], used)
+    assert main(["humans", "publish", files[0], str(used), "--out", str(out)]) == 0
+    assert "4 problems are released (2 used, 2 alternates); 20 stay" in capsys.readouterr().out
+    released = formats.read(out / "released.jsonl")
+    withheld = formats.read(out / "private/withheld.jsonl")
+    assert len(released) == 4
+    assert not any(p.embargo for p in released)
+    assert all(p.embargo for p in withheld)
+    canary = str(released[0].extra["winosmith.canary"])
+    assert canary in (out / "README.md").read_text()
+    assert main(["humans", "publish", files[0], str(used), "--out", str(out), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["canary"] == canary
