@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from winosmith.metrics._agreement import Agreement, agreement
 from winosmith.metrics._alpha import krippendorff_alpha
+from winosmith.metrics._annotators import Annotator, Annotators, annotators
 from winosmith.metrics._calibration import Calibration, ReliabilityBin, calibration
 from winosmith.metrics._columns import columns
 from winosmith.metrics._compare import Comparison, Pair, compare, compare_pair
@@ -46,6 +47,8 @@ __all__ = [
     "LEADERBOARD_SIZES",
     "PMI_SMOOTHING",
     "Agreement",
+    "Annotator",
+    "Annotators",
     "Calibration",
     "Comparison",
     "Consistency",
@@ -70,6 +73,7 @@ __all__ = [
     "Score",
     "Statistics",
     "agreement",
+    "annotators",
     "answer_table",
     "area_under_curve",
     "bootstrap_interval",
