@@ -3,8 +3,7 @@
     python benchmarks/bench_select.py
 
 The rival is what people write: go through the problems from the highest agreement down, and take
-each that breaks no rule. It is faster, knows no balance, and takes no fewer problems
-only because of that.
+each that breaks no rule. It is faster, and knows no balance.
 """
 
 from __future__ import annotations

@@ -70,10 +70,10 @@ def _groups(
         value = key(problem)
         if value is not None:
             together.setdefault(value, []).append(at)
-    for value, at in together.items():
-        if len(at) > 1:
+    for value, places in together.items():
+        if len(places) > 1:
             members = np.zeros(len(problems))
-            members[at] = 1
+            members[places] = 1
             yield value, members
 
 

@@ -84,17 +84,12 @@ def _alone(dataset: Dataset, counts: Tally, rules: Rules, row: int) -> str | Non
     if right / said >= rules.floor:
         return None
     most = counts.majority(row)
-    other = (
-        f", and most chose {dataset[row].options[most]!r}" if _is_other(dataset, row, most) else ""
-    )
+    other = most is not None and most != dataset[row].answer
+    chose = f", and more chose {dataset[row].options[most]!r}" if most is not None and other else ""
     return (
-        f"{right} of {said} gave the intended answer ({right / said:.0%}){other}; "
+        f"{right} of {said} gave the intended answer ({right / said:.0%}){chose}; "
         f"{rules.floor:.0%} are needed"
     )
-
-
-def _is_other(dataset: Dataset, row: int, most: int | None) -> bool:
-    return most is not None and most != dataset[row].answer
 
 
 def _lonely(dataset: Dataset, reasons: Mapping[int, str]) -> dict[int, str]:
