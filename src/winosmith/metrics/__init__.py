@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from winosmith.metrics._against_root import AgainstRoot, against_root
 from winosmith.metrics._agreement import Agreement, agreement
 from winosmith.metrics._alpha import krippendorff_alpha
 from winosmith.metrics._annotators import Annotator, Annotators, annotators
@@ -46,6 +47,7 @@ __all__ = [
     "FORMS",
     "LEADERBOARD_SIZES",
     "PMI_SMOOTHING",
+    "AgainstRoot",
     "Agreement",
     "Annotator",
     "Annotators",
@@ -72,6 +74,7 @@ __all__ = [
     "ReliabilityBin",
     "Score",
     "Statistics",
+    "against_root",
     "agreement",
     "annotators",
     "answer_table",

@@ -1,0 +1,135 @@
+"""What a perturbation costs: each perturbed problem beside its root, in pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from winosmith.errors import DataError
+from winosmith.metrics._columns import columns
+from winosmith.metrics._compare import compare_pair, difference_interval
+from winosmith.metrics._graded import Graded
+from winosmith.metrics._proportion import Proportion, proportion
+from winosmith.problem import Scalar
+
+__all__ = ["AgainstRoot", "against_root"]
+
+Pairs = list[tuple[int, int]]
+"""The rows of a perturbed problem and of its root."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgainstRoot:
+    """A solver on perturbed problems of one kind, and on their roots.
+
+    Attributes:
+        value: what the problems have in common ("tense").
+        accuracy: on the perturbed problems.
+        roots: on their roots, each counted once for each perturbed problem.
+        difference: the accuracy minus that on the roots, −1 to 1.
+        interval: its 95 % interval, by the cluster bootstrap.
+        lost: right on the root, wrong on the perturbed problem.
+        won: the other way round.
+        mcnemar: the p-value of McNemar's exact test, which takes pairs for independent.
+        p_value: of the exact test that keeps families and twins together (`compare_pair`).
+        adjusted: `p_value` after Holm's correction for all the values.
+        consistent: the share of pairs that are both right or both wrong.
+        kept: of those whose root is right, the share that is right too; None where no root is.
+    """
+
+    value: str
+    accuracy: Proportion
+    roots: Proportion
+    difference: float
+    interval: tuple[float, float]
+    lost: int
+    won: int
+    mcnemar: float
+    p_value: float
+    adjusted: float
+    consistent: Proportion
+    kept: Proportion | None
+
+    def record(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        return {
+            **asdict(self),
+            "interval": [*self.interval],
+            "accuracy": self.accuracy.record(),
+            "roots": self.roots.record(),
+            "consistent": self.consistent.record(),
+            "kept": self.kept and self.kept.record(),
+        }
+
+
+def against_root(graded: Graded, field: str, seed: int = 0) -> tuple[AgainstRoot, ...]:
+    """Compare a solver on perturbed problems with itself on their roots, for each value of a field.
+
+    The eight kinds of perturbation of Abdou et al. (2020) are the values of `perturbed_wsc.kind`;
+    those of `origin.source` tell what was written by people from what was generated. Problems
+    whose root is not in the data are left out.
+
+    Args:
+        graded: from `grade`.
+        field: as `score` knows them.
+        seed: of the bootstrap.
+
+    Raises:
+        DataError: no such field, or no perturbed problem whose root is in the data.
+    """
+    known = dict(columns(graded.dataset))
+    if field not in known:
+        raise DataError(
+            f"there is no field {field!r} that differs between problems; the data set has "
+            f"{', '.join(known)}"
+        )
+    pairs = _pairs(graded, known[field])
+    if not pairs:
+        raise DataError("no perturbed problem has its root in the data set, to stand beside it")
+    return _holm([_against(value, graded, rows, seed) for value, rows in pairs.items()])
+
+
+def _pairs(graded: Graded, column: Sequence[Scalar]) -> dict[str, Pairs]:
+    row_of = {problem.id: row for row, problem in enumerate(graded.dataset)}
+    found: dict[str, Pairs] = {}
+    for row, problem in enumerate(graded.dataset):
+        root = row_of.get(problem.lineage.root) if problem.lineage else None
+        if root is not None and root != row:
+            value = "—" if column[row] is None else str(column[row])
+            found.setdefault(value, []).append((row, root))
+    return found
+
+
+def _against(value: str, graded: Graded, pairs: Pairs, seed: int) -> AgainstRoot:
+    from statsmodels.stats.contingency_tables import mcnemar
+
+    rows, roots = (np.array(side) for side in zip(*pairs, strict=True))
+    clusters = graded.clusters[rows]
+    now, before = graded.correct[rows], graded.correct[roots]
+    lost, won = int((before & ~now).sum()), int((now & ~before).sum())
+    both, neither = int((now & before).sum()), int((~now & ~before).sum())
+    p_value = compare_pair(now, before, clusters)
+    return AgainstRoot(
+        value,
+        proportion(now, clusters),
+        proportion(before, clusters),
+        (won - lost) / len(rows),
+        difference_interval(now, before, clusters, seed),
+        lost,
+        won,
+        float(mcnemar([[both, lost], [won, neither]], exact=True).pvalue),
+        p_value,
+        p_value,
+        proportion(now == before, clusters),
+        proportion(now[before], clusters[before]) if before.any() else None,
+    )
+
+
+def _holm(found: list[AgainstRoot]) -> tuple[AgainstRoot, ...]:
+    from statsmodels.stats.multitest import multipletests
+
+    adjusted = multipletests([one.p_value for one in found], method="holm")[1]
+    return tuple(replace(one, adjusted=float(p)) for one, p in zip(found, adjusted, strict=True))

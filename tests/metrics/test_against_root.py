@@ -1,0 +1,78 @@
+"""A perturbed problem stands beside its root: what is lost, what is won, what stays."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from winosmith import Dataset, Lineage, Prediction, formats
+from winosmith.errors import DataError
+from winosmith.metrics import Graded, against_root, grade
+from winosmith.problem import Extra
+from winosmith.testing import made_twins
+
+ROOTS = made_twins(0, singles=20)
+KINDS = ("tense", "voice")
+DATA = Dataset(
+    [
+        *ROOTS,
+        *(
+            replace(p, id=f"{kind}-{p.id}", sentence=f"{kind} {p.sentence}",
+                    lineage=Lineage(p.id, p.id), extra=Extra({"made.kind": kind}))
+            for kind in KINDS for p in ROOTS
+        ),
+    ]
+)  # fmt: skip
+
+
+def answered(wrong: set[str], data: Dataset = DATA) -> Graded:
+    """Return the data graded with errors on these problems."""
+    return grade(data, [Prediction(p.id, (p.answer or 0) ^ (p.id in wrong)) for p in data])
+
+
+def test_each_kind_is_compared_with_the_same_roots() -> None:
+    """Of 20 roots 2 are wrong; tense loses 6 more and wins both, voice changes nothing."""
+    ids = [p.id for p in ROOTS]
+    wrong = {*ids[:2], *(f"voice-{i}" for i in ids[:2]), *(f"tense-{i}" for i in ids[2:8])}
+    tense, voice = against_root(answered(wrong), "made.kind")
+    assert (tense.value, tense.accuracy.right, tense.roots.right) == ("tense", 14, 18)
+    assert (tense.lost, tense.won, tense.difference) == (6, 2, pytest.approx(-0.2))
+    assert tense.mcnemar == pytest.approx(0.2890625)  # 2 of 8, twice the tail of a fair coin
+    assert tense.p_value == pytest.approx(tense.mcnemar)  # every family has one pair of the kind
+    assert tense.adjusted == pytest.approx(2 * tense.p_value)
+    assert (tense.consistent.right, tense.kept and tense.kept.right) == (12, 12)
+    assert (voice.difference, voice.lost, voice.won, voice.p_value) == (0.0, 0, 0, 1.0)
+    assert voice.consistent.value == 1.0
+    assert voice.interval[0] < 0 < voice.interval[1]
+
+
+def test_a_solver_that_is_never_right_keeps_nothing() -> None:
+    """Without a root that is right there is no share of those that stay so."""
+    found = against_root(answered({p.id for p in DATA}), "made.kind")
+    assert [one.kept for one in found] == [None, None]
+    assert found[0].record()["kept"] is None
+
+
+def test_what_can_not_be_paired_is_refused() -> None:
+    """An unknown field, and data without any root of what was perturbed, are named."""
+    with pytest.raises(DataError, match="no field 'nothing'"):
+        against_root(answered(set()), "nothing")
+    orphans = Dataset(DATA[20:])
+    with pytest.raises(DataError, match="no perturbed problem has its root"):
+        against_root(answered(set(), orphans), "made.kind")
+
+
+@pytest.mark.data
+def test_the_kinds_of_the_perturbed_wsc_are_families(data_dir: Path) -> None:
+    """Every version of the published table has its original to stand beside."""
+    data = formats.read(data_dir / "perturbed_wsc/dataset/enhanced_wsc.tsv")
+    first = grade(data, [Prediction(problem.id, 0) for problem in data])
+    found = {one.value: one for one in against_root(first, "perturbed_wsc.kind")}
+    counts = {kind: one.accuracy.n for kind, one in found.items()}
+    published = {"tense": 281, "number": 253, "gender": 155, "voice": 220, "relative": 283,
+                 "synonym": 283, "adverb": 283}  # fmt: skip
+    assert published.items() <= counts.items()
+    assert sum(counts.values()) == len(data) - 285
+    assert all(one.consistent.value == 1 for one in found.values())  # the answer stays in its place
