@@ -19,6 +19,9 @@ from winosmith.metrics._curve import CurvePoint, LearningCurve, learning_curve
 from winosmith.metrics._curve_area import LEADERBOARD_SIZES, area_under_curve
 from winosmith.metrics._curve_fit import Extrapolation
 from winosmith.metrics._curve_forms import FORMS, Form
+from winosmith.metrics._depth import error_depth
+from winosmith.metrics._depth_families import DepthKind, Family
+from winosmith.metrics._error_depth import DepthNull, ErrorDepth
 from winosmith.metrics._fleiss import fleiss_kappa
 from winosmith.metrics._gender import Gap, GenderGap, Reading, gender_gap
 from winosmith.metrics._graded import Graded, clusters, grade
@@ -27,6 +30,7 @@ from winosmith.metrics._kinds import EditKind, EditKinds, edit_kinds
 from winosmith.metrics._leaks import Leak, leaks
 from winosmith.metrics._margins import Margins, margins
 from winosmith.metrics._marks import marked, switched_sentences
+from winosmith.metrics._overlap import Overlap, overlap
 from winosmith.metrics._people import HumanAccuracy, human_accuracy
 from winosmith.metrics._person import PersonAccuracy, person_accuracy
 from winosmith.metrics._pmi_counts import (
@@ -40,7 +44,9 @@ from winosmith.metrics._proportion import Proportion, crossed_proportion, propor
 from winosmith.metrics._reliability import Reliability, answer_table
 from winosmith.metrics._resample import bootstrap_interval
 from winosmith.metrics._score import Score, comparisons_score, score, twin_score
+from winosmith.metrics._stability import Stability, stability
 from winosmith.metrics._statistics import Statistics, statistics
+from winosmith.metrics._survival import Survival
 from winosmith.metrics._switched import Consistency, consistency, switched
 
 __all__ = [
@@ -55,9 +61,13 @@ __all__ = [
     "Comparison",
     "Consistency",
     "CurvePoint",
+    "DepthKind",
+    "DepthNull",
     "EditKind",
     "EditKinds",
+    "ErrorDepth",
     "Extrapolation",
+    "Family",
     "Form",
     "Gap",
     "GenderGap",
@@ -66,6 +76,7 @@ __all__ = [
     "Leak",
     "LearningCurve",
     "Margins",
+    "Overlap",
     "Pair",
     "PersonAccuracy",
     "Proportion",
@@ -73,7 +84,9 @@ __all__ = [
     "Reliability",
     "ReliabilityBin",
     "Score",
+    "Stability",
     "Statistics",
+    "Survival",
     "against_root",
     "agreement",
     "annotators",
@@ -89,6 +102,7 @@ __all__ = [
     "consistency",
     "crossed_proportion",
     "edit_kinds",
+    "error_depth",
     "fleiss_kappa",
     "gender_gap",
     "grade",
@@ -100,12 +114,14 @@ __all__ = [
     "learning_curve",
     "margins",
     "marked",
+    "overlap",
     "pair_counts",
     "person_accuracy",
     "pmi_with_answers",
     "possible_counts",
     "proportion",
     "score",
+    "stability",
     "statistics",
     "switched",
     "switched_sentences",

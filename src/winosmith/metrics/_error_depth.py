@@ -1,0 +1,182 @@
+"""An error depth with its interval, beside what it would be if depth did not matter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from winosmith.metrics._depth_families import Family
+from winosmith.metrics._resample import cluster_totals, percentiles, resampled
+
+__all__ = ["DepthNull", "ErrorDepth", "error_depths"]
+
+LEAST_CLUSTERS = 5
+"""With fewer, a bootstrap has so few different draws that its ends mean nothing."""
+
+NULL_DRAWS = 2_000
+"""Draws of each null; more than 30 families, or problems, make them smooth enough."""
+
+Floats = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
+Sums = npt.NDArray[np.float64]
+"""What families add up to, (…, 5): depths of errors, errors, mean depths of the families' errors,
+depths of their first errors, families with an error."""
+
+_FIGURES = ((0, 1), (2, 4), (3, 4))
+"""Which sums are divided for the pooled mean, the mean over families, and the first error."""
+
+
+@dataclass(frozen=True, slots=True)
+class DepthNull:
+    """What the error depth would be if depth did not matter.
+
+    Attributes:
+        coin: that of a coin flipper, expected; for the pooled mean, the mean depth of the set.
+        coin_interval: 95 % of coin flippers lie in it.
+        shuffled: that of the solver's own errors when those of each family fall on random
+            problems of that family, expected; None without errors.
+        shuffled_interval: 95 % of such shuffles lie in it; None without errors.
+        p_value: how probable a shuffle at least as far from `shuffled`, on either side, is: small
+            when errors come early or late, not just often; None without errors.
+    """
+
+    coin: float
+    coin_interval: tuple[float, float]
+    shuffled: float | None
+    shuffled_interval: tuple[float, float] | None
+    p_value: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorDepth:
+    """One error depth.
+
+    Attributes:
+        value: 0 or more; None when no error was made.
+        interval: 95 %, by the bootstrap over families; None without errors, and with fewer than
+            5 clusters of families, from which it would be far too narrow.
+        errors: of how many it is the mean: problems answered wrongly, or families with one.
+        null: what it would be if depth did not matter.
+    """
+
+    value: float | None
+    interval: tuple[float, float] | None
+    errors: int
+    null: DepthNull
+
+    def record(self) -> dict[str, Any]:
+        """Return the figure as JSON can hold it."""
+        return asdict(self)
+
+
+def error_depths(
+    families: Sequence[Family], seed: int, draws: int
+) -> tuple[ErrorDepth, ErrorDepth, ErrorDepth]:
+    """Return the pooled mean, the mean over families, and that of the families' first errors.
+
+    Args:
+        families: from `families_of`.
+        seed: of the draws.
+        draws: of the bootstrap.
+    """
+    totals = np.array([_observed(family) for family in families])
+    observed = totals.sum(axis=0)
+    drawn = _bootstrap(totals, np.array([family.cluster for family in families]), seed, draws)
+    coins = _simulated(families, _coin, np.random.default_rng([seed, 1]))
+    shuffles = _simulated(families, _shuffle, np.random.default_rng([seed, 2]))
+    depths = np.concatenate([family.depths for family in families])
+    risk = 1 - np.concatenate([family.chance for family in families])
+    exact = float(np.average(depths, weights=risk)), None, None
+    pooled, mean, first = (
+        _figure(observed, drawn, coins, shuffles, place, expected)
+        for place, expected in zip(_FIGURES, exact, strict=True)
+    )
+    return pooled, mean, first
+
+
+def _observed(family: Family) -> Floats:
+    if not family.wrong.any():
+        return np.zeros(5)
+    wrong = family.depths[family.wrong]
+    return np.array([wrong.sum(), len(wrong), wrong.mean(), wrong.min(), 1.0])
+
+
+def _bootstrap(totals: Floats, clusters: Counts, seed: int, draws: int) -> Sums | None:
+    if len(np.unique(clusters)) < LEAST_CLUSTERS:
+        return None
+    return resampled(cluster_totals(totals, clusters), seed, draws=draws)
+
+
+def _figure(
+    observed: Floats,
+    drawn: Sums | None,
+    coins: Sums,
+    shuffles: Sums,
+    place: tuple[int, int],
+    expected: float | None,
+) -> ErrorDepth:
+    above, below = place
+    of_coins = _ratios(coins, place)
+    coin = float(of_coins.mean()) if expected is None else expected
+    if not observed[below]:
+        return ErrorDepth(None, None, 0, DepthNull(coin, percentiles(of_coins), None, None, None))
+    value = float(observed[above] / observed[below])
+    of_shuffles = _ratios(shuffles, place)
+    centre = float(of_shuffles.mean())
+    as_far = np.abs(of_shuffles - centre) >= abs(value - centre) - 1e-9
+    null = DepthNull(
+        coin,
+        percentiles(of_coins),
+        centre,
+        percentiles(of_shuffles),
+        float((1 + as_far.sum()) / (1 + len(as_far))),
+    )
+    interval = None if drawn is None else percentiles(_ratios(drawn, place))
+    return ErrorDepth(value, interval, int(observed[below]), null)
+
+
+def _ratios(sums: Sums, place: tuple[int, int]) -> Floats:
+    """Return the figure of each draw; draws without an error have none, and are left out."""
+    kept = sums[sums[:, place[1]] > 0]
+    ratios: Floats = kept[:, place[0]] / kept[:, place[1]]
+    return ratios
+
+
+def _simulated(
+    families: Sequence[Family],
+    draw: Callable[[Family, Counts, Counts, np.random.Generator], Counts],
+    rng: np.random.Generator,
+) -> Sums:
+    """Return the sums of `NULL_DRAWS` solvers whose errors fall as `draw` says, (draws, 5)."""
+    sums = np.zeros((NULL_DRAWS, 5))
+    for family in families:
+        levels, of, counts = np.unique(family.depths, return_inverse=True, return_counts=True)
+        wrong = draw(family, counts, of, rng)
+        number = wrong.sum(axis=1)
+        some = number > 0
+        depth = wrong @ levels
+        sums[:, 0] += depth
+        sums[:, 1] += number
+        sums[:, 2] += np.where(some, depth / np.maximum(number, 1), 0)
+        sums[:, 3] += np.where(some, levels[(wrong > 0).argmax(axis=1)], 0)
+        sums[:, 4] += some
+    return sums
+
+
+def _coin(family: Family, counts: Counts, of: Counts, rng: np.random.Generator) -> Counts:
+    """Return errors at each depth when each problem is guessed, (draws, levels)."""
+    wrong = np.zeros((NULL_DRAWS, len(counts)), dtype=np.int64)
+    for chance in np.unique(family.chance):
+        there = np.bincount(of[family.chance == chance], minlength=len(counts))
+        wrong += rng.binomial(there, 1 - chance, size=wrong.shape)
+    return wrong
+
+
+def _shuffle(family: Family, counts: Counts, of: Counts, rng: np.random.Generator) -> Counts:
+    """Return errors at each depth when as many as there are fall anywhere, (draws, levels)."""
+    del of
+    return rng.multivariate_hypergeometric(counts, int(family.wrong.sum()), size=NULL_DRAWS)
