@@ -23,6 +23,7 @@ from winosmith.metrics._depth import error_depth
 from winosmith.metrics._depth_families import DepthKind, Family
 from winosmith.metrics._error_depth import DepthNull, ErrorDepth
 from winosmith.metrics._fleiss import fleiss_kappa
+from winosmith.metrics._forgetting import Forgetting, forgetting
 from winosmith.metrics._gender import Gap, GenderGap, Reading, gender_gap
 from winosmith.metrics._graded import Graded, clusters, grade
 from winosmith.metrics._guessing import guessing_level, guessing_p_value
@@ -39,7 +40,7 @@ from winosmith.metrics._pmi_counts import (
     pmi_with_answers,
     word_counts,
 )
-from winosmith.metrics._possible import possible_counts
+from winosmith.metrics._possible import possible_counts, possible_sums
 from winosmith.metrics._proportion import Proportion, crossed_proportion, proportion
 from winosmith.metrics._reliability import Reliability, answer_table
 from winosmith.metrics._resample import bootstrap_interval
@@ -47,6 +48,7 @@ from winosmith.metrics._score import Score, comparisons_score, score, twin_score
 from winosmith.metrics._stability import Stability, stability
 from winosmith.metrics._statistics import Statistics, statistics
 from winosmith.metrics._survival import Survival
+from winosmith.metrics._survival_compare import SurvivalComparison, compare_survival
 from winosmith.metrics._switched import Consistency, consistency, switched
 
 __all__ = [
@@ -68,6 +70,7 @@ __all__ = [
     "ErrorDepth",
     "Extrapolation",
     "Family",
+    "Forgetting",
     "Form",
     "Gap",
     "GenderGap",
@@ -87,6 +90,7 @@ __all__ = [
     "Stability",
     "Statistics",
     "Survival",
+    "SurvivalComparison",
     "against_root",
     "agreement",
     "annotators",
@@ -98,12 +102,14 @@ __all__ = [
     "columns",
     "compare",
     "compare_pair",
+    "compare_survival",
     "comparisons_score",
     "consistency",
     "crossed_proportion",
     "edit_kinds",
     "error_depth",
     "fleiss_kappa",
+    "forgetting",
     "gender_gap",
     "grade",
     "guessing_level",
@@ -119,6 +125,7 @@ __all__ = [
     "person_accuracy",
     "pmi_with_answers",
     "possible_counts",
+    "possible_sums",
     "proportion",
     "score",
     "stability",

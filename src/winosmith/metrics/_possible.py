@@ -1,15 +1,16 @@
-"""Which counts can a printed percentage stand for? The GRIM test of a published figure."""
+"""Which counts can a printed percentage or mean stand for? The GRIM test of published figures."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Literal
 
 from winosmith.errors import DataError
 
-__all__ = ["possible_counts"]
+__all__ = ["possible_counts", "possible_sums"]
 
 Rounding = Literal["nearest", "down", "up", "any"]
 
@@ -45,6 +46,39 @@ def possible_counts(
     >>> possible_counts("13.5", 273), possible_counts("13.5", 273, rounding="down")
     ((), (37,))
     """
+    found = _wholes(printed, n, decimals, rounding, scale)
+    return tuple(count for count in found if count <= n)
+
+
+def possible_sums(
+    printed: str | float, n: int, decimals: int | None = None, *, rounding: Rounding = "nearest"
+) -> tuple[int, ...]:
+    """Return the sums of n whole numbers whose mean can be printed so; none if it is impossible.
+
+    Depths are whole numbers, so a printed error depth with the number of its errors allows one
+    sum, a few, or none (Brown & Heathers 2017).
+
+    Args:
+        printed: the mean as it is printed: "6.913". As text it keeps its last zero.
+        n: of how many numbers, 0 or more each, it is the mean.
+        decimals: as in `possible_counts`.
+        rounding: as in `possible_counts`.
+
+    Raises:
+        DataError: `printed` is no number, or n is below 1.
+
+    >>> possible_sums("6.913", 80)  # BERT on EvoGrad-M, table 4: 60.4 % of 202 leaves 80 errors
+    (553,)
+    >>> possible_sums("6.867", 237, rounding="any")  # on EvoGrad-L: 54.9 % of 526 leaves 237
+    ()
+    """
+    return tuple(_wholes(printed, n, decimals, rounding, 1))
+
+
+def _wholes(
+    printed: str | float, n: int, decimals: int | None, rounding: Rounding, scale: int
+) -> Iterator[int]:
+    """Yield the whole numbers that are printed so when they are divided by n / scale."""
     try:
         value = Decimal(str(printed).strip().removesuffix("%").strip())
     except InvalidOperation:
@@ -57,10 +91,8 @@ def possible_counts(
     below = {"nearest": unit / 2, "down": Fraction(0), "up": unit, "any": unit}[rounding]
     above = {"nearest": unit / 2, "down": unit, "up": Fraction(0), "any": unit}[rounding]
     first = max(0, math.ceil((target - below) * n / scale))
-    last = min(n, math.floor((target + above) * n / scale))
+    last = math.floor((target + above) * n / scale)
     open_ends = rounding != "nearest"  # what is a whole unit away is printed otherwise
-    return tuple(
-        count
-        for count in range(first, last + 1)
-        if not open_ends or abs(Fraction(scale * count, n) - target) < unit
-    )
+    for whole in range(first, last + 1):
+        if not open_ends or abs(Fraction(scale * whole, n) - target) < unit:
+            yield whole
