@@ -51,7 +51,8 @@ def test_a_swap_names_its_word_and_keeps_the_form_of_a_problem() -> None:
         sentence, options = swap["sentence"], swap["options"]
         assert set(swap) == PARTS, sentence
         assert tokens(sentence)[swap["at"]] == swap["word"], sentence
-        assert sentence.count(BLANK) == 1 and 8 <= len(words(sentence)) <= 30, sentence
+        assert sentence.count(BLANK) == 1, sentence
+        assert 8 <= len(words(sentence)) <= 30, sentence
         assert len(set(options)) == 2, sentence
         assert all(option.lower() in sentence.lower() for option in options), sentence
 
@@ -63,7 +64,8 @@ def test_what_a_swap_gives_is_another_problem_or_nothing() -> None:
         assert (swap["expected"] is None) == (swap["expected_options"] is None), swap["sentence"]
         for sentence in accepted(swap):
             options = swap["expected_options"]
-            assert sentence != swap["sentence"] and sentence.count(BLANK) == 1, sentence
+            assert sentence != swap["sentence"], sentence
+            assert sentence.count(BLANK) == 1, sentence
             assert all(option.lower() in sentence.lower() for option in options), sentence
 
 
@@ -82,7 +84,8 @@ def test_a_passive_takes_the_participle(word: str) -> None:
     """A public tool writes "It was lend"; a participle is replaced by a participle, "lent"."""
     swap = next(s for s in SWAPS if s["word"] == word and " was lent" in str(s["expected"]))
     made = swapped(swap)
-    assert made is not None and made[0] == swap["expected"]
+    assert made is not None
+    assert made[0] == swap["expected"]
 
 
 @pytest.mark.parametrize("word", ["United", "Kingdom"])
