@@ -71,9 +71,8 @@ def main() -> None:
         words = Counter({p: n for p, n in found.items() if p[1] in kinds and p[0].isalpha()})
         wrong, own = compared(words)
         total = words.total()
-        print(
-            f"{name:<11} {1 - wrong.total() / total:8.3%} of {total:,} (own lemma {own / total:.1%})"
-        )
+        share = 1 - wrong.total() / total
+        print(f"{name:<11} {share:8.3%} of {total:,} ({own / total:.1%} are their own lemma)")
         for text, number in wrong.most_common(8):
             print(f"{number:>16,}  {text}")
 

@@ -55,7 +55,7 @@ def agreement(tagged: Counter[tuple[str, str]], kinds: tuple[str, ...]) -> float
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_words_come_back_as_they_were(tagged: Counter[tuple[str, str]], kind: str) -> None:
-    """Almost every noun, verb and adjective is inflected as in the text from its dictionary form."""
+    """Nearly every noun, verb and adjective comes back from its dictionary form as in the text."""
     assert agreement(tagged, KINDS[kind]) >= BOUNDS[kind]
 
 
