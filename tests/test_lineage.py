@@ -1,0 +1,355 @@
+"""Edits, lineages and the three depths of a perturbed problem."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from winosmith import Dataset, Edit, Lineage, Origin, Problem
+from winosmith.errors import DataError, ProblemError
+from winosmith.lineage import (
+    UNVALIDATED,
+    Depths,
+    apply_edits,
+    check_lineages,
+    depths,
+    edit_script,
+    explain,
+    perturbed,
+)
+from winosmith.problem import Extra
+from winosmith.text import tokens
+
+ROWS = st.lists(st.sampled_from(["a", "b", "c", "the"]), max_size=9)
+BOTTLE = ("bottle", "cup")
+MONICA = ("Monica", "Samantha")
+
+TABLE_2 = [
+    ("I poured water from the bottle into the cup until _ was full.", 0, 0),
+    ("I poured water from the bottle into the cup because _ was empty.", 2, 2),
+    ("I poured water from the bottle, filling the cup until _ was empty.", 4, 3),
+    ("I decanted water from the feeding bottle into the cup until _ was empty.", 4, 3),
+]
+"""EvoGrad, table 2: the sentence, the depth it prints, and the token edit distance."""
+
+PROSECUTED = (
+    "Although she was being prosecuted, Monica was welcomed into the sanctuary of the church by "
+    "Samantha because _was a "
+)
+
+TABLE_3 = [
+    (f"{PROSECUTED}sinful criminal.", 0, 0),
+    (f"{PROSECUTED}guilty criminal.", 1, 1),
+    (f"{PROSECUTED}compassionate person.", 2, 2),
+    (
+        "Even though she was being prosecuted, Monica was guided into the safe haven of the "
+        "church by Samantha because _was a virtuous person.",
+        5,
+        7,
+    ),
+    (
+        "While under prosecution, Monica was brought into the spiritual refuge of the church by "
+        "Samantha because _was a good-natured woman.",
+        6,
+        10,
+    ),
+    (
+        "While being prosecuted, Monica was welcomed into the church’s refuge by Samantha because "
+        "_was a law-abiding person.",
+        5,
+        9,
+    ),
+]
+"""EvoGrad, table 3, likewise; the first is the original sentence above it."""
+
+APPENDIX = [
+    (
+        "Although they ran at about the same speed, Sue beat Sally because _had such a good start.",
+        0,
+        0,
+    ),
+    (
+        "Even though they raced at the same speed, Sue beat Sally although _had a powerful start.",
+        5,
+        7,
+    ),
+]
+"""EvoGrad, appendix A.1, likewise: "You said the distance is 3. It's actually 5 here"."""
+
+
+def brute_distance(first: list[str], second: list[str]) -> int:
+    """Return the fewest edits, by the recursion that defines them."""
+    row = list(range(len(second) + 1))
+    for i, one in enumerate(first, 1):
+        last, row[0] = row[0], i
+        for j, other in enumerate(second, 1):
+            last, row[j] = row[j], min(last + (one != other), row[j] + 1, row[j - 1] + 1)
+    return row[-1]
+
+
+def problem(sentence: str, number: int = 0, **changes: object) -> Problem:
+    """Return a problem whose id is its number."""
+    options = changes.pop("options", ("x", "y"))
+    return Problem(str(number), sentence, options, **changes)  # type: ignore[arg-type]
+
+
+def chain(*sentences: str) -> Dataset:
+    """Return a root and its descendants, each the child of the one before it."""
+    found = [problem(sentences[0])]
+    for number, sentence in enumerate(sentences[1:], 1):
+        lineage = Lineage("0", str(number - 1))
+        found.append(problem(sentence, number, lineage=lineage))
+    return Dataset(found)
+
+
+@given(ROWS, ROWS)
+def test_a_script_is_as_short_as_can_be_and_does_what_it_says(
+    before: list[str], after: list[str]
+) -> None:
+    """The edits turn the one row into the other, and no fewer could."""
+    script = edit_script(before, after)
+    assert apply_edits(before, script) == tuple(after)
+    assert len(script) == brute_distance(before, after)
+
+
+@given(ROWS, ROWS)
+def test_a_script_runs_from_left_to_right(before: list[str], after: list[str]) -> None:
+    """The places of the edits never go back."""
+    places = [edit.at for edit in edit_script(before, after)]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize(
+    ("edit", "complaint"),
+    [
+        (Edit("substitute", 0, "b", "c"), "expects 'b' at token 0, where 'a' is"),
+        (Edit("delete", 2, "b"), "is at token 2, beyond the end of 1 tokens"),
+        (Edit("insert", 2, new="b"), "is at token 2, beyond the end of 1 tokens"),
+    ],
+)
+def test_an_edit_that_does_not_fit_is_named(edit: Edit, complaint: str) -> None:
+    """Applying an edit to other tokens than its own is an error that says where."""
+    with pytest.raises(ProblemError, match=complaint):
+        apply_edits(["a"], [edit])
+
+
+@pytest.mark.parametrize(
+    ("table", "options"), [(TABLE_2, BOTTLE), (TABLE_3, MONICA), (APPENDIX, ("Sue", "Sally"))]
+)
+def test_the_papers_depths_stand_beside_ours(
+    table: list[tuple[str, int, int]], options: tuple[str, str]
+) -> None:
+    """Declared depths are kept as printed, and edit depths are token distances to the root."""
+    rows = [
+        problem(sentence, number, options=options, lineage=Lineage("0", "0", declared=printed))
+        if number
+        else problem(sentence, options=options)
+        for number, (sentence, printed, _) in enumerate(table)
+    ]
+    found = depths(Dataset(rows))
+    assert [of.declared for of in found] == [printed for _, printed, _ in table]
+    assert [of.edit for of in found] == [distance for _, _, distance in table]
+    assert [of.lineage for of in found] == [distance for _, _, distance in table]
+    assert check_lineages(Dataset(rows)) == {}
+
+
+def test_the_printed_depths_follow_neither_rule() -> None:
+    """Table 2 counts more than the tokens that differ, table 3 and the appendix count fewer."""
+    higher = [printed > distance for _, printed, distance in TABLE_2]
+    lower = [printed < distance for _, printed, distance in (*TABLE_3, *APPENDIX)]
+    assert (sum(higher), sum(lower)) == (2, 4)
+
+
+PATHS = [
+    (("the cup was _ .", "the mug was _ .", "the jug was _ ."), (0, 1, 1)),
+    (("the cup was _ .", "the mug was _ .", "the cup was _ ."), (0, 1, 1)),
+    (("the cup was _ .", "the was _ .", "the mug was _ ."), (0, 1, 1)),
+    (("the cup was _ .", "the big cup was _ .", "the red cup was _ ."), (0, 1, 1)),
+    (("the _ .", "the big _ .", "the _ .", "the red _ ."), (0, 1, 1, 1)),
+    (("the cup was _ .", "cup was _ .", "was _ .", "the cup was _ ."), (0, 1, 2, 2)),
+    (("the cup was _ .", "was _ .", "a mug was _ .", "a big mug was _ ."), (0, 2, 2, 3)),
+    (("the cup was _ .", "the cup was so _ .", "a cup was so _ .", "a cup was _ ."), (0, 1, 2, 2)),
+]  # fmt: skip
+"""A path of sentences, and the lineage depth of each."""
+
+
+@pytest.mark.parametrize(("path", "expected"), PATHS)
+def test_lineage_depth_counts_each_position_once(
+    path: tuple[str, ...], expected: tuple[int, ...]
+) -> None:
+    """A token touched again, emptied or filled again adds nothing; a new position adds one."""
+    assert tuple(of.lineage for of in depths(chain(*path))) == expected
+
+
+@given(st.lists(ROWS, min_size=1, max_size=6))
+def test_depths_keep_their_order(rows: list[list[str]]) -> None:
+    """Lineage depth never falls down a path; it is at least the edit depth, at most all edits."""
+    data = chain(*(" ".join([*row, "_"]) for row in rows))
+    found = depths(data)
+    made = sum(brute_distance(before, after) for before, after in pairwise(rows))
+    lineages = [of.lineage or 0 for of in found]
+    assert lineages == sorted(lineages)
+    assert lineages[-1] <= made
+    assert all((of.edit or 0) <= (of.lineage or 0) for of in found)
+
+
+@given(st.permutations(range(6)))
+def test_the_order_of_the_rows_changes_no_depth(order: list[int]) -> None:
+    """Children may stand before their parents."""
+    data = chain("a _", "b _", "b c _", "c _", "c d e _", "x c d e _")
+    shuffled = data.select(order)
+    assert [depths(data)[row] for row in order] == list(depths(shuffled))
+
+
+def test_what_is_not_known_is_none() -> None:
+    """Without an ancestor there is no lineage depth, without the root no edit depth."""
+    data = chain("a _", "b _", "b c _")
+    assert depths(data.select([0, 2]))[1] == Depths(None, None, 2)
+    assert depths(data.select([1, 2])) == (Depths(None, None, None),) * 2
+
+
+def test_a_distance_without_its_root_is_declared() -> None:
+    """A row of EvoGrad's table before any original is no root: only its declared depth is known."""
+    lost = problem("a _", extra=Extra({"evograd.distance": 3}))
+    assert depths(Dataset([lost])) == (Depths(3, None, None),)
+
+
+def test_a_long_lineage_is_followed_to_its_end() -> None:
+    """A chain of 20,000 generations has its depths, and none of them is a fault."""
+    words = [f"w{number}" for number in range(12)]
+
+    def sentence(number: int) -> str:
+        return " ".join([*words[: number % 12], f"v{number}", *words[number % 12 + 1 :], "_"])
+
+    long = chain(*map(sentence, range(20_000)))
+    assert depths(long)[-1].lineage == 12
+    assert check_lineages(long) == {}
+
+
+def test_a_cycle_is_named_once_for_each_problem_on_it() -> None:
+    """Problems that are their own ancestors are named with the circle; what hangs on it is not."""
+    ring = [problem(f"{n} _", n, lineage=Lineage("r", str((n + 1) % 3))) for n in range(3)]
+    below = problem("z _", 9, lineage=Lineage("r", "0"))
+    own = problem("q _", 5, lineage=Lineage("5", "5"))
+    data = Dataset([below, *ring, own])
+    found = check_lineages(data, complete=False)
+    assert sorted(found) == [1, 2, 3, 4]
+    assert found[1].startswith("the lineage runs in a circle: ")
+    assert all(name in found[1] for name in ("'0'", "'1'", "'2'"))
+    assert found[4] == "the problem is its own parent; a root has no lineage"
+    assert depths(data)[1:4] == (Depths(None, None, None),) * 3
+
+
+CONTRADICTIONS = [
+    (Lineage("0", "0", (Edit("substitute", 0, "q", "b"),)), "expects 'q' at token 0, where 'a' is"),
+    (Lineage("0", "0", (Edit("substitute", 0, "a", "z"),)), "lead to 'z _' at token 0"),
+    (Lineage("0", "0", (Edit("delete", 7, "a"),)), "beyond the end of 2 tokens"),
+    (Lineage("2", "0"), "the root is '2', but that of its parent '0' is '0'"),
+]
+
+
+@pytest.mark.parametrize(("lineage", "complaint"), CONTRADICTIONS)
+def test_a_lineage_that_contradicts_itself_is_named(lineage: Lineage, complaint: str) -> None:
+    """Edits that lead elsewhere and a root that the parent does not share are faults."""
+    data = Dataset([problem("a _"), problem("b _", 1, lineage=lineage)])
+    (found,) = check_lineages(data, complete=False).items()
+    assert found[0] == 1
+    assert complaint in found[1]
+
+
+def test_a_declared_depth_may_differ_but_not_be_impossible() -> None:
+    """A depth of 9 for one edit is explained, not refused; 0 for another sentence is a fault."""
+
+    def declared(sentence: str, number: int, depth: int) -> Problem:
+        return problem(sentence, number, lineage=Lineage("0", "0", declared=depth))
+
+    data = Dataset(
+        [problem("a _"), declared("b _", 1, 9), declared("b c _", 2, 0), declared("a _", 3, 1)]
+    )
+    assert check_lineages(data) == {
+        2: "the declared depth is 0, but 2 tokens differ from the root",
+        3: "the declared depth is 1, but sentence and options are the root's",
+    }
+    assert check_lineages(data, complete=False) == {}
+
+
+def test_a_part_of_a_family_is_incomplete_not_contradictory() -> None:
+    """A parent that is not here is reported of a whole data set, and passed over in a part."""
+    part = chain("a _", "b _", "b c _")[1:]
+    assert isinstance(part, Dataset)
+    assert check_lineages(part) == {
+        0: "the parent '0' is not in the data set",
+        1: "the root '0' is not in the data set",
+    }
+    assert check_lineages(part, complete=False) == {}
+
+
+def test_a_child_keeps_what_is_its_parents() -> None:
+    """Licence, domain, embargo and root are kept; twin and anchor are not; it is unvalidated."""
+    root = Problem(
+        "r",
+        "The cup hit the _ .",
+        ("vase", "tray"),
+        0,
+        twin_id="t",
+        pronoun="it",
+        origin=Origin("winogrande", domain="physical", anchor="cup", licence="CC-BY-4.0"),
+        embargo=True,
+    )
+    child = perturbed(
+        root, "The mug hit the _ .", root.options, 1, source="wordnet", extra={"chat.batch": 2}
+    )
+    grandchild = perturbed(child, "The mug hit a _ .", ("pot", "tray"), None, source="person")
+    assert child.origin == Origin("wordnet", domain="physical", licence="CC-BY-4.0")
+    assert (child.twin_id, child.pronoun, child.embargo) == (None, "it", True)
+    assert dict(child.extra) == {"chat.batch": 2, UNVALIDATED: True}
+    assert grandchild.lineage is not None
+    assert (grandchild.lineage.root, grandchild.lineage.parent) == ("r", child.id)
+    assert grandchild.pronoun is None
+    assert check_lineages(Dataset([root, child, grandchild])) == {}
+
+
+def test_the_id_of_a_child_does_not_tell_its_answer() -> None:
+    """Children that differ in their answer alone have one id, and others have another."""
+    root = problem("The cup hit the _ .")
+    ids = {
+        perturbed(root, "The mug hit the _ .", root.options, answer, source="person").id
+        for answer in (None, 0, 1)
+    }
+    other = perturbed(root, "The mug hit the _ .", ("y", "x"), 0, source="person").id
+    assert len(ids) == 1
+    assert other not in ids
+    assert other.startswith("0.")
+
+
+def test_a_perturbation_that_changes_nothing_is_refused() -> None:
+    """A child with its parent's sentence and options is an error."""
+    root = problem("The cup hit the _ .")
+    with pytest.raises(ProblemError, match="changes neither sentence nor options"):
+        perturbed(root, root.sentence, root.options, 1, source="person")
+
+
+def test_the_depths_are_explained() -> None:
+    """The printed depth of the appendix's example is explained beside the edits that are there."""
+    (root_sentence, _, _), (sentence, printed, _) = APPENDIX
+    root = problem(root_sentence, options=("Sue", "Sally"))
+    child = problem(
+        sentence, 1, options=("Sue", "Sally"), lineage=Lineage("0", "0", declared=printed)
+    )
+    said = explain(Dataset([root, child]), 1).splitlines()
+    assert said[0] == "declared 5: as stated; neither way of counting gives it"
+    assert said[1].startswith("lineage 7: the token positions touched in 1 step from the root")
+    assert said[2].startswith("edit 7: the fewest edits from the root: ")
+    assert all(part in said[2] for part in ("ran → raced", "−about", "−such", "good → powerful"))
+    assert explain(Dataset([root, child]), 0) == "a root: its depths are 0"
+    assert "not here" in explain(Dataset([child]), 0)
+    with pytest.raises(DataError, match="there is no row 2"):
+        explain(Dataset([root, child]), 2)
+
+
+def test_tokens_stand_apart_for_an_edit() -> None:
+    """A full stop that moves is an edit of its own: sentences are cut into Treebank tokens."""
+    assert edit_script(tokens("It _ fell."), tokens("It _ fell")) == (Edit("delete", 3, "."),)
