@@ -57,6 +57,28 @@ def test_twins_whose_ids_got_lost_share_a_block():
     assert sorted(map(sorted, blocks(data))) == [[2 * i, 2 * i + 1] for i in range(20)]
 
 
+def test_one_pair_that_looks_alike_joins_two_families():
+    """Families with the same options form one block as soon as any two members look alike."""
+    near = "The _ fell off the old table in the hall."
+    far = "Nobody ever saw how quickly my _ broke."
+    family = {"a": "One _ here.", "b": near, "c": "Two _ there.", "d": f"{near} Again.", "e": far}
+    roots = {"a": "a", "b": "a", "c": "c", "d": "c", "e": "e"}
+    data = Dataset(
+        Problem(key, text, ("cup", "jug"), 0, lineage=Lineage(roots[key], roots[key]))
+        for key, text in family.items()
+    )
+    assert [sorted(block) for block in blocks(data)] == [[0, 1, 2, 3], [4]]
+
+
+def test_a_large_family_is_not_compared_with_itself():
+    """The block of 20,000 problems of one family is found, without their 200,000,000 pairs."""
+    family = Dataset(
+        Problem(str(number), f"The _ fell off table {number}.", ("cup", "jug"), 0, lineage=lineage)
+        for number, lineage in enumerate([None, *[Lineage("0", "0")] * 19_999])
+    )
+    assert [len(block) for block in blocks(family)] == [20_000]
+
+
 def test_drawing_takes_whole_blocks_and_leaves_some():
     """Drawn sets are disjoint, large enough, and hold both halves of each twin."""
     data = made_twins(50)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import combinations
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import combinations, islice, product
 
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
@@ -45,7 +45,7 @@ def blocks(dataset: Dataset) -> list[list[int]]:
     for row, problem in enumerate(dataset):
         for key in _ties(problem):
             parent[root(row)] = root(first.setdefault(key, row))
-    for one, other in _lookalikes(dataset):
+    for one, other in _lookalikes(dataset, root):
         parent[root(one)] = root(other)
     together: dict[int, list[int]] = {}
     for row in range(len(dataset)):
@@ -60,18 +60,32 @@ def _ties(problem: Problem) -> Iterable[tuple[str, str]]:
     yield "family", problem.lineage.root if problem.lineage else problem.id
 
 
-def _lookalikes(dataset: Dataset) -> Iterator[tuple[int, int]]:
-    """Yield the pairs of rows with the same options and 70 % of their words in common."""
-    alike: dict[frozenset[str], list[tuple[int, Counter[str], int]]] = {}
+_Counted = tuple[int, Counter[str], int]
+"""A row, its words in lower case, and how many they are."""
+
+
+def _lookalikes(dataset: Dataset, block: Callable[[int], int]) -> Iterator[tuple[int, int]]:
+    """Yield pairs of rows with the same options and 70 % of their words in common.
+
+    One pair is enough to join two blocks, and none is needed within a block: a large family, whose
+    options are the same all over, is not compared with itself.
+    """
+    alike: dict[frozenset[str], dict[int, list[_Counted]]] = {}
     for row, problem in enumerate(dataset):
         counted = Counter(words(problem.sentence.lower()))
         options = frozenset(option.lower() for option in problem.options)
-        alike.setdefault(options, []).append((row, counted, counted.total()))
+        of_block = alike.setdefault(options, {}).setdefault(block(row), [])
+        of_block.append((row, counted, counted.total()))
     for bucket in alike.values():
-        for (one, a, length_a), (other, b, length_b) in combinations(bucket, 2):
-            longer, shorter = max(length_a, length_b), min(length_a, length_b)
-            if shorter >= _ALIKE * longer and (a & b).total() >= _ALIKE * longer:
-                yield one, other
+        for some, others in combinations(bucket.values(), 2):
+            pairs = product(some, others)
+            yield from islice(((a[0], b[0]) for a, b in pairs if _look_alike(a, b)), 1)
+
+
+def _look_alike(one: _Counted, other: _Counted) -> bool:
+    (_, a, length_a), (_, b, length_b) = one, other
+    longer, shorter = max(length_a, length_b), min(length_a, length_b)
+    return shorter >= _ALIKE * longer and (a & b).total() >= _ALIKE * longer
 
 
 def _place(problem: Problem, seed: int) -> bytes:
