@@ -14,6 +14,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
 from winosmith.formats._base import Entry, Format, Item, cannot_write, named
 from winosmith.formats._known import FORMATS
+from winosmith.formats._lineages import with_lineages_checked
 from winosmith.formats._source import Source
 from winosmith.outputs import write_aside
 from winosmith.problem import Claim, Problem
@@ -92,7 +93,7 @@ def scan(path: str | Path, format_name: str | None = None) -> Contents:
     source = Source(path)
     known = format_named(format_name) if format_name else detect(source)
     contents = Contents(known, [], [], [])
-    for found in _distinct(known.read(source)):
+    for found in with_lineages_checked(_distinct(known.read(source))):
         if found.item is None:
             contents.bad.append(found)
         else:

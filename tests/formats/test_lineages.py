@@ -1,0 +1,149 @@
+"""Lineages are checked when a file is read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from winosmith import Dataset, Edit, Lineage, Problem, formats
+from winosmith.errors import FormatError
+from winosmith.lineage import depths, perturbed
+
+ROOT = Problem("r", "The cup hit the _ and broke.", ("vase", "tray"), 0)
+CHILD = perturbed(ROOT, "The mug hit the _ and broke.", ROOT.options, 0, source="person")
+GRANDCHILD = perturbed(
+    CHILD, "The mug hit the old _ and fell.", ROOT.options, 1, source="person", declared=7
+)
+FAMILY = (ROOT, CHILD, GRANDCHILD)
+
+
+def line(number: int, sentence: str, **lineage: Any) -> str:
+    """Return a line of JSON Lines: a problem with this lineage."""
+    record = {"id": str(number), "sentence": sentence, "options": ["x", "y"], "answer": 0}
+    return json.dumps({**record, "lineage": lineage} if lineage else record)
+
+
+def written(tmp_path: Path, *lines: str) -> Path:
+    """Return a file of these lines."""
+    path = tmp_path / "family.jsonl"
+    path.write_text("".join(f"{text}\n" for text in lines))
+    return path
+
+
+@pytest.mark.parametrize("name", ["winosmith", "csv"])
+def test_a_family_comes_back_with_its_edits(tmp_path: Path, name: str) -> None:
+    """Roots, parents, edits and declared depths survive writing and reading."""
+    path = tmp_path / f"family.{name}"
+    formats.write(FAMILY, path, name)
+    data = formats.read(path)
+    assert data.problems == FAMILY
+    assert [tuple(of) for of in depths(data)] == [(0, 0, 0), (None, 1, 1), (7, 3, 3)]
+
+
+def test_a_depth_that_no_rule_gives_is_read(tmp_path: Path) -> None:
+    """A published table may declare 5 where 7 tokens differ: that is kept, not refused."""
+    path = tmp_path / "evograd.csv"
+    path.write_text(
+        "index,sentence,option1,option2,answer,distance\n"
+        "0,The cup hit the _ .,vase,tray,1,0\n"
+        "1,The mug hit the old _ .,vase,tray,1,5\n"
+    )
+    assert [of.declared for of in depths(formats.read(path))] == [0, 5]
+
+
+def test_a_comma_in_a_sentence_without_quotation_marks_is_named(tmp_path: Path) -> None:
+    """A row of EvoGrad's table that a comma cuts in two is named by its line."""
+    path = tmp_path / "evograd.csv"
+    path.write_text(
+        "index,sentence,option1,option2,answer,distance\n"
+        "0,The cup hit the _ .,vase,tray,1,0\n"
+        "1,The mug, hit the _ .,vase,tray,1,1\n"
+    )
+    with pytest.raises(FormatError, match=r"evograd\.csv:3: the row has 7 cells; the header has 6"):
+        formats.read(path)
+
+
+CONTRADICTIONS = [
+    (
+        [line(0, "a _", root="r", parent="1"), line(1, "b _", root="r", parent="0")],
+        r"jsonl:1: the lineage runs in a circle: '0' ← '1' ← '0'; 1 more record can't be read",
+    ),
+    ([line(0, "a _", root="0", parent="0")], r"jsonl:1: the problem is its own parent"),
+    (
+        [line(0, "a _"), line(1, "b _", root="q", parent="0")],
+        r"jsonl:2: the root is 'q', but that of its parent '0' is '0'",
+    ),
+    (
+        [
+            line(0, "a _"),
+            line(1, "b _", root="0", parent="0"),
+            line(2, "c _", root="0", parent="1", edits=[{"op": "delete", "at": 0, "old": "a"}]),
+        ],
+        r"jsonl:3: the edits do not fit the parent '1': edit 1 expects 'a' at token 0, where 'b'",
+    ),
+    (
+        [
+            line(0, "a _"),
+            line(1, "c _", root="0", parent="0", edits=[{"op": "insert", "at": 0, "new": "b"}]),
+        ],
+        r"jsonl:2: the edits do not fit the parent '0': they lead to 'b a _' at token 0, where",
+    ),
+]
+
+
+@pytest.mark.parametrize(("lines", "complaint"), CONTRADICTIONS)
+def test_a_contradiction_is_named_by_its_line(
+    tmp_path: Path, lines: list[str], complaint: str
+) -> None:
+    """A cycle, another root than the parent's, and edits that don't fit end the reading."""
+    with pytest.raises(FormatError, match=complaint):
+        formats.read(written(tmp_path, *lines))
+
+
+def test_edits_that_contradict_a_table_are_named(tmp_path: Path) -> None:
+    """The same holds for a CSV with the columns root, parent and edits."""
+    path = tmp_path / "family.csv"
+    edits = '"[{""op"":""delete"",""at"":0,""old"":""x""}]"'
+    path.write_text(
+        "id,sentence,option1,option2,answer,root,parent,edits\n"
+        "0,a _,x,y,1,,,\n"
+        f"1,b _,x,y,1,0,0,{edits}\n"
+    )
+    with pytest.raises(FormatError, match=r"family\.csv:3: the edits do not fit the parent '0'"):
+        formats.read(path)
+
+
+def test_nothing_is_lost_with_a_contradiction(tmp_path: Path) -> None:
+    """With `skip_bad` the contradictory records are set aside whole, and the others are read."""
+    lines = [
+        line(0, "a _"),
+        line(1, "b _", root="0", parent="1"),
+        line(2, "c _", root="0", parent="1"),
+    ]
+    aside = tmp_path / "bad.jsonl"
+    data = formats.read(written(tmp_path, *lines), skip_bad=aside)
+    assert data.ids == ("0", "2")
+    (bad,) = [json.loads(text) for text in aside.read_text().splitlines()]
+    assert (bad["line"], bad["record"]) == (2, lines[1])
+    assert bad["reason"] == "the problem is its own parent; a root has no lineage"
+
+
+def test_a_part_of_a_family_is_read(tmp_path: Path) -> None:
+    """What a filter kept is read although a parent, whose edits it would need, is gone."""
+    path = tmp_path / "part.jsonl"
+    formats.write([ROOT, GRANDCHILD], path)
+    assert formats.read(path) == Dataset([ROOT, GRANDCHILD])
+
+
+def test_edits_are_those_of_the_tokens(tmp_path: Path) -> None:
+    """Edits that are stated are kept even where a shorter script exists, while they fit."""
+    detour = (Edit("substitute", 1, "cup", "pot"), Edit("substitute", 1, "pot", "mug"))
+    child = Problem("c", CHILD.sentence, ROOT.options, 0, lineage=Lineage("r", "r", detour))
+    path = tmp_path / "detour.jsonl"
+    formats.write([ROOT, child], path)
+    data = formats.read(path)
+    assert data[1] == child
+    assert depths(data)[1].lineage == 1
