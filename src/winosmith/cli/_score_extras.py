@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +88,14 @@ class Beside:
     person: PersonAccuracy | None = None
     consistency: Mapping[str, Consistency] = field(default_factory=dict)
     gaps: Mapping[str, Mapping[str, GenderGap]] = field(default_factory=dict)
+
+    def without(self, solvers: Collection[str]) -> Beside:
+        """Return it without what tells how well these solvers do."""
+        return replace(
+            self,
+            consistency={n: of for n, of in self.consistency.items() if n not in solvers},
+            gaps={n: of for n, of in self.gaps.items() if n not in solvers},
+        )
 
     def record(self) -> dict[str, Any]:
         """Return it as JSON can hold it; nothing of what was not asked for."""

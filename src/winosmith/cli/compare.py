@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,24 +13,19 @@ from winosmith.cli._answered import (
     graded,
     labels_option,
     partial_option,
-    percent,
     predictions_argument,
-    probability,
-    span,
 )
 from winosmith.cli._common import data_argument, format_option, json_option, print_json
+from winosmith.cli._compare_report import LETTERS, compare_page, compare_tables, letters
+from winosmith.cli._stability_input import LINEAGE, check_sound, depth_option
 from winosmith.cli._tables import print_table
 from winosmith.errors import InputError
 from winosmith.outputs import write_aside
 
 if TYPE_CHECKING:
-    from winosmith.metrics import Comparison, Graded
+    from winosmith.metrics import Comparison, Graded, SurvivalComparison
 
 __all__ = ["command"]
-
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
-Rows = list[list[str | int | float | bool | None]]
 
 
 @click.command()
@@ -39,6 +34,9 @@ Rows = list[list[str | int | float | bool | None]]
 @format_option
 @labels_option
 @partial_option
+@click.option("--by", type=click.Choice([LINEAGE]), help="Also compare how deep families get "
+              "before the first error.")  # fmt: skip
+@depth_option
 @click.option("--baseline", metavar="NAME", help="Compare the others with this solver only.")
 @click.option("--seed", default=0, show_default=True, help="Of the bootstrap.")
 @click.option("--out", metavar="FILE.html", help="Write the tables as a report there.")
@@ -48,11 +46,14 @@ def command(**options: Any) -> None:
 
     For each two: the difference of their accuracies with its 95 % interval (bootstrap of twins and
     families), an exact test that keeps twins and families together, corrected for the number of
-    tests (Holm), McNemar's exact test beside it, and how often they choose the same.
+    tests (Holm), McNemar's exact test beside it, and how often they choose the same. With --by
+    lineage, of perturbed problems: a log-rank test of the depths of families' first errors, and the
+    paired test that swaps the solvers in each family.
 
     \b
     Example:
         winosmith compare dev.jsonl a.jsonl b.jsonl c.lst
+        winosmith compare evolved.jsonl a.jsonl b.jsonl --by lineage
     """  # noqa: D301
     from winosmith.metrics import compare
 
@@ -64,17 +65,25 @@ def command(**options: Any) -> None:
     if options["partial"]:
         solvers = _in_common(solvers)
     found = compare(solvers, baseline=options["baseline"], seed=options["seed"])
+    lasting = _lasting(solvers, found, options)
     if options["out"]:
         with write_aside(options["out"]) as file:
-            file.write(_page(dataset.name, found))
+            file.write(compare_page(dataset.name, found, lasting))
     if options["as_json"]:
-        print_json({"data": dataset.name, **found.record()})
+        records = [
+            {"first": pair.first, "second": pair.second, "survival": of.record()}
+            for pair, of in zip(found.pairs, lasting, strict=False)
+        ]
+        told = {"by_lineage": records} if lasting else {}
+        print_json({"data": dataset.name, **found.record(), **told})
         return
-    for title, header, rows, note in _tables(dataset.name, found):
+    for title, header, rows, note in compare_tables(dataset.name, found, lasting):
         print_table(title, header, rows)
         if note:
             click.echo(textwrap.fill(note, 80) + "\n")
     click.echo(f"Signature: {found.signature}")
+    for pair, of in zip(found.pairs, lasting, strict=False):
+        click.echo(f"Signature of {letters(found, pair)} by lineage: {of.signature}")
     if options["out"]:
         click.secho(f"The report is {options['out']}", bold=True)
 
@@ -94,63 +103,20 @@ def _in_common(solvers: Mapping[str, Graded]) -> dict[str, Graded]:
     }
 
 
-def _tables(name: str, found: Comparison) -> Iterator[tuple[str, list[str], Rows, str]]:
-    letters = dict(zip(found.accuracies, LETTERS, strict=False))
-    problems = found.signature.n
-    clusters = next(iter(found.accuracies.values())).clusters
-    accuracies: Rows = [
-        [letters[solver], solver, own.right, percent(own.value), span(own.interval)]
-        for solver, own in found.accuracies.items()
+def _lasting(
+    solvers: Mapping[str, Graded], found: Comparison, options: Mapping[str, Any]
+) -> list[SurvivalComparison]:
+    """Return how far families get, of each pair, if that is asked for."""
+    from winosmith.metrics import compare_survival
+
+    if not options["by"]:
+        if options["depth"]:
+            raise InputError("--depth goes with --by lineage")
+        return []
+    check_sound(next(iter(solvers.values())).dataset)
+    return [
+        compare_survival(
+            solvers[pair.first], solvers[pair.second], depth=options["depth"], seed=options["seed"]
+        )
+        for pair in found.pairs
     ]
-    yield (
-        f"{name}: {problems:,} problems in {clusters:,} clusters",
-        ["", "solver", "right", "accuracy", "95 %"],
-        accuracies,
-        "",
-    )
-    pairs = [(f"{letters[pair.first]} − {letters[pair.second]}", pair) for pair in found.pairs]
-    differences: Rows = [
-        [label, f"{100 * pair.difference:+.1f}",
-         f"{100 * pair.interval[0]:+.1f} to {100 * pair.interval[1]:+.1f}",
-         pair.only_first, pair.only_second, probability(pair.mcnemar),
-         probability(pair.p_value), probability(pair.adjusted)]
-        for label, pair in pairs
-    ]  # fmt: skip
-    yield (
-        "Differences of accuracy, in points",
-        ["pair", "points", "95 %", "1st", "2nd", "McNemar", "p", "Holm"],
-        differences,
-        "1st, 2nd: what only the one got right. p keeps twins and families together; "
-        "McNemar's takes problems for independent. Holm: p, for so many tests.",
-    )
-    shared: Rows = [
-        [label, percent(pair.agreement.share),
-         None if pair.agreement.kappa is None else f"{pair.agreement.kappa:.2f}",
-         None if pair.agreement.kappa_interval is None
-         else "{:.2f} to {:.2f}".format(*pair.agreement.kappa_interval),
-         pair.both, pair.neither, pair.agreement.same_wrong]
-        for label, pair in pairs
-    ]  # fmt: skip
-    yield (
-        "How often they choose the same",
-        ["pair", "same", "kappa", "95 %", "both right", "both wrong", "alike"],
-        shared,
-        "Kappa: 0 as by chance, 1 always the same. Alike: of both wrong, the same option.",
-    )
-
-
-def _page(name: str, found: Comparison) -> str:
-    from winosmith import report
-    from winosmith._version import __version__
-
-    tables = [
-        report.Table(title, header, rows, note=note)
-        for title, header, rows, note in _tables(name, found)
-    ]
-    return report.page(
-        f"{name}: which solver is better",
-        [report.Section("Accuracies and differences", tables)],
-        subtitle="Intervals are 95 %; twins and families are kept together.",
-        signature=found.signature,
-        footer=f"Made by winosmith {__version__}.",
-    )

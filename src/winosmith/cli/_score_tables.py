@@ -1,0 +1,195 @@
+"""The tables of `winosmith score`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from winosmith import report
+from winosmith.cli._answered import percent, probability, span
+from winosmith.cli._score_extras import Beside
+from winosmith.metrics import Overlap, Proportion, Score
+
+__all__ = ["Rows", "Table", "score_tables", "share"]
+
+Rows = list[list[report.Value]]
+Table = tuple[str, list[str], Rows, str]
+"""A table: its title, its headings, its rows, and a note."""
+
+
+def score_tables(
+    name: str,
+    counts: Mapping[str, int],
+    scores: Mapping[str, Score],
+    beside: Beside,
+    withheld: Mapping[str, Overlap],
+) -> Iterator[Table]:
+    """Yield the tables of scores.
+
+    Args:
+        name: of the data set.
+        counts: how many problems each solver answered.
+        scores: of the solvers whose accuracy is told.
+        beside: what was measured beside.
+        withheld: solvers whose accuracy is not told, and why.
+    """
+    yield _main(name, counts, scores, beside, withheld)
+    if any(found.comparisons for found in scores.values()):
+        yield _comparisons(scores)
+    yield from _groups(scores)
+    if any(found.calibration for found in scores.values()):
+        yield _calibration(scores)
+    if beside.consistency:
+        yield _switched(beside)
+    yield from _gaps(beside)
+
+
+def _main(
+    name: str,
+    counts: Mapping[str, int],
+    scores: Mapping[str, Score],
+    beside: Beside,
+    withheld: Mapping[str, Overlap],
+) -> Table:
+    twins = any(found.twins for found in scores.values())
+    header = ["solver", "accuracy", "95 %", "p(guess)"]
+    rows: Rows = []
+    for solver in counts:
+        if solver in withheld:
+            rows.append([solver, *["—"] * (5 if twins else 3)])
+            continue
+        found = scores[solver]
+        row: list[report.Value] = [solver, *share(found.accuracy), probability(found.p_value)]
+        rows.append([*row, *(share(found.twins) if twins else ())])
+    empty: list[report.Value] = [None, None] if twins else []
+    if beside.majority:
+        people = beside.majority
+        rows.append(
+            ["people, majority", percent(people.accuracy), span(people.interval), None, *empty]
+        )
+    if beside.person:
+        rows.append(["a single person", *share(beside.person.accuracy), None, *empty])
+    problems = next(iter(counts.values()))
+    title = f"{report.shown(name)}: {problems:,} problems"
+    notes = []
+    first = next(iter(scores.values()), None)
+    if first:
+        notes = [f"Guessing gives {percent(first.accuracy.chance or 0)}"]
+    if first and first.twins:
+        title += f", {first.twins.n:,} twins"
+        notes[0] += f", and {percent(first.twins.chance or 0)} of twins with both halves right"
+    if len(set(counts.values())) > 1:
+        title = report.shown(name)
+        header.insert(1, "problems")
+        for row in rows:
+            row.insert(1, counts.get(str(row[0])))
+    notes += [_withheld(solver, seen) for solver, seen in withheld.items()]
+    heads = [*header, *(["both halves", "95 %"] if twins else [])]
+    return title, heads, rows, " ".join(f"{note}." for note in notes)
+
+
+def _withheld(solver: str, seen: Overlap) -> str:
+    reasons = "; ".join(f"{count:,}: {reason}" for reason, count in seen.reasons.items())
+    return (
+        f"Of {report.shown(solver)} no accuracy is told: {len(seen.rows):,} of {seen.n:,} problems "
+        f"may have been seen in training ({reasons})"
+    )
+
+
+def _comparisons(scores: Mapping[str, Score]) -> Table:
+    rows: Rows = [
+        [solver, found.comparisons.n, *share(found.comparisons)]
+        for solver, found in scores.items()
+        if found.comparisons
+    ]
+    return (
+        "Two-way comparisons: the right option with each wrong one",
+        ["solver", "comparisons", "won", "95 %"],
+        rows,
+        "Guessing wins half.",
+    )
+
+
+def _groups(scores: Mapping[str, Score]) -> Iterator[Table]:
+    for by in dict.fromkeys(name for found in scores.values() for name in found.groups):
+        several = len(scores) > 1
+        rows: Rows = [
+            [value, *([solver] if several else []), of.n, *share(of), percent(of.chance or 0)]
+            for solver, found in scores.items()
+            for value, of in found.groups.get(by, {}).items()
+        ]
+        if several:
+            rows.sort(key=lambda row: list(_values(scores, by)).index(str(row[0])))
+        header = [by, *(["solver"] if several else []), "problems", "accuracy", "95 %", "chance"]
+        yield f"By {by}", header, rows, ""
+
+
+def _values(scores: Mapping[str, Score], field: str) -> dict[str, None]:
+    return dict.fromkeys(v for found in scores.values() for v in found.groups.get(field, ()))
+
+
+def _calibration(scores: Mapping[str, Score]) -> Table:
+    rows: Rows = []
+    for solver, found in scores.items():
+        if found.calibration and found.margins:
+            own, margins = found.calibration, found.margins
+            rows.append(
+                [solver, percent(own.confidence), f"{own.ece:.3f}", f"{own.null[2]:.3f}",
+                 f"{own.brier:.3f}", f"{own.log_loss:.2f}",
+                 None if margins.ranking is None else f"{margins.ranking:.2f}", margins.ties]
+            )  # fmt: skip
+    return (
+        "Calibration of the softmax of the scores",
+        ["solver", "stated", "ECE", "null", "Brier", "log loss", "ranking", "ties"],
+        rows,
+        "ECE: calibration error; null: what 97.5 % of perfectly calibrated solvers stay "
+        "below. Ranking: how often a right answer leads by more than a wrong one.",
+    )
+
+
+def _switched(beside: Beside) -> Table:
+    rows: Rows = [
+        [solver, found.consistent.n, *share(found.consistent), percent(found.original.value),
+         percent(found.switched.value), percent(found.both.value)]
+        for solver, found in beside.consistency.items()
+    ]  # fmt: skip
+    return (
+        "The options switched in the sentence",
+        ["solver", "problems", "consistent", "95 %", "before", "switched", "both right"],
+        rows,
+        "",
+    )
+
+
+def _gaps(beside: Beside) -> Iterator[Table]:
+    for what in dict.fromkeys(what for of in beside.gaps.values() for what in of):
+        rows: Rows = []
+        sizes = ""
+        for solver, of in beside.gaps.items():
+            female, male = of[what].female, of[what].male
+            sizes = f"{female.plain.n}, {male.plain.n} / {female.gotcha.n}, {male.gotcha.n}"
+            rows.append([solver, "no", _points(female.plain.value), _points(male.plain.value),
+                         f"{100 * female.value:+.1f}", f"{100 * male.value:+.1f}"])  # fmt: skip
+            rows.append(["", "yes", _points(female.gotcha.value), _points(male.gotcha.value),
+                         _signed_span(female.interval), _signed_span(male.interval)])  # fmt: skip
+            rows.append(["", "rounded", "", "",
+                         f"{female.of_rounded:+.1f}", f"{male.of_rounded:+.1f}"])  # fmt: skip
+        yield (
+            f"Gender gap on Winogender, with the majority of {what}",
+            ["solver", "gotcha", "female", "male", "ΔF", "ΔM"],
+            rows,
+            f"In percent, of {sizes} sentences. Under ΔF and ΔM: their 95 % intervals, and "
+            "the differences of the rounded cells, as table 7 of WinoGrande prints them.",
+        )
+
+
+def share(found: Proportion | None) -> list[report.Value]:
+    """Return a share and its interval as two cells; two empty ones for None."""
+    return [None, None] if found is None else [percent(found.value), span(found.interval)]
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:.1f}"
+
+
+def _signed_span(interval: tuple[float, float]) -> str:
+    return f"{100 * interval[0]:+.1f} to {100 * interval[1]:+.1f}"

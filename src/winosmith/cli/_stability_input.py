@@ -1,0 +1,88 @@
+"""What `--by lineage` is given: its options, sound lineages, and what solvers were trained on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from winosmith import formats, metrics
+from winosmith.dataset import Dataset
+from winosmith.errors import InputError
+from winosmith.lineage import check_lineages
+from winosmith.metrics import Overlap
+
+__all__ = ["LINEAGE", "check_sound", "depth_option", "overlaps", "trained_option"]
+
+LINEAGE = "lineage"
+"""What `--by` takes for all of this."""
+
+
+def depth_option(function: Any) -> Any:
+    """Add `--depth`."""
+    return click.option(
+        "--depth",
+        type=click.Choice(["declared", "lineage", "edit"]),
+        help="Of --by lineage: as the file states it, the token positions touched on the way from "
+        "the root, or the token edit distance to it; by default the first that most have.",
+    )(function)
+
+
+def trained_option(function: Any) -> Any:
+    """Add `--trained-on`."""
+    return click.option(
+        "--trained-on",
+        multiple=True,
+        metavar="[SOLVER=]DATA",
+        help="What solvers, or one of them, were trained on: a file, or the name of a public set; "
+        "where they may have seen a problem, no accuracy is told. May be given again.",
+    )(function)
+
+
+def check_sound(dataset: Dataset) -> None:
+    """Raise InputError when a lineage contradicts itself: a cycle, another root, wrong edits."""
+    wrong = check_lineages(dataset, complete=False)
+    if wrong:
+        row, reason = next(iter(wrong.items()))
+        more = f" (and {len(wrong) - 1:,} more)" if len(wrong) > 1 else ""
+        raise InputError(f"the problem {dataset[row].id!r} has no sound lineage: {reason}{more}")
+
+
+def overlaps(
+    dataset: Dataset, solvers: Sequence[str], trained_on: Sequence[str]
+) -> dict[str, Overlap]:
+    """Return what each solver may have seen of the data set in training.
+
+    Args:
+        dataset: the problems.
+        solvers: the names of all.
+        trained_on: what solvers were trained on: files, or names of public data sets such as
+            "winogrande"; `SOLVER=…` is for one of them.
+
+    Raises:
+        InputError: a file that is not there, or a solver that is not.
+    """
+    found: dict[str, Overlap] = {}
+    for given in trained_on:
+        name, what = _of_solver(given, solvers)
+        training = formats.read(what) if Path(what).is_file() else None
+        seen = metrics.overlap(dataset, training, public=() if training else (what,))
+        for solver in solvers if name is None else [name]:
+            before = found[solver].rows if solver in found else {}
+            found[solver] = Overlap({**seen.rows, **before}, seen.n)
+    return found
+
+
+def _of_solver(given: str, solvers: Sequence[str]) -> tuple[str | None, str]:
+    """Return the solver, None for all, and the file or the name of what it was trained on."""
+    name, equals, what = given.partition("=")
+    if Path(given).is_file() or not equals:
+        name, what = "", given
+    elif name not in solvers:
+        raise InputError(f"--trained-on {given}: {name!r} is none of {', '.join(solvers)}")
+    if not Path(what).is_file() and not re.fullmatch(r"[\w-]+", what):
+        raise InputError(f"--trained-on {given}: there is no file {what!r}")
+    return name or None, what

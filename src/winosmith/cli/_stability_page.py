@@ -1,0 +1,178 @@
+"""The stability of solvers on the page: curves by depth, tables, and families as trees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+
+from winosmith import report
+from winosmith.cli._stability import Stabilities
+from winosmith.cli._stability_tables import stability_tables
+from winosmith.dataset import Dataset
+from winosmith.lineage import depths
+from winosmith.metrics import Graded, Stability
+from winosmith.problem import Problem
+
+__all__ = ["stability_sections"]
+
+MOST_FAMILIES = 100
+"""So many are shown; more make a page that nobody reads, and no browser opens."""
+
+FEWEST = 5
+"""Depths with fewer problems are not drawn: their accuracy says nothing; tables have them."""
+
+Solvers = Sequence[tuple[str, Stability]]
+
+
+def stability_sections(found: Stabilities, solvers: Mapping[str, Graded]) -> list[report.Section]:
+    """Return the sections of the report on what was measured.
+
+    Args:
+        found: from `stabilities`.
+        solvers: what each answered; families show the problems that all of them answered.
+    """
+    tables = [
+        report.Table(title, header, rows, note=note)
+        for title, header, rows, note in stability_tables(found, most=1_000)
+    ]
+    of_kinds = [table for table in tables if "kind" in table.caption]
+    others = [table for table in tables if table not in of_kinds]
+    sections = [report.Section("Stability", [_cards(found), *_drawings(found), *others])]
+    if of_kinds:
+        sections.append(report.Section("Errors by kind of edit", of_kinds))
+    return [*sections, report.Section("Families", [_families(found, solvers)])]
+
+
+def _cards(found: Stabilities) -> report.Cards:
+    return report.Cards(
+        [
+            report.KeyFigure(
+                f"{name}: mean depth of errors",
+                of.mean.value,
+                f"a coin flipper's: {of.mean.null.coin:.2f}; {of.mean.errors:,} errors in "
+                f"{of.n:,} perturbed problems"
+                if of.accuracy
+                else f"a coin flipper's: {of.mean.null.coin:.2f}",
+                ".2f",
+            )
+            for name, of in found.solvers.items()
+        ]
+    )
+
+
+def _drawings(found: Stabilities) -> Iterator[report.Drawing]:
+    depth = found.first.depth
+    for some in _in_groups(list(found.solvers.items()), report.ALONG):
+        panels = [report.survival({name: _survival(of) for name, of in some})]
+        told = [(name, of) for name, of in some if of.by_depth]
+        if told:
+            panels.append(_accuracy(told))
+        yield report.Drawing(
+            f"Left, families without an error, by {depth} depth, with 95 % bands; a stroke marks "
+            "where a family ended without one. Right, accuracy at each depth with "
+            f"{FEWEST} problems or more; the dashed line is guessing.",
+            panels,
+        )
+
+
+def _in_groups(solvers: Solvers, size: int) -> Iterator[Solvers]:
+    rest = iter(solvers)
+    while some := list(islice(rest, size)):
+        yield some
+
+
+def _survival(of: Stability) -> report.Along:
+    curve = of.survival
+    before = [] if curve.depths[0] == 0 else [0]
+    whole = [1.0] * len(before)
+    return report.Along(
+        [*before, *curve.depths],
+        [*whole, *curve.share],
+        [*whole, *(low for low, _ in curve.intervals)],
+        [*whole, *(high for _, high in curve.intervals)],
+        [at for at, ended in zip(curve.depths, curve.censored, strict=True) if ended],
+    )
+
+
+def _accuracy(solvers: Solvers) -> report.Svg:
+    lines, counts = {}, {}
+    for name, of in solvers:
+        by_depth = {d: one for d, one in (of.by_depth or {}).items() if one.n >= FEWEST}
+        lines[name] = report.Along(
+            list(by_depth),
+            [one.value for one in by_depth.values()],
+            [one.interval[0] for one in by_depth.values()],
+            [one.interval[1] for one in by_depth.values()],
+        )
+        counts.update({depth: one.n for depth, one in by_depth.items()})
+    first = solvers[0][1].accuracy
+    return report.depth_accuracy(
+        lines, sorted(counts.items()), chance=first.chance if first else None
+    )
+
+
+def _families(found: Stabilities, solvers: Mapping[str, Graded]) -> report.Families:
+    """Return the families with the most errors, each with all its versions."""
+    answered = [set(graded.dataset.ids) for graded in solvers.values()]
+    dataset = next(iter(solvers.values())).dataset
+    whole = dataset.select(row for row, p in enumerate(dataset) if all(p.id in x for x in answered))
+    right = [
+        dict(zip(graded.dataset.ids, map(bool, graded.correct), strict=True))
+        for graded in solvers.values()
+    ]
+    far = [getattr(of, found.first.depth) for of in depths(whole)]
+    families = [rows for rows in whole.families.values() if len(rows) > 1]
+    errors = [sum(not told[whole[row].id] for told in right for row in rows) for rows in families]
+    order = sorted(range(len(families)), key=lambda at: -errors[at])
+    note = (
+        "A bar for each version, by depth: low and green where it is right, high and orange where "
+        "it is wrong. Each opens: what is added to its parent is underlined, what is gone is "
+        "struck out; the number is the depth."
+    )
+    if len(order) > MOST_FAMILIES:
+        note += f" Of {len(order):,}, those {MOST_FAMILIES} with the most errors."
+    return report.Families(
+        "Those with the most errors first",
+        list(solvers),
+        [_family(whole, families[at], far, right) for at in order[:MOST_FAMILIES]],
+        note,
+    )
+
+
+def _family(
+    dataset: Dataset,
+    rows: Sequence[int],
+    far: Sequence[int | None],
+    right: Sequence[Mapping[str, bool]],
+) -> report.Family:
+    place = {dataset[row].id: at for at, row in enumerate(rows)}
+    versions = []
+    for row in rows:
+        problem = dataset[row]
+        parent = place.get(problem.lineage.parent) if problem.lineage else None
+        before = None if parent is None else dataset[rows[parent]]
+        versions.append(
+            report.Version(
+                list(_changes(before, problem)),
+                "?" if problem.answer is None else problem.options[problem.answer],
+                far[row],
+                [told[problem.id] for told in right],
+                parent,
+            )
+        )
+    first = next((v for v in versions if v.parent is None), versions[0])
+    return report.Family("".join(change.text for change in first.changes), versions)
+
+
+def _changes(before: Problem | None, problem: Problem) -> Iterator[report.Change]:
+    """Yield the sentence in pieces: what its parent has, what was added, what was removed."""
+    from rapidfuzz.distance import Levenshtein
+
+    new = problem.sentence.split()
+    old = new if before is None else before.sentence.split()
+    for op in Levenshtein.opcodes(old, new):
+        if op.tag in ("delete", "replace"):
+            yield report.Change(" ".join(old[op.src_start : op.src_end]) + " ", "removed")
+        if op.tag != "delete":
+            mark = "" if op.tag == "equal" else "added"
+            yield report.Change(" ".join(new[op.dest_start : op.dest_end]) + " ", mark)
