@@ -1,0 +1,26 @@
+"""English words: their tags, forms and senses; the only door to nltk, lemminflect and HanTa.
+
+>>> from winosmith.language import inflect, lemma
+>>> inflect(lemma("lent", "VBN"), "VBZ")
+'lends'
+"""
+
+from __future__ import annotations
+
+from winosmith.language._article import article
+from winosmith.language._forms import inflect, lemma
+from winosmith.language._replace import is_name, replace_word
+from winosmith.language._tagger import tag
+from winosmith.language._wordnet import Sense, WordNet, wordnet_folder
+
+__all__ = [
+    "Sense",
+    "WordNet",
+    "article",
+    "inflect",
+    "is_name",
+    "lemma",
+    "replace_word",
+    "tag",
+    "wordnet_folder",
+]

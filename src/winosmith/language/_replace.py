@@ -1,0 +1,252 @@
+"""One word of a problem for another, and all that has to change along."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from winosmith.language._article import article
+from winosmith.language._forms import MASS, PLURAL_ONLY, inflect, lemma
+from winosmith.language._tagger import tag
+from winosmith.problem import BLANK
+from winosmith.text import FUNCTION_WORDS, tokens
+
+__all__ = ["is_name", "replace_word", "spans"]
+
+_OPEN = ("NN", "NNS", "VB", "VBD", "VBG", "VBN", "VBP", "VBZ",
+         "JJ", "JJR", "JJS", "RB", "RBR", "RBS")  # fmt: skip
+"""The tags of words that may be replaced."""
+
+_ENDS = frozenset((".", "!", "?", '"', "“", "”", "'", ":", "...", "(", "[", "--"))
+"""Tokens after which a capital says nothing."""
+
+_BEFORE = {
+    "NN": {"these": "this", "those": "that", "many": "much", "few": "little"},
+    "NNS": {"this": "these", "that": "those", "much": "many", "little": "few"},
+}
+"""Determiners that agree with a noun: what they become when it becomes singular or plural."""
+
+_AFTER = {
+    "NN": {"were": "was", "are": "is", "have": "has", "do": "does"},
+    "NNS": {"was": "were", "is": "are", "has": "have", "does": "do"},
+}
+"""Verbs that agree with a noun before them."""
+
+Change = tuple[int, int, str]
+"""From one character to another: what stands there now."""
+
+
+def replace_word(
+    sentence: str, options: tuple[str, ...], word: int, lemma: str
+) -> tuple[str, tuple[str, ...]] | None:
+    """Put another word in place of one, inflected as it was, and mend what depends on it.
+
+    Number, tense and degree are those of the original word; capitals are kept; "a" and "an", "more"
+    and "most", the possessive's ending and a verb beside a noun whose number changes are mended.
+    Where an option holds the word, the option changes along, and so does every place of the
+    sentence where the word stands.
+
+    Args:
+        sentence: with its blank.
+        options: of the problem.
+        word: the number of the token, in `winosmith.text.tokens(sentence)`.
+        lemma: the other word in its dictionary form; it may be several words.
+
+    Returns:
+        The sentence and the options; None where the word must not be replaced: a name, a function
+        word, the blank, punctuation, or a change that gives the same sentence, equal options or bad
+        grammar that can't be mended.
+
+    Raises:
+        MissingExtraError: the libraries of the extra `language` are not installed.
+
+    >>> replace_word("Ann lent Bea a car because _ had two.", ("Ann", "Bea"), 4, "automobile")
+    ('Ann lent Bea an automobile because _ had two.', ('Ann', 'Bea'))
+    """
+    cut = tokens(sentence)
+    if not 0 <= word < len(cut) or not _may_change(cut, options, word):
+        return None
+    name = _tag(cut, word)
+    form = _form(cut, word, lemma, name)
+    if form is None or form.lower() == cut[word].lower():
+        return None
+    linked = [_is_linked(option, cut[word], cut) for option in options]
+    places = [at for at, one in enumerate(cut) if one.lower() == cut[word].lower()]
+    places = [at for at in places if at == word or (any(linked) and not is_name(cut, at))]
+    number = _number_change(cut[word], name, lemma)
+    if number and any(linked):
+        return None
+    changes: list[Change] = []
+    where = spans(sentence, cut)
+    for at in places:
+        made = _changes(cut, where, at, form, number)
+        if made is None:
+            return None
+        changes += made
+    made_options = tuple(
+        _in_option(option, cut[word], form) if joined else option
+        for option, joined in zip(options, linked, strict=True)
+    )
+    return _checked(sentence, _applied(sentence, changes), made_options)
+
+
+def is_name(cut: Sequence[str], at: int) -> bool:
+    """Tell whether a token is part of a name: a capital inside a sentence, or tagged as one."""
+    word = cut[at]
+    if not word[:1].isupper() or _is_loud(word):
+        return False
+    inside = at > 0 and cut[at - 1] not in _ENDS
+    return inside or tag(cut)[at] in ("NNP", "NNPS")
+
+
+def spans(sentence: str, cut: Sequence[str]) -> list[tuple[int, int]]:
+    """Return where each token begins and ends in its sentence."""
+    found, cursor = [], 0
+    for token in cut:
+        start = sentence.index(token, cursor)
+        cursor = start + len(token)
+        found.append((start, cursor))
+    return found
+
+
+def _may_change(cut: Sequence[str], options: Sequence[str], at: int) -> bool:
+    word = cut[at]
+    if word == BLANK or word.lower() in FUNCTION_WORDS or not any(map(str.isalpha, word)):
+        return False
+    if word[0] in "'’" or is_name(cut, at) or _tag(cut, at) not in _OPEN:
+        return False
+    if word[0].isupper() and any(word in tokens(option) for option in options):
+        return _is_loud(word)  # a capital in the option, too: a name at the start of a sentence
+    return True
+
+
+def _tag(cut: Sequence[str], at: int) -> str:
+    """Return the tag of a word, read in small letters where it is in capitals alone."""
+    return tag(tuple(one.lower() if _is_loud(one) else one for one in cut))[at]
+
+
+def _is_loud(word: str) -> bool:
+    return len(word) > 1 and word.isupper()
+
+
+def _form(cut: Sequence[str], at: int, new: str, name: str) -> str | None:
+    """Return the form that the tag asks for, with the original's capitals."""
+    if lemma(cut[at], name) == new.lower():
+        return None
+    singular = name == "NN" and cut[at].lower() in MASS and new not in MASS
+    form = inflect(new, "NNS" if singular else name)
+    if name in ("JJ", "RB") and _degree_before(cut, at):
+        form = inflect(new, name + _degree_before(cut, at))
+    word = cut[at]
+    if _is_loud(word) and len(word) > 3:
+        return form.upper()
+    return form[0].upper() + form[1:] if word[0].isupper() and not _is_loud(word) else form
+
+
+def _degree_before(cut: Sequence[str], at: int) -> str:
+    """Return R after "more", S after "most", else nothing."""
+    before = cut[at - 1].lower() if at else ""
+    return {"more": "R", "most": "S"}.get(before, "")
+
+
+def _number_change(word: str, name: str, new: str) -> str:
+    """Return "NN" or "NNS" when the new noun has that number and the old one had the other."""
+    head = new.rpartition(" ")[2]
+    if name == "NNS" and head in MASS:
+        return "NN"
+    if name == "NN" and (
+        (head in PLURAL_ONLY and word.lower() not in PLURAL_ONLY)
+        or (word.lower() in MASS and head not in MASS)
+    ):
+        return "NNS"
+    return ""
+
+
+def _is_linked(option: str, word: str, cut: Sequence[str]) -> bool:
+    """Tell whether an option holds the word, and not a name that is spelt alike."""
+    return any(
+        one == word or (one.lower() == word.lower() and one not in cut) for one in tokens(option)
+    )
+
+
+def _in_option(option: str, word: str, form: str) -> str:
+    def changed(found: re.Match[str]) -> str:
+        small = form if word.isupper() or form.isupper() else form[0].lower() + form[1:]
+        return form[0].upper() + form[1:] if found[0][0].isupper() and not word.isupper() else small
+
+    return re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", changed, option, flags=re.IGNORECASE)
+
+
+def _changes(
+    cut: Sequence[str], where: Sequence[tuple[int, int]], at: int, form: str, number: str
+) -> list[Change] | None:
+    """Return what changes at one place: the word, and what stands around it."""
+    start, end = where[at]
+    if cut[at][0].isupper() and not _is_loud(cut[at]):
+        form = form[0].upper() + form[1:]
+    elif cut[at][0].islower():
+        form = form[0].lower() + form[1:]
+    drops_more = _degree_before(cut, at) != "" and _tag(cut, at) in ("JJ", "RB")
+    changes: list[Change] = [(where[at - 1][0] if drops_more else start, end, form)]
+    changes += _possessive(cut, where, at, form)
+    first = at - drops_more
+    before = cut[first - 1].lower() if first else ""
+    if before in ("a", "an"):
+        if number:
+            return None
+        changes.append((*where[first - 1], _like(cut[first - 1], article(form))))
+    if number:
+        changes += _agreeing(cut, where, at, number)
+    return changes
+
+
+def _possessive(
+    cut: Sequence[str], where: Sequence[tuple[int, int]], at: int, form: str
+) -> list[Change]:
+    after = at + 1
+    if after == len(cut) or cut[after] not in ("'s", "'", "’s", "’"):
+        return []
+    start, end = where[after]
+    if start != where[at][1] or (len(cut[after]) == 1 and not cut[at].endswith("s")):
+        return []
+    plural = _tag(cut, at) == "NNS" and form.endswith("s")
+    return [(start, end, cut[after][0] + ("" if plural else "s"))]
+
+
+def _agreeing(
+    cut: Sequence[str], where: Sequence[tuple[int, int]], at: int, number: str
+) -> list[Change]:
+    """Return the changes of the determiner before a noun and of the verb right after it."""
+    before, after = _BEFORE[number], _AFTER[number]
+    changes: list[Change] = []
+    if at and cut[at - 1].lower() in before:
+        changes.append((*where[at - 1], _like(cut[at - 1], before[cut[at - 1].lower()])))
+    verb = at + 1
+    while verb < len(cut) and tag(cut)[verb] == "RB":
+        verb += 1
+    if verb < len(cut) and cut[verb].lower() in after:
+        changes.append((*where[verb], after[cut[verb].lower()]))
+    elif verb < len(cut) and tag(cut)[verb] in ("VBZ", "VBP"):
+        base = lemma(cut[verb], tag(cut)[verb])
+        changes.append((*where[verb], inflect(base, "VBZ") if number == "NN" else base))
+    return changes
+
+
+def _like(model: str, word: str) -> str:
+    return word.capitalize() if model[0].isupper() else word
+
+
+def _applied(sentence: str, changes: Sequence[Change]) -> str:
+    for start, end, new in sorted(set(changes), reverse=True):
+        sentence = sentence[:start] + new + sentence[end:]
+    return sentence
+
+
+def _checked(
+    before: str, after: str, options: tuple[str, ...]
+) -> tuple[str, tuple[str, ...]] | None:
+    """Return what was made, unless it is no other problem."""
+    distinct = {option.strip().lower() for option in options}
+    if after == before or after.count(BLANK) != 1 or len(distinct) < len(options):
+        return None
+    return after, options

@@ -1,0 +1,220 @@
+"""WordNet (Fellbaum 1998), from Debian's package or from nltk's data; nothing is downloaded.
+
+The reader is nltk's. Debian's dictionary files lack `lexnames`, and nltk reads only below the
+folders that it knows; `_Reader` answers both.
+"""
+
+from __future__ import annotations
+
+import io
+import warnings
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+from winosmith import extras
+from winosmith.errors import InputError
+
+__all__ = ["Sense", "WordNet", "wordnet_folder"]
+
+_DEBIAN = Path("/usr/share/wordnet")
+
+_NEEDED = ("index.sense", "index.noun", "data.noun", "data.verb", "data.adj", "data.adv")
+
+_ADVICE = (
+    "install it with `apt install wordnet-base wordnet-sense-index` (Debian, Ubuntu), or with "
+    "`python -m nltk.downloader wordnet`, or name the folder of its files"
+)
+
+_LEXNAMES = 45
+"""How many lexicographer files WordNet 3 has (lexnames(5WN)); their names are not used here."""
+
+_UNWANTED = frozenset(
+    "slang vulgarism obscenity disparagement ethnic_slur archaism dialect".split()
+)
+"""Usage domains whose words no sentence for strangers should get."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sense:
+    """One sense of a word.
+
+    Attributes:
+        key: WordNet's name for it ("give.v.03").
+        count: how often the word had this sense in the tagged texts of WordNet.
+        synonyms: the other lemmas of its synset, spaces for underscores, each with the count of
+            *its* use in this sense.
+        antonyms: of the word and of its near synonyms.
+        related: lemmas that are derived from it, or it from them.
+        gloss: the definition and the examples.
+        broader, narrower: lemmas of the synsets one step up and down.
+    """
+
+    key: str
+    count: int
+    synonyms: tuple[tuple[str, int], ...]
+    antonyms: frozenset[str]
+    related: frozenset[str]
+    gloss: str
+    broader: frozenset[str]
+    narrower: frozenset[str]
+
+
+def wordnet_folder(folder: str | Path | None = None) -> Path:
+    """Return where WordNet's dictionary files are: named, Debian's, or nltk's (folder or zip).
+
+    Raises:
+        InputError: they are not there; the message says how to get them.
+        MissingExtraError: nltk is not installed.
+    """
+    if folder is not None:
+        if not _is_complete(Path(folder)):
+            raise InputError(f"{folder} does not hold WordNet's dictionary files; {_ADVICE}")
+        return Path(folder)
+    if _is_complete(_DEBIAN):
+        return _DEBIAN
+    data = extras.require("nltk.data", "language")
+    for place in map(Path, data.path):
+        for name in ("wordnet", "wordnet31"):
+            for found in (place / "corpora" / name, place / "corpora" / f"{name}.zip"):
+                if _is_complete(found):
+                    return found
+    raise InputError(f"WordNet is not on this machine; {_ADVICE}")
+
+
+def _is_complete(place: Path) -> bool:
+    if place.suffix == ".zip" and place.is_file():
+        with zipfile.ZipFile(place) as archive:
+            inside = {Path(name).name for name in archive.namelist()}
+        return inside.issuperset(_NEEDED)
+    return all((place / name).is_file() for name in _NEEDED)
+
+
+class WordNet:
+    """The senses of words.
+
+    Args:
+        folder: of the dictionary files; found by `wordnet_folder` when left out. They are read
+            when a sense is first asked for, which takes some seconds.
+    """
+
+    def __init__(self, folder: str | Path | None = None):
+        self.folder = folder
+
+    def senses(self, lemma: str, pos: str) -> tuple[Sense, ...]:
+        """Return the senses of a lemma, the most frequent first; none when it is unknown.
+
+        Args:
+            lemma: in its dictionary form, spaces between the words of a longer one.
+            pos: "n", "v", "a" or "r" for an adverb.
+
+        Raises:
+            InputError: WordNet is not on this machine.
+            MissingExtraError: nltk is not installed.
+        """
+        return _senses(str(wordnet_folder(self.folder)), lemma.lower().replace(" ", "_"), pos)
+
+    def knows(self, lemma: str, pos: str) -> bool:
+        """Tell whether a lemma has a sense with that part of speech."""
+        return bool(self.senses(lemma, pos))
+
+
+@lru_cache(maxsize=200_000)
+def _senses(folder: str, lemma: str, pos: str) -> tuple[Sense, ...]:
+    opened = _opened(folder)
+    synsets = opened.reader.synsets(lemma, pos)
+    return tuple(
+        _sense(opened, synset, own)
+        for synset in synsets
+        for own in synset.lemmas()
+        if own.name().lower() == lemma
+    )
+
+
+def _sense(opened: _Opened, synset: Any, own: Any) -> Sense:
+    others = [
+        (_plain(other), opened.counts.get(other.key(), 0))
+        for other in synset.lemmas()
+        if other.name().lower() != own.name().lower() and not _marked(other)
+    ]
+    near = [other for similar in (synset, *synset.similar_tos()) for other in similar.lemmas()]
+    opposites = {_plain(opposite) for word in (own, *near) for opposite in word.antonyms()}
+    return Sense(
+        key=synset.name(),
+        count=opened.counts.get(own.key(), 0),
+        synonyms=tuple(sorted(others, key=lambda pair: (-pair[1], pair[0]))),
+        antonyms=frozenset(opposites),
+        related=frozenset(_plain(form) for form in own.derivationally_related_forms()),
+        gloss=" ".join([synset.definition(), *synset.examples()]),
+        broader=_lemmas(synset.hypernyms()),
+        narrower=_lemmas(synset.hyponyms()),
+    )
+
+
+def _plain(lemma: Any) -> str:
+    return str(lemma.name()).replace("_", " ")
+
+
+def _lemmas(synsets: Any) -> frozenset[str]:
+    return frozenset(_plain(lemma) for synset in synsets for lemma in synset.lemmas())
+
+
+def _marked(lemma: Any) -> bool:
+    """Tell whether WordNet marks a word as slang, obscene, archaic and the like."""
+    marks = (*lemma.usage_domains(), *lemma.synset().usage_domains())
+    return any(name in _UNWANTED for mark in marks for name in mark.lemma_names())
+
+
+class _Opened:
+    """A reader with the counts of senses in memory; nltk looks each up in a file."""
+
+    def __init__(self, folder: str):
+        self.reader = _reader(folder)
+
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        """How often each sense, by its key, was met in the tagged texts (cntlist.rev)."""
+        with self.reader.open("cntlist.rev") as lines:
+            return {key: int(count) for key, _, count in map(str.split, lines)}
+
+
+@lru_cache(maxsize=2)
+def _opened(folder: str) -> _Opened:
+    return _Opened(folder)
+
+
+def _reader(folder: str) -> Any:
+    data = extras.require("nltk.data", "language")
+    wordnet = extras.require("nltk.corpus.reader.wordnet", "language")
+
+    class Reader(wordnet.WordNetCorpusReader):  # type: ignore[misc, name-defined]
+        """nltk's reader for a folder without `lexnames`, and for English alone."""
+
+        def open(self, file: str) -> Any:
+            if file == "lexnames" and not self._has(file):
+                return io.StringIO("".join(_lexnames()))
+            return super().open(file)
+
+        def _has(self, file: str) -> bool:
+            try:
+                self._root.join(file)
+            except OSError:
+                return False
+            return True
+
+        def map_wn(self, version: str = "wordnet") -> None:
+            """Map no other version's synsets to these: that is for other languages."""
+
+    zipped = folder.endswith(".zip")
+    if not any(Path(folder).is_relative_to(place) for place in data.path):
+        data.path.append(folder)  # nltk reads only below the folders of this list
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # "multilingual functions are not available"
+        return Reader(f"{folder}/{Path(folder).stem}/" if zipped else folder, None)
+
+
+def _lexnames() -> Iterator[str]:
+    return (f"{number}\tfile.{number}\t0\n" for number in range(_LEXNAMES))
