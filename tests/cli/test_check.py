@@ -11,6 +11,7 @@ import pytest
 
 from winosmith import Dataset, Response, formats, practice
 from winosmith.cli import main
+from winosmith.lineage import perturbed
 from winosmith.testing import made_twins
 from winosmith.validate import read_votes, write_votes
 
@@ -206,3 +207,15 @@ def test_the_released_dev_set_keeps_the_rules(data_dir: Path, capsys: TEXT) -> N
     """Of WinoGrande's dev set, 1,265 of 1,267 problems pass the check."""
     found = report(capsys, data_dir / "winogrande/dev.jsonl")
     assert found["funnel"]["steps"][0]["kept"]["problems"] == 1265
+
+
+def test_a_parent_that_is_gone_is_named(tmp_path: Path, capsys: TEXT) -> None:
+    """A perturbed problem without its parent is kept, and the parent that is missing is named."""
+    root = made_twins(1)[0]
+    child = perturbed(root, f"Well: {root.sentence}", root.options, root.answer, source="person")
+    path = tmp_path / "part.jsonl"
+    formats.write([child], path)
+    assert main(["check", str(path)]) == 0
+    shown = capsys.readouterr()
+    assert f"the parent or root {root.id!r} of {child.id!r}; lineages are not checked" in shown.err
+    assert "Kept at each stage: 1 of 1" in shown.out

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winosmith import Dataset, Origin, Problem, formats, validate
+from winosmith import Dataset, Edit, Lineage, Origin, Problem, formats, validate
 from winosmith.errors import RecipeError
 from winosmith.testing import made_twins
 from winosmith.validate import StructureRules
@@ -30,6 +30,18 @@ def broken(*problems: Problem, **rules: Any) -> dict[str, tuple[int, ...]]:
 def anchored(problem: Problem, anchor: str) -> Problem:
     """Return the problem with an anchor."""
     return replace(problem, origin=Origin(anchor=anchor))
+
+
+def test_a_lineage_that_can_not_be_true_is_refused() -> None:
+    """Edits that don't fit and impossible depths are faults; a lost parent is not checked."""
+    edits = (Edit("substitute", 1, "prize", "cup"),)
+    liar = replace(SECOND, id="c", twin_id=None, lineage=Lineage("a", "a", edits))
+    zero = replace(SECOND, id="d", twin_id=None, lineage=Lineage("a", "a", declared=0))
+    sound = replace(SECOND, id="e", twin_id=None, lineage=Lineage("a", "a", declared=9))
+    orphan = replace(SECOND, id="f", twin_id=None, lineage=Lineage("z", "z", edits))
+    found = validate.examine_structure(Dataset([FIRST, liar, zero, sound, orphan]))
+    assert (found.failed("lineage"), found.checked["lineage"]) == ((1, 2), 3)
+    assert "lineage" not in validate.examine_structure(Dataset([FIRST])).checked
 
 
 def test_a_sound_twin_breaks_no_rule() -> None:

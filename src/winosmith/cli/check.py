@@ -11,7 +11,7 @@ import click
 from winosmith import formats, validate
 from winosmith.cli._check_report import check_record, print_check
 from winosmith.cli._common import data_argument, format_option, json_option, print_json, say
-from winosmith.dataset import Dropped
+from winosmith.dataset import Dataset, Dropped
 from winosmith.outputs import OutputFolder
 from winosmith.records import canonical, problem_record
 from winosmith.validate import Checked, StructureRules, VoteRules
@@ -29,6 +29,9 @@ SWITCHES = {
     "flipped": "flipped",
 }
 """What `--skip` takes, and the field of `StructureRules` that it switches off."""
+
+_NAMED = 3
+"""How many parents that are gone are named."""
 
 _AGREEMENT = click.Choice(["majority", "unanimous", "off"])
 
@@ -120,6 +123,7 @@ def command(
     """  # noqa: D301
     structure, votes = _rules(skip, rules)
     dataset = formats.read(data, format_name)
+    _say_what_is_gone(dataset)
     responses = validate.read_votes(votes_path) if votes_path else None
     checked = validate.check(dataset, responses, structure, votes)
     if out:
@@ -137,6 +141,24 @@ def _rules(skip: tuple[str, ...], rules: dict[str, Any]) -> tuple[StructureRules
     of_structure = {name: rules.pop(name) for name in ("length", "overlap", "edit", "complete")}
     of_structure.update((SWITCHES[name], None) for name in skip)
     return StructureRules(**of_structure), VoteRules(**rules)
+
+
+def _say_what_is_gone(dataset: Dataset) -> None:
+    """Name the parents and roots that perturbed problems need and the file does not hold."""
+    ids = set(dataset.ids)
+    needed = {
+        ancestor: problem.id
+        for problem in dataset
+        if problem.lineage
+        for ancestor in (problem.lineage.root, problem.lineage.parent)
+    }
+    gone = [f"{ancestor!r} of {of!r}" for ancestor, of in needed.items() if ancestor not in ids]
+    if gone:
+        more = f" and {len(gone) - _NAMED:,} more" if len(gone) > _NAMED else ""
+        say(
+            f"Not in {dataset.name}: the parent or root {', '.join(gone[:_NAMED])}{more}; lineages "
+            "are not checked there."
+        )
 
 
 def _write(checked: Checked, out: str, force: bool) -> None:

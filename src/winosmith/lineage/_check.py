@@ -30,6 +30,8 @@ def check_lineages(dataset: Dataset, *, complete: bool = True) -> dict[int, str]
     >>> check_lineages(Dataset([lost]))
     {0: "the parent 'p' is not in the data set"}
     """
+    if not any(problem.lineage for problem in dataset):
+        return {}
     above = parents(dataset)
     wrong = {row: _loop(dataset, loop) for loop in loops(above) for row in loop}
     for row, parent in enumerate(above):

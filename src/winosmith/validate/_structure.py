@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import RecipeError
+from winosmith.lineage import check_lineages
 from winosmith.validate._checks import OF_A_HALF, OF_A_TWIN
 from winosmith.validate._examined import Examined, Outcome, gather
 
@@ -35,6 +36,9 @@ class StructureRules:
         flipped: the halves have different answers.
         complete: the other half is there. Off, because validation is by the question and leaves
             singles, which WinoGrande keeps; on, it also refuses three problems of one twin id.
+
+    Lineages that can't be true are always refused (`winosmith.lineage.check_lineages`); where the
+    parent or the root is gone, they are not checked.
 
     Raises:
         RecipeError: a number out of its range.
@@ -83,6 +87,7 @@ def structure(dataset: Dataset, rules: StructureRules = WINOGRANDE) -> Filtered:
 def examine_structure(dataset: Dataset, rules: StructureRules = WINOGRANDE) -> Examined:
     """Check each rule on each problem and twin, and return what was found."""
     names = [rule.name for rule in (*OF_A_HALF, *OF_A_TWIN) if _is_on(getattr(rules, rule.setting))]
+    names += ["lineage"] * any(problem.lineage for problem in dataset)
     return gather(dataset, "structure", _outcomes(dataset, rules), names)
 
 
@@ -102,3 +107,16 @@ def _outcomes(dataset: Dataset, rules: StructureRules) -> Iterator[Outcome]:
         if len(group) == 2:
             for rule, value in of_a_twin:
                 yield Outcome(rule.name, rows, rule.check(group[0], group[1], value))
+    yield from _lineages(dataset)
+
+
+def _lineages(dataset: Dataset) -> Iterator[Outcome]:
+    if not any(problem.lineage for problem in dataset):
+        return
+    ids = set(dataset.ids)
+    faults, contradictions = check_lineages(dataset), check_lineages(dataset, complete=False)
+    for row, problem in enumerate(dataset):
+        if problem.lineage:
+            here = {problem.lineage.parent, problem.lineage.root} <= ids
+            detail = faults.get(row, "") if here else contradictions.get(row)
+            yield Outcome("lineage", (row,), detail)
