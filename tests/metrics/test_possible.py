@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from fractions import Fraction
 
 import pytest
@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from winosmith.errors import DataError
-from winosmith.metrics import possible_counts
+from winosmith.metrics import possible_counts, possible_sums
 
 
 @given(st.integers(1, 3000), st.data(), st.integers(0, 2))
@@ -29,6 +29,15 @@ def test_only_counts_within_half_a_place_are_possible(n: int, tenths: int) -> No
     printed = Fraction(tenths, 10)
     expected = [k for k in range(n + 1) if abs(Fraction(100 * k, n) - printed) <= Fraction(1, 20)]
     assert list(possible_counts(f"{tenths / 10:.1f}", n)) == expected
+
+
+@given(st.lists(st.integers(0, 12), min_size=1, max_size=300), st.integers(0, 4))
+def test_a_sum_is_possible_for_the_mean_that_it_prints(values: list[int], places: int) -> None:
+    """A sum is among those of its own mean, however its last place is rounded."""
+    exact = Decimal(sum(values)) / Decimal(len(values))
+    for rule in (ROUND_HALF_UP, ROUND_HALF_EVEN, ROUND_FLOOR, ROUND_CEILING):
+        printed = str(exact.quantize(Decimal(1).scaleb(-places), rule))
+        assert sum(values) in possible_sums(printed, len(values), rounding="any")
 
 
 PUBLISHED = [
