@@ -7,8 +7,11 @@
 
 from __future__ import annotations
 
+from winosmith.humans._counts import UNTOLD, Chance, Counts, chance, counts
 from winosmith.humans._crossfit import CrossFit, cross_fit
+from winosmith.humans._grim import Grim, PrintedTest, grim
 from winosmith.humans._item import AMBIGUOUS, LETTERS, Item
+from winosmith.humans._matrix import MatrixFit, fit_matrix, matrix_of_margins, repairs
 from winosmith.humans._publish import CANARY, Published, canary, publish
 from winosmith.humans._rules import BALANCED, Rules
 from winosmith.humans._select import Selection, select
@@ -23,17 +26,29 @@ __all__ = [
     "CANARY",
     "COMMON",
     "LETTERS",
+    "UNTOLD",
+    "Chance",
+    "Counts",
     "CrossFit",
+    "Grim",
     "Item",
+    "MatrixFit",
+    "PrintedTest",
     "Published",
     "Rules",
     "Selection",
     "Sheet",
     "Tally",
     "canary",
+    "chance",
+    "counts",
     "cross_fit",
+    "fit_matrix",
+    "grim",
+    "matrix_of_margins",
     "publish",
     "read_sheet",
+    "repairs",
     "select",
     "sheet_of",
     "sheet_record",

@@ -1,0 +1,53 @@
+"""Which counts printed scores allow, and what is wrong with margins that can't be."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from winosmith.errors import DataError
+from winosmith.humans import PrintedTest, grim
+
+
+@given(st.lists(st.integers(0, 60), min_size=1, max_size=12))
+def test_a_printed_score_allows_the_count_that_was_printed(right: list[int]) -> None:
+    """Whatever the counts of 60 are, their scores at two places allow them, and the sums."""
+    histogram = {len(right): 0, 0: 60}
+    test = PrintedTest(60, {f"S{at}": f"{k / 60:.2f}" for at, k in enumerate(right)}, histogram)
+    found = grim(test)
+    assert all(k in found.possible[f"S{at}"] for at, k in enumerate(right))
+    assert found.by_subject[0] <= sum(right) <= found.by_subject[1]
+
+
+def test_a_score_that_is_no_share_is_impossible_and_has_other_readings() -> None:
+    """0.86 is no k/89; cutting and raising the last place print 77 and 76 so."""
+    found = grim(PrintedTest(89, {"S16": "0.86", "S1": "1.00"}, {2: 77, 1: 12}))
+    assert found.impossible == ("S16",)
+    assert found.otherwise == {"S16": (76, 77)}
+    assert found.needed("S16") == 77
+    assert found.needed("S1") is None
+    assert not found.adds_up
+
+
+def test_scores_that_allow_several_counts_leave_the_sum_open() -> None:
+    """0.50 of 300 is 149 to 151, and no count of another subject is needed exactly."""
+    found = grim(PrintedTest(300, {"a": "0.50", "b": "1.00"}, {2: 150, 1: 150}))
+    assert found.possible["a"] == (149, 150, 151)
+    assert found.by_subject == (448, 451)
+    assert found.adds_up
+    assert found.needed("b") is None
+
+
+@pytest.mark.parametrize(
+    ("parts", "reason"),
+    [
+        ((3, {"a": "0.5"}, {1: 2}), "the histogram has 2 problems; the test 3"),
+        ((1, {"a": "0.5"}, {2: 1}), "counts more people than the 1 subjects"),
+        ((1, {"a": "0.5"}, {1: 1}, ("z",)), "'z' is left out, but has no printed score"),
+    ],
+)
+def test_a_printed_test_that_contradicts_itself_is_refused(parts: tuple, reason: str) -> None:  # type: ignore[type-arg]
+    """What is no test is told when it is written down."""
+    with pytest.raises(DataError, match=reason):
+        PrintedTest(*parts)

@@ -1,0 +1,214 @@
+"""Every table of Davis, Morgenstern & Ortiz (2016) follows from its own numbers, or we say where not.
+
+"Human tests of materials for the Winograd Schema Challenge 2016", July 2, 2016; sections by number.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+
+import numpy as np
+import pytest
+
+from winosmith.humans import PrintedTest, chance, fit_matrix, grim, repairs
+from winosmith.metrics import possible_counts
+
+PDP = PrintedTest(  # section 4.1
+    108,
+    {
+        "S1": "0.80", "S2": "0.99", "S3": "0.76", "S4": "0.96", "S5": "0.93", "S6": "0.96",
+        "S7": "0.97", "S8": "0.93", "S9": "0.95", "S10": "1.00", "S11": "0.97", "S12": "0.77",
+        "S13": "0.88", "S14": "0.87", "S16": "0.83", "S17": "0.95", "S18": "0.97", "S19": "0.91",
+        "S20": "0.85",
+    },
+    {19: 42, 18: 23, 17: 7, 16: 13, 15: 11, 14: 6, 13: 5, 12: 1},
+    ("S1", "S3", "S12"),
+    {16: 54, 15: 22},
+)  # fmt: skip
+WS_A = PrintedTest(  # section 4.2
+    89,
+    {"S1": "0.87", "S6": "1.00", "S9": "0.98", "S10": "0.98", "S13": "0.92", "S16": "0.86",
+     "S18": "0.97", "S20": "0.84", "S21": "0.88"},
+    {9: 50, 8: 22, 7: 12, 6: 4, 5: 0, 4: 1},
+)  # fmt: skip
+WS_B = PrintedTest(  # section 4.3
+    89,
+    {"S2": "0.97", "S3": "0.92", "S7": "0.94", "S8": "0.93", "S12": "0.91", "S14": "0.87",
+     "S15": "0.94", "S17": "0.93", "S19": "0.94"},
+    {9: 63, 8: 11, 7: 6, 6: 5, 5: 2, 4: 1, 3: 1},
+)  # fmt: skip
+NATIVES = {"S2", "S4", "S5", "S6", "S11", "S17", "S19"}  # section 4
+TESTS = {"PDP": PDP, "WS.a": WS_A, "WS.b": WS_B}
+
+
+def one_count(test: PrintedTest) -> dict[str, int]:
+    """Return the only count of each subject that its printed score allows."""
+    return {who: only[0] for who, only in grim(test).possible.items() if len(only) == 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "subjects", "right", "answers", "mean"),
+    [
+        ("PDP", 19, 1865, 2052, "90.89"),
+        ("WS.a", 9, 738, 801, "92"),
+        ("WS.b", 9, 744, 801, "93"),
+    ],
+)
+def test_printed_means_follow_from_the_histograms(
+    name: str, subjects: int, right: int, answers: int, mean: str
+) -> None:
+    """The mean of each test is that of its histogram, to the last printed place."""
+    test = TESTS[name]
+    assert (test.subjects, test.right_by_item) == (subjects, right)
+    assert test.subjects * test.items == answers
+    assert right in possible_counts(mean, answers)
+
+
+def test_the_overall_91_percent_is_printed_low() -> None:
+    """All three tests have 3,347 of 3,654 answers right, 91.6 %, which rounds to 92, not to 91."""
+    right = sum(test.right_by_item for test in TESTS.values())
+    answers = sum(test.items * test.subjects for test in TESTS.values())
+    assert (right, answers) == (3347, 3654)
+    assert right not in possible_counts("91", answers)
+    assert right in possible_counts("91.6", answers)
+    assert right in possible_counts("91", answers, rounding="down")
+
+
+def test_guessing_gets_44_percent_of_the_pdps() -> None:
+    """74 problems of 2 options, 27 of 3, 4 of 4 and 3 of 5: 47.6 of 108 (section 1)."""
+    found = chance([2] * 74 + [3] * 27 + [4] * 4 + [5] * 3)
+    assert sum(found.options.values()) == 108
+    assert f"{found.right:.1f} {found.share:.0%}" == "47.6 44%"
+
+
+@pytest.mark.parametrize(("name", "deviation"), [("PDP", "7.6"), ("WS.a", "6"), ("WS.b", "3")])
+def test_printed_deviations_are_those_of_the_counts(name: str, deviation: str) -> None:
+    """The sample deviation of the counts behind the scores is printed; that of the scores is not.
+
+    The rounded PDP scores themselves have 7.5.
+    """
+    test = TESTS[name]
+    right = one_count(test)
+    if name == "WS.a":
+        right["S16"] = 77
+    places = len(deviation.partition(".")[2])
+    shares = [100 * count / test.items for count in right.values()]
+    assert len(shares) == test.subjects
+    assert f"{np.std(shares, ddof=1):.{places}f}" == deviation
+
+
+def test_natives_and_others_differ_only_by_the_weakest() -> None:
+    """Natives 0.95, others 0.88; without the three weakest 0.93 over all, 0.92 for the others."""
+    right = one_count(PDP)
+    others = set(right) - NATIVES
+    strong = set(right) - set(PDP.weakest)
+
+    def mean(who: set[str]) -> str:
+        return f"{sum(right[one] for one in who) / (len(who) * PDP.items):.2f}"
+
+    assert (len(NATIVES & set(right)), len(others)) == (7, 12)
+    assert (mean(NATIVES), mean(others)) == ("0.95", "0.88")
+    assert (mean(strong), mean(strong - NATIVES)) == ("0.93", "0.92")
+    assert sorted(right, key=right.__getitem__)[:3] == ["S3", "S12", "S1"]
+
+
+def test_the_pdp_scores_and_histogram_contradict_each_other() -> None:
+    """Each printed PDP score allows one count; they sum to 1,864, the histogram to 1,865."""
+    found = grim(PDP)
+    assert all(len(counts) == 1 for counts in found.possible.values())
+    assert (found.by_subject, found.by_item, found.adds_up) == ((1864, 1864), 1865, False)
+    assert fit_matrix(PDP).matrix is None
+    assert fit_matrix(PDP).reason == "the subjects have 1,864 right answers, the items 1,865"
+
+
+def test_one_more_right_answer_of_anybody_but_s10_settles_the_pdps() -> None:
+    """With one misprint of 1 in any score under 1.00, a table with all other margins exists."""
+    right = one_count(PDP)
+    fits = repairs(PDP)
+    assert fits == {who: (count + 1,) for who, count in right.items() if who != "S10"}
+    matrix = fit_matrix(PDP, {"S1": fits["S1"][0]}).matrix
+    assert matrix is not None
+    rows = dict(zip(PDP.scores, matrix.sum(axis=1).tolist(), strict=True))
+    assert rows == {**right, "S1": 87}
+    levels = dict(zip(*np.unique(matrix.sum(axis=0), return_counts=True), strict=True))
+    assert levels == PDP.histogram
+    strong = matrix[[who not in PDP.weakest for who in PDP.scores]].sum(axis=0)
+    assert ((strong == 16).sum(), (strong == 15).sum()) == (54, 22)
+
+
+def test_s16_of_ws_a_is_no_share_of_89() -> None:
+    """0.86 is no k/89; 77, which the sums need, would be printed 0.87, and cut 0.86."""
+    found = grim(WS_A)
+    assert found.impossible == ("S16",)
+    assert found.needed("S16") == 77
+    assert possible_counts("0.86", 89, scale=1, rounding="down") == (77,)
+    assert possible_counts("0.87", 89, scale=1) == (77,)
+    assert fit_matrix(WS_A).matrix is None
+    assert repairs(WS_A) == {"S16": (77,)}
+
+
+def test_the_margins_of_ws_b_have_a_table() -> None:
+    """A table of 9 × 89 zeros and ones has every printed margin of WS.b."""
+    matrix = fit_matrix(WS_B).matrix
+    assert matrix is not None
+    assert repairs(WS_B) == {}
+    assert matrix.sum() == 744
+    assert dict(zip(WS_B.scores, matrix.sum(axis=1).tolist(), strict=True)) == one_count(WS_B)
+    levels, problems = np.unique(matrix.sum(axis=0), return_counts=True)
+    assert dict(zip(levels.tolist(), problems.tolist(), strict=True)) == WS_B.histogram
+
+
+def test_badly_built_problems_are_one_in_ws_a_and_two_in_ws_b() -> None:
+    """Fewer than half agree on 1 problem of WS.a and 2 of WS.b, and 5 of 9 on 2 more (4.2, 4.3)."""
+    bad = {
+        name: sum(n for right, n in test.histogram.items() if 2 * right < test.subjects)
+        for name, test in TESTS.items()
+    }
+    assert bad == {"PDP": 0, "WS.a": 1, "WS.b": 2}
+    assert WS_B.histogram[5] == 2
+    assert min(PDP.histogram) == 12
+    assert f"{12 / 19:.0%}" == "63%"
+
+
+def test_both_halves_fit_the_histograms_of_the_halves() -> None:
+    """38 + 21 + 3 schemas with 9 & 9, 9 & 8, 8 & 8 need no more halves than WS.a and WS.b have."""
+    nine_nine, nine_eight, eight_eight = 38, 21, 3  # section 4.4
+    nines = WS_A.histogram[9] + WS_B.histogram[9]
+    eights = WS_A.histogram[8] + WS_B.histogram[8]
+    assert 2 * nine_nine + nine_eight <= nines == 113
+    assert nine_eight + 2 * eight_eight <= eights == 33
+    assert nine_nine <= min(WS_A.histogram[9], WS_B.histogram[9])
+    # every 9 of WS.a meets a 9, an 8 or less in WS.b, and those of less are few enough
+    alone = nines - 2 * nine_nine - nine_eight
+    less = sum(n for t in (WS_A, WS_B) for right, n in t.histogram.items() if right < 8)
+    assert alone <= less
+
+
+def test_the_sets_of_the_challenge_are_60_and_60() -> None:
+    """33 + 19 + 6 + 2 PDPs carry 1,103 of 1,140 answers, 96.75 %; 38 + 21 + 1 halves are 60 (5)."""
+    levels = {19: 33, 18: 19, 17: 6, 16: 2}
+    right = sum(k * n for k, n in levels.items())
+    assert (sum(levels.values()), right, 60 * 19) == (60, 1103, 1140)
+    assert right in possible_counts("96.75", 1140)
+    assert all(n <= PDP.histogram[k] for k, n in levels.items())
+    assert sum((38, 21, 1)) == 60
+    assert f"{16 / 19:.0%}" == "84%"
+
+
+def test_the_time_a_question_follows_from_the_hour() -> None:
+    """197 questions in an hour are 18.3 s each; in 25 minutes 7.6 s (section 3)."""
+    assert PDP.items + WS_A.items == 197
+    assert (f"{3600 / 197:.1f}", f"{25 * 60 / 197:.1f}") == ("18.3", "7.6")
+
+
+def test_the_takers_add_up_but_for_the_two_who_took_ws_alone() -> None:
+    """19, 9 and 9 takers are 16 who took two tests, 3 the PDPs alone and 2 a WS alone."""
+    takers = {name: set(test.scores) for name, test in TESTS.items()}
+    ws = takers["WS.a"] | takers["WS.b"]
+    assert not takers["WS.a"] & takers["WS.b"]
+    assert (len(takers["PDP"] & ws), len(takers["PDP"] - ws), len(ws - takers["PDP"])) == (16, 3, 2)
+    assert len(set(chain.from_iterable(takers.values()))) == 21
+    natives = {name: len(who & NATIVES) for name, who in takers.items()}
+    assert natives == {"PDP": 7, "WS.a": 1, "WS.b": 3}
+    one_test = (takers["PDP"] ^ ws) & NATIVES
+    assert len(one_test) == 3
