@@ -7,8 +7,23 @@
 
 from __future__ import annotations
 
+from winosmith.humans._answers import Answer, Noted, Sitting, check_sittings, responses_of
+from winosmith.humans._answers_csv import read_answer_table
+from winosmith.humans._answers_form import answers_record, read_answer_form
+from winosmith.humans._answers_subjects import (
+    Remark,
+    Subject,
+    Taken,
+    read_subjects,
+    subject_record,
+    subjects_of,
+)
+from winosmith.humans._assign import assign
+from winosmith.humans._assign_ledger import Given, Ledger, read_ledger, write_ledger
+from winosmith.humans._assign_schemas import Dealt, deal, schemas
 from winosmith.humans._counts import UNTOLD, Chance, Counts, chance, counts
 from winosmith.humans._crossfit import CrossFit, cross_fit
+from winosmith.humans._entry import SKIP, UNDO, Difference, Entry, compare_entries
 from winosmith.humans._grim import Grim, PrintedTest, grim
 from winosmith.humans._item import AMBIGUOUS, LETTERS, Item
 from winosmith.humans._matrix import MatrixFit, fit_matrix, matrix_of_margins, repairs
@@ -17,42 +32,78 @@ from winosmith.humans._rules import BALANCED, Rules
 from winosmith.humans._select import Selection, select
 from winosmith.humans._sheet import COMMON, Sheet
 from winosmith.humans._sheet_json import read_sheet, sheet_of, sheet_record
+from winosmith.humans._sheet_make import Sheets, make_sheets
+from winosmith.humans._sheet_words import DECLARED, Declared
 from winosmith.humans._tally import Tally, tally, tally_of_counts
 from winosmith.humans._text import text_of
+from winosmith.humans._typst import pages, pdf
 
 __all__ = [
     "AMBIGUOUS",
     "BALANCED",
     "CANARY",
     "COMMON",
+    "DECLARED",
     "LETTERS",
+    "SKIP",
+    "UNDO",
     "UNTOLD",
+    "Answer",
     "Chance",
     "Counts",
     "CrossFit",
+    "Dealt",
+    "Declared",
+    "Difference",
+    "Entry",
+    "Given",
     "Grim",
     "Item",
+    "Ledger",
     "MatrixFit",
+    "Noted",
     "PrintedTest",
     "Published",
+    "Remark",
     "Rules",
     "Selection",
     "Sheet",
+    "Sheets",
+    "Sitting",
+    "Subject",
+    "Taken",
     "Tally",
+    "answers_record",
+    "assign",
     "canary",
     "chance",
+    "check_sittings",
+    "compare_entries",
     "counts",
     "cross_fit",
+    "deal",
     "fit_matrix",
     "grim",
+    "make_sheets",
     "matrix_of_margins",
+    "pages",
+    "pdf",
     "publish",
+    "read_answer_form",
+    "read_answer_table",
+    "read_ledger",
     "read_sheet",
+    "read_subjects",
     "repairs",
+    "responses_of",
+    "schemas",
     "select",
     "sheet_of",
     "sheet_record",
+    "subject_record",
+    "subjects_of",
     "tally",
     "tally_of_counts",
     "text_of",
+    "write_ledger",
 ]
