@@ -70,7 +70,20 @@ class ErrorDepth:
 
     def record(self) -> dict[str, Any]:
         """Return the figure as JSON can hold it."""
-        return asdict(self)
+        return {
+            "value": self.value,
+            "interval": _listed(self.interval),
+            "errors": self.errors,
+            "null": {
+                **asdict(self.null),
+                "coin_interval": _listed(self.null.coin_interval),
+                "shuffled_interval": _listed(self.null.shuffled_interval),
+            },
+        }
+
+
+def _listed(interval: tuple[float, float] | None) -> list[float] | None:
+    return None if interval is None else list(interval)
 
 
 def error_depths(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from winosmith.testing._families import made_families
 from winosmith.testing._tiny_models import tiny_language_model
 from winosmith.testing._twins import made_twins
 
-__all__ = ["made_twins", "tiny_language_model"]
+__all__ = ["made_families", "made_twins", "tiny_language_model"]

@@ -1,0 +1,250 @@
+"""Stability: error depths with their intervals and nulls, accuracy by depth, consistency."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from winosmith import Dataset, Prediction, Problem, formats
+from winosmith.errors import DataError
+from winosmith.metrics import Graded, Overlap, clusters, error_depth, grade, stability
+from winosmith.problem import Extra
+from winosmith.testing import made_families, made_twins
+
+pytest.importorskip("lifelines")
+
+MANY = made_families(*([1, 2, 3, 4, 5, 6] for _ in range(25)))
+
+
+def answered(dataset: Dataset, wrong: Callable[[Problem], bool]) -> Graded:
+    """Return the problems answered rightly but for those that `wrong` picks."""
+    return grade(dataset, [Prediction(p.id, (p.answer or 0) ^ wrong(p)) for p in dataset])
+
+
+def guessed(dataset: Dataset, seed: int) -> Graded:
+    """Return the answers of a coin flipper, who knows the roots."""
+    rng = np.random.default_rng(seed)
+    return answered(dataset, lambda p: p.lineage is not None and bool(rng.random() < 0.5))
+
+
+def depth(problem: Problem) -> int:
+    """Return the declared depth of a problem."""
+    return problem.lineage.declared or 0 if problem.lineage else 0
+
+
+def test_three_error_depths_by_hand() -> None:
+    """Errors at 2, 4 and 3 give 3 pooled, (3 + 3) / 2 over families, and 2.5 for the first."""
+    data = made_families([1, 2, 4], [3, 5], [6])
+    found = stability(answered(data, lambda p: p.id in ("r0-1", "r0-2", "r1-0")))
+    assert (found.depth, found.n, found.unknown) == ("declared", 6, 0)
+    assert (found.mean.value, found.mean.errors) == (3.0, 3)
+    assert (found.family_mean.value, found.family_mean.errors) == (3.0, 2)
+    assert (found.first.value, found.first.errors) == (2.5, 2)
+    assert [(f.root, f.mean, f.first, f.root_right) for f in found.families] == [
+        ("r0", 3.0, 2.0, True),
+        ("r1", 3.0, 3.0, True),
+        ("r2", None, None, True),
+    ]
+    assert found.mean.interval is None  # three families tell too little
+
+
+def test_without_an_error_there_is_no_error_depth() -> None:
+    """Whoever is right everywhere has error depths of None, and the null of guessing still."""
+    found = stability(answered(MANY, lambda p: False))
+    for figure in (found.mean, found.family_mean, found.first):
+        assert (figure.value, figure.interval, figure.null.p_value) == (None, None, None)
+    assert found.mean.null.coin == 3.5
+    assert found.consistency is not None
+    assert found.consistency.value == 1
+    assert found.survival.errors == (0,)
+
+
+def test_roots_stand_apart() -> None:
+    """A root that is answered wrongly enters no error depth, but the roots, and survival at 0."""
+    found = stability(answered(MANY, lambda p: p.lineage is None))
+    assert found.mean.value is None
+    assert found.roots is not None
+    assert found.roots.right == 0
+    assert found.accuracy is not None
+    assert (found.accuracy.right, found.accuracy.n) == (150, 150)
+    assert (found.survival.depths, found.survival.errors) == ((0,), (25,))
+    without = stability(answered(made_families([1], [2], roots=False), lambda p: False))
+    assert without.roots is None
+
+
+def test_accuracy_by_depth_keeps_families_together() -> None:
+    """At each depth there is a share of as many problems as there are, in clusters of families."""
+    found = stability(answered(MANY, lambda p: depth(p) > 4))
+    assert found.by_depth is not None
+    assert {at: share.value for at, share in found.by_depth.items()} == {
+        **dict.fromkeys(range(1, 5), 1.0),
+        **dict.fromkeys(range(5, 7), 0.0),
+    }
+    assert found.by_depth[3].n == found.by_depth[3].clusters == 25
+    assert found.by_depth[3].chance == 0.5
+    assert found.accuracy is not None
+    assert (found.accuracy.n, found.accuracy.clusters) == (150, 25)
+
+
+def test_consistency_counts_families_with_everything_right() -> None:
+    """One error anywhere, the root included, makes a family inconsistent; guessing gives 1/2^n."""
+    data = made_families([1, 2], [1, 2], [1, 2])
+    found = stability(answered(data, lambda p: p.id in ("r0", "r1-1"))).consistency
+    assert found is not None
+    assert (found.right, found.n, found.chance) == (1, 3, 1 / 8)
+
+
+def test_a_coin_flipper_scores_the_mean_depth_of_the_set() -> None:
+    """The null of guessing is the mean depth, and 95 of 100 coin flippers lie in its interval."""
+    values = []
+    for seed in range(60):
+        found = stability(guessed(MANY, seed), draws=50).mean
+        values.append(found.value or 0)
+    low, high = found.null.coin_interval
+    assert found.null.coin == np.mean([depth(p) for p in MANY if p.lineage])
+    assert abs(np.mean(values) - found.null.coin) < 0.05
+    assert 0.85 <= np.mean([low <= value <= high for value in values]) <= 1
+
+
+def test_the_p_value_of_the_shuffles_keeps_its_level() -> None:
+    """Of those who guess, about one in twenty seems to err at a depth of its own."""
+    found = [stability(guessed(MANY, seed), draws=50).mean.null for seed in range(100)]
+    p_values = np.array([null.p_value for null in found])
+    assert (p_values < 0.05).mean() <= 0.12
+    assert (p_values < 0.5).mean() >= 0.3
+
+
+def test_errors_that_come_late_are_told_from_many_errors() -> None:
+    """A solver that is wrong at depths 5 and 6 alone is beyond all shuffles of its errors."""
+    found = stability(answered(MANY, lambda p: depth(p) > 4)).mean
+    assert found.value == 5.5
+    assert found.null.shuffled == pytest.approx(3.5, abs=0.05)
+    assert found.null.shuffled_interval is not None
+    assert found.null.shuffled_interval[1] < 4
+    assert found.null.p_value == 1 / 2001
+
+
+def test_shuffles_stay_in_the_family() -> None:
+    """A solver that fails in deep families everywhere is explained by the families."""
+    data = made_families(*([1, 1, 2, 2] for _ in range(10)), *([8, 8, 9, 9] for _ in range(10)))
+    found = stability(answered(data, lambda p: depth(p) > 5)).mean
+    assert found.value == found.null.shuffled == 8.5
+    assert found.null.p_value == 1
+    assert found.null.coin == 5
+
+
+def test_the_interval_is_that_of_whole_families() -> None:
+    """The bootstrap agrees with one that draws families one by one."""
+    rng = np.random.default_rng(0)
+    data = made_families(*(rng.integers(1, 9, size=8) for _ in range(30)))
+    graded = answered(data, lambda p: p.id[1] in "1357" or depth(p) > 6)
+    found = stability(graded)
+    rows = [(f.depths[f.wrong].sum(), f.wrong.sum()) for f in found.families]
+    totals = np.array(rows, dtype=float)
+    draws = np.random.default_rng(1).integers(0, 30, size=(10_000, 30))
+    sums = totals[draws].sum(axis=1)
+    expected = np.quantile(sums[:, 0] / sums[:, 1], [0.025, 0.975])
+    assert found.mean.interval == pytest.approx(expected, abs=0.05)
+
+
+def test_families_of_twins_are_drawn_together() -> None:
+    """Families whose roots are twins share a cluster, of which four are too few for an interval."""
+    halves = made_twins(4)
+    children = [
+        replace(p, id=f"{p.id}+", sentence=f"Well, {p.sentence}", twin_id=None) for p in halves
+    ]
+    lineages = [p.lineage for p in made_families(*([1] * 8,), roots=False)]
+    children = [
+        replace(child, lineage=replace(lineage, root=half.id, parent=half.id))
+        for child, lineage, half in zip(children, lineages, halves, strict=True)
+        if lineage
+    ]
+    data = Dataset([*halves, *children])
+    assert len(set(clusters(data))) == 4
+    found = stability(answered(data, lambda p: p.lineage is not None))
+    assert len(found.families) == 8
+    assert (found.mean.value, found.mean.interval) == (1.0, None)
+
+
+def test_the_depth_that_is_used_is_stated() -> None:
+    """The most complete depth is taken, unless one is asked for; what lacks it is counted."""
+    data = made_families([1, 2], [3, 4])
+    bare = Dataset(
+        replace(p, lineage=replace(p.lineage, declared=None)) if p.id == "r1-1" and p.lineage else p
+        for p in data
+    )
+    graded = answered(bare, lambda p: p.lineage is not None)
+    taken, asked = stability(graded), stability(graded, depth="declared")
+    assert (taken.depth, taken.n, taken.mean.value) == ("lineage", 4, 2.5)
+    assert (asked.depth, asked.n, asked.unknown, asked.mean.value) == ("declared", 3, 1, 2.0)
+    assert "depth:lineage" in str(taken.signature)
+
+
+def test_a_distance_without_a_root_counts() -> None:
+    """A row of EvoGrad's table before any original has a declared depth, and is a family alone."""
+    lost = Problem("9", "A lost _ .", ("x", "y"), 0, extra=Extra({"evograd.distance": 4}))
+    data = Dataset([lost, *made_families([2])])
+    found = stability(answered(data, lambda p: True))
+    assert (found.n, found.mean.value, found.families[0].root_right) == (2, 3.0, None)
+
+
+@pytest.mark.parametrize(
+    ("data", "kind", "complaint"),
+    [
+        (made_twins(3), None, "no problem has a lineage"),
+        (made_families([1]), "depth", "no depth 'depth'; take one of declared, lineage, edit"),
+        (made_families([1], roots=False), "edit", "known edit depth; 1 have declared depth"),
+    ],
+)
+def test_what_has_no_depth_is_refused(data: Dataset, kind: str | None, complaint: str) -> None:
+    """Data without perturbed problems, or without the depth that was asked for, are errors."""
+    with pytest.raises(DataError, match=complaint):
+        stability(answered(data, lambda p: False), depth=kind)  # type: ignore[arg-type]
+
+
+def test_accuracies_are_withheld_where_training_may_overlap() -> None:
+    """Accuracies are None then, and error depths are not, as in EvoGrad's table 4."""
+    seen = Overlap({0: "the training set holds its sentence"}, len(MANY))
+    found = stability(answered(MANY, lambda p: depth(p) > 4), overlap=seen)
+    assert (found.accuracy, found.roots, found.by_depth, found.consistency) == (None,) * 4
+    assert found.mean.value == 5.5
+    assert found.record()["overlap"]["withheld"] is True
+
+
+def test_the_record_is_json_and_the_same_each_time() -> None:
+    """The same predictions and seed give the same record, which JSON holds as it is."""
+    graded = guessed(MANY, 3)
+    record = stability(graded, seed=5).record()
+    assert json.loads(json.dumps(record, allow_nan=False)) == record
+    assert stability(graded, seed=5).record() == record
+
+
+def test_the_order_of_the_problems_changes_no_figure() -> None:
+    """Error depths and accuracies do not depend on the order of the rows."""
+    graded = guessed(MANY, 3)
+    backwards = grade(MANY.select(range(len(MANY))[::-1]), graded.predictions)
+    one, other = stability(graded), stability(backwards)
+    assert one.mean.value == other.mean.value
+    assert one.by_depth == other.by_depth
+    assert one.survival == other.survival
+
+
+@pytest.mark.data
+def test_the_perturbed_wsc_is_measured_by_lineage(data_dir: Path) -> None:
+    """The eight kinds are families of their originals, with depths that the edits give."""
+    data = formats.read(data_dir / "perturbed_wsc" / "dataset" / "enhanced_wsc.tsv")
+    graded = grade(data, [Prediction(p.id, 0) for p in data])
+    found = stability(graded)
+    assert (found.depth, found.unknown, len(found.families)) == ("lineage", 0, 285)
+    assert found.n == len(data) - 285
+    wrong = [f.wrong for f in found.families]
+    depths = [f.depths for f in found.families]
+    assert found.mean.value == error_depth(np.concatenate(depths), np.concatenate(wrong))
+    assert found.mean.interval is not None
+    assert found.mean.interval[0] < found.mean.value < found.mean.interval[1]
+    assert sum(found.survival.errors) + sum(found.survival.censored) == 285
