@@ -11,10 +11,11 @@ from winosmith.language._article import article
 from winosmith.language._forms import inflect, lemma
 from winosmith.language._replace import is_name, replace_word
 from winosmith.language._tagger import tag
-from winosmith.language._wordnet import Sense, WordNet, wordnet_folder
+from winosmith.language._wordnet import Sense, Synonym, WordNet, wordnet_folder
 
 __all__ = [
     "Sense",
+    "Synonym",
     "WordNet",
     "article",
     "inflect",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import warnings
 import zipfile
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -18,7 +19,7 @@ from typing import Any
 from winosmith import extras
 from winosmith.errors import InputError
 
-__all__ = ["Sense", "WordNet", "wordnet_folder"]
+__all__ = ["Sense", "Synonym", "WordNet", "wordnet_folder"]
 
 _DEBIAN = Path("/usr/share/wordnet")
 
@@ -39,14 +40,31 @@ _UNWANTED = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
+class Synonym:
+    """Another word with a sense.
+
+    Attributes:
+        lemma: spaces for underscores.
+        count: how often it had this sense in the tagged texts of WordNet.
+        share: of all its uses there that had this sense, 0–1; 0 when it was never met.
+        frames: the numbers of the sentence frames in which it is used as a verb.
+    """
+
+    lemma: str
+    count: int
+    share: float
+    frames: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
 class Sense:
     """One sense of a word.
 
     Attributes:
         key: WordNet's name for it ("give.v.03").
         count: how often the word had this sense in the tagged texts of WordNet.
-        synonyms: the other lemmas of its synset, spaces for underscores, each with the count of
-            *its* use in this sense.
+        frames: the numbers of the sentence frames in which the word is used as a verb.
+        synonyms: the other words of its synset, but for slang, insults and archaic ones.
         antonyms: of the word and of its near synonyms.
         related: lemmas that are derived from it, or it from them.
         gloss: the definition and the examples.
@@ -55,7 +73,8 @@ class Sense:
 
     key: str
     count: int
-    synonyms: tuple[tuple[str, int], ...]
+    frames: frozenset[int]
+    synonyms: tuple[Synonym, ...]
     antonyms: frozenset[str]
     related: frozenset[str]
     gloss: str
@@ -136,7 +155,7 @@ def _senses(folder: str, lemma: str, pos: str) -> tuple[Sense, ...]:
 
 def _sense(opened: _Opened, synset: Any, own: Any) -> Sense:
     others = [
-        (_plain(other), opened.counts.get(other.key(), 0))
+        opened.synonym(other)
         for other in synset.lemmas()
         if other.name().lower() != own.name().lower() and not _marked(other)
     ]
@@ -145,7 +164,8 @@ def _sense(opened: _Opened, synset: Any, own: Any) -> Sense:
     return Sense(
         key=synset.name(),
         count=opened.counts.get(own.key(), 0),
-        synonyms=tuple(sorted(others, key=lambda pair: (-pair[1], pair[0]))),
+        frames=frozenset(own.frame_ids()),
+        synonyms=tuple(sorted(others, key=lambda other: (-other.count, other.lemma))),
         antonyms=frozenset(opposites),
         related=frozenset(_plain(form) for form in own.derivationally_related_forms()),
         gloss=" ".join([synset.definition(), *synset.examples()]),
@@ -164,8 +184,9 @@ def _lemmas(synsets: Any) -> frozenset[str]:
 
 def _marked(lemma: Any) -> bool:
     """Tell whether WordNet marks a word as slang, obscene, archaic and the like."""
-    marks = (*lemma.usage_domains(), *lemma.synset().usage_domains())
-    return any(name in _UNWANTED for mark in marks for name in mark.lemma_names())
+    of_synset = (name for mark in lemma.synset().usage_domains() for name in mark.lemma_names())
+    marks = {*of_synset, *(mark.name() for mark in lemma.usage_domains())}
+    return not _UNWANTED.isdisjoint(marks)
 
 
 class _Opened:
@@ -179,6 +200,27 @@ class _Opened:
         """How often each sense, by its key, was met in the tagged texts (cntlist.rev)."""
         with self.reader.open("cntlist.rev") as lines:
             return {key: int(count) for key, _, count in map(str.split, lines)}
+
+    @cached_property
+    def totals(self) -> Counter[str]:
+        """How often each lemma was met with each part of speech, by the start of its keys."""
+        totals: Counter[str] = Counter()
+        for key, count in self.counts.items():
+            totals[_stem(key)] += count
+        return totals
+
+    def synonym(self, lemma: Any) -> Synonym:
+        """Return a lemma of a synset with what the counts say of it."""
+        count = self.counts.get(lemma.key(), 0)
+        total = self.totals[_stem(lemma.key())]
+        frames = frozenset(lemma.frame_ids())
+        return Synonym(_plain(lemma), count, count / total if total else 0.0, frames)
+
+
+def _stem(key: str) -> str:
+    """Return lemma and part of speech of a sense key; satellites are adjectives ("big%5" too)."""
+    lemma, _, rest = key.partition("%")
+    return f"{lemma}%{rest[:1].replace('5', '3')}"
 
 
 @lru_cache(maxsize=2)

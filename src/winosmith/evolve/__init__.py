@@ -1,0 +1,13 @@
+"""Perturbation: from problems, families of problems that differ a little, with their lineage.
+
+>>> from winosmith import evolve
+>>> evolve.WordNetPerturber(count=3).count
+3
+"""
+
+from __future__ import annotations
+
+from winosmith.evolve._perturber import Perturber
+from winosmith.evolve._wordnet import WordNetPerturber
+
+__all__ = ["Perturber", "WordNetPerturber"]

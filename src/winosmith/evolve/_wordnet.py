@@ -1,0 +1,72 @@
+"""Perturbation by WordNet: one word for a synonym, in the form that its place asks for."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+
+import numpy as np
+
+from winosmith.errors import InputError
+from winosmith.evolve._synonyms import places
+from winosmith.language import WordNet, replace_word
+from winosmith.lineage import perturbed
+from winosmith.problem import Problem
+
+__all__ = ["WordNetPerturber"]
+
+
+class WordNetPerturber:
+    """Replaces one random content word by a random synonym (EvoGrad 2024, section 3.3).
+
+    The word is neither a stop word nor part of a name; the synonym has the sense that is meant,
+    takes the original's form, and an option that holds the word changes along. The answer stays.
+    A child's depth is one more than its parent's along the lineage; nothing is declared.
+
+    Args:
+        count: how many children a problem gets at most; each changes another word while there
+            are words left. The paper "nearly tripled" its set: 2.
+        wordnet: where the synonyms come from; by default found on this machine.
+
+    Raises:
+        InputError: fewer than one child is asked for.
+    """
+
+    source = "wordnet"
+
+    def __init__(self, count: int = 2, wordnet: WordNet | None = None):
+        if count < 1:
+            raise InputError(f"a problem can't get {count} children; ask for 1 or more")
+        self.count = count
+        self.wordnet = wordnet or WordNet()
+
+    def perturb(self, problem: Problem, seed: int) -> Iterator[Problem]:
+        """Yield up to `count` children of a problem.
+
+        Raises:
+            InputError: WordNet is not on this machine.
+            MissingExtraError: the extra `language` is not installed.
+        """
+        made = {problem.sentence}
+        for at, new in self._drawn(problem, seed):
+            if len(made) > self.count:
+                return
+            changed = replace_word(problem.sentence, problem.options, at, new)
+            if changed is not None and changed[0] not in made:
+                made.add(changed[0])
+                yield perturbed(problem, *changed, problem.answer, source=self.source)
+
+    def _drawn(self, problem: Problem, seed: int) -> Iterator[tuple[int, str]]:
+        """Yield words and synonyms at random: first one synonym of each word, then the next."""
+        digest = hashlib.sha256(problem.id.encode()).digest()
+        luck = np.random.default_rng([seed, int.from_bytes(digest[:8])])
+        found = list(places(problem, self.wordnet))
+        order = [found[at] for at in luck.permutation(len(found))]
+        shuffled = [
+            (place.at, [place.synonyms[at] for at in luck.permutation(len(place.synonyms))])
+            for place in order
+        ]
+        for turn in range(max((len(words) for _, words in shuffled), default=0)):
+            for at, words in shuffled:
+                if turn < len(words):
+                    yield at, words[turn]
