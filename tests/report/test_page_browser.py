@@ -13,6 +13,8 @@ pytestmark = pytest.mark.browser
 _QUIET = """--no-sandbox --disable-gpu --disable-background-networking --disable-component-update
 --disable-sync --no-first-run""".split()
 
+OPEN_ALL = "document.querySelectorAll('details').forEach(folded => { folded.open = true })"
+
 
 @pytest.fixture(scope="module")
 def browser(chromium_path: str) -> Iterator[Any]:
@@ -69,6 +71,7 @@ def test_the_page_asks_for_nothing_and_nothing_is_wrong(opened: Opened, page_fil
 
 def test_the_page_never_scrolls_sideways(opened: Opened) -> None:
     """Wide tables and long words stay inside the screen; what is wide scrolls in its own box."""
+    opened.page.evaluate(OPEN_ALL)
     scroll, inner = opened.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
     assert scroll <= inner
     out = opened.page.evaluate(
@@ -120,6 +123,7 @@ def test_axe_finds_no_fault(
             viewport={"width": width, "height": 800}, color_scheme=scheme, bypass_csp=True
         )
         page = Opened(context, page_file).page
+        page.evaluate(OPEN_ALL)
         page.add_script_tag(content=axe_source)
         result = page.evaluate("axe.run(document)")
         context.close()

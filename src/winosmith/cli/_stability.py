@@ -8,12 +8,13 @@ from typing import Any
 
 from winosmith import metrics
 from winosmith.answers import Response
-from winosmith.cli._stability_input import check_sound
+from winosmith.cli._common import progress
 from winosmith.dataset import Dataset
 from winosmith.errors import MissingExtraError
 from winosmith.lineage import depths
 from winosmith.metrics import AgainstRoot, Annotators, EditKinds, Graded, Overlap, Stability
 from winosmith.report import Signature
+from winosmith.text import tokens
 
 __all__ = ["Stabilities", "stabilities"]
 
@@ -96,9 +97,8 @@ def stabilities(
         seed: of bootstraps and nulls.
 
     Raises:
-        InputError: lineages that contradict themselves, nothing perturbed, no such depth.
+        DataError: nothing is perturbed, or no problem has such a depth.
     """
-    check_sound(dataset)
     overlap = overlap or {}
     found: dict[str, Stability] = {}
     for name, graded in solvers.items():
@@ -131,12 +131,15 @@ def _far(dataset: Dataset, depth: str) -> list[int | None]:
 
 def _tagged(dataset: Dataset) -> tuple[dict[str, tuple[str, ...]], str]:
     """Return the tags of every sentence of a family, or what is needed for them."""
-    from winosmith.text import tokens
+    from winosmith.language import tag
 
     rows = sorted({row for of in dataset.families.values() if len(of) > 1 for row in of})
-    try:
-        from winosmith.language import tag
-
-        return {dataset[row].id: tag(tokens(dataset[row].sentence)) for row in rows}, ""
-    except MissingExtraError as error:
-        return {}, str(error)
+    tags: dict[str, tuple[str, ...]] = {}
+    with progress("Tagging", len(rows)) as advance:
+        for done, row in enumerate(rows, 1):
+            try:
+                tags[dataset[row].id] = tag(tokens(dataset[row].sentence))
+            except MissingExtraError as error:
+                return {}, str(error)
+            advance(done, "")
+    return tags, ""

@@ -1,4 +1,4 @@
-"""What `--by lineage` is given: its options, sound lineages, and what solvers were trained on."""
+"""What `--by lineage` is given: its options, and what solvers were trained on."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ import click
 from winosmith import formats, metrics
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError
-from winosmith.lineage import check_lineages
 from winosmith.metrics import Overlap
 
-__all__ = ["LINEAGE", "check_sound", "depth_option", "overlaps", "trained_option"]
+__all__ = ["LINEAGE", "depth_option", "overlaps", "trained_option"]
 
 LINEAGE = "lineage"
 """What `--by` takes for all of this."""
@@ -40,15 +39,6 @@ def trained_option(function: Any) -> Any:
         help="What solvers, or one of them, were trained on: a file, or the name of a public set; "
         "where they may have seen a problem, no accuracy is told. May be given again.",
     )(function)
-
-
-def check_sound(dataset: Dataset) -> None:
-    """Raise InputError when a lineage contradicts itself: a cycle, another root, wrong edits."""
-    wrong = check_lineages(dataset, complete=False)
-    if wrong:
-        row, reason = next(iter(wrong.items()))
-        more = f" (and {len(wrong) - 1:,} more)" if len(wrong) > 1 else ""
-        raise InputError(f"the problem {dataset[row].id!r} has no sound lineage: {reason}{more}")
 
 
 def overlaps(

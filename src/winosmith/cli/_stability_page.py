@@ -70,7 +70,7 @@ def _drawings(found: Stabilities) -> Iterator[report.Drawing]:
         yield report.Drawing(
             f"Left, families without an error, by {depth} depth, with 95 % bands; a stroke marks "
             "where a family ended without one. Right, accuracy at each depth with "
-            f"{FEWEST} problems or more; the dashed line is guessing.",
+            f"{FEWEST} problems or more, roots at 0; the dashed line is guessing.",
             panels,
         )
 
@@ -98,6 +98,8 @@ def _accuracy(solvers: Solvers) -> report.Svg:
     lines, counts = {}, {}
     for name, of in solvers:
         by_depth = {d: one for d, one in (of.by_depth or {}).items() if one.n >= FEWEST}
+        if of.roots and 0 not in by_depth:
+            by_depth = {0: of.roots, **by_depth}
         lines[name] = report.Along(
             list(by_depth),
             [one.value for one in by_depth.values()],

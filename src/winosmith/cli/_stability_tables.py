@@ -8,7 +8,15 @@ from winosmith import report
 from winosmith.cli._answered import percent, probability
 from winosmith.cli._score_tables import Rows, Table, share
 from winosmith.cli._stability import Stabilities
-from winosmith.metrics import AgainstRoot, Annotators, EditKind, EditKinds, Reliability, Stability
+from winosmith.metrics import (
+    AgainstRoot,
+    Annotators,
+    EditKind,
+    EditKinds,
+    Proportion,
+    Reliability,
+    Stability,
+)
 
 __all__ = ["stability_tables"]
 
@@ -82,24 +90,32 @@ def _accuracies(solvers: Mapping[str, Stability]) -> Table:
 
 
 def _by_depth(found: Stabilities, most: int) -> Iterator[Table]:
-    solvers = {name: of.by_depth for name, of in found.solvers.items() if of.by_depth}
+    solvers = {name: of for name, of in found.solvers.items() if of.by_depth}
     if not solvers:
         return
-    every = sorted({depth for of in solvers.values() for depth in of})
     rows: Rows = []
+    if any(of.roots for of in solvers.values()):
+        rows.append(["root", *_at_depth([of.roots for of in solvers.values()])])
+    every = sorted({depth for of in solvers.values() for depth in of.by_depth or ()})
     for depth in every[:most]:
-        here = [of.get(depth) for of in solvers.values()]
-        count = max(one.n for one in here if one)
-        alone = share(here[0]) if len(here) == 1 else [one and percent(one.value) for one in here]
-        rows.append([depth, count, *alone])
+        here = [(of.by_depth or {}).get(depth) for of in solvers.values()]
+        rows.append([str(depth), *_at_depth(here)])
     heads = ["accuracy", "95 %"] if len(solvers) == 1 else list(solvers)
     more = len(every) - most
     yield (
-        f"Accuracy by {found.first.depth} depth; roots at 0",
+        f"Accuracy by {found.first.depth} depth",
         ["depth", "problems", *heads],
         rows,
         f"{more:,} greater depths are in the report and the JSON." if more > 0 else "",
     )
+
+
+def _at_depth(here: Sequence[Proportion | None]) -> list[report.Value]:
+    """Return the number of problems and the accuracies; one alone has its interval."""
+    count = max((one.n for one in here if one), default=0)
+    if len(here) == 1:
+        return [count, *share(here[0])]
+    return [count, *(None if one is None else percent(one.value) for one in here)]
 
 
 def _survival(solvers: Mapping[str, Stability]) -> Table:
@@ -144,8 +160,7 @@ def _beside(field: str, solver: str, found: Sequence[AgainstRoot]) -> Table:
 
 def _kinds(found: Stabilities) -> Iterator[Table]:
     if found.missing:
-        heading: list[report.Value] = [f"Not counted: {found.missing}"]
-        yield "Errors by kind of edit", [""], [heading], ""
+        yield "Errors by kind of edit", [""], [["not counted"]], f"Why: {found.missing}."
     several = {name: of for name, of in found.kinds.items() if of.kinds}
     if several:
         yield (

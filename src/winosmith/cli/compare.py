@@ -17,7 +17,7 @@ from winosmith.cli._answered import (
 )
 from winosmith.cli._common import data_argument, format_option, json_option, print_json
 from winosmith.cli._compare_report import LETTERS, compare_page, compare_tables, letters
-from winosmith.cli._stability_input import LINEAGE, check_sound, depth_option
+from winosmith.cli._stability_input import LINEAGE, depth_option
 from winosmith.cli._tables import print_table
 from winosmith.errors import InputError
 from winosmith.outputs import write_aside
@@ -113,7 +113,6 @@ def _lasting(
         if options["depth"]:
             raise InputError("--depth goes with --by lineage")
         return []
-    check_sound(next(iter(solvers.values())).dataset)
     return [
         compare_survival(
             solvers[pair.first], solvers[pair.second], depth=options["depth"], seed=options["seed"]

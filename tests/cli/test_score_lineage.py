@@ -1,0 +1,250 @@
+"""`winosmith score --by lineage` says how stable solvers are under perturbation."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from winosmith import Dataset, Prediction, Problem, Response, formats
+from winosmith.cli import main
+from winosmith.lineage import depths, perturbed
+from winosmith.metrics import edit_kinds, grade, stability
+from winosmith.testing import made_twins
+from winosmith.validate import write_votes
+
+TEXT = pytest.CaptureFixture[str]
+
+
+def evolved(families: int = 8, versions: int = 12) -> Dataset:
+    """Return families in which each version adds a word to one that came before."""
+    rng = np.random.default_rng(0)
+    problems: list[Problem] = []
+    for root in made_twins(0, singles=families):
+        family = [root]
+        for number in range(versions):
+            parent = family[int(rng.integers(0, len(family)))]
+            words = parent.sentence.split()
+            at = int(rng.integers(2, len(words) - 4))
+            words.insert(at, ("old", "small", "quickly")[number % 3])
+            sentence = " ".join(words)
+            child = perturbed(parent, sentence, root.options, root.answer, source="made")
+            if child.id not in {one.id for one in family}:
+                family.append(child)
+        problems += family
+    return Dataset(problems, "evolved")
+
+
+DATA = evolved()
+DEPTHS = [found.lineage or 0 for found in depths(DATA)]
+ROWS = range(len(DATA))
+WRONG = {
+    "near": [depth > 0 and row % 3 == 0 for row, depth in enumerate(DEPTHS)],
+    "far": [depth > 2 and row % 2 == 0 for row, depth in enumerate(DEPTHS)],
+}
+SAID = {
+    name: [Prediction(DATA[row].id, (DATA[row].answer or 0) ^ wrong[row]) for row in ROWS]
+    for name, wrong in WRONG.items()
+}
+BOTH = ["evolved.jsonl", "near.jsonl", "far.jsonl", "--by", "lineage"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a folder with perturbed problems and two solvers' predictions."""
+    monkeypatch.chdir(tmp_path)
+    formats.write(DATA, "evolved.jsonl")
+    for name, said in SAID.items():
+        formats.write_predictions(said, f"{name}.jsonl", DATA, solver=name)
+    return tmp_path
+
+
+def told(capsys: TEXT, *arguments: str) -> dict[str, Any]:
+    """Return what `winosmith score` tells of stability, as JSON."""
+    assert main(["score", *arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)  # type: ignore[no-any-return]
+
+
+def test_the_tables_fit_a_terminal_and_have_the_null_beside(capsys: TEXT) -> None:
+    """Error depths stand beside a coin flipper's, in 80 columns, signed with the depth."""
+    assert main(["score", *BOTH]) == 0
+    shown = capsys.readouterr().out
+    tables, _, signatures = shown.partition("Signature of")
+    assert max(map(len, tables.splitlines())) <= 80
+    found = stability(grade(DATA, SAID["near"]))
+    assert f"Error depth (lineage): {found.n} perturbed problems, 8 families" in shown
+    line = next(x for x in shown.splitlines() if x.startswith("near") and "errors" in x).split()
+    assert [line[2], line[5]] == [f"{found.mean.value:.2f}", f"{found.mean.null.coin:.2f}"]
+    for title in ("Accuracy by lineage depth", "Families without an error", "Errors by kind"):
+        assert title in shown
+    assert "|depth:lineage|" in signatures
+
+
+def test_the_figures_are_those_of_the_library(capsys: TEXT) -> None:
+    """The JSON holds what `stability` and `edit_kinds` return, of each solver."""
+    from winosmith.language import tag
+    from winosmith.text import tokens
+
+    found = told(capsys, *BOTH)["stability"]
+    graded = grade(DATA, SAID["far"])
+    assert found["depth"] == "lineage"
+    assert found["solvers"]["far"] == json.loads(json.dumps(stability(graded).record()))
+    tags = {p.id: tag(tokens(p.sentence)) for p in DATA}
+    assert found["kinds"]["far"] == json.loads(json.dumps(edit_kinds(graded, tags).record()))
+    assert {kind["kind"] for kind in found["kinds"]["far"]["kinds"]} >= {"+JJ", "+RB"}
+
+
+def test_the_depth_can_be_chosen(capsys: TEXT) -> None:
+    """--depth edit says so everywhere; a depth that nobody declared is refused."""
+    found = told(capsys, *BOTH, "--depth", "edit")["stability"]["solvers"]["near"]
+    assert found["depth"] == "edit"
+    assert "|depth:edit|" in found["signature"]
+    assert main(["score", *BOTH, "--depth", "declared"]) == 2
+    assert "no perturbed problem has a known declared depth" in capsys.readouterr().err
+    assert main(["score", *BOTH[:2], "--depth", "edit"]) == 2
+    assert "--depth goes with --by lineage" in capsys.readouterr().err
+
+
+def test_data_without_lineage_is_refused(capsys: TEXT) -> None:
+    """Twins have no depth; the message says what is missing."""
+    twins = made_twins(4)
+    formats.write(twins, "twins.jsonl")
+    Path("first.lst").write_text("1\n" * 8)
+    assert main(["score", "twins.jsonl", "first.lst", "--by", "lineage"]) == 2
+    assert "no problem has a lineage" in capsys.readouterr().err
+
+
+def test_accuracies_are_withheld_where_training_saw_the_test(capsys: TEXT) -> None:
+    """Of the solver that was trained on a root no accuracy is told, and why; of the other it is."""
+    formats.write(Dataset(DATA[:1]), "train.jsonl")
+    arguments = [*BOTH, "--trained-on", "near=train.jsonl", "--out", "report.html"]
+    found = told(capsys, *arguments)
+    assert "accuracy" not in found["solvers"]["near"]
+    assert found["solvers"]["near"]["withheld"]["problems"] == 13
+    assert found["solvers"]["far"]["accuracy"]["n"] == len(DATA)
+    stable = found["stability"]
+    near = stable["solvers"]["near"]
+    assert (near["accuracy"], near["by_depth"], near["roots"]) == (None, None, None)
+    assert near["error_depth"]["mean"]["value"] > 0
+    assert set(stable["kinds"]["near"]["kinds"][0]) == {"kind", "edits", "wrong_edits"}
+    assert main(["score", *arguments]) == 0
+    shown = capsys.readouterr().out
+    rows = [line.split() for line in shown.splitlines() if line.startswith("near ")]
+    assert rows[0] == ["near", "—", "—", "—"]
+    assert "Of near no accuracy is told: 13 of" in shown
+    assert max(map(len, shown.partition("Signature of")[0].splitlines())) <= 80
+
+
+def test_what_solvers_were_trained_on_is_a_file_or_a_public_set(capsys: TEXT) -> None:
+    """A name is a public set and holds for all; a file that is not there, or a solver, is named."""
+    found = told(capsys, *BOTH, "--trained-on", "winogrande")["solvers"]
+    assert all("withheld" in one for one in found.values())
+    assert main(["score", *BOTH, "--trained-on", "gone.jsonl"]) == 2
+    assert "there is no file 'gone.jsonl'" in capsys.readouterr().err
+    assert main(["score", *BOTH, "--trained-on", "other=evolved.jsonl"]) == 2
+    assert "'other' is none of near, far" in capsys.readouterr().err
+
+
+def test_another_field_is_compared_with_the_roots(capsys: TEXT) -> None:
+    """--by origin.source beside --by lineage pairs every version with its root."""
+    found = told(capsys, *BOTH, "--by", "origin.source")["stability"]["beside_roots"]
+    (made,) = found["origin.source"]["near"]
+    errors = sum(WRONG["near"])
+    assert (made["value"], made["lost"], made["won"]) == ("made", errors, 0)
+    assert main(["score", *BOTH, "--by", "origin.source"]) == 0
+    assert "near beside its answers to the roots, by origin.source" in capsys.readouterr().out
+
+
+def test_annotators_have_an_error_depth_and_an_agreement(capsys: TEXT) -> None:
+    """Three people's accuracy, error depth, kappa and alpha stand beside the solvers'."""
+    said = [
+        Response(p.id, f"person {who}", "test", (p.answer or 0) ^ (row % 20 == who and row > 20))
+        for row, p in enumerate(DATA)
+        for who in range(3)
+    ]
+    write_votes(said, "people.csv")
+    found = told(capsys, *BOTH, "--people", "people.csv")["stability"]["annotators"]
+    first = found["people"][0]
+    own = [row for row in ROWS if row % 20 == 0 and row > 20]
+    assert first["accuracy"]["right"] == len(DATA) - len(own)
+    assert first["mean"] == pytest.approx(np.mean([DEPTHS[row] for row in own if DEPTHS[row]]))
+    assert found["fleiss_kappa"]["value"] == pytest.approx(
+        found["krippendorff_alpha"]["value"], abs=0.01
+    )
+    assert main(["score", *BOTH, "--people", "people.csv"]) == 0
+    assert "Krippendorff alpha" in capsys.readouterr().out
+
+
+def test_the_page_has_curves_tables_and_every_family(capsys: TEXT) -> None:
+    """The report draws both solvers in one figure and opens each family to its versions."""
+    assert main(["score", *BOTH, "--out", "report.html"]) == 0
+    page = Path("report.html").read_text("utf-8")
+    assert page.count("<title id=") == 2
+    assert "Families without an error" in page
+    assert page.count('<details class="family">') == 8
+    assert page.count('class="depth"') == len(DATA)
+    assert "<ins>" in page
+    near = sum(WRONG["near"][row] for row in DATA.families[DATA[0].id])
+    assert f"{near} of 13 wrong" in page
+    assert "|depth:lineage|" in page
+
+
+def test_six_solvers_take_two_figures(capsys: TEXT) -> None:
+    """More solvers than one drawing can tell apart go into a second one."""
+    for number in range(4):
+        formats.write_predictions(SAID["near"], f"n{number}.jsonl", DATA, solver=f"n{number}")
+    more = [f"n{number}.jsonl" for number in range(4)]
+    arguments = [*BOTH[:3], *more, *BOTH[3:], "--out", "report.html"]
+    assert main(["score", *arguments]) == 0
+    assert Path("report.html").read_text("utf-8").count("<title id=") == 4
+    assert max(map(len, capsys.readouterr().out.partition("Signature")[0].splitlines())) <= 80
+
+
+def test_without_a_tagger_the_rest_is_measured(folder: Path) -> None:
+    """Without the extra `language` the kinds of edits are not counted, and what helps is said."""
+    script = (
+        "import sys; sys.modules['HanTa'] = None\n"
+        "from winosmith.cli import main\n"
+        f"sys.exit(main(['score', *{BOTH!r}]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "pip install 'winosmith[language]'" in " ".join(done.stdout.split())
+    assert "Families without an error" in done.stdout
+    assert "most frequent in errors" not in done.stdout
+
+
+def test_partial_predictions_show_the_problems_that_all_answered(capsys: TEXT) -> None:
+    """With --partial each solver is measured on its own, and the trees on what is common."""
+    lines = ["id,choice", *(f"{p.problem_id},{p.choice + 1}" for p in SAID["near"][:26])]
+    Path("some.csv").write_text("\n".join(lines) + "\n")
+    arguments = ["evolved.jsonl", "far.jsonl", "some.csv", *BOTH[3:], "--partial"]
+    assert main(["score", *arguments, "--out", "report.html"]) == 0
+    page = Path("report.html").read_text("utf-8")
+    assert page.count('<details class="family">') == 2
+    assert page.count('class="depth"') == 26
+
+
+@pytest.mark.data
+def test_the_kinds_of_the_perturbed_wsc_are_scored_as_families(
+    data_dir: Path, capsys: TEXT
+) -> None:
+    """All ten kinds of the published table stand beside the 285 originals, for a real solver."""
+    table = str(data_dir / "perturbed_wsc/dataset/enhanced_wsc.tsv")
+    train = str(data_dir / "winogrande/train_xs.jsonl")
+    solve = ["solve", table, "--solver", "association", "--train", train, "--out", "pmi.jsonl"]
+    assert main(solve) == 0
+    capsys.readouterr()
+    found = told(capsys, table, "pmi.jsonl", "--by", "lineage", "--by", "perturbed_wsc.kind")
+    stable = found["stability"]["solvers"]["association"]
+    assert (stable["n"], len(stable["families"])) == (2898 - 285, 285)
+    (kinds,) = found["stability"]["beside_roots"]["perturbed_wsc.kind"].values()
+    assert len(kinds) == 10
+    assert {kind["roots"]["n"] for kind in kinds} == {kind["accuracy"]["n"] for kind in kinds}
