@@ -145,6 +145,8 @@ def _log_rank(first: npt.NDArray[np.int64], second: npt.NDArray[np.int64]) -> tu
 def _swapped(differences: Floats, seed: int, draws: int) -> float:
     """Return the share of all swaps whose sum is as far from 0 as the one that was seen."""
     some = differences[np.abs(differences) > 1e-9]
+    if not len(some):
+        return 1.0
     seen = abs(some.sum()) - 1e-9
     if len(some) <= EXACT:
         signs = np.array(list(product((1.0, -1.0), repeat=len(some)))).reshape(-1, len(some))

@@ -1,0 +1,191 @@
+"""Survival curves of first errors, and the comparison of two solvers on the same families."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from winosmith import Dataset, Prediction, Problem, formats
+from winosmith.errors import DataError, MissingExtraError
+from winosmith.extras import require
+from winosmith.metrics import Graded, compare_survival, grade, stability
+from winosmith.metrics._survival_compare import log_rank_scores
+from winosmith.testing import made_families
+
+ENDS = st.lists(
+    st.tuples(st.integers(0, 6), st.booleans(), st.integers(0, 6), st.booleans()),
+    min_size=1,
+    max_size=9,
+)
+
+
+def answered(dataset: Dataset, wrong: Callable[[Problem], bool]) -> Graded:
+    """Return the problems answered rightly but for those that `wrong` picks."""
+    return grade(dataset, [Prediction(p.id, (p.answer or 0) ^ wrong(p)) for p in dataset])
+
+
+def failing(dataset: Dataset, first: dict[str, int]) -> Graded:
+    """Return answers that are wrong from a depth on, for each root; 0 is the root itself."""
+
+    def wrong(problem: Problem) -> bool:
+        root = problem.lineage.root if problem.lineage else problem.id
+        depth = problem.lineage.declared or 0 if problem.lineage else 0
+        return depth >= first.get(root, 99)
+
+    return answered(dataset, wrong)
+
+
+def test_the_curve_is_kaplan_and_meiers() -> None:
+    """Of 5 families, errors at 2 and 4 and an end at 3 leave 4/5, 4/5 and 4/5 · 2/3."""
+    data = made_families([1, 2, 5], [1, 3], [1, 2, 4], [1, 6], [1, 6])
+    found = stability(failing(data, {"r0": 2, "r2": 4})).survival
+    assert found.depths == (2, 3, 4, 6)
+    assert found.share == pytest.approx((4 / 5, 4 / 5, 4 / 5 * 2 / 3, 4 / 5 * 2 / 3))
+    assert found.at_risk == (5, 4, 3, 2)
+    assert found.errors == (1, 0, 1, 0)
+    assert found.censored == (0, 1, 0, 2)
+    assert found.median is None
+    variance = 1 / (5 * 4) + 1 / (3 * 2)  # Greenwood's, at depth 4
+    share = found.share[2]
+    width = 1.959964 * np.sqrt(variance) / abs(np.log(share))
+    expected = (share ** np.exp(width), share ** np.exp(-width))
+    assert found.intervals[2] == pytest.approx(expected, abs=1e-6)
+
+
+def test_the_curve_starts_at_the_root() -> None:
+    """A root that is wrong ends its family at depth 0, and half of the families are a median."""
+    data = made_families([1, 2], [1, 2], [1, 2], [1, 2])
+    found = stability(failing(data, {"r0": 0, "r1": 1})).survival
+    assert (found.depths, found.errors, found.median) == ((0, 1, 2), (1, 1, 0), 1)
+    assert found.share == pytest.approx((0.75, 0.5, 0.5))
+
+
+def test_a_family_without_an_error_is_no_family_that_failed() -> None:
+    """Censoring counts: leaving out families without an error would make the solver look worse."""
+    data = made_families(*([1, 2, 3] for _ in range(10)))
+    found = stability(failing(data, {"r0": 1, "r1": 2})).survival
+    assert found.share[-1] == pytest.approx(0.8)
+    assert found.censored[-1] == 8
+
+
+@given(ENDS)
+def test_the_scores_sum_to_the_log_rank_statistic(
+    ends: list[tuple[int, bool, int, bool]],
+) -> None:
+    """The scores of one group are its events minus those expected, depth by depth."""
+    rows = np.array(ends)
+    lasted = np.concatenate([rows[:, 0], rows[:, 2]])
+    failed = np.concatenate([rows[:, 1], rows[:, 3]]).astype(bool)
+    mine = np.arange(2 * len(rows)) < len(rows)
+    expected = 0.0
+    for depth in np.unique(lasted):
+        there = failed & (lasted == depth)
+        at_risk = lasted >= depth
+        expected += (there & mine).sum() - there.sum() * (at_risk & mine).sum() / at_risk.sum()
+    scores = log_rank_scores(lasted, failed)
+    assert scores[mine].sum() == pytest.approx(expected)
+    assert scores.sum() == pytest.approx(0, abs=1e-9)
+
+
+def test_the_log_rank_test_is_that_of_the_same_scores() -> None:
+    """The statistic is the squared sum of the scores over its hypergeometric variance."""
+    starts = [(1, 3), (2, 2), (5, 1), (2, 4), (5, 5), (1, 4)]
+    data = made_families(*([1, 2, 3, 4] for _ in starts))
+    first = failing(data, {f"r{row}": one for row, (one, _) in enumerate(starts)})
+    second = failing(data, {f"r{row}": two for row, (_, two) in enumerate(starts)})
+    lasted = np.array([min(at, 4) for column in zip(*starts, strict=True) for at in column])
+    failed = np.array([at <= 4 for column in zip(*starts, strict=True) for at in column])
+    variance = 0.0
+    for depth in np.unique(lasted[failed]):
+        events = (failed & (lasted == depth)).sum()
+        n, mine = (lasted >= depth).sum(), (lasted[:6] >= depth).sum()
+        variance += events * mine * (n - mine) * (n - events) / (n**2 * (n - 1)) if n > 1 else 0
+    expected = log_rank_scores(lasted, failed)[:6].sum() ** 2 / variance
+    assert compare_survival(first, second).statistic == pytest.approx(expected)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=7))
+def test_the_paired_test_counts_all_swaps(starts: list[tuple[int, int]]) -> None:
+    """The p-value is the share of all swaps of whole families with a statistic as large."""
+    data = made_families(*([1, 2, 3, 4] for _ in starts))
+    first = failing(data, {f"r{row}": one for row, (one, _) in enumerate(starts)})
+    second = failing(data, {f"r{row}": two for row, (_, two) in enumerate(starts)})
+    found = compare_survival(first, second)
+    ends = np.array([[min(at, 4) for at in pair] for pair in starts]).T
+    failed = np.array([[at <= 4 for at in pair] for pair in starts]).T
+    sums = []
+    for swap in product((False, True), repeat=len(starts)):
+        mine = np.where(swap, ends[1], ends[0]), np.where(swap, failed[1], failed[0])
+        theirs = np.where(swap, ends[0], ends[1]), np.where(swap, failed[0], failed[1])
+        scores = log_rank_scores(
+            np.concatenate([mine[0], theirs[0]]), np.concatenate([mine[1], theirs[1]])
+        )
+        sums.append(abs(scores[: len(starts)].sum()))
+    assert found.p_value == pytest.approx(np.mean(np.array(sums) >= sums[0] - 1e-9))
+
+
+def test_pairing_sees_what_the_log_rank_test_does_not() -> None:
+    """A solver that always lasts one step longer is better for certain, however families differ."""
+    starts = [1 + row % 6 for row in range(14)]
+    data = made_families(*([1, 2, 3, 4, 5, 6, 7, 8] for _ in starts))
+    early = failing(data, {f"r{row}": at for row, at in enumerate(starts)})
+    late = failing(data, {f"r{row}": at + 1 for row, at in enumerate(starts)})
+    found = compare_survival(early, late)
+    assert found.log_rank > 0.1
+    assert found.p_value == 2 / 2**14
+    assert found.later == "second"
+    assert compare_survival(late, early).later == "first"
+    assert json.loads(json.dumps(found.record(), allow_nan=False)) == found.record()
+
+
+def test_many_families_are_swapped_at_random() -> None:
+    """With more than 14 families that differ, swaps are drawn, and the seed decides which."""
+    starts = [1 + row % 3 for row in range(40)]
+    data = made_families(*([1, 2, 3, 4] for _ in starts))
+    first = failing(data, {f"r{row}": at for row, at in enumerate(starts)})
+    second = failing(data, {f"r{row}": 1 + row % 4 for row in range(40)})
+    found = compare_survival(first, second, draws=2_000)
+    assert 0 < found.p_value <= 1
+    assert found == compare_survival(first, second, draws=2_000)
+    exact = compare_survival(first, second, draws=50_000).p_value
+    assert found.p_value == pytest.approx(exact, abs=0.04)
+
+
+def test_solvers_that_fail_alike_do_not_differ() -> None:
+    """Equal answers, and answers without any error, give p-values of 1."""
+    data = made_families([1, 2], [1, 2])
+    for answers in (failing(data, {}), failing(data, {"r0": 1}), failing(data, {"r0": 1, "r1": 1})):
+        found = compare_survival(answers, answers)
+        assert (found.log_rank, found.p_value, found.later) == (1, 1, None)
+
+
+def test_only_the_same_families_are_compared() -> None:
+    """Answers to two data sets are refused."""
+    one, other = made_families([1, 2]), made_families([1, 3])
+    with pytest.raises(DataError, match="different data sets"):
+        compare_survival(failing(one, {}), failing(other, {}))
+
+
+def test_a_library_that_is_missing_is_named() -> None:
+    """What is not installed is asked for by its extra."""
+    with pytest.raises(MissingExtraError, match=r"winosmith\[stability\]"):
+        require("lifelines_of_another_name", "stability")
+
+
+@pytest.mark.data
+def test_two_simple_solvers_differ_on_the_perturbed_wsc(data_dir: Path) -> None:
+    """Someone who is right of every original lasts longer than someone who takes the first."""
+    data = formats.read(data_dir / "perturbed_wsc" / "dataset" / "enhanced_wsc.tsv")
+    first = grade(data, [Prediction(p.id, 0) for p in data])
+    better = answered(data, lambda p: p.lineage is not None and p.answer == 0)
+    found = compare_survival(first, better)
+    assert (found.families, found.later) == (285, "second")
+    assert found.p_value < 0.001
