@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from winosmith.blocks import blocks
 from winosmith.dataset import Dataset
 from winosmith.problem import Problem
 from winosmith.text import tokens, words
@@ -63,9 +64,10 @@ def overlap(
     - a problem that looks like it: the same options, and 70 % of the words in common, as the
       halves of a twin have and most perturbed problems with their root.
 
-    What holds of one problem holds of its whole family and twin. Where only the name of a public
-    training set is known, all of that source may have been seen, and all whose source is not
-    stated: seven of EvoGrad's roots are WinoGrande's, which the paper's models were trained on.
+    What holds of one problem holds of its family, its twin and its copies (`winosmith.blocks`).
+    Where only the name of a public training set is known, all of that source may have been seen,
+    and all whose source is not stated: seven of EvoGrad's roots are WinoGrande's, which the
+    paper's models were trained on.
 
     Args:
         test: what the solver is measured on.
@@ -80,16 +82,13 @@ def overlap(
     """
     found: dict[int, str] = {}
     if training is not None:
-        for row, reason in (
-            *_same_sentence(test, training),
-            *_same_family(test, training),
-            *_alike(test, training),
-        ):
-            found.setdefault(row, reason)
+        found.update(_same_family(test, training))
+        found.update(_same_sentence(test, training))
+        found.update(_alike(test, training, passed_over=set(found)))
     for row, reason in _of_public(test, {name.casefold() for name in public}):
         found.setdefault(row, reason)
     direct = set(found)
-    for rows in (*test.families.values(), *test.groups):
+    for rows in blocks(test) if direct else ():
         if not direct.isdisjoint(rows):
             for row in rows:
                 found.setdefault(row, "something of its family or twin may have been seen")
@@ -118,11 +117,15 @@ def _same_family(test: Dataset, training: Dataset) -> Iterator[tuple[int, str]]:
                 yield row, "the training set holds something of its family"
 
 
-def _alike(test: Dataset, training: Dataset) -> Iterator[tuple[int, str]]:
+def _alike(
+    test: Dataset, training: Dataset, passed_over: Collection[int]
+) -> Iterator[tuple[int, str]]:
     by_options: dict[frozenset[str], list[Counter[str]]] = {}
     for problem in training:
         by_options.setdefault(_options(problem), []).append(_words(problem))
     for row, problem in enumerate(test):
+        if row in passed_over:
+            continue
         mine = _words(problem)
         for other in by_options.get(_options(problem), ()):
             if (mine & other).total() >= ALIKE * max(mine.total(), other.total()):

@@ -1,0 +1,99 @@
+"""Which test problems a solver may have seen in training."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from winosmith import Dataset, Lineage, Origin, Problem, formats
+from winosmith.lineage import perturbed
+from winosmith.metrics import overlap
+from winosmith.testing import made_families, made_twins
+
+TWINS = made_twins(10)
+ROOT = TWINS[0]
+CHILD = perturbed(ROOT, f"As they say, {ROOT.sentence}", ROOT.options, ROOT.answer, source="person")
+APART = replace(TWINS[2], id="apart", sentence="Nothing here is like that _ .", twin_id=None)
+FAR = perturbed(APART, "Quite other words stand beside a _ now.", ("x", "y"), 0, source="person")
+
+
+def test_sets_apart_do_not_overlap() -> None:
+    """Different twins share nothing, and an accuracy is shown."""
+    found = overlap(TWINS[:10], TWINS[10:])
+    assert (dict(found.rows), found.withheld, found.n) == ({}, False, 10)
+    assert overlap(TWINS).withheld is False
+
+
+@pytest.mark.parametrize(
+    ("test", "training", "reason"),
+    [
+        (
+            replace(
+                ROOT, id="new", twin_id=None, options=("q", "z"), sentence=ROOT.sentence.upper()
+            ),
+            ROOT,
+            "the training set holds its sentence",
+        ),
+        (TWINS[1], ROOT, "a problem of the training set looks like it"),
+        (replace(CHILD, lineage=None), ROOT, "a problem of the training set looks like it"),
+        (FAR, APART, "the training set holds something of its family"),
+        (APART, FAR, "the training set holds something of its family"),
+    ],
+)
+def test_what_was_seen_is_named(test: Problem, training: Problem, reason: str) -> None:
+    """A copy, the other half, a lookalike and a relative may have been seen."""
+    found = overlap(Dataset([test]), Dataset([training]))
+    assert dict(found.rows) == {0: reason}
+
+
+def test_a_whole_family_is_seen_with_one_of_it() -> None:
+    """Where one of a family was seen, its relatives and their twins were not unseen."""
+    other = replace(TWINS[3], id="far-twin", twin_id="with far")
+    test = Dataset([APART, replace(FAR, twin_id="with far"), other, TWINS[8]])
+    found = overlap(
+        test, Dataset([replace(APART, id="elsewhere", sentence=APART.sentence.lower())])
+    )
+    assert found.rows[0] == "the training set holds its sentence"
+    assert found.rows[1] == "something of its family or twin may have been seen"
+    assert found.rows[2] == "something of its family or twin may have been seen"
+    assert 3 not in found.rows
+
+
+def test_row_numbers_are_no_families() -> None:
+    """Two files that number their rows share ids, and not the problems."""
+    test = made_families([1, 2])
+    training = Dataset(
+        replace(problem, id=name, twin_id=None)
+        for problem, name in zip(TWINS[::2], ["r0", "r0-0", "r0-1", "a", "b"], strict=False)
+    )
+    assert not overlap(test, training).withheld
+    assert overlap(test[1:], training).withheld  # the root is not here to tell them apart
+
+
+def test_what_comes_from_a_public_set_may_have_been_seen() -> None:
+    """The source of the root counts, for its whole family; one that is not stated counts too."""
+    root = replace(APART, origin=Origin("WinoGrande"))
+    child = replace(FAR, lineage=Lineage(root.id, root.id))
+    own = replace(TWINS[4], origin=Origin("crowd"))
+    found = overlap(Dataset([root, child, own, TWINS[6]]), public=["winogrande"])
+    assert found.reasons == {
+        "its root comes from 'WinoGrande', which the solver was trained on": 2,
+        "the source of its root is not stated": 1,
+    }
+    assert found.record() == {
+        "withheld": True,
+        "problems": 3,
+        "n": 4,
+        "reasons": found.reasons,
+    }
+
+
+@pytest.mark.data
+def test_the_parts_of_winogrande_are_told_apart(data_dir: Path) -> None:
+    """Dev is all seen by who trained on it; of train_xs and dev few problems look alike."""
+    dev = formats.read(data_dir / "winogrande" / "dev.jsonl")
+    train = formats.read(data_dir / "winogrande" / "train_xs.jsonl")
+    assert len(overlap(dev, dev).rows) == len(dev)
+    assert len(overlap(dev, train).rows) < 0.01 * len(dev)
