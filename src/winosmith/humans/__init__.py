@@ -28,6 +28,11 @@ from winosmith.humans._grim import Grim, PrintedTest, grim
 from winosmith.humans._item import AMBIGUOUS, LETTERS, Item
 from winosmith.humans._matrix import MatrixFit, fit_matrix, matrix_of_margins, repairs
 from winosmith.humans._publish import CANARY, Published, canary, publish
+from winosmith.humans._results import Halves, Results, results
+from winosmith.humans._results_groups import Groups, Without
+from winosmith.humans._results_order import Course, Pace, Slope, paces
+from winosmith.humans._results_rows import ItemRow, SubjectRow
+from winosmith.humans._results_test import TestResult
 from winosmith.humans._rules import BALANCED, Rules
 from winosmith.humans._select import Selection, select
 from winosmith.humans._sheet import COMMON, Sheet
@@ -51,6 +56,7 @@ __all__ = [
     "Answer",
     "Chance",
     "Counts",
+    "Course",
     "CrossFit",
     "Dealt",
     "Declared",
@@ -58,21 +64,30 @@ __all__ = [
     "Entry",
     "Given",
     "Grim",
+    "Groups",
+    "Halves",
     "Item",
+    "ItemRow",
     "Ledger",
     "MatrixFit",
     "Noted",
+    "Pace",
     "PrintedTest",
     "Published",
     "Remark",
+    "Results",
     "Rules",
     "Selection",
     "Sheet",
     "Sheets",
     "Sitting",
+    "Slope",
     "Subject",
+    "SubjectRow",
     "Taken",
     "Tally",
+    "TestResult",
+    "Without",
     "answers_record",
     "assign",
     "canary",
@@ -83,9 +98,11 @@ __all__ = [
     "cross_fit",
     "deal",
     "fit_matrix",
+    "form",
     "grim",
     "make_sheets",
     "matrix_of_margins",
+    "paces",
     "pages",
     "pdf",
     "publish",
@@ -96,6 +113,7 @@ __all__ = [
     "read_subjects",
     "repairs",
     "responses_of",
+    "results",
     "schemas",
     "select",
     "sheet_of",

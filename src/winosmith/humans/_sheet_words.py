@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["DECLARED", "Declared", "words"]
+from winosmith.humans._sheet import Sheet
+from winosmith.problem import BLANK
+
+__all__ = ["DECLARED", "Declared", "has_blanks", "words"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,11 @@ _EXAMPLE = {
 }
 
 
+def has_blanks(sheet: Sheet) -> bool:
+    """Tell whether most texts of a sheet have a blank where others have a pronoun."""
+    return 2 * sum(item.text[1] == BLANK for item in sheet.items) > len(sheet)
+
+
 def words(blank: bool, declared: tuple[Declared, ...]) -> dict[str, Any]:
     """Return the instructions and what is asked afterwards.
 
@@ -55,12 +63,13 @@ def words(blank: bool, declared: tuple[Declared, ...]) -> dict[str, Any]:
     if blank:
         example = {
             **_EXAMPLE,
-            "text": [_EXAMPLE["text"][0] + "the ", "_", _EXAMPLE["text"][2]],  # type: ignore[index,operator]
+            "text": [_EXAMPLE["text"][0] + "the ", "_", _EXAMPLE["text"][2]],  # type: ignore[index]
             "snippet": ["the ", "_", " was too short"],
             "options": [{"letter": "A", "text": "ladder"}, {"letter": "B", "text": "wall"}],
         }
     return {
         "instructions": _instructions(start, what, stands_for),
+        "question": f"Which of them {stands_for}?",
         "example_title": "An example",
         "example": example,
         "example_letter": "A",

@@ -11,8 +11,7 @@ from typing import Any, Literal
 from winosmith.extras import require
 from winosmith.humans._sheet import Sheet
 from winosmith.humans._sheet_json import sheet_record
-from winosmith.humans._sheet_words import DECLARED, Declared, words
-from winosmith.problem import BLANK
+from winosmith.humans._sheet_words import DECLARED, Declared, has_blanks, words
 
 __all__ = ["Paper", "pages", "pdf"]
 
@@ -77,7 +76,6 @@ def _data(
         }
         for item in record["items"]
     ]
-    blank = sum(item.text[1] == BLANK for item in sheet.items) * 2 > len(sheet)
     return json.dumps(
         {
             "title": sheet.title,
@@ -86,7 +84,7 @@ def _data(
             "large": large,
             "paper": paper,
             "subject": subject,
-            "words": words(blank, declared),
+            "words": words(has_blanks(sheet), declared),
         },
         ensure_ascii=False,
     )
