@@ -24,6 +24,7 @@ from winosmith.humans._assign_schemas import Dealt, deal, schemas
 from winosmith.humans._counts import UNTOLD, Chance, Counts, chance, counts
 from winosmith.humans._crossfit import CrossFit, cross_fit
 from winosmith.humans._entry import SKIP, UNDO, Difference, Entry, compare_entries
+from winosmith.humans._form import form
 from winosmith.humans._grim import Grim, PrintedTest, grim
 from winosmith.humans._item import AMBIGUOUS, LETTERS, Item
 from winosmith.humans._matrix import MatrixFit, fit_matrix, matrix_of_margins, repairs
