@@ -108,7 +108,7 @@ def test_as_many_edits_are_counted_as_the_distance_has(sentences: list[list[str]
 
 
 def test_the_interval_knows_of_families() -> None:
-    """A kind that 40 families have has an interval around its excess; one family alone has none."""
+    """A kind of 40 families has an interval around its excess; one of fewer than 5 has none."""
     rng = np.random.default_rng(0)
     problems: list[Problem] = []
     for number in range(40):
@@ -124,8 +124,10 @@ def test_the_interval_knows_of_families() -> None:
     interval = found["-JJ"].interval
     assert interval is not None
     assert 0 < interval[0] < found["-JJ"].excess < interval[1] < 0.5
-    alone = family({"out": CHILDREN["out"]})
-    assert edit_kinds(answered(alone, {"out"}), tags_of(alone)).kinds[0].interval is None
+    for families, has in ((4, False), (5, True)):
+        few = Dataset([p for p in data if int(p.id.strip("ruotin")) < families])
+        kinds = edit_kinds(answered(few, wrong & set(few.ids)), tags_of(few)).kinds
+        assert all((kind.interval is not None) == has for kind in kinds)
 
 
 def test_a_problem_without_its_root_is_left_out_and_counted() -> None:

@@ -13,6 +13,7 @@ from rapidfuzz.distance import Levenshtein
 
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
+from winosmith.metrics._error_depth import LEAST_CLUSTERS
 from winosmith.metrics._graded import Graded
 from winosmith.metrics._proportion import Proportion, proportion
 from winosmith.metrics._resample import cluster_totals, percentiles, resampled
@@ -40,7 +41,7 @@ class EditKind:
         errors: the share of the problems with such an edit that are wrong; its interval knows of
             families, and `right` of it counts the wrong.
         excess: that share minus the share of all perturbed problems that are wrong, −1 to 1.
-        interval: 95 % of the excess, by drawing families again; None where one family alone has
+        interval: 95 % of the excess, by drawing families again; None where fewer than five have
             the kind.
     """
 
@@ -204,7 +205,7 @@ def _intervals(
         excess = sums[:, 2 + number :] / sums[:, 2 : 2 + number] - base[:, None]
     return [
         percentiles(drawn[~np.isnan(drawn)])
-        if len(np.unique(clusters[having[:, at]])) > 1
+        if len(np.unique(clusters[having[:, at]])) >= LEAST_CLUSTERS
         else None
         for at, drawn in enumerate(excess.T)
     ]
