@@ -1,4 +1,4 @@
-"""Every table of Davis, Morgenstern & Ortiz (2016) follows from its own numbers, or we say where not.
+"""Every table of Davis et al. (2016) follows from its own numbers, or is shown not to.
 
 "Human tests of materials for the Winograd Schema Challenge 2016", July 2, 2016; sections by number.
 """

@@ -222,6 +222,7 @@ def _built(test: PrintedTest, sums: Mapping[str, int], kinds: Kinds) -> Bools:
             part = matrix_of_margins(
                 [sums[names[at]] for at in block], [w if is_weak else k - w for k, w in columns]
             )
-            assert part is not None, "the integer program holds Gale and Ryser's condition"
+            if part is None:  # the integer program holds Gale and Ryser's condition
+                raise DataError("the search gave sums that no table has: its tolerance is too wide")
             matrix[block] = part
     return matrix

@@ -44,6 +44,13 @@ from winosmith.report._charts_filter import (
     phase_sizes,
     scores,
 )
+from winosmith.report._charts_humans import (
+    SheetPart,
+    SubjectScore,
+    items_by_right,
+    over_the_sheet,
+    subject_scores,
+)
 from winosmith.report._charts_learning import Reach, learning, reaches
 from winosmith.report._charts_reliability import Stated, reliability
 from winosmith.report._charts_stability import ALONG, Along, depth_accuracy, survival
@@ -74,8 +81,10 @@ __all__ = [
     "Passages",
     "Reach",
     "Section",
+    "SheetPart",
     "Signature",
     "Stated",
+    "SubjectScore",
     "Svg",
     "Table",
     "Text",
@@ -86,8 +95,10 @@ __all__ = [
     "depth_accuracy",
     "funnel",
     "histograms",
+    "items_by_right",
     "learning",
     "levels",
+    "over_the_sheet",
     "page",
     "phase_accuracy",
     "phase_chance",
@@ -97,5 +108,6 @@ __all__ = [
     "scores",
     "shown",
     "sign",
+    "subject_scores",
     "survival",
 ]

@@ -1,0 +1,179 @@
+"""Drawings of human tests: items by people who were right, scores, the way down a sheet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from winosmith.report._palette import GONE, INK, KEPT, MUTED, NULL, ONE, RULE, TWO
+from winosmith.report._svg import Svg, draw
+from winosmith.report._text import clean, shown
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Canvas
+
+__all__ = ["SheetPart", "SubjectScore", "items_by_right", "over_the_sheet", "subject_scores"]
+
+
+@dataclass(frozen=True)
+class SubjectScore:
+    """One subject's score.
+
+    Attributes:
+        subject: the code.
+        share: right, 0–1.
+        group: "native", "other", or "" where it is not declared.
+    """
+
+    subject: str
+    share: float
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class SheetPart:
+    """A stretch of a sheet.
+
+    Attributes:
+        first, last: its questions, from 1.
+        share: right, 0–1.
+        low, high: its interval.
+        seconds: the median time of a question; None where it was not timed.
+    """
+
+    first: int
+    last: int
+    share: float
+    low: float
+    high: float
+    seconds: float | None = None
+
+    @property
+    def middle(self) -> float:
+        """Where it is drawn."""
+        return (self.first + self.last) / 2
+
+
+def items_by_right(histogram: Mapping[int, int], of: int, *, title: str) -> Svg:
+    """Draw how many items so many people got right; under half of them in a colour of its own.
+
+    Args:
+        histogram: people who were right → items.
+        of: how many people were asked.
+        title: of the drawing.
+    """
+    least = min([right for right, n in histogram.items() if n], default=0)
+    places = list(range(min(least, of), of + 1))
+    sizes = [histogram.get(right, 0) for right in places]
+
+    def paint(canvas: Canvas) -> None:
+        axes = canvas.add_subplot()
+        bad = [2 * right < of for right in places]
+        bars = axes.bar(places, sizes, 0.72, color=[TWO if b else ONE for b in bad],
+                        hatch=["//" if b else "" for b in bad], edgecolor=INK,
+                        linewidth=0)  # fmt: skip
+        axes.bar_label(bars, [f"{n:,}" if n else "" for n in sizes], padding=2, color=INK)
+        axes.set(xlabel=f"people of {of} who gave the intended answer", ylabel="items")
+        axes.set_ylim(0, 1.14 * max([*sizes, 1]))
+        axes.set_xticks(places if len(places) < 14 else places[::-2][::-1])
+        axes.invert_xaxis()
+        axes.grid(axis="y")
+        axes.set_title(clean(title), pad=14)
+        if any(b and n for b, n in zip(bad, sizes, strict=True)):
+            axes.text(1, 1.0, "hatched: fewer than half", ha="right", va="bottom", color=MUTED,
+                      transform=axes.transAxes)  # fmt: skip
+
+    told = "; ".join(
+        f"{n:,} items with {right} of {of}"
+        for right, n in zip(places[::-1], sizes[::-1], strict=True)
+        if n
+    )
+    return draw(paint, title=f"{title}: items by people who were right", description=told)
+
+
+def subject_scores(rows: Sequence[SubjectScore], *, mean: float, chance: float, title: str) -> Svg:
+    """Draw each subject's score as a point, the best at the top, beside the mean and chance.
+
+    Args:
+        rows: of the subjects.
+        mean: of all answers, 0–1.
+        chance: what guessing gives, 0–1.
+        title: of the drawing.
+    """
+    ordered = sorted(rows, key=lambda row: (-row.share, row.subject))
+    looks = {"native": (KEPT, "D", "native"), "other": (GONE, "o", "others"), "": (ONE, "o", "")}
+
+    def paint(canvas: Canvas) -> None:
+        axes = canvas.add_subplot()
+        axes.axvline(mean, color=INK, linewidth=0.9)
+        axes.axvline(chance, color=NULL, linestyle=(0, (4, 3)))
+        top = -0.9
+        axes.text(mean, top, "mean", ha="center", va="bottom", color=MUTED)
+        axes.text(chance, top, "guessing", ha="center", va="bottom", color=MUTED)
+        axes.hlines(range(len(ordered)), chance, [row.share for row in ordered], color=RULE)
+        for group, (colour, marker, label) in looks.items():
+            at = [(row.share, place) for place, row in enumerate(ordered) if row.group == group]
+            if at:
+                axes.plot(*zip(*at, strict=True), linestyle="", marker=marker, markersize=7,
+                          color=colour, label=label or None)  # fmt: skip
+        left = min([chance, *(row.share for row in ordered)]) - 0.04
+        axes.set(xlim=(max(0, left), 1.02), ylim=(len(ordered) - 0.5, -1.6))
+        axes.set_yticks(range(len(ordered)), [clean(row.subject) for row in ordered])
+        axes.tick_params(axis="y", length=0)
+        axes.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
+        axes.grid(axis="x")
+        axes.set_title(clean(title), pad=10)
+        if any(row.group for row in ordered):
+            canvas.legend(loc="outside lower left", ncols=3)
+
+    told = "; ".join(
+        f"{row.subject}{f' ({row.group})' if row.group else ''} {shown(row.share, '.0%')}"
+        for row in ordered
+    )
+    return draw(
+        paint,
+        title=f"{title}: scores of the subjects",
+        description=f"guessing {shown(chance, '.0%')}; {told}",
+        height=120 + 19 * len(ordered),
+    )
+
+
+def over_the_sheet(parts: Sequence[SheetPart], *, title: str, note: str = "") -> Svg:
+    """Draw the share right from the first question to the last, and under it the time if known.
+
+    Args:
+        parts: stretches of the sheet in order.
+        title: of the drawing.
+        note: a line under it, such as the change from start to end.
+    """
+    timed = [part for part in parts if part.seconds is not None]
+
+    def paint(canvas: Canvas) -> None:
+        if timed:
+            axes, times = canvas.subplots(2, 1, sharex=True, height_ratios=(3, 2))
+            times.bar([p.middle for p in timed], [p.seconds or 0 for p in timed],
+                      [0.8 * (p.last - p.first + 1) for p in timed], color=MUTED)  # fmt: skip
+            times.set(ylabel="seconds", xlabel="question on the sheet")
+            times.grid(axis="y")
+        else:
+            axes = canvas.add_subplot()
+            axes.set(xlabel="question on the sheet")
+        x = [part.middle for part in parts]
+        axes.vlines(x, [p.low for p in parts], [p.high for p in parts], color=ONE, linewidth=1.2)
+        axes.plot(x, [p.share for p in parts], color=ONE, marker="o", markersize=5, linewidth=1.6)
+        low = min([0.5, *(p.low for p in parts)])
+        axes.set(ylim=(low - 0.03, 1.03), ylabel="right")
+        axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
+        axes.grid(axis="y")
+        axes.set_title(clean(title), pad=24 if note else 12)
+        if note:
+            axes.text(0, 1.04, clean(note), color=MUTED, transform=axes.transAxes)
+
+    told = "; ".join(
+        f"questions {p.first} to {p.last}: {shown(p.share, '.0%')} right"
+        + ("" if p.seconds is None else f", {p.seconds:.0f} s each")
+        for p in parts
+    )
+    return draw(paint, title=f"{title}: over the sheet", description=told,
+                height=360 if timed else 280)  # fmt: skip
