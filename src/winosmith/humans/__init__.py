@@ -38,7 +38,8 @@ from winosmith.humans._rules import BALANCED, Rules
 from winosmith.humans._select import Selection, select
 from winosmith.humans._sheet import COMMON, Sheet
 from winosmith.humans._sheet_json import read_sheet, sheet_of, sheet_record
-from winosmith.humans._sheet_make import Sheets, make_sheets
+from winosmith.humans._sheet_key import answer_key
+from winosmith.humans._sheet_make import TITLE, Sheets, make_sheets
 from winosmith.humans._sheet_words import DECLARED, Declared
 from winosmith.humans._tally import Tally, tally, tally_of_counts
 from winosmith.humans._text import text_of
@@ -52,6 +53,7 @@ __all__ = [
     "DECLARED",
     "LETTERS",
     "SKIP",
+    "TITLE",
     "UNDO",
     "UNTOLD",
     "Answer",
@@ -89,6 +91,7 @@ __all__ = [
     "Tally",
     "TestResult",
     "Without",
+    "answer_key",
     "answers_record",
     "assign",
     "canary",

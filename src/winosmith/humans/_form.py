@@ -42,7 +42,7 @@ def form(
     return _template().render(
         sheet=sheet,
         subject=subject,
-        words=words(has_blanks(sheet), tuple(declared)),
+        words=words(has_blanks(sheet), tuple(declared), paper=False),
         version=ANSWERS_VERSION,
         policy=policy,
         style=_as_is(style),

@@ -46,19 +46,20 @@ def has_blanks(sheet: Sheet) -> bool:
     return 2 * sum(item.text[1] == BLANK for item in sheet.items) > len(sheet)
 
 
-def words(blank: bool, declared: tuple[Declared, ...]) -> dict[str, Any]:
+def words(blank: bool, declared: tuple[Declared, ...], *, paper: bool = True) -> dict[str, Any]:
     """Return the instructions and what is asked afterwards.
 
     Args:
         blank: whether the texts have a blank in place of a pronoun.
         declared: what subjects may tell of themselves.
+        paper: whether they write on paper, rather than choose on a screen.
     """
     what, stands_for = (
         ("the blank", "belongs in the blank")
         if blank
         else ("the bold word", "does the bold word stand for")
     )
-    start = "a word is missing from it" if blank else "one word of it is printed in bold"
+    start = "a word is missing from it" if blank else "one word of it is in bold"
     example = _EXAMPLE
     if blank:
         example = {
@@ -68,7 +69,7 @@ def words(blank: bool, declared: tuple[Declared, ...]) -> dict[str, Any]:
             "options": [{"letter": "A", "text": "ladder"}, {"letter": "B", "text": "wall"}],
         }
     return {
-        "instructions": _instructions(start, what, stands_for),
+        "instructions": _instructions(start, what, stands_for, paper),
         "question": f"Which of them {stands_for}?",
         "example_title": "An example",
         "example": example,
@@ -92,15 +93,22 @@ def words(blank: bool, declared: tuple[Declared, ...]) -> dict[str, Any]:
     }
 
 
-def _instructions(start: str, what: str, stands_for: str) -> list[list[tuple[str, bool]]]:
+def _instructions(
+    start: str, what: str, stands_for: str, paper: bool
+) -> list[list[tuple[str, bool]]]:
     """Return paragraphs in parts, each with whether it is bold."""
+    answer, write, leave = (
+        ("Write its letter in the box.", "write", "leave no box empty")
+        if paper
+        else ("Choose it.", "choose", "leave no question out")
+    )
     paragraphs = (
         f"Each question shows a short text; {start}. The phrase around it is repeated below the "
         "text, so that you see which one is asked about. Then follow two or more answers. Which "
-        f"of them {stands_for}? *Write its letter in the box.*",
+        f"of them {stands_for}? *{answer}*",
         "Give the answer that is most plausible. If both or several readings seem just as "
-        "plausible to you, so that the question is genuinely ambiguous, write *X*. Please do not "
-        "write X only because you are in doubt, and leave no box empty.",
+        f"plausible to you, so that the question is genuinely ambiguous, {write} *X*. Please do not "
+        f"{write} X only because you are in doubt, and {leave}.",
         f"Several questions may be about {what} at another place of one and the same text; then "
         "“SAME TEXT AS PREVIOUS QUESTION” stands over them. Over a text that only looks like the "
         "one before stands “TEXT IS DIFFERENT FROM PREVIOUS QUESTION”.",

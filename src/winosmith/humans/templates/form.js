@@ -166,7 +166,11 @@
   };
 
   one("#begin").addEventListener("click", begin);
-  one("#subject").addEventListener("keydown", (event) => { if (event.key === "Enter") begin(); });
+  one("#subject").addEventListener("keydown", (event) => {
+    if (event.key !== "Enter") return;
+    event.stopPropagation();  // or it would leave the first question, too
+    begin();
+  });
   one("#back").addEventListener("click", () => show(state.at - 1));
   one("#next").addEventListener("click", () => show(state.at + 1));
   one("#save").addEventListener("click", save);

@@ -1,0 +1,250 @@
+"""`winosmith humans sheets`: test sheets as PDF, as forms for a browser, and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from winosmith import formats
+from winosmith.cli._common import (
+    data_argument,
+    format_option,
+    json_option,
+    print_json,
+    progress,
+    say,
+)
+from winosmith.cli._humans_assign import LEDGER, enrol, read_subjects_file
+from winosmith.cli._tables import print_table
+from winosmith.dataset import Dataset
+from winosmith.humans import (
+    DECLARED,
+    TITLE,
+    Declared,
+    Sheet,
+    Sheets,
+    answer_key,
+    form,
+    make_sheets,
+    pdf,
+    read_ledger,
+    sheet_record,
+    write_ledger,
+)
+from winosmith.outputs import PRIVATE, OutputFolder
+from winosmith.records import canonical
+from winosmith.report import Signature, sign
+
+__all__ = ["command"]
+
+_REASONS = 5
+"""How many of the reasons for leaving a problem out are told."""
+
+
+@click.command()
+@data_argument()
+@format_option
+@click.option("--out", required=True, type=click.Path(file_okay=False), metavar="DIR",
+              help="Folder for the sheets.")  # fmt: skip
+@click.option("--versions", default="a,b", show_default=True, metavar="NAMES",
+              help="Tests that the halves of each schema are dealt to.")  # fmt: skip
+@click.option("--orders", type=click.IntRange(min=1), default=1, show_default=True,
+              help="Orders of each test; parts of it move on from order to order.")  # fmt: skip
+@click.option("--large-print", is_flag=True, help="Print each sheet large, too.")
+@click.option("--form", "as_form", is_flag=True, help="Make a form for a browser of each, too.")
+@click.option("--subjects", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
+              help="Codes of subjects, one a line: give each a sheet, and print it with the code "
+              "on it.")  # fmt: skip
+@click.option("--ask", multiple=True, metavar="NAME=QUESTION", help="Ask this, too, at the end; "
+              "as often as wanted. Nobody must answer.")  # fmt: skip
+@click.option("--title", default=TITLE, show_default=True, help="What stands at the top.")
+@click.option("--paper", type=click.Choice(["a4", "us-letter"]), default="a4", show_default=True)
+@click.option("--seed", default=0, show_default=True, help="Deals the halves, draws the orders.")
+@click.option("--force", is_flag=True, help="Replace the sheets of other data in DIR.")
+@json_option
+def command(**options: Any) -> None:
+    """Make test sheets of the problems of DATA.
+
+    One half of each schema goes to test a and the other to test b, at random; questions without
+    a half make a common test, or stand on both where they are fewer than ten. DIR gets, for each
+    test and each order, a PDF to print, and a JSON file for `winosmith humans enter`. The answer
+    key is in DIR/private, and nowhere else.
+
+    \b
+    Example:
+        winosmith humans sheets schemas.jsonl --out sheets --orders 4 --form
+    """  # noqa: D301
+    dataset = formats.read(options["data"], options["format_name"])
+    made = make_sheets(
+        dataset,
+        versions=[name.strip() for name in options["versions"].split(",")],
+        orders=options["orders"],
+        seed=options["seed"],
+        title=options["title"],
+    )
+    declared = (*DECLARED, *map(_asked, options["ask"]))
+    codes = read_subjects_file(options["subjects"]) if options["subjects"] else []
+    signature = _signature(dataset, options)
+    folder = OutputFolder.open(
+        Path(options["out"]),
+        _recipe(signature, declared, options),
+        secret={"answers": dataset.digest},
+        force=options["force"],
+    )
+    with folder.or_nothing():
+        _write_key(folder, dataset, made.sheets)
+        files = _write(folder, list(_files(made.sheets, declared, options)))
+        copies = _copies(folder, made.sheets, codes, declared, options)
+    report = _report(made, files, copies, signature, options)
+    if options["as_json"]:
+        print_json(report)
+    else:
+        _print(made, report, folder.path)
+
+
+def _asked(text: str) -> Declared:
+    name, _, question = text.partition("=")
+    if not name.isidentifier() or not question.strip():
+        raise click.BadParameter(
+            f"{text!r}: a name and a question are needed, such as age='How old are you?'",
+            param_hint="--ask",
+        )
+    return Declared(name, question.strip())
+
+
+def _signature(dataset: Dataset, options: Mapping[str, Any]) -> Signature:
+    # The digest of the data with its answers would tell a short test's answers to who tries.
+    return sign(
+        dataset.blind(), options["seed"], versions=options["versions"], orders=options["orders"]
+    )
+
+
+def _recipe(
+    signature: Signature, declared: Sequence[Declared], options: Mapping[str, Any]
+) -> dict[str, Any]:
+    return {
+        "command": "humans sheets",
+        "signature": str(signature),
+        "title": options["title"],
+        "paper": options["paper"],
+        "asked": [each.asked for each in declared],
+    }
+
+
+def _write_key(folder: OutputFolder, dataset: Dataset, sheets: Sequence[Sheet]) -> None:
+    name = f"{PRIVATE}/key.csv"
+    if not folder.finished(name):
+        with folder.write(name) as file:
+            file.write(answer_key(dataset, sheets))
+
+
+def _files(
+    sheets: Sequence[Sheet], declared: Sequence[Declared], options: Mapping[str, Any]
+) -> Iterator[tuple[str, Any]]:
+    """Yield the name of each file, and what returns its content."""
+    asked = {"declared": declared}
+    for sheet in sheets:
+        yield f"{sheet.name}.json", lambda sheet=sheet: canonical(sheet_record(sheet)) + "\n"
+        yield f"{sheet.name}.pdf", partial(pdf, sheet, paper=options["paper"], **asked)
+        if options["large_print"]:
+            yield (
+                f"{sheet.name}-large.pdf",
+                partial(pdf, sheet, large=True, paper=options["paper"], **asked),
+            )
+        if options["as_form"]:
+            yield f"{sheet.name}.html", partial(form, sheet, **asked)
+
+
+def _write(folder: OutputFolder, files: Sequence[tuple[str, Any]]) -> list[str]:
+    """Write what is not there yet; returns the names of all."""
+    with progress("Setting sheets", len(files)) as advance:
+        for done, (name, make) in enumerate(files):
+            advance(done, name)
+            if not folder.finished(name):
+                content = make()
+                with folder.write(name, "wb" if isinstance(content, bytes) else "w") as file:
+                    file.write(content)
+    return [name for name, _ in files]
+
+
+def _copies(
+    folder: OutputFolder,
+    sheets: Sequence[Sheet],
+    codes: Sequence[str],
+    declared: Sequence[Declared],
+    options: Mapping[str, Any],
+) -> list[dict[str, str]]:
+    """Give each subject a sheet, and print it with the code on it."""
+    if not codes:
+        return []
+    ledger = read_ledger(folder.path / LEDGER)
+    ledger, given = enrol(ledger, sheets, codes, seed=options["seed"])
+    write_ledger(ledger, folder.path / LEDGER)
+    asked = {"declared": declared, "paper": options["paper"]}
+    _write(
+        folder,
+        [
+            (f"subjects/{subject}-{sheet.name}.pdf", partial(pdf, sheet, subject=subject, **asked))
+            for subject, sheet in given
+        ],
+    )
+    return [
+        {"subject": s, "sheet": sheet.code, "file": f"subjects/{s}-{sheet.name}.pdf"}
+        for s, sheet in given
+    ]
+
+
+def _report(
+    made: Sheets,
+    files: Sequence[str],
+    copies: Sequence[Mapping[str, str]],
+    signature: Signature,
+    options: Mapping[str, Any],
+) -> dict[str, Any]:
+    return {
+        "data": options["data"],
+        "sheets": [
+            {
+                "name": sheet.name,
+                "code": sheet.code,
+                "test": sheet.test,
+                "order": sheet.order,
+                "questions": len(sheet),
+                "same_text": sum(_says(item.label, "SAME") for item in sheet.items),
+                "different": sum(_says(item.label, "TEXT IS DIFFERENT") for item in sheet.items),
+            }
+            for sheet in made.sheets
+        ],
+        "files": [*files, f"{PRIVATE}/key.csv"],
+        "subjects": list(copies),
+        "left_out": [{"id": d.problem.id, "reason": d.reason} for d in made.left_out],
+        "signature": str(signature),
+    }
+
+
+def _says(label: str | None, start: str) -> bool:
+    return label is not None and label.startswith(start)
+
+
+def _print(made: Sheets, report: Mapping[str, Any], path: Path) -> None:
+    print_table(
+        f"Sheets in {path}",
+        ("sheet", "code", "questions", "same text", "different"),
+        [
+            (s["name"], s["code"], s["questions"], s["same_text"], s["different"])
+            for s in report["sheets"]
+        ],
+    )
+    if report["subjects"]:
+        rows = [(copy["subject"], copy["sheet"], copy["file"]) for copy in report["subjects"]]
+        print_table("Given", ("subject", "sheet", "file"), rows)
+    for left in made.left_out[:_REASONS]:
+        click.echo(f"On no sheet: {left.problem.id}: {left.reason}")
+    if len(made.left_out) > _REASONS:
+        click.echo(f"On no sheet: {len(made.left_out) - _REASONS} more; see --json")
+    click.echo(report["signature"])
+    say(f"Print {path}/*.pdf. The answer key is {path / PRIVATE / 'key.csv'}: keep it apart.")
