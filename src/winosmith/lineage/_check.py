@@ -38,7 +38,8 @@ def check_lineages(dataset: Dataset, *, complete: bool = True) -> dict[int, str]
         fault = None if parent is None else _other_root(dataset, row, parent)
         if fault:
             wrong.setdefault(row, fault)
-    for stop in walk(dataset):
+    stated = any(problem.lineage and problem.lineage.edits for problem in dataset)
+    for stop in walk(dataset) if stated else ():
         if stop.fault:
             parent_id = dataset.problems[above[stop.row] or 0].id
             wrong.setdefault(
