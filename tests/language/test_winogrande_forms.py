@@ -19,8 +19,10 @@ KINDS = {
     "verb": ("VB", "VBD", "VBG", "VBN", "VBP", "VBZ"),
     "adjective": ("JJ", "JJR", "JJS"),
 }
-BOUNDS = {"noun": 0.99, "verb": 0.99, "adjective": 0.99}
-"""A little below what was measured."""
+OF_BE = frozenset(("am", "are", "be", "been", "being", "is", "was", "were", "art"))
+"""Left out: which form of "be" is right depends on the subject, which a tag doesn't tell."""
+BOUNDS = {"noun": 0.992, "verb": 0.995, "adjective": 0.998}
+"""A little below what was measured on all 43,432 sentences: 99.51, 99.67 and 99.90 %."""
 
 
 @pytest.fixture(scope="module")
@@ -37,11 +39,22 @@ def tagged(data_dir: Path) -> Counter[tuple[str, str]]:
     return found
 
 
+def of_kinds(
+    tagged: Counter[tuple[str, str]], kinds: tuple[str, ...]
+) -> dict[tuple[str, str], int]:
+    """Return the words with these tags that are letters alone, and no form of "be"."""
+    return {
+        (word, kind): number
+        for (word, kind), number in tagged.items()
+        if kind in kinds and word.isalpha() and word not in OF_BE
+    }
+
+
 def agreement(tagged: Counter[tuple[str, str]], kinds: tuple[str, ...]) -> float:
     """Return the share of the words with these tags that come back; print the worst."""
     from winosmith.language import inflect, lemma
 
-    words = {pair: n for pair, n in tagged.items() if pair[1] in kinds and pair[0].isalpha()}
+    words = of_kinds(tagged, kinds)
     wrong: Counter[str] = Counter()
     for (word, kind), n in words.items():
         again = inflect(lemma(word, kind), kind)
@@ -66,8 +79,8 @@ def test_inflected_words_come_back_from_another_form(tagged: Counter[tuple[str, 
     """
     from winosmith.language import lemma
 
-    assert agreement(tagged, INFLECTED) >= 0.98
-    words = {pair: n for pair, n in tagged.items() if pair[1] in INFLECTED and pair[0].isalpha()}
+    assert agreement(tagged, INFLECTED) >= 0.99
+    words = of_kinds(tagged, INFLECTED)
     same = Counter({pair: n for pair, n in words.items() if lemma(*pair) == pair[0]})
     print("their own lemma:", *same.most_common(10))
     assert same.total() <= 0.05 * sum(words.values())
