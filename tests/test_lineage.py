@@ -270,7 +270,7 @@ def test_a_declared_depth_may_differ_but_not_be_impossible() -> None:
         [problem("a _"), declared("b _", 1, 9), declared("b c _", 2, 0), declared("a _", 3, 1)]
     )
     assert check_lineages(data) == {
-        2: "the declared depth is 0, but 2 tokens differ from the root",
+        2: "the declared depth is 0, but the root is 2 edits away",
         3: "the declared depth is 1, but sentence and options are the root's",
     }
     assert check_lineages(data, complete=False) == {}

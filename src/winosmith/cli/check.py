@@ -123,7 +123,7 @@ def command(
     """  # noqa: D301
     structure, votes = _rules(skip, rules)
     dataset = formats.read(data, format_name)
-    _say_what_is_gone(dataset)
+    _say_what_is_gone(dataset, data)
     responses = validate.read_votes(votes_path) if votes_path else None
     checked = validate.check(dataset, responses, structure, votes)
     if out:
@@ -143,7 +143,7 @@ def _rules(skip: tuple[str, ...], rules: dict[str, Any]) -> tuple[StructureRules
     return StructureRules(**of_structure), VoteRules(**rules)
 
 
-def _say_what_is_gone(dataset: Dataset) -> None:
+def _say_what_is_gone(dataset: Dataset, path: str) -> None:
     """Name the parents and roots that perturbed problems need and the file does not hold."""
     ids = set(dataset.ids)
     needed = {
@@ -156,7 +156,7 @@ def _say_what_is_gone(dataset: Dataset) -> None:
     if gone:
         more = f" and {len(gone) - _NAMED:,} more" if len(gone) > _NAMED else ""
         say(
-            f"Not in {dataset.name}: the parent or root {', '.join(gone[:_NAMED])}{more}; lineages "
+            f"Not in {path}: the parent or root {', '.join(gone[:_NAMED])}{more}; lineages "
             "are not checked there."
         )
 

@@ -80,9 +80,13 @@ def _incomplete(dataset: Dataset) -> dict[int, str]:
         elif root is None:
             found[row] = f"the root {lineage.root!r} is not in the data set"
         elif of.declared == 0 and of.edit:
-            found[row] = f"the declared depth is 0, but {of.edit} tokens differ from the root"
+            found[row] = f"the declared depth is 0, but the root is {_edits(of.edit)} away"
         elif of.declared and of.edit == 0 and dataset[root].options == problem.options:
             found[row] = (
                 f"the declared depth is {of.declared}, but sentence and options are the root's"
             )
     return found
+
+
+def _edits(number: int) -> str:
+    return f"{number:,} edit{'s' * (number != 1)}"
