@@ -57,7 +57,8 @@ def tag(tokens: Sequence[str]) -> tuple[str, ...]:
 @lru_cache(maxsize=20_000)
 def _tagged(tokens: tuple[str, ...]) -> tuple[str, ...]:
     read = [_filled(tokens, at) if word == BLANK else word for at, word in enumerate(tokens)]
-    found = [_penn(word, c5) for word, _, c5 in _model().tag_sent(read)] if read else []
+    found = _model().tag_sent(read, taglevel=0) if read else []
+    found = [_penn(word, c5) for word, c5 in zip(read, found, strict=True)]
     return tuple(_settled(read, found))
 
 

@@ -10,7 +10,7 @@ import io
 import warnings
 import zipfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import Any
 
 from winosmith import extras
 from winosmith.errors import InputError
+from winosmith.text import content_words
 
 __all__ = ["Sense", "Synonym", "WordNet", "wordnet_folder"]
 
@@ -67,8 +68,7 @@ class Sense:
         synonyms: the other words of its synset, but for slang, insults and archaic ones.
         antonyms: of the word and of its near synonyms.
         related: lemmas that are derived from it, or it from them.
-        gloss: the definition and the examples.
-        broader, narrower: lemmas of the synsets one step up and down.
+        near: the content words of its gloss and of the lemmas one step up, in small letters.
     """
 
     key: str
@@ -77,9 +77,7 @@ class Sense:
     synonyms: tuple[Synonym, ...]
     antonyms: frozenset[str]
     related: frozenset[str]
-    gloss: str
-    broader: frozenset[str]
-    narrower: frozenset[str]
+    near: frozenset[str]
 
 
 def wordnet_folder(folder: str | Path | None = None) -> Path:
@@ -134,11 +132,21 @@ class WordNet:
             InputError: WordNet is not on this machine.
             MissingExtraError: nltk is not installed.
         """
-        return _senses(str(wordnet_folder(self.folder)), lemma.lower().replace(" ", "_"), pos)
+        return _senses(str(self._found), lemma.lower().replace(" ", "_"), pos)
 
     def knows(self, lemma: str, pos: str) -> bool:
         """Tell whether a lemma has a sense with that part of speech."""
-        return bool(self.senses(lemma, pos))
+        return pos in _opened(str(self._found)).index.get(lemma.lower().replace(" ", "_"), {})
+
+    @property
+    def _found(self) -> Path:
+        return _known_folder(self.folder)
+
+
+@lru_cache(maxsize=8)
+def _known_folder(folder: str | Path | None) -> Path:
+    """Return `wordnet_folder(folder)`, which asks the disk, without asking for each word."""
+    return wordnet_folder(folder)
 
 
 @lru_cache(maxsize=200_000)
@@ -159,8 +167,10 @@ def _sense(opened: _Opened, synset: Any, own: Any) -> Sense:
         for other in synset.lemmas()
         if other.name().lower() != own.name().lower() and not _marked(other)
     ]
-    near = [other for similar in (synset, *synset.similar_tos()) for other in similar.lemmas()]
-    opposites = {_plain(opposite) for word in (own, *near) for opposite in word.antonyms()}
+    alike = [other for similar in (synset, *synset.similar_tos()) for other in similar.lemmas()]
+    opposites = {_plain(opposite) for word in (own, *alike) for opposite in word.antonyms()}
+    broader = [_plain(lemma) for above in synset.hypernyms() for lemma in above.lemmas()]
+    told = " ".join([synset.definition(), *synset.examples(), *broader])
     return Sense(
         key=synset.name(),
         count=opened.counts.get(own.key(), 0),
@@ -168,18 +178,12 @@ def _sense(opened: _Opened, synset: Any, own: Any) -> Sense:
         synonyms=tuple(sorted(others, key=lambda other: (-other.count, other.lemma))),
         antonyms=frozenset(opposites),
         related=frozenset(_plain(form) for form in own.derivationally_related_forms()),
-        gloss=" ".join([synset.definition(), *synset.examples()]),
-        broader=_lemmas(synset.hypernyms()),
-        narrower=_lemmas(synset.hyponyms()),
+        near=frozenset(content_words(told)),
     )
 
 
 def _plain(lemma: Any) -> str:
     return str(lemma.name()).replace("_", " ")
-
-
-def _lemmas(synsets: Any) -> frozenset[str]:
-    return frozenset(_plain(lemma) for synset in synsets for lemma in synset.lemmas())
 
 
 def _marked(lemma: Any) -> bool:
@@ -194,6 +198,11 @@ class _Opened:
 
     def __init__(self, folder: str):
         self.reader = _reader(folder)
+
+    @cached_property
+    def index(self) -> Mapping[str, Mapping[str, object]]:
+        """Where the senses of each lemma stand, by its part of speech: nltk's own index."""
+        return dict(self.reader._lemma_pos_offset_map)
 
     @cached_property
     def counts(self) -> dict[str, int]:
