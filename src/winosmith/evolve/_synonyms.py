@@ -122,17 +122,9 @@ def _meant(senses: Sequence[Sense], context: frozenset[str]) -> Sense | None:
     """Return the sense that is likely to be meant, or None when several may be."""
     if not senses:
         return None
-    weights = [(sense.count + 0.5) * (1 + _shared(sense, context)) ** 2 for sense in senses]
+    weights = [(sense.count + 0.5) * (1 + len(context & sense.near)) ** 2 for sense in senses]
     best = max(range(len(senses)), key=weights.__getitem__)
     return senses[best] if weights[best] >= CERTAINTY * sum(weights) else None
-
-
-def _shared(sense: Sense, context: frozenset[str]) -> int:
-    """Return how many words of the sentence the gloss and the neighbours of a sense hold."""
-    if not context:
-        return 0
-    near = {word for name in sense.broader | sense.narrower for word in name.lower().split()}
-    return len(context & (near | set(content_words(sense.gloss))))
 
 
 def _fits(synonym: Synonym, sense: Sense, own: str, pos: str) -> bool:
