@@ -86,3 +86,34 @@ def test_the_largest_file_takes_seconds(data_dir: Path, capsys: TEXT) -> None:
     assert main(["stats", "--json", str(data_dir / "winogrande/train_xl.jsonl")]) == 0
     assert time.process_time() - start < 15  # some 5 on a laptop; leave room for a busy machine
     assert json.loads(capsys.readouterr().out)["problems"] == 40_398
+
+
+def test_depths_are_counted_and_explained(tmp_path: Path, capsys: TEXT) -> None:
+    """Families have their three depths side by side; where one differs, it is said why."""
+    path = tmp_path / "evograd.csv"
+    path.write_text(
+        "index,sentence,option1,option2,answer,distance\n"
+        "0,The cup hit the _ and it broke.,vase,tray,1,0\n"
+        "1,The mug hit the _ and it broke.,vase,tray,1,1\n"
+        "2,The old mug hit the _ so it fell.,vase,tray,1,9\n"
+    )
+    assert main(["stats", str(path)]) == 0
+    shown = capsys.readouterr().out
+    assert "2 perturbed problems in 1 family" in shown
+    assert ["declared", "2", "5.000", "9", "1"] in [line.split() for line in shown.splitlines()]
+    assert "declared 9: as stated; neither way of counting gives it" in shown
+    words = " ".join(shown.split())
+    assert "edit 4: the fewest edits from the root: +old, cup → mug, and → so, broke →" in words
+    assert max(map(len, shown.splitlines())) <= 80
+    assert main(["stats", str(path), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["lineages"]
+    assert (found["example"], found["depths"]["declared"]["equal"]) == ("2", 1)
+
+
+def test_without_a_lineage_nothing_is_said_of_depths(tmp_path: Path, capsys: TEXT) -> None:
+    """A data set of twins has no table of depths, and no lineages in its JSON."""
+    formats.write(made_twins(3), tmp_path / "made.jsonl")
+    assert main(["stats", str(tmp_path / "made.jsonl")]) == 0
+    assert "depth" not in capsys.readouterr().out
+    assert main(["stats", str(tmp_path / "made.jsonl"), "--json"]) == 0
+    assert "lineages" not in json.loads(capsys.readouterr().out)

@@ -9,7 +9,7 @@ import click
 from winosmith import formats
 from winosmith.cli._common import data_argument, format_option, json_option, print_json
 from winosmith.cli._tables import print_table
-from winosmith.metrics import Statistics, statistics
+from winosmith.metrics import LineageStatistics, Statistics, lineage_statistics, statistics
 from winosmith.report import shown
 
 __all__ = ["command"]
@@ -32,11 +32,16 @@ def command(data: str, format_name: str | None, seed: int, as_json: bool) -> Non
         winosmith stats dev.jsonl
     """  # noqa: D301
     dataset = formats.read(data, format_name)
-    found = statistics(dataset, seed)
+    found, families = statistics(dataset, seed), lineage_statistics(dataset)
     if as_json:
-        print_json({"data": dataset.name, **found.record()})
+        lineages = {"lineages": families.record()} if families else {}
+        print_json({"data": dataset.name, **found.record(), **lineages})
         return
     _print(dataset.name, found)
+    if families:
+        _print_lineages(families)
+    _print_leaks(found)
+    click.echo(f"Signature: {found.signature}")
 
 
 def _print(name: str, found: Statistics) -> None:
@@ -70,8 +75,24 @@ def _print(name: str, found: Statistics) -> None:
             ),
         ],
     )
-    _print_leaks(found)
-    click.echo(f"Signature: {found.signature}")
+
+
+def _print_lineages(found: LineageStatistics) -> None:
+    """Print the families and their three depths, and why those of one problem differ."""
+    families = f"{found.families:,} {'family' if found.families == 1 else 'families'}"
+    unvalidated = f", {found.unvalidated:,} of them unvalidated" if found.unvalidated else ""
+    print_table(
+        f"{found.perturbed:,} perturbed problems in {families}{unvalidated}",
+        ("depth", "known", "mean", "greatest", "as edit depth"),
+        [(name, of.known, of.mean, of.greatest, of.equal) for name, of in found.depths.items()],
+    )
+    if found.example is not None:
+        click.echo(f"The depths of {shown(found.example)!r} differ most:")
+        for line in found.explained.splitlines():
+            click.echo(
+                textwrap.fill(shown(line), 78, initial_indent="  ", subsequent_indent="    ")
+            )
+        click.echo()
 
 
 def _first(sets: tuple[tuple[str, ...], ...]) -> str:

@@ -29,6 +29,11 @@ from winosmith.metrics._graded import Graded, clusters, grade
 from winosmith.metrics._guessing import guessing_level, guessing_p_value
 from winosmith.metrics._kinds import EditKind, EditKinds, edit_kinds
 from winosmith.metrics._leaks import Leak, leaks
+from winosmith.metrics._lineage_statistics import (
+    DepthSummary,
+    LineageStatistics,
+    lineage_statistics,
+)
 from winosmith.metrics._margins import Margins, margins
 from winosmith.metrics._marks import marked, switched_sentences
 from winosmith.metrics._overlap import Overlap, overlap
@@ -65,6 +70,7 @@ __all__ = [
     "CurvePoint",
     "DepthKind",
     "DepthNull",
+    "DepthSummary",
     "EditKind",
     "EditKinds",
     "ErrorDepth",
@@ -78,6 +84,7 @@ __all__ = [
     "HumanAccuracy",
     "Leak",
     "LearningCurve",
+    "LineageStatistics",
     "Margins",
     "Overlap",
     "Pair",
@@ -118,6 +125,7 @@ __all__ = [
     "krippendorff_alpha",
     "leaks",
     "learning_curve",
+    "lineage_statistics",
     "margins",
     "marked",
     "overlap",
