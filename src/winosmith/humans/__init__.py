@@ -30,7 +30,7 @@ from winosmith.humans._item import AMBIGUOUS, LETTERS, Item
 from winosmith.humans._matrix import MatrixFit, fit_matrix, matrix_of_margins, repairs
 from winosmith.humans._publish import CANARY, Published, canary, publish
 from winosmith.humans._results import Halves, Results, results
-from winosmith.humans._results_groups import Groups, Without
+from winosmith.humans._results_groups import Groups, Without, compare_groups
 from winosmith.humans._results_order import Course, Pace, Slope, paces
 from winosmith.humans._results_rows import ItemRow, SubjectRow
 from winosmith.humans._results_test import TestResult
@@ -98,6 +98,7 @@ __all__ = [
     "chance",
     "check_sittings",
     "compare_entries",
+    "compare_groups",
     "counts",
     "cross_fit",
     "deal",

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from winosmith.metrics import Proportion, proportion
+from winosmith.humans._results_share import crossed_share
+from winosmith.metrics import Proportion
 
 __all__ = ["Course", "Pace", "Slope", "course", "paces"]
 
@@ -100,8 +101,8 @@ def course(
     for first, last in zip(edges[:-1] + 1, edges[1:], strict=True):
         here = there & (places >= first) & (places <= last)
         if here.any():
-            who = np.nonzero(here)[0]
-            parts.append((int(first), int(last), proportion(right[here] > 0, who)))
+            part = np.where(here, right, np.nan)
+            parts.append((int(first), int(last), crossed_share(part)))
             timed = seconds[here & ~np.isnan(seconds)]
             medians.append(float(np.median(timed)) if len(timed) else None)
     return Course(

@@ -16,10 +16,10 @@ from winosmith.humans._counts import Chance, chance
 from winosmith.humans._results_groups import Groups, Without, compare_groups, without_weakest
 from winosmith.humans._results_order import Course, course
 from winosmith.humans._results_rows import ItemRow, SubjectRow
+from winosmith.humans._results_share import crossed_share
 from winosmith.metrics import (
     Proportion,
     Reliability,
-    crossed_proportion,
     fleiss_kappa,
     krippendorff_alpha,
 )
@@ -145,14 +145,13 @@ def test_result(
         ]
     )
     scores = np.nanmean(right, axis=1)
-    who_at, item_at = np.nonzero(~np.isnan(right))
     levels = Counter((item.right, item.asked) for item in items)
     return TestResult(
         name,
         tuple(_person(who, sheets[who], given[who], dataset, native)
               for who, native in zip(names, natives, strict=True)),
         items,
-        crossed_proportion(right[who_at, item_at] > 0, who_at, item_at),
+        crossed_share(right),
         float(scores.std(ddof=1)) if len(scores) > 1 else None,
         dict(sorted(levels.items(), key=lambda level: (-level[0][0] / level[0][1], -level[0][1]))),
         chance([len(dataset[row].options) for row in rows]),

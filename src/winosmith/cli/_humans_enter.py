@@ -1,0 +1,250 @@
+"""`winosmith humans enter`: type answers from paper, or read those of tables and forms."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from winosmith.answers import Response
+from winosmith.cli._common import json_option, print_json, say
+from winosmith.cli._humans_keys import type_answers
+from winosmith.cli._tables import print_table
+from winosmith.errors import DataError, FormatError, InputError
+from winosmith.humans import (
+    Sheet,
+    Sitting,
+    Subject,
+    check_sittings,
+    compare_entries,
+    read_answer_form,
+    read_answer_table,
+    read_sheet,
+    read_subjects,
+    responses_of,
+    subject_record,
+    subjects_of,
+)
+from winosmith.outputs import write_aside
+
+__all__ = ["command"]
+
+_PATH = click.Path(exists=True)
+_FILE = click.Path(exists=True, dir_okay=False)
+
+AGAIN = "again-"
+"""What the file of the second typist begins with; the first one's begins with "answers-"."""
+
+
+@click.command()
+@click.argument("sheets", nargs=-1, required=True, type=_PATH, metavar="SHEETS...")
+@click.option("--subject", metavar="CODE", help="Type this subject's answers from paper, one key "
+              "each; SHEETS is one sheet.")  # fmt: skip
+@click.option("--again", is_flag=True, help="Type them a second time, without seeing the first, "
+              "and compare.")  # fmt: skip
+@click.option("--answers", multiple=True, type=_PATH, metavar="FILE", help="Read a table (CSV), "
+              "the file of a form, or a folder of them; may be given again.")  # fmt: skip
+@click.option("--subjects", type=_FILE, metavar="FILE", help="What is known of the people: a CSV "
+              "with subject, native, started, ended, recognised, words.")  # fmt: skip
+@click.option("--out", default=".", show_default=True, type=click.Path(file_okay=False),
+              metavar="DIR", help="Where the answers go.")  # fmt: skip
+@json_option
+def command(**options: Any) -> None:
+    """Enter the answers that people gave on SHEETS.
+
+    SHEETS are the JSON files of `winosmith humans sheets`, or the folder that holds them.
+
+    With --subject, each answer is one key (A, B, …, X; space for an empty one; backspace takes
+    back), saved as it is typed: stop at any time, and the same command goes on. Typed a second
+    time with --again, both are compared, and every difference is named.
+
+    With --answers, typed answers, tables and forms become responses.jsonl and subjects.jsonl in
+    DIR, for `winosmith humans results`; nothing is written while anything is wrong.
+
+    \b
+    Example:
+        winosmith humans enter sheets/a-1.json --subject S1 --out typed
+        winosmith humans enter sheets --answers typed --answers table.csv --out round
+    """  # noqa: D301
+    sheets = _sheets(options["sheets"])
+    out = Path(options["out"])
+    if options["subject"] and options["answers"]:
+        raise InputError("--subject types answers and --answers reads them; give one of them")
+    if options["subject"]:
+        _type(sheets, out, options)
+        return
+    if not options["answers"]:
+        raise InputError("give --subject CODE to type answers, or --answers FILE to read them")
+    sittings = _read(options["answers"], sheets)
+    check_sittings(sittings)
+    declared = read_subjects(options["subjects"]) if options["subjects"] else ()
+    subjects = subjects_of(sittings, declared)
+    responses = responses_of(sittings)
+    if not responses:
+        raise DataError("there are no answers: every question was left empty")
+    _write(out, responses, subjects)
+    report = _report(sittings, responses, subjects)
+    if options["as_json"]:
+        print_json(report)
+        return
+    _print(sittings)
+    click.secho(
+        f"{len(responses):,} answers of {len(subjects)} "
+        f"{'person' if len(subjects) == 1 else 'people'}",
+        bold=True,
+    )
+    say(f"Wrote {out / 'responses.jsonl'} and {out / 'subjects.jsonl'}.")
+
+
+def _sheets(paths: Iterable[str]) -> dict[str, Sheet]:
+    """Return the sheets of files and folders by their codes."""
+    found: dict[str, Sheet] = {}
+    for path in map(Path, paths):
+        files = [path] if path.is_file() else [p for p in sorted(path.glob("*.json")) if _is(p)]
+        if not files:
+            raise InputError(f"{path} holds no sheet; `winosmith humans sheets` makes them")
+        for file in files:
+            sheet = read_sheet(file)
+            found[sheet.code] = sheet
+    return found
+
+
+def _is(path: Path, kind: str = "sheet") -> bool:
+    """Tell whether a JSON file says that it is one of that kind."""
+    try:
+        record = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(record, dict) and record.get("winosmith") == kind
+
+
+def _read(paths: Iterable[str], sheets: Mapping[str, Sheet]) -> list[Sitting]:
+    """Return the filled-in sheets of all files; second entries are compared with the first."""
+    files = [file for path in paths for file in _files(Path(path))]
+    second = [file for file in files if file.name.startswith(AGAIN)]
+    sittings = [
+        sitting for file in files if file not in second for sitting in _sittings(file, sheets)
+    ]
+    for file in second:
+        again = read_answer_form(file, sheets)
+        first = [
+            s for s in sittings if (s.subject, s.sheet.code) == (again.subject, again.sheet.code)
+        ]
+        if not first:
+            raise FormatError(f"there is no first entry of {again.subject!r} beside it", file)
+        differences = compare_entries(first[0], again)
+        if differences:
+            told = "; ".join(map(str, differences))
+            raise FormatError(
+                f"the two entries of {again.subject!r} differ: {told}. Look at the paper, and "
+                "correct one of them",
+                file,
+            )
+    return sittings
+
+
+def _files(path: Path) -> Iterator[Path]:
+    if path.is_file():
+        yield path
+        return
+    found = [
+        file
+        for file in sorted(path.iterdir())
+        if file.suffix == ".csv"
+        or (file.suffix == ".json" and (_is(file, "answers") or _is(file, "entry")))
+    ]
+    if not found:
+        raise InputError(f"{path} holds no answers: neither tables nor files of forms")
+    yield from found
+
+
+def _sittings(file: Path, sheets: Mapping[str, Sheet]) -> Sequence[Sitting]:
+    if file.suffix == ".json":
+        return [read_answer_form(file, sheets)]
+    return read_answer_table(file, sheets)
+
+
+def _write(out: Path, responses: Sequence[Response], subjects: Sequence[Subject]) -> None:
+    from winosmith.validate import write_votes
+
+    out.mkdir(parents=True, exist_ok=True)
+    write_votes(responses, out / "responses.jsonl")
+    with write_aside(out / "subjects.jsonl") as file:
+        file.writelines(
+            json.dumps(subject_record(subject), ensure_ascii=False) + "\n" for subject in subjects
+        )
+
+
+def _report(
+    sittings: Sequence[Sitting], responses: Sequence[Response], subjects: Sequence[Subject]
+) -> dict[str, Any]:
+    return {
+        "subjects": len(subjects),
+        "answers": len(responses),
+        "sheets": [
+            {
+                "subject": sitting.subject,
+                "sheet": sitting.sheet.code,
+                "answers": len(sitting.answers),
+                "ambiguous": sum(a.letter == "X" for a in sitting.answers.values()),
+                "empty": len(sitting.sheet) - len(sitting.answers),
+            }
+            for sitting in sittings
+        ],
+    }
+
+
+def _print(sittings: Sequence[Sitting]) -> None:
+    print_table(
+        "Filled-in sheets",
+        ("subject", "sheet", "answers", "X", "empty"),
+        [
+            (
+                sitting.subject,
+                sitting.sheet.code,
+                len(sitting.answers),
+                sum(answer.letter == "X" for answer in sitting.answers.values()),
+                len(sitting.sheet) - len(sitting.answers),
+            )
+            for sitting in sittings
+        ],
+    )
+
+
+def _type(sheets: Mapping[str, Sheet], out: Path, options: Mapping[str, Any]) -> None:
+    """Type one sheet of one subject, and compare when it is the second time."""
+    if len(sheets) != 1:
+        raise InputError(f"--subject types one sheet; {len(sheets)} were given")
+    (sheet,) = sheets.values()
+    subject = options["subject"].strip()
+    if not subject or not all(c.isalnum() or c in "-_." for c in subject) or subject[0] == ".":
+        raise InputError(f"the code {subject!r} must be letters, digits, '-', '_' and '.'")
+    out.mkdir(parents=True, exist_ok=True)
+    first = out / f"answers-{subject}-{sheet.code}.json"
+    second = out / f"{AGAIN}{subject}-{sheet.code}.json"
+    if options["again"] and not _is(first, "answers"):
+        raise InputError(f"{first} is not there or not complete; the first entry comes first")
+    typed = type_answers(sheet, subject, second if options["again"] else first)
+    report: dict[str, Any] = {
+        "subject": subject,
+        "sheet": sheet.code,
+        "answers": len(typed.answers),
+    }
+    if options["again"]:
+        differences = compare_entries(read_answer_form(first, {sheet.code: sheet}), typed)
+        report["differences"] = [
+            {"number": d.number, "first": d.first, "second": d.second} for d in differences
+        ]
+        for difference in differences if not options["as_json"] else ():
+            click.echo(str(difference)[0].upper() + str(difference)[1:])
+        if not options["as_json"]:
+            click.secho(
+                f"{len(differences)} of {len(sheet)} questions differ; look at the paper, and type "
+                f"one of the files again" if differences else "Both entries are the same",
+                bold=True,
+            )  # fmt: skip
+    if options["as_json"]:
+        print_json(report)

@@ -1,0 +1,305 @@
+"""The tables of a round are those of its answers, as the paper has them."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import ttest_ind
+
+from winosmith import Dataset, Problem, Response
+from winosmith.errors import DataError
+from winosmith.humans import (
+    PrintedTest,
+    Remark,
+    Subject,
+    Taken,
+    compare_groups,
+    fit_matrix,
+    paces,
+    results,
+)
+
+NAMES = "S1 S2 S3 S4 S5 S6 S7 S8 S9 S10 S11 S12 S13 S14 S16 S17 S18 S19 S20".split()
+NATIVES = {"S2", "S4", "S5", "S6", "S11", "S17", "S19"}
+PDP = PrintedTest(  # Davis et al. 2016, section 4.1
+    108,
+    dict(
+        zip(
+            NAMES,
+            "0.80 0.99 0.76 0.96 0.93 0.96 0.97 0.93 0.95 1.00 0.97 0.77 0.88 0.87 0.83 0.95 0.97 "
+            "0.91 0.85".split(),
+            strict=True,
+        )
+    ),
+    {19: 42, 18: 23, 17: 7, 16: 13, 15: 11, 14: 6, 13: 5, 12: 1},
+    ("S1", "S3", "S12"),
+    {16: 54, 15: 22},
+)
+
+
+def problems(n: int, options: list[int] | None = None, *, twins: bool = False) -> Dataset:
+    """Return problems with so many options each, the first one the answer."""
+    words = ("cup", "jug", "vase", "bowl", "dish")
+    sizes = options or [2] * n
+    return Dataset(
+        Problem(
+            f"p{at}",
+            f"The cup hit the jug in room {at} and _ broke.",
+            words[: sizes[at]],
+            0,
+            f"t{at // 2}" if twins else None,
+            pronoun="it",
+        )
+        for at in range(n)
+    )
+
+
+def answers(data: Dataset, said: dict[str, list[int | str | None]]) -> list[Response]:
+    """Return test responses: an option, "X", or None for an empty answer."""
+    return [
+        Response(
+            problem.id, who, "test", None if answer == "X" else answer, ambiguous=answer == "X"
+        )
+        for who, given in said.items()
+        for problem, answer in zip(data, given, strict=True)
+        if answer is not None
+    ]
+
+
+@pytest.fixture(scope="module")
+def pdp() -> tuple[Dataset, list[Response], list[Subject]]:
+    """Return a table with every printed margin of the PDPs, as people's answers."""
+    matrix = fit_matrix(PDP, {"S1": 87}).matrix
+    assert matrix is not None
+    data = problems(108, [2] * 74 + [3] * 27 + [4] * 4 + [5] * 3)
+    said = {who: [0 if r else 1 for r in row] for who, row in zip(NAMES, matrix, strict=True)}
+    return data, answers(data, said), [Subject(who, who in NATIVES) for who in NAMES]
+
+
+def test_the_tables_of_the_pdps_come_out_as_printed(
+    pdp: tuple[Dataset, list[Response], list[Subject]],
+) -> None:
+    """Mean 90.89 %, deviation 7.6, the histogram, 0.95 and 0.88; 0.93 and 0.92 without three."""
+    (test,) = results(*pdp).tests
+    assert (test.share.right, test.share.n) == (1865, 2052)
+    assert f"{test.share.value:.2%}" == "90.89%"
+    assert test.deviation is not None
+    assert f"{100 * test.deviation:.1f}" in ("7.5", "7.6")  # one score is a right answer higher
+    assert {right: n for (right, _), n in test.histogram.items()} == PDP.histogram
+    assert (f"{test.chance.right:.1f}", f"{test.chance.share:.0%}") == ("47.6", "44%")
+    assert test.groups is not None
+    assert [f"{mean:.2f}" for mean in test.groups.means] == ["0.95", "0.88"]
+    assert "7 native speakers and 12 others" in test.groups.caution
+    without = test.without
+    assert without is not None
+    assert without.groups is not None
+    assert set(without.left_out) == {"S1", "S3", "S12"}
+    assert f"{without.mean:.2f} {without.groups.means[1]:.2f}" == "0.93 0.92"
+    assert (without.histogram[16], without.histogram[15]) == (54, 22)
+    assert not any(item.flagged for item in test.items)
+
+
+def test_the_order_of_the_responses_changes_nothing_but_the_places(
+    pdp: tuple[Dataset, list[Response], list[Subject]],
+) -> None:
+    """With sheets that say the order, shuffled responses give the same record."""
+    data, said, _ = pdp
+    taken = (Taken("a-1-AAAA", "a", data.ids),)
+    subjects = [Subject(who, who in NATIVES, taken=taken) for who in NAMES]
+    mixed = [said[at] for at in np.random.default_rng(0).permutation(len(said))]
+    assert results(data, mixed, subjects).record() == results(data, said, subjects).record()
+
+
+def test_results_are_json() -> None:
+    """A record holds nothing that JSON can't, with no subject known and one answer given."""
+    data = problems(2)
+    record = results(data, [Response("p0", "S1", "test", 0)]).record()
+    assert json.loads(json.dumps(record, allow_nan=False))["answers"] == 1
+
+
+def test_an_item_that_most_read_otherwise_is_flagged_with_their_reading() -> None:
+    """Fewer than half on the intended answer flags an item, and says what most chose."""
+    data = problems(4)
+    said = answers(
+        data,
+        {"S1": [1, "X", 0, 0], "S2": [1, "X", 1, 1], "S3": [0, "X", 0, 1], "S4": [1, 0, 1, "X"]},
+    )
+    (test,) = results(data, said).tests
+    bad = {item.problem: (item.right, item.same, item.reading) for item in test.items
+           if item.flagged}  # fmt: skip
+    assert bad == {
+        "p0": (1, 3, "jug"),
+        "p1": (1, 3, "ambiguous (X)"),
+        "p3": (1, 2, "jug"),
+    }
+    assert test.items[2].reading == "cup or jug"
+    assert [item.ambiguous for item in test.items] == [0, 3, 0, 1]
+    assert test.ambiguous == 4
+
+
+def test_same_answer_is_kept_apart_from_intended_answer() -> None:
+    """All agree on the other option: nobody is right, and everybody gives the same answer."""
+    data = problems(1)
+    (test,) = results(data, answers(data, {who: [1] for who in "abc"})).tests
+    assert (test.share.value, test.same) == (0.0, 1.0)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.lists(st.sampled_from([0, 1, "X"]), min_size=5, max_size=5), min_size=1,
+                max_size=6))  # fmt: skip
+def test_rows_and_columns_add_up_to_the_same(table: list[list[int | str]]) -> None:
+    """Right answers by subject, by item, over all and in the histogram are one number."""
+    data = problems(5)
+    said = answers(data, {f"S{at}": list(row) for at, row in enumerate(table)})
+    (test,) = results(data, said).tests
+    right = sum(row.count(0) for row in table)
+    assert sum(person.right for person in test.people) == right
+    assert sum(item.right for item in test.items) == right
+    assert sum(k * n for (k, _), n in test.histogram.items()) == right
+    assert test.share.right == right
+    assert test.ambiguous == sum(row.count("X") for row in table)
+    for at, item in enumerate(test.items):
+        column = Counter(row[at] for row in table)
+        assert item.same == max(column.values())
+
+
+def test_an_empty_answer_is_asked_and_not_right() -> None:
+    """A question left empty counts among those asked where the sheet is known."""
+    data = problems(4)
+    subject = Subject("S1", taken=(Taken("a-1-AAAA", "a", data.ids),))
+    said = answers(data, {"S1": [0, None, 0, 0]})
+    (test,) = results(data, said, [subject]).tests
+    person = test.people[0]
+    assert (person.right, person.asked, person.empty) == (3, 4, 1)
+    assert (test.name, test.share.n) == ("a", 4)
+
+
+def test_both_halves_are_counted_over_the_tests() -> None:
+    """9 & 9, 9 & 8 in small: halves on two tests, by different people."""
+    data = problems(4, twins=True)
+    a, b = (Taken("a-1-AAAA", "a", ("p0", "p2")), Taken("b-1-AAAA", "b", ("p1", "p3")))
+    subjects = [Subject("S1", taken=(a,)), Subject("S2", taken=(a,)), Subject("S3", taken=(b,))]
+    said = [
+        Response("p0", "S1", "test", 0), Response("p2", "S1", "test", 0),
+        Response("p0", "S2", "test", 0), Response("p2", "S2", "test", 1),
+        Response("p1", "S3", "test", 0), Response("p3", "S3", "test", 0),
+    ]  # fmt: skip
+    found = results(data, said, subjects)
+    assert found.halves.levels == {((2, 2), (1, 1)): 1, ((1, 1), (1, 2)): 1}
+    assert [test.name for test in found.tests] == ["a", "b"]
+
+
+def test_agreement_counts_x_as_an_answer() -> None:
+    """X by all is perfect agreement on that item; kappa and alpha see it as a category."""
+    data = problems(3)
+    (test,) = results(data, answers(data, {who: ["X", 0, 1] for who in "abc"})).tests
+    assert test.kappa.value == pytest.approx(1.0)
+    assert test.alpha.value == pytest.approx(1.0)
+
+
+def test_groups_are_compared_as_scipy_does_and_small_ones_get_a_caution() -> None:
+    """Welch's p is scipy's; the permutation of 3 and 3 people is exact: 2 of 20 relabellings."""
+    native, others = [0.95, 0.97, 0.99], [0.7, 0.8, 0.9]
+    found = compare_groups(native, others)
+    assert found is not None
+    scipy = ttest_ind(native, others, equal_var=False)
+    assert found.welch == pytest.approx(scipy.pvalue)
+    assert found.interval == pytest.approx(tuple(scipy.confidence_interval(0.95)))
+    assert found.permutation == pytest.approx(2 / 20)
+    assert "3 native speakers and 3 others" in found.caution
+    assert compare_groups([0.5] * 10 + [0.6], [0.5] * 12).caution == ""  # type: ignore[union-attr]
+    assert compare_groups([], others) is None
+
+
+def test_fatigue_shows_as_a_fall_over_the_sheet() -> None:
+    """People who are right on the first half and wrong on the second fall, with an interval."""
+    data = problems(40)
+    forward, backward = data.ids, data.ids[::-1]
+    subjects = [
+        Subject(f"S{at}", taken=(Taken(f"a-{at % 2 + 1}", "a", (forward, backward)[at % 2]),))
+        for at in range(6)
+    ]
+    said = [
+        Response(problem, s.code, "test", int(place >= 20), seconds=30 - place / 2)
+        for s in subjects
+        for place, problem in enumerate(s.taken[0].problems)
+    ]
+    course = results(data, said, subjects).tests[0].course
+    assert course is not None
+    assert course.adjusted
+    assert course.right is not None
+    assert course.right.interval is not None
+    assert course.right.interval[1] < 0
+    assert course.time is not None
+    assert course.time.change == pytest.approx(-19.5)
+    assert course.parts[0][2].value == 1.0
+    assert course.parts[-1][2].value == 0.0
+
+
+def test_with_one_order_items_are_not_set_aside() -> None:
+    """Hard items at the end of the only order look like fatigue, and the result says so."""
+    data = problems(10)
+    said = answers(data, {who: [0] * 5 + [1] * 5 for who in "abc"})
+    course = results(data, said).tests[0].course
+    assert course is not None
+    assert not course.adjusted
+
+
+def test_the_speedy_subject_of_the_paper_stands_out() -> None:
+    """7.6 s a question is 0.42 of 18.3 s, and fast (section 3)."""
+    found = paces({**{f"S{at}": (3600.0, 197) for at in range(5)}, "S9": (1500.0, 197)})
+    assert [(p.subject, f"{p.seconds:.1f}", p.odd) for p in found[:2]] == [
+        ("S9", "7.6", "fast"),
+        ("S0", "18.3", ""),
+    ]
+
+
+def test_remarks_and_times_reach_the_results() -> None:
+    """What subjects said about texts and words, and their time, is kept with their codes."""
+    data = problems(2)
+    known = Subject("S1", seconds=30.0, recognised=(Remark("p0", "a novel"),),
+                    words=(Remark(None, "cook-shanty"),))  # fmt: skip
+    found = results(data, answers(data, {"S1": [0, 1]}), [known])
+    assert found.recognised == (("S1", Remark("p0", "a novel")),)
+    assert found.words == (("S1", Remark(None, "cook-shanty")),)
+    assert found.pace[0].seconds == 15.0
+
+
+@pytest.mark.parametrize(
+    ("extra", "reason"),
+    [
+        (Response("p0", "S1", "test", 1), "'S1' answered 'p0' twice"),
+        (Response("p9", "S1", "test", 1), "no problem with the id 'p9'"),
+        (Response("p2", "S1", "test", 2), "chose option 3 of 'p2', which has 2"),
+        (Response("p1", "S1", "test", 0), "'S1' answered both halves of a schema \\('p0' and 'p1'"),
+        (Response("p2", "S7", "test", 0), "'S7' has answers, but is not among the 1 subjects"),
+    ],
+)
+def test_what_can_not_be_is_named(extra: Response, reason: str) -> None:
+    """An answer given twice, unknown problems, options and people, and both halves are errors."""
+    data = problems(4, twins=True)
+    with pytest.raises(DataError, match=reason):
+        results(data, [Response("p0", "S1", "test", 0), extra], [Subject("S1")])
+
+
+def test_votes_of_judges_are_no_results() -> None:
+    """Only responses of a test count; without any, the error says how to make them."""
+    data = problems(1)
+    vote = Response("p0", "S1", "validate", 0)
+    with pytest.raises(DataError, match="no test responses"):
+        results(data, [vote])
+    both = results(data, [vote, replace(vote, purpose="test")])
+    assert both.answers == 1
+
+
+def test_a_problem_without_an_answer_is_refused() -> None:
+    """Where the answer is withheld, nobody can be right."""
+    data = Dataset([replace(problems(1)[0], answer=None)])
+    with pytest.raises(DataError, match="'p0' has no answer"):
+        results(data, [Response("p0", "S1", "test", 0)])
