@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -192,6 +193,20 @@ def test_the_page_has_curves_tables_and_every_family(capsys: TEXT) -> None:
     near = sum(WRONG["near"][row] for row in DATA.families[DATA[0].id])
     assert f"{near} of 13 wrong" in page
     assert "|depth:lineage|" in page
+
+
+def test_the_family_that_is_answered_least_like_its_root_comes_first() -> None:
+    """A family that is wrong throughout changes nothing; one that breaks once stands before it."""
+    steady, breaking = list(DATA.families)[:2]
+    last = DATA.families[breaking][-1]
+    wrong = {*DATA.families[steady], last}
+    said = [Prediction(DATA[r].id, (DATA[r].answer or 0) ^ (r in wrong)) for r in ROWS]
+    formats.write_predictions(said, "steady.jsonl", DATA, solver="steady")
+    arguments = ["evolved.jsonl", "steady.jsonl", "--by", "lineage", "--out", "report.html"]
+    assert main(["score", *arguments]) == 0
+    page = Path("report.html").read_text("utf-8")
+    counts = re.findall(r'class="count">(\d+) of 1\d wrong', page)
+    assert counts[:2] == ["1", str(len(DATA.families[steady]))]
 
 
 def test_six_solvers_take_two_figures(capsys: TEXT) -> None:

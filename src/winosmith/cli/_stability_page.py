@@ -38,9 +38,10 @@ def stability_sections(found: Stabilities, solvers: Mapping[str, Graded]) -> lis
     of_kinds = [table for table in tables if "kind" in table.caption]
     others = [table for table in tables if table not in of_kinds]
     sections = [report.Section("Stability", [_cards(found), *_drawings(found), *others])]
+    sections.append(report.Section("Families", [_families(found, solvers)]))
     if of_kinds:
         sections.append(report.Section("Errors by kind of edit", of_kinds))
-    return [*sections, report.Section("Families", [_families(found, solvers)])]
+    return sections
 
 
 def _cards(found: Stabilities) -> report.Cards:
@@ -68,9 +69,10 @@ def _drawings(found: Stabilities) -> Iterator[report.Drawing]:
         if told:
             panels.append(_accuracy(told))
         yield report.Drawing(
-            f"Left, families without an error, by {depth} depth, with 95 % bands; a stroke marks "
+            f"Left, families without an error, by {depth} depth; a stroke marks "
             "where a family ended without one. Right, accuracy at each depth with "
-            f"{FEWEST} problems or more, roots at 0; the dashed line is guessing.",
+            f"{FEWEST} problems or more, roots at 0; the dashed line is guessing. Bands are 95 % "
+            "intervals.",
             panels,
         )
 
@@ -114,7 +116,7 @@ def _accuracy(solvers: Solvers) -> report.Svg:
 
 
 def _families(found: Stabilities, solvers: Mapping[str, Graded]) -> report.Families:
-    """Return the families with the most errors, each with all its versions."""
+    """Return the families in which perturbation changes most, each with all its versions."""
     answered = [set(graded.dataset.ids) for graded in solvers.values()]
     dataset = next(iter(solvers.values())).dataset
     whole = dataset.select(row for row, p in enumerate(dataset) if all(p.id in x for x in answered))
@@ -124,20 +126,29 @@ def _families(found: Stabilities, solvers: Mapping[str, Graded]) -> report.Famil
     ]
     far = [getattr(of, found.first.depth) for of in depths(whole)]
     families = [rows for rows in whole.families.values() if len(rows) > 1]
-    errors = [sum(not told[whole[row].id] for told in right for row in rows) for rows in families]
-    order = sorted(range(len(families)), key=lambda at: -errors[at])
+    order = sorted(families, key=lambda rows: -_wavering(whole, rows, right))
     note = (
         "A bar for each version, by depth: low and green where it is right, high and orange where "
         "it is wrong. Each opens: what is added to its parent is underlined, what is gone is "
         "struck out; the number is the depth."
     )
     if len(order) > MOST_FAMILIES:
-        note += f" Of {len(order):,}, those {MOST_FAMILIES} with the most errors."
+        note += f" Of {len(order):,}, the first {MOST_FAMILIES}."
     return report.Families(
-        "Those with the most errors first",
+        "Those that are answered least like their roots first",
         list(solvers),
-        [_family(whole, families[at], far, right) for at in order[:MOST_FAMILIES]],
+        [_family(whole, rows, far, right) for rows in order[:MOST_FAMILIES]],
         note,
+    )
+
+
+def _wavering(dataset: Dataset, rows: Sequence[int], right: Sequence[Mapping[str, bool]]) -> int:
+    """Return how often a version is right where the root is not, or the other way round."""
+    root = next((dataset[row].id for row in rows if dataset[row].lineage is None), None)
+    return sum(
+        told[dataset[row].id] != (True if root is None else told[root])
+        for told in right
+        for row in rows
     )
 
 

@@ -28,6 +28,9 @@ _LOOKS = (
 ALONG = len(_LOOKS)
 """How many solvers one drawing can tell apart."""
 
+FEW = 15
+"""More depths than this have small markers."""
+
 
 @dataclass(frozen=True)
 class Along:
@@ -90,7 +93,7 @@ def depth_accuracy(
     title: str = "Accuracy by depth",
     chance: float | None = None,
 ) -> Svg:
-    """Draw accuracies by depth with their intervals, and under them how many problems there are.
+    """Draw accuracies by depth with their bands, and under them how many problems there are.
 
     Args:
         lines: solver → its accuracies.
@@ -107,14 +110,12 @@ def depth_accuracy(
         axes, bars = canvas.subplots(2, 1, sharex=True, height_ratios=(4, 1))
         if chance is not None:
             axes.axhline(chance, color=NULL, linestyle=(0, (4, 3)))
-        for place, ((name, line), look) in enumerate(zip(lines.items(), _LOOKS, strict=False)):
-            colour, marker, dash = look
-            beside = 0.08 * (place - (len(lines) - 1) / 2)
-            x = [depth + beside for depth in line.depths]
+        for (name, line), (colour, marker, dash) in zip(lines.items(), _LOOKS, strict=False):
+            x = line.depths
             if len(line.low) and len(line.high):
-                axes.vlines(x, line.low, line.high, color=colour, linewidth=1.1)
-            axes.plot(x, line.shares, color=colour, marker=marker, markersize=5, linestyle=dash,
-                      linewidth=1.4, label=clean(name))  # fmt: skip
+                axes.fill_between(x, line.low, line.high, color=colour, alpha=0.13, lw=0)
+            axes.plot(x, line.shares, color=colour, marker=marker, linestyle=dash, linewidth=1.4,
+                      markersize=5 if len(x) <= FEW else 3, label=clean(name))  # fmt: skip
         bars.bar([at for at, _ in counts], [n for _, n in counts], 0.7, color=MUTED)
         axes.set(ylabel="right")
         bars.set(xlabel="depth", ylabel="problems", yticks=[])
