@@ -25,7 +25,8 @@ def command(data: str, format_name: str | None, seed: int, as_json: bool) -> Non
 
     The counts are those of WinoGrande's table 5. A field gives the answer away when something of
     it (its last character, its parity, its order in a twin …) predicts answers it was not fitted
-    on: in the released WinoGrande, the id does.
+    on: in the released WinoGrande, the id does. Of perturbed problems the three depths stand side
+    by side, with the problem in which they differ most explained.
 
     \b
     Example:
