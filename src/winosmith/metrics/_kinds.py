@@ -101,10 +101,13 @@ def edit_kinds(graded: Graded, tagged: Tags, seed: int = 0) -> EditKinds:
     The edits are those of a shortest script between the tokens of the root and of the problem, so
     that what was changed and changed back is none, and what it costs is the depth `edit`. A token
     put in counts as "+" and its tag in the problem; one taken out as "-" and its tag in the root;
-    one that replaces another as both (EvoGrad names no third sign). Counts are given per token
-    edit, as in the paper, and per prediction: a sentence with three new nouns is one error. An
-    edit that is frequent is frequent in errors too, so each kind's share of errors stands beside
-    that of all perturbed problems.
+    one that replaces another as both (EvoGrad names no third sign).
+
+    Counts are given per token edit, as in EvoGrad's figure 3 and table 5 ("+NN (150)" beside 80
+    errors can't count predictions; and three of the cells there, 92, 62 and 61, are copies of one
+    another), and per prediction: a sentence with three new nouns is one error. An edit that is
+    frequent is frequent in errors too, so each kind's share of errors stands beside that of all
+    perturbed problems.
 
     Args:
         graded: from `grade`.
