@@ -16,7 +16,7 @@ from winosmith.metrics import Graded, Overlap, clusters, error_depth, grade, sta
 from winosmith.problem import Extra
 from winosmith.testing import made_families, made_twins
 
-pytest.importorskip("lifelines")
+pytestmark = pytest.mark.usefixtures("lifelines_installed")
 
 MANY = made_families(*([1, 2, 3, 4, 5, 6] for _ in range(25)))
 

@@ -19,6 +19,8 @@ from winosmith.metrics import Graded, compare_survival, grade, stability
 from winosmith.metrics._survival_compare import log_rank_scores
 from winosmith.testing import made_families
 
+pytestmark = pytest.mark.usefixtures("lifelines_installed")
+
 ENDS = st.lists(
     st.tuples(st.integers(0, 6), st.booleans(), st.integers(0, 6), st.booleans()),
     min_size=1,
