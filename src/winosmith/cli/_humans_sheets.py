@@ -146,17 +146,16 @@ def _files(
     sheets: Sequence[Sheet], declared: Sequence[Declared], options: Mapping[str, Any]
 ) -> Iterator[tuple[str, Any]]:
     """Yield the name of each file, and what returns its content."""
-    asked = {"declared": declared}
     for sheet in sheets:
         yield f"{sheet.name}.json", lambda sheet=sheet: canonical(sheet_record(sheet)) + "\n"
-        yield f"{sheet.name}.pdf", partial(pdf, sheet, paper=options["paper"], **asked)
+        yield f"{sheet.name}.pdf", partial(pdf, sheet, paper=options["paper"], declared=declared)
         if options["large_print"]:
             yield (
                 f"{sheet.name}-large.pdf",
-                partial(pdf, sheet, large=True, paper=options["paper"], **asked),
+                partial(pdf, sheet, large=True, paper=options["paper"], declared=declared),
             )
         if options["as_form"]:
-            yield f"{sheet.name}.html", partial(form, sheet, **asked)
+            yield f"{sheet.name}.html", partial(form, sheet, declared=declared)
 
 
 def _write(folder: OutputFolder, files: Sequence[tuple[str, Any]]) -> list[str]:
@@ -184,11 +183,11 @@ def _copies(
     ledger = read_ledger(folder.path / LEDGER)
     ledger, given = enrol(ledger, sheets, codes, seed=options["seed"])
     write_ledger(ledger, folder.path / LEDGER)
-    asked = {"declared": declared, "paper": options["paper"]}
+    printed = partial(pdf, declared=declared, paper=options["paper"])
     _write(
         folder,
         [
-            (f"subjects/{subject}-{sheet.name}.pdf", partial(pdf, sheet, subject=subject, **asked))
+            (f"subjects/{subject}-{sheet.name}.pdf", partial(printed, sheet, subject=subject))
             for subject, sheet in given
         ],
     )

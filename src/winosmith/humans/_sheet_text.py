@@ -15,6 +15,7 @@ _MOST_AFTER, _LEAST = 6, 3
 """Words of a snippet after the pronoun at most, and of a whole snippet at least."""
 
 _CLAUSE_END = re.compile(r"[.,;:?!—–][\"'”’)]*$")
+_SENTENCE_END = re.compile(r"[.?!][\"'”’)]*$")
 _CLAUSE_START = frozenset(
     """after although and as because before but for if nor or since so than that though till unless
     until when where whereas whether which while who whose yet""".split()
@@ -37,7 +38,8 @@ def snippet(problem: Problem) -> Pieces:
     """Return the phrase that the pronoun stands in.
 
     It is the one that the file gives (`wsc.quote1`, `wsc.quote2`), else the rest of the clause,
-    six words of it at most; where that is less than three words, words before it are added.
+    six words of it at most, and of what stands before it in the clause, three; where that is
+    less than three words, more of the sentence before it is added.
 
     >>> snippet(Problem("1", "The cup hit the jug and _ broke at once.", ("cup", "jug")))
     ('', '_', ' broke at once.')
@@ -78,13 +80,13 @@ def _until_clause_end(words: list[str]) -> list[str]:
 
 
 def _clause_before(words: list[str], least: int) -> list[str]:
-    """Return the words back to the start of the clause, three at most, but `least` in any case."""
-    near = takewhile(
+    """Return the words back to the clause's start, three at most; `least` if the sentence has."""
+    sentence = list(takewhile(lambda word: not _SENTENCE_END.search(word), reversed(words)))
+    clause = takewhile(
         lambda word: not _CLAUSE_END.search(word) and word.lower() not in _CLAUSE_START,
-        reversed(words[-3:]),
+        sentence[:3],
     )
-    count = max(len(list(near)), min(least, len(words)))
-    return words[len(words) - count :]
+    return sentence[: max(len(list(clause)), least)][::-1]
 
 
 def option_order(problem: Problem) -> tuple[int, ...]:

@@ -107,8 +107,8 @@ def _instructions(
         "text, so that you see which one is asked about. Then follow two or more answers. Which "
         f"of them {stands_for}? *{answer}*",
         "Give the answer that is most plausible. If both or several readings seem just as "
-        f"plausible to you, so that the question is genuinely ambiguous, {write} *X*. Please do not "
-        f"{write} X only because you are in doubt, and {leave}.",
+        f"plausible to you, so that the question is genuinely ambiguous, {write} *X*. Please do "
+        f"not {write} X only because you are in doubt, and {leave}.",
         f"Several questions may be about {what} at another place of one and the same text; then "
         "“SAME TEXT AS PREVIOUS QUESTION” stands over them. Over a text that only looks like the "
         "one before stands “TEXT IS DIFFERENT FROM PREVIOUS QUESTION”.",

@@ -11,11 +11,13 @@
   // What is kept: `at` is the screen, `seconds` by number; the rest goes into the file as it is.
   let state = { at: 0, subject: "", started: null, letters: {}, seconds: {}, noted: {}, declared: {} };
   let since = null;
+  let forgotten = false;
 
   const read = () => {
     try { return JSON.parse(localStorage.getItem(key)); } catch { return null; }
   };
   const keep = () => {
+    if (forgotten) return;
     try { localStorage.setItem(key, JSON.stringify(state)); } catch { /* private window: nothing is kept */ }
   };
 
@@ -137,9 +139,7 @@
       return;
     }
     try { localStorage.removeItem(key); } catch { /* nothing was kept */ }
-    state = { at: 0, subject: "", started: null, letters: {}, seconds: {}, noted: {}, declared: {} };
-    since = null;
-    window.onpagehide = null;
+    forgotten = true;  // leaving the page keeps what is there
     location.reload();
   };
 
@@ -197,6 +197,6 @@
     }
   });
   document.addEventListener("visibilitychange", () => { stop(); run(); keep(); });
-  window.onpagehide = () => { stop(); keep(); };
+  window.addEventListener("pagehide", () => { stop(); keep(); });
   restore();
 })();

@@ -1,0 +1,189 @@
+"""`winosmith humans sheets` and `assign`: the folder, the key apart, the ledger, clear refusals."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from winosmith import formats
+from winosmith.cli import main
+from winosmith.humans import read_sheet
+from winosmith.testing import made_twins
+
+pytest.importorskip("typst")
+
+DATA = made_twins(8)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> str:
+    """Return a file of eight twins."""
+    path = tmp_path / "schemas.jsonl"
+    formats.write(DATA.problems, path)
+    return str(path)
+
+
+@pytest.fixture
+def folder(data: str, tmp_path: Path) -> str:
+    """Return a folder of their sheets."""
+    out = str(tmp_path / "sheets")
+    assert main(["humans", "sheets", data, "--out", out, "--orders", "2"]) == 0
+    return out
+
+
+def _names(folder: str) -> set[str]:
+    return {str(p.relative_to(folder)) for p in Path(folder).rglob("*") if p.is_file()}
+
+
+def test_a_folder_of_sheets_has_all_forms_and_the_key_apart(
+    data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each sheet is there as PDF, large print, form and JSON; the key is in private/ alone."""
+    out = tmp_path / "sheets"
+    assert main(["humans", "sheets", data, "--out", str(out), "--form", "--large-print",
+                 "--json"]) == 0  # fmt: skip
+    report = json.loads(capsys.readouterr().out)
+    assert [sheet["questions"] for sheet in report["sheets"]] == [8, 8]
+    kinds = (".json", ".pdf", "-large.pdf", ".html")
+    assert _names(str(out)) == {
+        *(f"{name}{kind}" for name in ("a-1", "b-1") for kind in kinds),
+        "winosmith.json", "private/key.csv", "private/winosmith.json",
+    }  # fmt: skip
+    assert set(report["files"]) <= _names(str(out))
+
+
+def test_the_key_tells_each_answer_by_its_letter(folder: str) -> None:
+    """Each row's letter leads, over the sheet, to the answer of the problem."""
+    sheets = {s.code: s for s in map(read_sheet, Path(folder).glob("[ab]-*.json"))}
+    with (Path(folder) / "private/key.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 2 * len(DATA)
+    for row in rows:
+        item = sheets[row["sheet"]][int(row["number"])]
+        problem = DATA[DATA.row(row["problem"])]
+        assert item.problem_id == problem.id
+        assert item.option(row["letter"]) == problem.answer
+        assert row["answer"] == problem.options[problem.answer or 0]
+
+
+def test_public_files_are_the_same_without_answers(data: str, folder: str, tmp_path: Path) -> None:
+    """Every file outside private/ is the same to the byte when the data have no answers."""
+    blind, out = tmp_path / "blind.jsonl", tmp_path / "blind"
+    formats.write(DATA.blind().problems, blind)
+    assert main(["humans", "sheets", str(blind), "--out", str(out), "--orders", "2"]) == 0
+    for name in _names(folder):
+        if not name.startswith("private/"):
+            assert (Path(folder) / name).read_bytes() == (out / name).read_bytes(), name
+
+
+def test_an_interrupted_folder_is_finished(data: str, folder: str) -> None:
+    """The same command makes what is missing and leaves the rest; other data are refused."""
+    before = {name: (Path(folder) / name).stat().st_mtime_ns for name in ("a-1.pdf", "b-2.json")}
+    (Path(folder) / "a-2.pdf").unlink()
+    assert main(["humans", "sheets", data, "--out", folder, "--orders", "2"]) == 0
+    assert (Path(folder) / "a-2.pdf").exists()
+    assert before == {name: (Path(folder) / name).stat().st_mtime_ns for name in before}
+    assert main(["humans", "sheets", data, "--out", folder, "--orders", "3"]) == 2
+
+
+def test_subjects_get_a_copy_with_their_code(data: str, tmp_path: Path) -> None:
+    """Each code of the file gets a sheet and a PDF of its own; again, they are the same."""
+    codes, out = tmp_path / "codes.txt", tmp_path / "sheets"
+    codes.write_text("S01\n# a comment\n\nS02  # came late\n", "utf-8")
+    command = ["humans", "sheets", data, "--out", str(out), "--subjects", str(codes)]
+    assert main(command) == 0
+    copies = {name for name in _names(str(out)) if name.startswith("subjects/")}
+    assert {name[9:12] for name in copies} == {"S01", "S02"}
+    assert {name[13] for name in copies} == {"a", "b"}
+    assert main(command) == 0
+    assert copies == {name for name in _names(str(out)) if name.startswith("subjects/")}
+
+
+def test_assigned_sheets_are_kept_in_the_ledger(
+    folder: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Four subjects are given four sheets; called again, they have them still."""
+    capsys.readouterr()
+    subjects = ["S1", "S2", "S3", "S4"]
+    assert main(["humans", "assign", folder, *subjects, "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert set(report["takers"].values()) == {1}
+    assert main(["humans", "assign", folder, *subjects[::-1], "--json"]) == 0
+    again = json.loads(capsys.readouterr().out)
+    assert again["ledger"] == report["ledger"]
+    assert again["given"] == report["given"][::-1]
+    assert main(["humans", "assign", folder]) == 0
+    assert capsys.readouterr().out.count("given") >= 4
+
+
+def test_both_halves_for_one_subject_are_refused_and_named(
+    folder: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 2, the subject and the sheet in the message, and nothing is given to anybody."""
+    assert main(["humans", "assign", folder, "S1", "--test", "a"]) == 0
+    before = (Path(folder) / "ledger.json").read_bytes()
+    capsys.readouterr()
+    assert main(["humans", "assign", folder, "S2", "S1", "--test", "b"]) == 2
+    told = capsys.readouterr().err
+    assert "S1 has seen a part" in told
+    assert " on a-" in told
+    assert (Path(folder) / "ledger.json").read_bytes() == before
+
+
+def test_who_drops_out_is_not_counted_and_gets_no_other_half(
+    folder: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The sheet is free for the next; the subject can't come back for the other version."""
+    assert main(["humans", "assign", folder, "S1"]) == 0
+    capsys.readouterr()
+    assert main(["humans", "assign", folder, "S1", "--dropped", "--json"]) == 0
+    assert set(json.loads(capsys.readouterr().out)["takers"].values()) == {0}
+    assert main(["humans", "assign", folder, "S1"]) == 2
+    assert main(["humans", "assign", folder, "S1", "--dropped"]) == 2
+    assert "S1 has no sheet out" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["S1", "S1"], "the subject 'S1' is named twice"),
+        (["Ann Smith"], "can't be a subject's code"),
+        (["S1", "--test", "c"], "there is no test 'c'; there are a, b"),
+        (["S1", "--dropped", "--another"], "--dropped goes with neither"),
+    ],
+)
+def test_what_can_not_be_done_is_said(
+    folder: str, arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Bad input ends with code 2 and a message that says what to change."""
+    assert main(["humans", "assign", folder, *arguments]) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_a_folder_without_sheets_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The message names the command that makes them."""
+    assert main(["humans", "assign", str(tmp_path), "S1"]) == 2
+    assert "make them with: winosmith humans sheets DATA" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--versions", "a"], "at least two different names"),
+        (["--orders", "99"], "99 orders of 16 problems can't be made"),
+        (["--ask", "how old?"], "a name and a question are needed"),
+    ],
+)
+def test_sheets_that_can_not_be_made_leave_nothing(
+    data: str, arguments: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Bad options end with code 2, and there is no folder afterwards."""
+    out = tmp_path / "sheets"
+    assert main(["humans", "sheets", data, "--out", str(out), *arguments]) == 2
+    assert told in capsys.readouterr().err
+    assert not out.exists()

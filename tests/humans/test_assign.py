@@ -1,0 +1,233 @@
+"""Assignment: whoever comes in whatever order, nobody ever sees two halves of a schema."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from winosmith import Dataset
+from winosmith.errors import DataError, FormatError
+from winosmith.humans import Given, Ledger, Sheet, assign, make_sheets, read_ledger, write_ledger
+
+Materials = Callable[..., Dataset]
+
+SUBJECTS = st.sampled_from([f"S{n}" for n in range(12)])
+EVENTS = st.lists(
+    st.tuples(SUBJECTS, st.sampled_from(["come", "another", "drop"])), min_size=1, max_size=50
+)
+
+
+def _lived(
+    events: list[tuple[str, str]], sessions: list[tuple[Sheet, ...]], seed: int
+) -> tuple[Ledger, int]:
+    """Let subjects come, take another and drop out; returns the ledger and how many were refused.
+
+    Each event is of another of the sessions in turn.
+    """
+    ledger, refused = Ledger(), 0
+    for at, (subject, event) in enumerate(events):
+        if event == "drop":
+            ledger = ledger.marked(subject, "dropped")
+            continue
+        try:
+            sheets = sessions[at % len(sessions)]
+            ledger, _ = assign(ledger, sheets, subject, another=event == "another", seed=seed)
+        except DataError:
+            refused += 1
+    return ledger, refused
+
+
+def _twice(ledger: Ledger, twin_of: dict[str, str]) -> list[tuple[str, str]]:
+    """Return who has seen which schema on two sheets."""
+    seen: Counter[tuple[str, str]] = Counter()
+    for each in ledger.given:
+        for twin in {twin_of[item.problem_id] for item in ledger.sheets[each.sheet].items}:
+            seen[each.subject, twin] += 1
+    return [who for who, count in seen.items() if count > 1]
+
+
+def _by_twin(*datasets: Dataset) -> dict[str, str]:
+    return {p.id: p.twin_id or p.id.rpartition("-")[0] for dataset in datasets for p in dataset}
+
+
+@settings(max_examples=60, deadline=None)
+@given(EVENTS, st.integers(0, 9), st.sampled_from([0, 12]))
+def test_nobody_sees_two_halves_whatever_happens(
+    materials: Materials, events: list[tuple[str, str]], seed: int, texts: int
+) -> None:
+    """With arrivals, further tests, drop-outs and returns in any order, no schema is seen twice."""
+    data = materials(6, texts)
+    ledger, _ = _lived(events, [make_sheets(data, orders=3, seed=seed).sheets], seed)
+    assert _twice(ledger, _by_twin(data)) == []
+
+
+@settings(max_examples=30, deadline=None)
+@given(EVENTS, st.integers(0, 9))
+def test_nobody_sees_two_halves_over_sessions_and_data_sets(
+    materials: Materials, events: list[tuple[str, str]], seed: int
+) -> None:
+    """Nor when a later session has other data with other ids that share some of the schemas."""
+    data = materials(8)
+    later = Dataset(
+        replace(p, id=f"new-{p.id}", twin_id=f"new-{p.twin_id}") for p in data[6:].problems
+    )
+    sessions = [
+        make_sheets(data, seed=seed).sheets,
+        make_sheets(later, seed=seed + 1, orders=2).sheets,
+    ]
+    ledger, _ = _lived(events, sessions, seed)
+    twin_of = _by_twin(data) | {p.id: (p.twin_id or "").removeprefix("new-") for p in later}
+    assert _twice(ledger, twin_of) == []
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.permutations([f"S{n}" for n in range(19)]), st.integers(0, 9), st.integers(1, 4))
+def test_tests_and_orders_are_taken_alike_often(
+    materials: Materials, subjects: list[str], seed: int, orders: int
+) -> None:
+    """After each arrival, in whatever order, tests and their orders differ by one taker at most."""
+    sheets = make_sheets(materials(6), seed=seed, orders=orders).sheets
+    ledger = Ledger()
+    for subject in subjects:
+        ledger, _ = assign(ledger, sheets, subject, seed=seed)
+        for test in "ab":
+            takers = [ledger.takers(s.code) for s in sheets if s.test == test]
+            assert max(takers) - min(takers) <= 1
+        a, b = (sum(ledger.takers(s.code) for s in sheets if s.test == test) for test in "ab")
+        assert abs(a - b) <= 1
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.booleans(), min_size=24, max_size=24), st.integers(0, 9))
+def test_who_comes_later_fills_what_drop_outs_left(
+    materials: Materials, dropping: list[bool], seed: int
+) -> None:
+    """Whoever drops out, as many new people later the versions are taken alike often again."""
+    sheets = make_sheets(materials(6), seed=seed).sheets
+    ledger = Ledger()
+    for at, drops in enumerate(dropping):
+        ledger, _ = assign(ledger, sheets, f"S{at}", seed=seed)
+        if drops:
+            ledger = ledger.marked(f"S{at}", "dropped")
+    apart = abs(ledger.takers(sheets[0].code) - ledger.takers(sheets[1].code))
+    for at in range(apart):
+        ledger, _ = assign(ledger, sheets, f"T{at}", seed=seed)
+    assert abs(ledger.takers(sheets[0].code) - ledger.takers(sheets[1].code)) <= 1
+
+
+def test_half_begin_with_the_common_test_and_half_take_it_second(materials: Materials) -> None:
+    """Of 20 who take two tests, 10 have the common one first; the versions are taken by 10 each."""
+    sheets = make_sheets(materials(6, 10)).sheets
+    ledger, first = Ledger(), []
+    for at in range(20):
+        ledger, sheet = assign(ledger, sheets, f"S{at}")
+        first.append(sheet.test)
+        ledger, _ = assign(ledger, sheets, f"S{at}", another=True)
+    assert Counter(test == "common" for test in first) == {True: 10, False: 10}
+    taken = Counter(ledger.sheets[each.sheet].test for each in ledger.given)
+    assert taken == {"common": 20, "a": 10, "b": 10}
+    with pytest.raises(DataError, match="S0 has seen a part of what could be given"):
+        assign(ledger, sheets, "S0", another=True)
+
+
+def test_who_asks_for_the_other_half_is_refused_and_told_where(materials: Materials) -> None:
+    """The refusal names the subject, a problem, and the sheet on which its other half stood."""
+    sheets = make_sheets(materials(6)).sheets
+    ledger, sheet = assign(Ledger(), sheets, "S01")
+    other = "b" if sheet.test == "a" else "a"
+    with pytest.raises(
+        DataError,
+        match=rf"S01 .*test {other}: 'w\d-\d' or its other half and 5 more on {sheet.code}",
+    ):
+        assign(ledger, sheets, "S01", test=other)
+    dropped = ledger.marked("S01", "dropped")
+    assert dropped.takers(sheet.code) == 0
+    with pytest.raises(DataError, match="S01 has seen"):
+        assign(dropped, sheets, "S01")
+
+
+def test_who_has_a_sheet_is_told_the_same_again(materials: Materials) -> None:
+    """Asking twice gives the same sheet, and the ledger stays as it is."""
+    sheets = make_sheets(materials(6, 10), orders=3).sheets
+    ledger, sheet = assign(Ledger(), sheets, "S01")
+    assert assign(ledger, sheets, "S01") == (ledger, sheet)
+
+
+def test_a_copy_of_a_text_in_other_data_counts_as_seen(materials: Materials) -> None:
+    """A text of the common test is not asked again in a later session under another id."""
+    texts = materials(0, 6)
+    ledger, _ = assign(Ledger(), make_sheets(texts).sheets, "S01")
+    again = make_sheets(Dataset(replace(p, id=f"x{p.id}") for p in texts[:2].problems)).sheets
+    with pytest.raises(DataError, match="S01 has seen a part"):
+        assign(ledger, again, "S01")
+    assert assign(ledger, again, "S02")[1] == again[0]
+
+
+def test_the_seed_alone_decides(materials: Materials) -> None:
+    """The same arrivals give the same sheets, in whatever order the sheets are named."""
+    sheets = make_sheets(materials(6, 10), orders=3).sheets
+    names = [f"S{n}" for n in range(12)]
+
+    def given(sheets: list[Sheet], seed: int) -> tuple[Given, ...]:
+        ledger = Ledger()
+        for name in names:
+            ledger, _ = assign(ledger, sheets, name, seed=seed)
+        return ledger.given
+
+    mixed = list(sheets[::-1])
+    assert given(list(sheets), 3) == given(mixed, 3)
+    assert given(list(sheets), 3) != given(list(sheets), 4)
+
+
+@pytest.mark.parametrize("name", ["", "Ann Smith", "a@b.org", "../S1", "x" * 17])
+def test_a_code_that_can_not_be_one_is_refused(materials: Materials, name: str) -> None:
+    """Names, addresses and paths are no codes."""
+    with pytest.raises(DataError, match="can't be a subject's code"):
+        assign(Ledger(), make_sheets(materials(2)).sheets, name)
+
+
+def test_an_unknown_test_is_refused(materials: Materials) -> None:
+    """The message says which tests there are."""
+    with pytest.raises(DataError, match="there is no test 'c'; there are a, b"):
+        assign(Ledger(), make_sheets(materials(2)).sheets, "S1", test="c")
+
+
+def test_a_ledger_comes_back_from_its_file(materials: Materials, tmp_path: Path) -> None:
+    """What is written is what is read; a file that does not exist is an empty ledger."""
+    sheets = make_sheets(materials(4, 6), orders=2).sheets
+    path = tmp_path / "ledger.json"
+    assert read_ledger(path) == Ledger()
+    ledger = Ledger()
+    for name in ("S1", "S2", "S3"):
+        ledger, _ = assign(ledger, sheets, name)
+    ledger = ledger.marked("S2", "dropped")
+    write_ledger(ledger, path)
+    assert read_ledger(path) == ledger
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"winosmith": "sheet"},
+        {"version": 9},
+        {"given": [{"subject": "S1"}]},
+        {"given": [{"subject": "S1", "sheet": "a-1-XXXX", "state": "lost"}]},
+        {"sheets": []},
+    ],
+)
+def test_a_ledger_that_was_damaged_is_refused(
+    materials: Materials, tmp_path: Path, change: dict[str, object]
+) -> None:
+    """Nothing is guessed: the message names the file."""
+    path = tmp_path / "ledger.json"
+    write_ledger(assign(Ledger(), make_sheets(materials(2)).sheets, "S1")[0], path)
+    path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), **change}), "utf-8")
+    with pytest.raises(FormatError, match=r"ledger\.json: "):
+        read_ledger(path)

@@ -1,0 +1,54 @@
+"""The form in its own right: no answer, no id and no markup of a sentence is in the page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from winosmith import Dataset, Problem
+from winosmith.humans import Declared, form, make_sheets
+
+Materials = Callable[..., Dataset]
+
+HOSTILE = '<script>alert("x")</script> <b>bold</b> &amp; </style> {{ 7 * 7 }} שלום'
+
+
+def test_no_answer_is_in_the_page(materials: Materials) -> None:
+    """With the answers withheld the page is the same to the byte, and holds no id of a problem."""
+    data = materials(6, 10)
+    for one, blind in zip(make_sheets(data).sheets, make_sheets(data.blind()).sheets, strict=True):
+        page = form(one)
+        assert page == form(blind)
+        assert not any(re.search(rf"\b{re.escape(i.problem_id)}\b", page) for i in one.items)
+
+
+def test_nothing_of_a_sentence_is_markup() -> None:
+    """Tags, entities and templates in sentences, options and titles are shown as they stand."""
+    problem = Problem("1", f"{HOSTILE} so _ left.", (HOSTILE, "Sue"), pronoun="<i>he</i>")
+    (sheet,) = make_sheets(Dataset([problem]), title=HOSTILE).sheets
+    page = form(sheet, subject='"><script>', declared=(Declared("x", HOSTILE, (HOSTILE,)),))
+    assert page.count("<script>") == 1
+    assert "alert(&#34;x&#34;)" in page
+    assert "{{ 7 * 7 }}" in page
+    assert "<b>bold" not in page
+
+
+def test_the_page_names_no_other_place(materials: Materials) -> None:
+    """There is no address in it, and its policy lets nothing be loaded, sent or run but its own."""
+    page = form(make_sheets(materials(4)).sheets[0])
+    assert not re.search(r"https?://|//[a-z]|\bsrc=|@import|url\(", page)
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)
+    assert policy is not None
+    rules = policy[1].replace("&#39;", "'")
+    assert rules.startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe" not in rules
+    assert "form-action 'none'" in rules
+
+
+def test_every_question_has_its_letters_and_x(materials: Materials) -> None:
+    """Each question offers the letters of its options, and X."""
+    sheet = make_sheets(materials(3, 8)).sheets[0]
+    page = form(sheet)
+    for item in sheet.items:
+        offered = re.findall(rf'name="q{item.number}" value="(\w)"', page)
+        assert "".join(offered) == item.letters + "X"

@@ -1,0 +1,211 @@
+"""The form in a real browser: keys, progress kept, the file it saves, narrow screens, axe-core."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from winosmith import Dataset
+from winosmith.humans import Declared, Sheet, form, make_sheets, read_answer_form
+
+pytestmark = pytest.mark.browser
+
+AXE = Path(__file__).parents[2] / ".venv/npm/node_modules/axe-core/axe.min.js"
+ASKED = (
+    Declared("native", "Is English your first language?", ("yes", "no")),
+    Declared("age", "How old are you?"),
+)
+_QUIET = """--no-sandbox --disable-gpu --disable-background-networking --disable-component-update
+--disable-sync --no-first-run""".split()
+
+
+@pytest.fixture(scope="module")
+def browser(chromium_path: str) -> Iterator[Any]:
+    """Run the installed Chromium."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=chromium_path, args=_QUIET)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="module")
+def sheet(materials: Callable[..., Dataset]) -> Sheet:
+    """Return a sheet of six questions, two on each text."""
+    return make_sheets(materials(0, 3)).sheets[0]
+
+
+@pytest.fixture(scope="module")
+def page_file(sheet: Sheet, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write the form to a file, as the command does."""
+    path: Path = tmp_path_factory.mktemp("form") / "common-1.html"
+    path.write_text(form(sheet, declared=ASKED), "utf-8")
+    return path
+
+
+@pytest.fixture
+def context(browser: Any) -> Iterator[Any]:
+    """Open a narrow phone without a network."""
+    made = browser.new_context(viewport={"width": 320, "height": 640}, accept_downloads=True)
+    made.set_offline(True)
+    yield made
+    made.close()
+
+
+def _opened(context: Any, path: Path, complaints: list[str]) -> Any:
+    page = context.new_page()
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", lambda r: r.url.startswith("file:") or complaints.append(r.url[:80]))
+    page.goto(path.as_uri())
+    return page
+
+
+def test_answers_by_keyboard_are_saved_as_the_entry_reads_them(
+    context: Any, page_file: Path, sheet: Sheet, tmp_path: Path
+) -> None:
+    """Letters choose, Enter goes on; the page is closed on the way and goes on where it was."""
+    complaints: list[str] = []
+    page = _opened(context, page_file, complaints)
+    page.keyboard.press("Tab")
+    page.fill("#subject", "S07")
+    page.focus("#subject")
+    page.keyboard.press("Enter")
+    for key in ("b", "A", "x"):
+        page.keyboard.press(key)
+        page.wait_for_timeout(120)
+        page.keyboard.press("Enter")
+    assert page.locator("#q4").is_visible()
+    page.close()
+
+    page = _opened(context, page_file, complaints)
+    assert page.locator("#q4").is_visible()
+    page.keyboard.press("e")  # no letter of question 4
+    page.keyboard.press("Enter")
+    page.get_by_text("A", exact=True).locator("visible=true").click()
+    page.get_by_role("button", name="Next").click()
+    page.keyboard.press("a")
+    page.keyboard.press("b")
+    page.keyboard.press("Enter")
+    assert page.locator("#numbers").inner_text() == "4"
+    page.get_by_label("Question", exact=True).first.fill("2")
+    page.get_by_label("Where is it from?").fill("A novel")
+    page.get_by_role("button", name="Add another").first.click()
+    page.keyboard.type("99")
+    page.get_by_label("Where is it from?").nth(1).fill("no such question")
+    page.get_by_label("no", exact=True).check()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save my answers").click()
+    path = tmp_path / download.value.suggested_filename
+    download.value.save_as(path)
+    assert path.name == f"answers-S07-{sheet.code}.json"
+    assert complaints == []
+
+    record = json.loads(path.read_text("utf-8"))
+    assert [a["letter"] for a in record["answers"].values()] == ["B", "A", "X", None, "A", "B"]
+    assert record["recognised"] == [
+        {"number": 2, "source": "A novel"},
+        {"number": None, "source": "99: no such question"},
+    ]
+    assert record["attributes"] == {"native": "no"}
+    assert 0.1 <= record["answers"]["1"]["seconds"] < 5
+    assert record["seconds"] >= 0.36
+    sitting = read_answer_form(path, {sheet.code: sheet})
+    assert sitting.subject == "S07"
+    assert sitting.native is False
+    assert sorted(sitting.answers) == [1, 2, 3, 5, 6]
+
+
+def test_without_a_code_nobody_begins(context: Any, page_file: Path) -> None:
+    """A name with a space is no code; the page says so and stays."""
+    page = _opened(context, page_file, [])
+    page.fill("#subject", "Ann Smith")
+    page.click("#begin")
+    assert page.get_by_role("alert").inner_text().startswith("Please type the subject code")
+    assert not page.locator("#q1").is_visible()
+
+
+def test_letter_keys_can_be_turned_off(context: Any, page_file: Path) -> None:
+    """Without them a letter chooses nothing, as speech input and some readers need."""
+    page = _opened(context, page_file, [])
+    page.fill("#subject", "S1")
+    page.get_by_label("Letter keys").uncheck()
+    page.click("#begin")
+    page.keyboard.press("a")
+    assert page.locator("input[name=q1]:checked").count() == 0
+    page.get_by_role("radio").first.check()
+    assert page.locator("input[name=q1]:checked").count() == 1
+
+
+def test_answers_are_forgotten_when_asked_twice(context: Any, page_file: Path) -> None:
+    """The button asks once more, and then the next subject finds an empty form."""
+    page = _opened(context, page_file, [])
+    page.fill("#subject", "S1")
+    page.click("#begin")
+    for _ in range(6):
+        page.keyboard.press("a")
+        page.keyboard.press("Enter")
+    page.click("#clear")
+    assert page.evaluate("localStorage.length") == 1
+    page.click("#clear")
+    page.wait_for_function("document.querySelector('#start').hidden === false")
+    assert page.evaluate("localStorage.length") == 0
+    assert page.locator("#subject").input_value() == ""
+    assert page.locator("input:checked").count() == 1  # the letter keys
+
+
+def test_nothing_is_wider_than_a_narrow_screen(context: Any, page_file: Path) -> None:
+    """At 320 pixels no screen of the form scrolls sideways."""
+    page = _opened(context, page_file, [])
+    page.fill("#subject", "S1")
+    wide = ["document.documentElement.scrollWidth", "innerWidth"]
+    page.click("#begin")
+    for _ in range(7):
+        scroll, inner = page.evaluate(f"[{', '.join(wide)}]")
+        assert scroll <= inner
+        page.keyboard.press("Enter")
+
+
+def test_on_paper_all_questions_are_shown(context: Any, page_file: Path) -> None:
+    """Printed from the browser, the form is a sheet with every question on it."""
+    page = _opened(context, page_file, [])
+    page.emulate_media(media="print")
+    assert all(page.locator(f"#q{n}").is_visible() for n in range(1, 7))
+    assert not page.locator("#begin").is_visible()
+
+
+def test_axe_finds_no_fault(browser: Any, page_file: Path) -> None:
+    """axe-core reports no violation on the first screen, on a question and on the last."""
+    source = Path(os.environ.get("WINOSMITH_AXE", AXE))
+    if not source.is_file():
+        if os.environ.get("CI") == "true":
+            pytest.fail(f"missing in CI: axe-core is not installed at {source}")
+        pytest.skip(f"axe-core is not installed at {source}")
+    for scheme in ("light", "dark"):
+        made = browser.new_context(
+            viewport={"width": 360, "height": 800}, color_scheme=scheme, bypass_csp=True
+        )
+        page = _opened(made, page_file, [])
+        page.add_script_tag(content=source.read_text("utf-8"))
+        faults = [_faults(page)]
+        page.fill("#subject", "S1")
+        page.click("#begin")
+        page.keyboard.press("a")
+        faults.append(_faults(page))
+        for _ in range(6):
+            page.keyboard.press("Enter")
+        faults.append(_faults(page))
+        made.close()
+        assert faults == [[], [], []]
+
+
+def _faults(page: Any) -> list[tuple[str, str]]:
+    result = page.evaluate("axe.run(document)")
+    assert len(result["passes"]) > 15
+    return [(f["id"], n["html"][:120]) for f in result["violations"] for n in f["nodes"]]

@@ -1,0 +1,201 @@
+"""Sheets: who stands where, in which order, under which label; and their JSON form."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from winosmith import Dataset, Problem
+from winosmith.errors import DataError, FormatError, ProblemError
+from winosmith.humans import Sheet, make_sheets, read_sheet, schemas, sheet_of, sheet_record
+from winosmith.testing import made_twins
+
+Materials = Callable[..., Dataset]
+
+
+def _of(sheets: tuple[Sheet, ...], test: str) -> list[Sheet]:
+    return [sheet for sheet in sheets if sheet.test == test]
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(1, 20), st.integers(0, 12), st.integers(0, 99), st.integers(1, 4))
+def test_every_problem_is_on_one_test_and_halves_are_apart(
+    materials: Materials, count: int, texts: int, seed: int, orders: int
+) -> None:
+    """Each half stands in one test, its other half in the other; each order asks the same."""
+    data = materials(count, texts)
+    made = make_sheets(data, seed=seed, orders=orders)
+    assert made.left_out == ()
+    asked = {test: {i.problem_id for i in _of(made.sheets, test)[0].items} for test in
+             {sheet.test for sheet in made.sheets}}  # fmt: skip
+    for sheet in made.sheets:
+        assert {item.problem_id for item in sheet.items} == asked[sheet.test]
+    for one, other in data.twins:
+        assert (data[one].id in asked["a"]) != (data[one].id in asked["b"])
+        assert (data[one].id in asked["a"]) == (data[other].id in asked["b"])
+    assert set().union(*asked.values()) == set(data.ids)
+    assert ("common" in asked) == (2 * texts >= 10)
+
+
+def test_halves_are_dealt_at_random_by_the_seed(materials: Materials) -> None:
+    """Half of 200 first halves are in test a; the seed decides which, the data's order does not."""
+    data = materials(200)
+    first = {p.id for p in data if p.id.endswith("-0")}
+
+    def in_a(dataset: Dataset, seed: int) -> set[str]:
+        return {item.problem_id for item in make_sheets(dataset, seed=seed).sheets[0].items}
+
+    count = len(in_a(data, 0) & first)
+    assert 70 < count < 130
+    assert in_a(data, 0) != in_a(data, 1)
+    shuffled = data.select(np.random.default_rng(0).permutation(len(data)).tolist())
+    assert in_a(shuffled, 0) == in_a(data, 0)
+
+
+def test_neither_items_nor_order_depend_on_answers(materials: Materials) -> None:
+    """With all answers turned round, or withheld, the sheets are the same to the byte."""
+    data = materials(9, 6)
+    turned = Dataset(replace(p, answer=1 - (p.answer or 0)) for p in data)
+    records = [
+        json.dumps([sheet_record(sheet) for sheet in make_sheets(each, orders=2).sheets])
+        for each in (data, turned, data.blind())
+    ]
+    assert records[0] == records[1] == records[2]
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 15), st.integers(1, 15), st.integers(0, 99), st.integers(1, 4))
+def test_questions_on_one_text_follow_each_other(
+    materials: Materials, count: int, texts: int, seed: int, orders: int
+) -> None:
+    """Two questions on one text are neighbours, the first pronoun first, the second labelled."""
+    for sheet in make_sheets(materials(count, texts), seed=seed, orders=orders).sheets:
+        numbers = {item.problem_id: item.number for item in sheet.items}
+        for problem_id, number in numbers.items():
+            if problem_id.endswith("-1") and problem_id.startswith("p"):
+                second = sheet[numbers[problem_id[:-1] + "0"]]
+                assert second.number == number + 1
+                assert second.label == "SAME TEXT AS PREVIOUS QUESTION"
+
+
+def test_over_the_orders_each_question_is_once_in_each_part(materials: Materials) -> None:
+    """Over four orders of 40 questions each is once among the first, second, third, last ten."""
+    sheets = _of(make_sheets(materials(40), orders=4, seed=5).sheets, "a")
+    parts: dict[str, list[int]] = {}
+    for sheet in sheets:
+        for item in sheet.items:
+            parts.setdefault(item.problem_id, []).append((item.number - 1) // 10)
+    assert all(sorted(where) == [0, 1, 2, 3] for where in parts.values())
+    neighbours = [
+        {(one.problem_id, two.problem_id) for one, two in zip(s.items, s.items[1:], strict=False)}
+        for s in sheets
+    ]
+    assert len(neighbours[0] & neighbours[1]) < 12
+
+
+def test_similar_texts_are_labelled_different() -> None:
+    """Two texts that share half of their words are told apart, unlike ones are not labelled."""
+    same = [
+        Problem(f"s{n}", f"The red cup on the table hit the jug and _ broke {n}.", ("cup", "jug"),
+                0, f"t{n}")
+        for n in ("twice", "once")
+    ]  # fmt: skip
+    halves = [replace(p, id=p.id + "b", sentence=p.sentence.replace("broke", "held")) for p in same]
+    items = make_sheets(Dataset([*same, *halves])).sheets[0].items
+    assert [item.label for item in items] == [None, "TEXT IS DIFFERENT FROM PREVIOUS QUESTION"]
+    other = Problem("o", "Ann thanked Sue for all her help, so _ blushed.", ("Ann", "Sue"))
+    items = make_sheets(Dataset([same[0], other])).sheets[0].items
+    assert [item.label for item in items] == [None, None]
+
+
+def test_families_and_lookalikes_belong_together() -> None:
+    """Halves without a twin id are a schema; alike twins stay two; copies are left out, told."""
+    lost = [
+        Problem(n, f"The small red cup hit the jug, and then _ {n}.", ("cup", "jug"), 0)
+        for n in ("broke", "held")
+    ]
+    assert schemas(Dataset(lost)) == [[0, 1]]
+    complete = [replace(p, id=f"{p.id}{t}", twin_id=t, sentence=f"{t} {p.sentence}")
+                for t in ("t", "u") for p in lost]  # fmt: skip
+    assert schemas(Dataset(complete)) == [[0, 1], [2, 3]]
+    copy = replace(lost[0], id="copy", sentence=lost[0].sentence.upper())
+    made = make_sheets(Dataset([*lost, copy]))
+    assert [(left.problem.id, left.reason) for left in made.left_out] == [
+        ("copy", "a copy of 'broke'")
+    ]
+
+
+def test_a_schema_with_more_versions_than_tests_says_so() -> None:
+    """Of three versions two are asked and one is left out, unless there is a third test."""
+    three = Dataset(
+        Problem(n, f"The cup hit the jug, and _ {n}.", ("cup", "jug"), 0, "t") for n in "xyz"
+    )
+    made = make_sheets(three)
+    assert [left.reason for left in made.left_out] == [
+        "its schema has 3 versions, and there are 2 tests"
+    ]
+    assert make_sheets(three, versions=("a", "b", "c")).left_out == ()
+
+
+@pytest.mark.parametrize("versions", [("a",), ("a", "a"), ("a", "common"), ("a", "B"), ("a", "")])
+def test_names_that_can_not_be_tests_are_refused(versions: tuple[str, ...]) -> None:
+    """Versions are at least two small names, and none is that of the common test."""
+    with pytest.raises(DataError):
+        make_sheets(made_twins(3), versions=versions)
+
+
+def test_a_sheet_comes_back_from_its_file(materials: Materials, tmp_path: Path) -> None:
+    """What is written is what is read, and letters lead to the options of the problem."""
+    data = materials(4, 6)
+    by_id = {problem.id: problem for problem in data}
+    for sheet in make_sheets(data).sheets:
+        path = tmp_path / f"{sheet.name}.json"
+        path.write_text(json.dumps(sheet_record(sheet)), "utf-8")
+        assert read_sheet(path) == sheet
+        for item in sheet.items:
+            for letter, text in zip(item.letters, item.options, strict=True):
+                index = item.option(letter.lower())
+                assert index is not None
+                assert by_id[item.problem_id].options[index] == text
+                assert item.letter(index) == letter
+            assert item.option("X") is None
+            with pytest.raises(ProblemError, match=f"question {item.number} has no answer 'E'"):
+                item.option("E")
+
+
+def test_a_sheet_that_was_changed_is_refused(materials: Materials, tmp_path: Path) -> None:
+    """Its code belongs to its items and their order; with two of them exchanged it is refused."""
+    record = sheet_record(make_sheets(materials(4)).sheets[0])
+    record["items"][0]["problem"], record["items"][1]["problem"] = (
+        record["items"][1]["problem"],
+        record["items"][0]["problem"],
+    )
+    path = tmp_path / "a-1.json"
+    path.write_text(json.dumps(record), "utf-8")
+    with pytest.raises(FormatError, match=r"a-1\.json: the sheet was changed: its code is"):
+        read_sheet(path)
+
+
+@pytest.mark.parametrize(
+    "change", [{"winosmith": "answers"}, {"version": 2}, {"items": []}, {"items": [{}]}]
+)
+def test_what_is_no_sheet_is_refused(materials: Materials, change: dict[str, object]) -> None:
+    """Another object, another version and a sheet without items are told by their file."""
+    record = sheet_record(make_sheets(materials(2)).sheets[0])
+    with pytest.raises(FormatError, match=r"^s\.json: "):
+        sheet_of({**record, **change}, "s.json")
+
+
+def test_codes_differ_and_hold_no_vowels(materials: Materials) -> None:
+    """Eight sheets have eight codes, of signs that are taken for no other."""
+    codes = [sheet.code for sheet in make_sheets(materials(30, 8), orders=4).sheets]
+    assert len(set(codes)) == len(codes) == 12
+    assert not Counter("".join(code[-4:] for code in codes)).keys() & set("01AEIOUY")
