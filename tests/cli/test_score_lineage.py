@@ -251,15 +251,21 @@ def test_partial_predictions_show_the_problems_that_all_answered(capsys: TEXT) -
 def test_the_kinds_of_the_perturbed_wsc_are_scored_as_families(
     data_dir: Path, capsys: TEXT
 ) -> None:
-    """All ten kinds of the published table stand beside the 285 originals, for a real solver."""
+    """All ten kinds of the published table stand beside the 285 originals, for two real solvers."""
     table = str(data_dir / "perturbed_wsc/dataset/enhanced_wsc.tsv")
-    train = str(data_dir / "winogrande/train_xs.jsonl")
-    solve = ["solve", table, "--solver", "association", "--train", train, "--out", "pmi.jsonl"]
-    assert main(solve) == 0
+    solve = ["solve", table, "--solver", "association", "--train"]
+    solve.append(str(data_dir / "winogrande/train_xs.jsonl"))
+    assert main([*solve, "--out", "whole.jsonl"]) == 0
+    assert main([*solve, "--local-context", "--out", "local.jsonl"]) == 0
     capsys.readouterr()
-    found = told(capsys, table, "pmi.jsonl", "--by", "lineage", "--by", "perturbed_wsc.kind")
-    stable = found["stability"]["solvers"]["association"]
-    assert (stable["n"], len(stable["families"])) == (2898 - 285, 285)
-    (kinds,) = found["stability"]["beside_roots"]["perturbed_wsc.kind"].values()
-    assert len(kinds) == 10
-    assert {kind["roots"]["n"] for kind in kinds} == {kind["accuracy"]["n"] for kind in kinds}
+    asked = ["--by", "lineage", "--by", "perturbed_wsc.kind"]
+    found = told(capsys, table, "whole.jsonl", "local.jsonl", *asked)["stability"]
+    for name in ("whole", "local"):
+        stable = found["solvers"][name]
+        assert (stable["n"], len(stable["families"])) == (2898 - 285, 285)
+        kinds = {kind["value"]: kind for kind in found["beside_roots"]["perturbed_wsc.kind"][name]}
+        assert len(kinds) == 10
+        assert all(kind["roots"]["n"] == kind["accuracy"]["n"] for kind in kinds.values())
+        assert kinds["synonym"]["consistent"]["value"] > kinds["context"]["consistent"]["value"]
+    tagged = {name: found["kinds"][name]["kinds"][0]["kind"] for name in ("whole", "local")}
+    assert tagged == {"whole": "+NN", "local": "+NN"}

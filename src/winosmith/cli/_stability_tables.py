@@ -26,7 +26,8 @@ ROWS = 24
 EDITS = (
     "Edits between root and problem; one word for another is one out and one in. "
     "In errors: edits in problems answered wrongly, which is what EvoGrad counts; n and wrong "
-    "count problems. Points: more than the{share} of all perturbed problems that are wrong. "
+    "count problems. Points: more than the{share} that are wrong of all that differ from their "
+    "root. "
     "Of so many kinds, some stand out by chance."
 )
 
