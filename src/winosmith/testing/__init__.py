@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from winosmith.testing._chat_server import chat_server
 from winosmith.testing._families import made_families
 from winosmith.testing._tiny_models import tiny_language_model
 from winosmith.testing._twins import made_twins
 
-__all__ = ["made_families", "made_twins", "tiny_language_model"]
+__all__ = ["chat_server", "made_families", "made_twins", "tiny_language_model"]
