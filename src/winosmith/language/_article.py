@@ -18,6 +18,9 @@ _VOWEL_SOUND = re.compile(
 _SPELT_OUT = frozenset("AEFHILMNORSX")
 """Letters whose names begin with a vowel: "an MP", "an X-ray"."""
 
+_READ_AS_WORDS = frozenset("NASA NATO NAFTA FIFA LEGO MIDI RAM ROM SIM SWAT".split())
+"""Of those letters, but said as words: "a NATO base"."""
+
 
 def article(following: str) -> str:
     """Return "a" or "an" for the word that follows.
@@ -31,7 +34,7 @@ def article(following: str) -> str:
     if re.match(r"[A-Z]([A-Z]+s?\b|\b|-)", word) and not re.search(r"[AEIOU]{2}", word[:4]):
         if word[0] == "U":
             return "a"
-        return "an" if word[0] in _SPELT_OUT else "a"
+        return "an" if word[0] in _SPELT_OUT and word not in _READ_AS_WORDS else "a"
     if word[0].isdigit():
         return "an" if re.match(r"(8|11\b|18\b)", word) else "a"
     if _SILENT_H.match(word):

@@ -68,6 +68,6 @@ def _stem(lemma: str) -> str:
         return lemma[:-1]
     if re.search(r"[^aeiou]y$", lemma):
         return lemma[:-1] + "i"
-    if re.search(r"(^|[^aeiou])[aeiou][bdgklmnprt]$", lemma):
+    if _syllables(lemma) == 1 and re.search(r"(^|[^aeiou])[aeiou][bdgklmnprt]$", lemma):
         return lemma + lemma[-1]
     return lemma

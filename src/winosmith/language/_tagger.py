@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -127,7 +128,9 @@ def _is_predicate(words: Sequence[str], tags: Sequence[str], at: int) -> bool:
 
 def _is_gerund(words: Sequence[str], tags: Sequence[str], at: int) -> bool:
     """Tell whether a noun in -ing is a verb's form: right after a verb, and before no noun."""
-    if not words[at].endswith("ing") or not at or not tags[at - 1].startswith("VB"):
+    if not re.fullmatch(r"(?!(any|every|no|some)thing)\w+ing", words[at], re.IGNORECASE):
+        return False
+    if not at or not tags[at - 1].startswith("VB"):
         return False
     return at + 1 == len(tags) or not tags[at + 1].startswith("NN")
 

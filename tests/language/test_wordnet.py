@@ -1,0 +1,100 @@
+"""WordNet's files are found, read and explained."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from winosmith.errors import InputError
+from winosmith.language import WordNet, wordnet_folder
+
+
+@pytest.fixture(scope="module")
+def folder(request: pytest.FixtureRequest) -> Path:
+    """Return the folder of WordNet's files on this machine."""
+    from tests.conftest import absent
+
+    try:
+        return wordnet_folder()
+    except InputError as error:
+        absent(str(error))
+        raise
+
+
+def test_a_sense_has_its_synonyms_most_used_first(folder: Path) -> None:
+    """A car is an automobile first of all; what it is called in the railway is another sense."""
+    first, second = WordNet(folder).senses("car", "n")[:2]
+    assert first.key == "car.n.01"
+    assert [synonym.lemma for synonym in first.synonyms][:2] == ["auto", "automobile"] or [
+        synonym.lemma for synonym in first.synonyms
+    ][:2] == ["automobile", "auto"]
+    counts = [synonym.count for synonym in first.synonyms]
+    assert counts == sorted(counts, reverse=True)
+    assert "railcar" in [synonym.lemma for synonym in second.synonyms]
+
+
+def test_a_sense_has_its_antonyms(folder: Path) -> None:
+    """Big is not little, nor is what is near to big."""
+    assert "little" in WordNet(folder).senses("big", "a")[0].antonyms
+
+
+def test_compounds_are_known_and_rubbish_is_not(folder: Path) -> None:
+    """Two words that are one in WordNet are found, in the part of speech that they have."""
+    wordnet = WordNet(folder)
+    assert wordnet.knows("ice cream", "n")
+    assert not wordnet.knows("ice cream", "v")
+    assert not wordnet.knows("cream ice ice", "n")
+    assert wordnet.senses("xyzzy", "n") == ()
+
+
+def test_words_for_insult_are_left_out(folder: Path) -> None:
+    """What WordNet marks as slang or disparaging is no synonym of any sense of a plain word."""
+    wordnet = WordNet(folder)
+    for lemma in ("policeman", "fool", "woman"):
+        found = {s.lemma for sense in wordnet.senses(lemma, "n") for s in sense.synonyms}
+        assert found.isdisjoint({"fuzz", "pig", "bull", "dame", "doll", "skirt", "broad"})
+
+
+def test_a_zip_of_nltk_gives_the_same_senses(folder: Path, tmp_path: Path) -> None:
+    """The files may lie in a zip, as nltk's downloader leaves them."""
+    if folder.suffix == ".zip":
+        pytest.skip("WordNet is a zip on this machine: the other tests read it")
+    packed = tmp_path / "corpora" / "wordnet.zip"
+    packed.parent.mkdir()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for file in sorted(folder.iterdir()):
+            if file.is_file():
+                archive.write(file, f"wordnet/{file.name}")
+    assert WordNet(packed).senses("lend", "v") == WordNet(folder).senses("lend", "v")
+
+
+def test_without_files_the_message_says_how_to_get_them(tmp_path: Path) -> None:
+    """A folder without WordNet is named, and both ways to get it are."""
+    with pytest.raises(InputError) as caught:
+        WordNet(tmp_path).senses("car", "n")
+    for part in (str(tmp_path), "apt install wordnet-base", "nltk.downloader wordnet"):
+        assert part in str(caught.value)
+
+
+def test_an_unfinished_folder_is_not_taken(folder: Path, tmp_path: Path) -> None:
+    """A folder that lacks one of the files is refused rather than half read."""
+    if folder.suffix == ".zip":
+        pytest.skip("WordNet is a zip on this machine")
+    shutil.copy(folder / "index.noun", tmp_path)
+    with pytest.raises(InputError, match="does not hold"):
+        WordNet(tmp_path).knows("car", "n")
+
+
+def test_importing_loads_neither_nltk_nor_a_model() -> None:
+    """The libraries are loaded when a word is first asked for, not at import."""
+    code = (
+        "import sys, winosmith.language, winosmith.evolve; winosmith.language.WordNet(); "
+        "print([m for m in ('nltk', 'HanTa', 'lemminflect') if m in sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"
