@@ -72,7 +72,7 @@ def assign(
     wanted = {name: tests[name] for name in tests if test in (None, name)}
     open_ones = [name for name in wanted if not _met(tests[name][0], seen, group)]
     if not open_ones:
-        raise DataError(_refused(subject, wanted, seen, group))
+        raise DataError(_refused(ledger, subject, wanted, seen, group))
     chosen = _least_taken(ledger, tests, open_ones, group, subject, seed)
     sheet = min(
         tests[chosen],
@@ -116,17 +116,26 @@ def _met(sheet: Sheet, seen: dict[int, str], group: dict[_Key, int]) -> list[tup
 
 
 def _refused(
-    subject: str, tests: dict[str, list[Sheet]], seen: dict[int, str], group: dict[_Key, int]
+    ledger: Ledger,
+    subject: str,
+    tests: dict[str, list[Sheet]],
+    seen: dict[int, str],
+    group: dict[_Key, int],
 ) -> str:
     reasons = []
     for name, orders in tests.items():
         met = _met(orders[0], seen, group)
         (item, where), more = met[0], len(met) - 1
-        reasons.append(
-            f"test {name}: {item.problem_id!r} or its other half"
-            f"{f' and {more} more' if more else ''} on {where}"
-        )
-    return f"{subject} has seen a part of what could be given ({'; '.join(reasons)})"
+        before = ledger.sheets[where]
+        if (before.data, before.test) == (orders[0].data, name):
+            reasons.append(f"test {name} was taken as {where}")
+        else:
+            others = f" and {more} more" if more else ""
+            reasons.append(
+                f"test {name} asks {item.problem_id!r}{others}, of which {where} asked another "
+                "version or the same"
+            )
+    return f"{subject} can take none of the tests: {'; '.join(reasons)}"
 
 
 def _least_taken(

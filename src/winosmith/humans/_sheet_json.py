@@ -1,25 +1,6 @@
 """The machine-readable form of a sheet: what `enter` reads, and any other program can.
 
-A file `a-1.json` holds one object:
-
-    winosmith   "sheet"
-    version     1, of this form
-    code        printed on the sheet; "a-1-7Q2K"
-    title, test, order, seed, data      as in `Sheet`
-    items       a list, in the order of the sheet; each an object:
-        number      from 1
-        problem     the id of the problem
-        schema      shared by what one subject may not see together
-        text        [before, pronoun, after]; the pronoun is "_" for a blank
-        snippet     [before, pronoun, after]
-        options     a list of {"letter": "A", "text": "trophy", "option": 0}; `option` is the
-                    index among the problem's options that the letter stands for
-        ambiguous   "X": the letter for a genuinely ambiguous question, always allowed
-        label       "SAME TEXT AS PREVIOUS QUESTION", "TEXT IS DIFFERENT FROM PREVIOUS QUESTION"
-                    or null
-
-No answer is in it. Ids are (and those of WinoGrande give answers away), so it is for whoever runs
-the test, not for those who take it; the printed sheets and the forms hold no ids.
+`read_sheet` tells what is in it.
 """
 
 from __future__ import annotations
@@ -39,7 +20,7 @@ _VERSION = 1
 
 
 def sheet_record(sheet: Sheet) -> dict[str, Any]:
-    """Return a sheet as the object that this module describes."""
+    """Return a sheet as the object that `read_sheet` describes."""
     return {
         "winosmith": "sheet",
         "version": _VERSION,
@@ -119,6 +100,27 @@ def _item_of(record: Mapping[str, Any]) -> Item:
 
 def read_sheet(path: str | Path) -> Sheet:
     """Read a sheet from its JSON file.
+
+    A file `a-1.json` holds one object:
+
+        winosmith   "sheet"
+        version     1, of this form
+        code        printed on the sheet; "a-1-7Q2K"
+        title, test, order, seed, data      as in `Sheet`
+        items       a list, in the order of the sheet; each an object:
+            number      from 1
+            problem     the id of the problem
+            schema      shared by what one subject may not see together
+            text        [before, pronoun, after]; the pronoun is "_" for a blank
+            snippet     [before, pronoun, after]
+            options     a list of {"letter": "A", "text": "trophy", "option": 0}; `option` is the
+                        index among the problem's options that the letter stands for
+            ambiguous   "X": the letter for a genuinely ambiguous question, always allowed
+            label       "SAME TEXT AS PREVIOUS QUESTION", "TEXT IS DIFFERENT FROM PREVIOUS QUESTION"
+                        or null
+
+    No answer is in it. Ids are (and those of WinoGrande give answers away), so it is for whoever
+    runs the test, not for those who take it; the printed sheets and the forms hold no ids.
 
     Raises:
         FormatError: it can't be read as a sheet; the message names the file.
