@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import os
 from collections.abc import Callable
 from importlib.resources import files
 
@@ -12,8 +14,6 @@ from winosmith import Dataset, Problem
 from winosmith.humans import Sheet, _typst, make_sheets, pages, pdf
 
 Materials = Callable[..., Dataset]
-
-typst = pytest.importorskip("typst")
 
 HOSTILE = (
     '#panic("out")',
@@ -26,6 +26,15 @@ HOSTILE = (
 )
 
 
+@pytest.fixture(autouse=True)
+def printer() -> None:
+    """Skip without typst (the extra `print`); fail in CI."""
+    if importlib.util.find_spec("typst") is None:
+        if os.environ.get("CI") == "true":
+            pytest.fail("missing in CI: typst is not installed (the extra `print`)")
+        pytest.skip("typst is not installed (the extra `print`)")
+
+
 def _hostile() -> Dataset:
     return Dataset(
         Problem(str(at), f"{text} met {text} so _ {text} left {at}.", (text, f"the {text[::-1]}"))
@@ -35,6 +44,8 @@ def _hostile() -> Dataset:
 
 def _asked(sheet: Sheet, probe: str, large: bool = False) -> list[object]:
     """Ask typst about the pages that it set."""
+    import typst
+
     template = files("winosmith.humans").joinpath("templates/sheet.typ").read_bytes()
     found = typst.query(
         template + f"\n#context [#metadata({probe})<answer>]".encode(),
