@@ -10,15 +10,30 @@ from __future__ import annotations
 from winosmith.evolve._chat import REPLY_TOKENS, ChatPerturber
 from winosmith.evolve._chat_dialogue import Dialogue, Ending
 from winosmith.evolve._chat_round import Round
+from winosmith.evolve._evolve import Evolved, evolve, without_repeats
 from winosmith.evolve._perturber import Perturber
+from winosmith.evolve._resume import resumed_children
+from winosmith.evolve._roots import Roots, draw_roots
+from winosmith.evolve._sets import PARTS, Sets, assemble, described, split_roots
 from winosmith.evolve._wordnet import WordNetPerturber
 
 __all__ = [
+    "PARTS",
     "REPLY_TOKENS",
     "ChatPerturber",
     "Dialogue",
     "Ending",
+    "Evolved",
     "Perturber",
+    "Roots",
     "Round",
+    "Sets",
     "WordNetPerturber",
+    "assemble",
+    "described",
+    "draw_roots",
+    "evolve",
+    "resumed_children",
+    "split_roots",
+    "without_repeats",
 ]

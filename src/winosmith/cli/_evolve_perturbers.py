@@ -1,0 +1,145 @@
+"""The perturbers that `winosmith evolve --with` names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from winosmith.cli._cluster import on_cluster
+from winosmith.errors import InputError
+
+if TYPE_CHECKING:
+    from winosmith.evolve import Perturber
+    from winosmith.problem import Problem
+
+__all__ = ["KINDS", "check_options", "executor_for", "perturber", "perturber_options"]
+
+KINDS = ("wordnet", "chat", "masked")
+
+_FEW = 500
+"""Problems below which starting processes costs more than it saves."""
+
+Options = Mapping[str, Any]
+
+
+def perturber_options(function: Any) -> Any:
+    """Add the options of the perturbers."""
+    options = [
+        click.option("--count", type=click.IntRange(min=1), default=2, show_default=True,
+                     help="Of wordnet and masked: children of a problem at most."),
+        click.option("--wordnet", "wordnet_folder", metavar="FOLDER",
+                     type=click.Path(exists=True, file_okay=False),
+                     help="Of wordnet: its dictionary files, where they are not found."),
+        click.option("--model", metavar="NAME|FOLDER", help="Of masked: a hub id or a folder. Of "
+                     "chat: the server's name for it; OPENAI_MODEL if not told."),
+        click.option("--base-url", metavar="URL", help="Of chat: the server, such as "
+                     "http://localhost:11434/v1; OPENAI_BASE_URL if not told."),
+        click.option("--wanted", type=click.IntRange(min=1), default=100, show_default=True,
+                     help="Of chat: children of each problem."),
+        click.option("--batches", default="10,10,30,30,20", show_default=True,
+                     metavar="N,N,…", help="Of chat: rows asked for in each turn."),
+        click.option("--temperature", type=click.FloatRange(min=0), default=1.0,
+                     show_default=True, help="Of chat."),
+        click.option("--key-variable", metavar="NAME", help="Of chat: the environment variable "
+                     "that holds the key; OPENAI_API_KEY, for https elsewhere, if not told."),
+        click.option("--max-spent", type=click.IntRange(min=1), metavar="TOKENS",
+                     help="Of chat: stop before more are spent, in and out together."),
+        click.option("--device", metavar="NAME", help="Of masked: as torch names it."),
+    ]  # fmt: skip
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def check_options(options: Options) -> None:
+    """Refuse what can't work before any work is done.
+
+    Raises:
+        InputError: batches that are no numbers, or a masked model without a name.
+    """
+    if "masked" in options["kinds"] and not options["model"]:
+        raise InputError("the perturber 'masked' needs a model; name one with --model")
+    if {"masked", "chat"} <= set(options["kinds"]):
+        raise InputError("masked and chat would share --model; run one after the other")
+    _batches(options["batches"])
+
+
+def _batches(text: str) -> tuple[int, ...]:
+    try:
+        batches = tuple(int(size) for size in text.split(","))
+    except ValueError:
+        batches = ()
+    if not batches or min(batches) < 1:
+        raise InputError(f"--batches {text}: whole numbers of 1 or more with commas are needed")
+    return batches
+
+
+def perturber(
+    kind: str,
+    options: Options,
+    dialogues: Path,
+    taken: Sequence[Problem],
+    on_progress: Callable[[int, int, str], None],
+) -> Perturber:
+    """Return the perturber of that name, with the options of the command.
+
+    Args:
+        kind: one of `KINDS`.
+        options: of the command.
+        dialogues: the folder where a chat model's dialogues are kept.
+        taken: problems that a chat model must not make again.
+        on_progress: hears of a dialogue's children.
+    """
+    from winosmith import evolve
+
+    if kind == "wordnet":
+        from winosmith.language import WordNet, wordnet_folder
+
+        return evolve.WordNetPerturber(
+            options["count"], WordNet(wordnet_folder(options["wordnet_folder"]))
+        )
+    if kind == "masked":
+        return evolve.MaskedPerturber(
+            options["model"], count=options["count"], device=options["device"]
+        )
+    return evolve.ChatPerturber(
+        _client(options),
+        wanted=options["wanted"],
+        batches=_batches(options["batches"]),
+        taken=taken,
+        folder=dialogues,
+        on_progress=on_progress,
+    )
+
+
+def _client(options: Options) -> Any:
+    from winosmith import chat, embed
+    from winosmith.evolve import REPLY_TOKENS
+
+    return chat.Client.from_environment(
+        options["model"],
+        options["base_url"],
+        temperature=options["temperature"],
+        max_tokens=REPLY_TOKENS,
+        key_variable=options["key_variable"],
+        budget=chat.Budget(tokens=options["max_spent"]),
+        cache=embed.cache_folder() / "chat",
+    )
+
+
+@contextmanager
+def executor_for(kind: str, problems: int, options: Options) -> Iterator[Executor | None]:
+    """Open who perturbs: a cluster, processes for WordNet on much data, or nobody but this one."""
+    if options["cluster"] and kind == "wordnet":
+        with on_cluster(options["cluster"]) as executor:
+            yield executor
+    elif kind == "wordnet" and options["workers"] > 1 and problems >= _FEW:
+        with ProcessPoolExecutor(options["workers"]) as executor:
+            yield executor
+    else:
+        yield None

@@ -1,0 +1,71 @@
+"""The roots of `winosmith evolve`: all problems, or those that every solver gets right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from winosmith import formats
+from winosmith.dataset import Dataset
+from winosmith.errors import DataError, InputError
+from winosmith.evolve import Roots, draw_roots
+from winosmith.metrics import grade
+
+__all__ = ["all_roots"]
+
+
+def all_roots(options: Mapping[str, Any]) -> Roots:
+    """Return the problems that families grow from.
+
+    Raises:
+        InputError: options that do not go together.
+        DataError: problems clash, or predictions fit no data set.
+    """
+    datasets = [formats.read(path, options["format_name"]) for path in options["data"]]
+    wanted = options["roots"]
+    if not wanted:
+        return _everything(datasets, options)
+    if len(wanted) not in (1, len(datasets)):
+        raise InputError(
+            f"--roots is given {len(wanted)} times for {len(datasets)} data sets; give it once, "
+            "or once for each"
+        )
+    numbers = wanted * len(datasets) if len(wanted) == 1 else wanted
+    return draw_roots(datasets, numbers, _wrong(datasets, options["right"]), options["seed"])
+
+
+def _everything(datasets: Sequence[Dataset], options: Mapping[str, Any]) -> Roots:
+    if options["right"]:
+        raise InputError("--right tells which roots may be drawn; add --roots N")
+    if options["sets"]:
+        raise InputError("--sets needs roots; add --roots N")
+    if len(datasets) > 1:
+        raise InputError("several data sets need --roots N, which makes their ids distinct")
+    return Roots(datasets[0], {}, ())
+
+
+def _wrong(datasets: Sequence[Dataset], paths: Sequence[str]) -> list[frozenset[str]]:
+    """Return for each data set what any solver gets wrong; each has one file or more, or none."""
+    wrong: list[set[str]] = [set() for _ in datasets]
+    for path in paths:
+        at = _of_which(datasets, path)
+        graded = grade(datasets[at], formats.read_predictions(path, datasets[at]).predictions)
+        wrong[at] |= {
+            problem.id
+            for problem, right in zip(datasets[at], graded.correct, strict=True)
+            if not right
+        }
+    return [frozenset(ids) for ids in wrong]
+
+
+def _of_which(datasets: Sequence[Dataset], path: str) -> int:
+    """Return which data set a file of predictions is for: by its digest, or else by its ids."""
+    found = formats.read_predictions(path)
+    ids = {prediction.problem_id for prediction in found.predictions}
+    for at, dataset in enumerate(datasets):
+        if found.data == dataset.blind().digest:
+            return at
+    for at, dataset in enumerate(datasets):
+        if ids == set(dataset.ids):
+            return at
+    raise DataError(f"{path} has predictions for none of the data sets: their ids differ")
