@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,8 +14,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from winosmith import Dataset
-from winosmith.errors import DataError, FormatError
-from winosmith.humans import Given, Ledger, Sheet, assign, make_sheets, read_ledger, write_ledger
+from winosmith.errors import DataError, FormatError, OutputError
+from winosmith.humans import (
+    Given,
+    Ledger,
+    Sheet,
+    _assign_ledger,
+    assign,
+    ledger_held,
+    make_sheets,
+    read_ledger,
+    write_ledger,
+)
 
 Materials = Callable[..., Dataset]
 
@@ -210,6 +221,34 @@ def test_a_ledger_comes_back_from_its_file(materials: Materials, tmp_path: Path)
     ledger = ledger.marked("S2", "dropped")
     write_ledger(ledger, path)
     assert read_ledger(path) == ledger
+
+
+def test_two_desks_lose_nobody(materials: Materials, tmp_path: Path) -> None:
+    """Eight threads enrol five people each into one ledger: all forty are in it."""
+    sheets = make_sheets(materials(4)).sheets
+    path = tmp_path / "ledger.json"
+
+    def enrol(desk: int) -> None:
+        for at in range(5):
+            with ledger_held(path):
+                write_ledger(assign(read_ledger(path), sheets, f"D{desk}-{at}")[0], path)
+
+    with ThreadPoolExecutor(8) as desks:
+        list(desks.map(enrol, range(8)))
+    assert len({each.subject for each in read_ledger(path).given}) == 40
+    assert not (tmp_path / "ledger.json.lock").exists()
+
+
+def test_a_ledger_that_stays_held_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message names the file to remove when nobody writes."""
+    monkeypatch.setattr(_assign_ledger, "_PATIENCE", 0.1)
+    path = tmp_path / "ledger.json"
+    with (
+        ledger_held(path),
+        pytest.raises(OutputError, match=r"ledger\.json\.lock"),
+        ledger_held(path),
+    ):
+        pass
 
 
 @pytest.mark.parametrize(

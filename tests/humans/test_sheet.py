@@ -26,7 +26,7 @@ def _of(sheets: tuple[Sheet, ...], test: str) -> list[Sheet]:
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.integers(1, 20), st.integers(0, 12), st.integers(0, 99), st.integers(1, 4))
+@given(st.integers(2, 20), st.integers(0, 12), st.integers(0, 99), st.integers(1, 4))
 def test_every_problem_is_on_one_test_and_halves_are_apart(
     materials: Materials, count: int, texts: int, seed: int, orders: int
 ) -> None:
@@ -72,7 +72,7 @@ def test_neither_items_nor_order_depend_on_answers(materials: Materials) -> None
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.integers(0, 15), st.integers(1, 15), st.integers(0, 99), st.integers(1, 4))
+@given(st.integers(0, 15), st.integers(2, 15), st.integers(0, 99), st.integers(1, 4))
 def test_questions_on_one_text_follow_each_other(
     materials: Materials, count: int, texts: int, seed: int, orders: int
 ) -> None:

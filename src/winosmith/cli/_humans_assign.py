@@ -12,7 +12,15 @@ import click
 from winosmith.cli._common import json_option, print_json, say
 from winosmith.cli._tables import print_table
 from winosmith.errors import InputError
-from winosmith.humans import Ledger, Sheet, assign, read_ledger, read_sheet, write_ledger
+from winosmith.humans import (
+    Ledger,
+    Sheet,
+    assign,
+    ledger_held,
+    read_ledger,
+    read_sheet,
+    write_ledger,
+)
 from winosmith.outputs import MANIFEST
 
 __all__ = ["LEDGER", "command", "enrol", "read_subjects_file"]
@@ -61,14 +69,15 @@ def command(
         raise click.UsageError("--dropped goes with neither --another nor --test")
     path = Path(ledger_file or Path(folder) / LEDGER)
     sheets = sheets_of(folder)
-    ledger = read_ledger(path)
     given: list[tuple[str, Sheet]] = []
-    if dropped:
-        ledger = _given_up(ledger, subjects)
-    else:
-        ledger, given = enrol(ledger, sheets, subjects, test=test, another=another, seed=seed)
-    if subjects:
-        write_ledger(ledger, path)
+    with ledger_held(path):
+        ledger = read_ledger(path)
+        if dropped:
+            ledger = _given_up(ledger, subjects)
+        else:
+            ledger, given = enrol(ledger, sheets, subjects, test=test, another=another, seed=seed)
+        if subjects:
+            write_ledger(ledger, path)
     report = _report(ledger, sheets, given)
     if as_json:
         print_json(report)

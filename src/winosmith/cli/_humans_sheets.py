@@ -29,6 +29,7 @@ from winosmith.humans import (
     Sheets,
     answer_key,
     form,
+    ledger_held,
     make_sheets,
     pdf,
     read_ledger,
@@ -180,9 +181,10 @@ def _copies(
     """Give each subject a sheet, and print it with the code on it."""
     if not codes:
         return []
-    ledger = read_ledger(folder.path / LEDGER)
-    ledger, given = enrol(ledger, sheets, codes, seed=options["seed"])
-    write_ledger(ledger, folder.path / LEDGER)
+    path = folder.path / LEDGER
+    with ledger_held(path):
+        ledger, given = enrol(read_ledger(path), sheets, codes, seed=options["seed"])
+        write_ledger(ledger, path)
     printed = partial(pdf, declared=declared, paper=options["paper"])
     _write(
         folder,

@@ -19,7 +19,7 @@ from winosmith.humans._answers_subjects import (
     subjects_of,
 )
 from winosmith.humans._assign import assign
-from winosmith.humans._assign_ledger import Given, Ledger, read_ledger, write_ledger
+from winosmith.humans._assign_ledger import Given, Ledger, ledger_held, read_ledger, write_ledger
 from winosmith.humans._assign_schemas import Dealt, deal, schemas
 from winosmith.humans._counts import UNTOLD, Chance, Counts, chance, counts
 from winosmith.humans._crossfit import CrossFit, cross_fit
@@ -105,6 +105,7 @@ __all__ = [
     "fit_matrix",
     "form",
     "grim",
+    "ledger_held",
     "make_sheets",
     "matrix_of_margins",
     "paces",

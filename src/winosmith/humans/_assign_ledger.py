@@ -16,19 +16,25 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, get_args
 
-from winosmith.errors import DataError, FormatError
+from winosmith.errors import DataError, FormatError, OutputError
 from winosmith.humans._sheet import Sheet
 from winosmith.humans._sheet_json import sheet_of, sheet_record
 from winosmith.outputs import write_aside
 
-__all__ = ["Given", "Ledger", "State", "read_ledger", "write_ledger"]
+__all__ = ["Given", "Ledger", "State", "ledger_held", "read_ledger", "write_ledger"]
 
 _VERSION = 1
+
+_PATIENCE = 10.0
+"""Seconds to wait for somebody else's writing, which takes a fraction of one."""
+
 _CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,15}")
 
 State = Literal["given", "done", "dropped"]
@@ -121,6 +127,36 @@ def read_ledger(path: str | Path) -> Ledger:
     if missing:
         raise FormatError(f"the ledger names {min(missing)!r} and does not hold it", path)
     return Ledger(given, sheets)
+
+
+@contextmanager
+def ledger_held(path: str | Path) -> Iterator[None]:
+    """Keep a ledger for one's own while the block reads, changes and writes it.
+
+    Two desks that enrol at once would lose one of two people otherwise.
+
+    Raises:
+        OutputError: it was held by somebody else for ten seconds, or its folder is missing.
+    """
+    lock = Path(f"{path}.lock")
+    until = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            lock.touch(exist_ok=False)
+            break
+        except FileExistsError:
+            if time.monotonic() > until:
+                raise OutputError(
+                    f"{path} is being written by somebody else; try again, or remove {lock} when "
+                    "nobody is"
+                ) from None
+            time.sleep(0.05)
+        except OSError as error:
+            raise OutputError(f"{path} can't be written: {error.strerror}") from error
+    try:
+        yield
+    finally:
+        lock.unlink(missing_ok=True)
 
 
 def write_ledger(ledger: Ledger, path: str | Path) -> None:
