@@ -151,7 +151,7 @@ class ChatPerturber:
         if transcript:
             transcript.write_readable(dialogue)
         if ended.reason != "done":
-            where = f" ({transcript.folder})" if transcript else ""
+            where = f". All turns are kept in {transcript.folder}" if transcript else ""
             warnings.warn(f"{dialogue.parent.id}: {ended.message}{where}", stacklevel=3)
 
 

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from winosmith.chat import Message, Messages, Reply
 from winosmith.errors import InputError, ProblemError
-from winosmith.evolve._chat_check import Checker, same_sentence
+from winosmith.evolve._chat_check import Checked, Checker, same_sentence
 from winosmith.evolve._chat_prompt import opening, request
 from winosmith.evolve._chat_round import Round, correction
 from winosmith.evolve._chat_rows import read_rows
@@ -146,7 +146,9 @@ class Dialogue:
         """
         if said is not None:
             self._said[-1] = Message("user", said)
-        taken, rows, kept = set(self._taken), [], []
+        taken = set(self._taken)
+        rows: list[Checked] = []
+        kept: list[Problem] = []
         for row in read_rows(reply):
             checked = self._checker.check(row, taken)
             rows.append(checked)

@@ -37,8 +37,8 @@ must think again, and often another option is right. Write them as lines of CSV 
 
 - index: a running number. The original is 0.
 - sentence: in double quotes, with exactly one blank, _.
-- option1, option2: the two options. Both stand in the sentence. You may change them, too, but then \
-everywhere: in the sentence and in their column.
+- option1, option2: the two options. Both stand in the sentence. You may change them, too, but \
+then everywhere: in the sentence and in their column.
 - answer: 1 if option1 belongs in the blank, 2 if option2 does. Every careful reader must agree.
 - distance: how many tokens you changed, added or left out, counted from the original, as few as \
 will do. A token is a word or a punctuation mark. Changing a name counts, too.

@@ -113,7 +113,8 @@ def _of_distances(parent: Problem, done: Round) -> list[str]:
     wrong = [checked for checked in done.rows if "distance" in checked.faults]
     if not wrong:
         return []
-    worst = max(wrong, key=lambda row: abs(row.distance - (row.claimed or 0)))
+    plain = [checked for checked in wrong if REPAIRED.issuperset({*checked.faults} - {"distance"})]
+    worst = max(plain or wrong, key=lambda row: abs(row.distance - (row.claimed or 0)))
     stated = "no number" if worst.claimed is None else str(worst.claimed)
     verb = "is" if len(wrong) == 1 else "are"
     counted = spelt_out(parent.sentence, worst.sentence) or "nothing was changed"

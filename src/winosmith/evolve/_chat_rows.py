@@ -45,14 +45,14 @@ class Row:
 
 
 def read_rows(reply: Reply) -> list[Row]:
-    """Return the rows of a reply, in their order.
+    r"""Return the rows of a reply, in their order.
 
     Rows may be separated by commas, tabs, semicolons or bars, and stand in code fences or in a
     Markdown table. Headings, rules, prose and what a model thinks aloud are passed over. The last
     line of a reply that was cut off is "truncated", even if it looks whole: "1" may have been
     going to be "12".
 
-    >>> [row.cells[1] for row in read_rows(Reply('Sure!\\n1,"Ann, not Sue, _ ran.",Ann,Sue,1,2'))]
+    >>> [row.cells[1] for row in read_rows(Reply('Sure!\n1,"Ann, not Sue, _ ran.",Ann,Sue,1,2'))]
     ['Ann, not Sue, _ ran.']
     """
     text = _THOUGHT.sub("", reply.text)

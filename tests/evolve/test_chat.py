@@ -1,0 +1,298 @@
+"""`ChatPerturber`: kept as it comes, gone on with, and honest about servers that fail."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from winosmith import Problem
+from winosmith.chat import Budget, ChatError, Client, Message, Messages, Reply
+from winosmith.errors import OutputError, ProblemError
+from winosmith.evolve import ChatPerturber
+from winosmith.formats import read
+from winosmith.testing import chat_server
+
+ROOT = Problem("r1", "The cup hit the jug and the _ broke at once.", ("cup", "jug"), 0)
+
+WORDS = "bowl vase dish pot lamp plate glass mug tray pan box can tin toy pen".split()
+
+
+def author(messages: Sequence[Message]) -> str:
+    """Write as many rows as were asked for, all good, each with another pair of things."""
+    count, first = map(int, re.findall(r"write (\d+) rows?, numbered from (\d+)",
+                                       messages[-1].content)[0])  # fmt: skip
+    rows = []
+    for number in range(first, first + count):
+        one, two = WORDS[number % 15], WORDS[(number + 1 + number // 15) % 15]
+        rows.append(f'{number},"The {one} hit the {two} and the _ broke at once.",{one},{two},'
+                    f"{1 + number % 2},2")  # fmt: skip
+    return "\n".join(rows)
+
+
+@dataclass
+class Server:
+    """An author behind HTTP, who has trouble now and then.
+
+    Attributes:
+        trouble: what comes instead of an answer, by the number of the request from 0.
+        asked: the conversations.
+    """
+
+    trouble: dict[int, Any] = field(default_factory=dict)
+    asked: list[Messages] = field(default_factory=list)
+
+    def __call__(self, messages: list[Message]) -> Any:
+        """Say what comes next."""
+        self.asked.append(messages)
+        answer = self.trouble.get(len(self.asked) - 1, author)
+        return answer(messages) if callable(answer) else answer
+
+
+@pytest.fixture(autouse=True)
+def chat_packages() -> None:
+    """Skip without the packages of the extra `chat`; with CI=true, fail instead."""
+    for module in ("openai", "tenacity"):
+        if importlib.util.find_spec(module) is None:
+            tell = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
+            tell(f"{module} is not installed (the extra `chat`)")
+
+
+def _client(url: str, **settings: Any) -> Client:
+    return Client("m", url, **{"max_tokens": 500, "patience": 20.0, **settings})
+
+
+def _perturb(model: Any, **settings: Any) -> list[Problem]:
+    return list(ChatPerturber(model, **{"wanted": 25, **settings}).perturb(ROOT, 0))
+
+
+def test_children_come_from_a_server(tmp_path: Path) -> None:
+    """Over HTTP, the wanted children come in turns of 10, 10 and the rest, and progress is told."""
+    server, told = Server(), []
+    with chat_server(server) as url:
+        children = _perturb(
+            _client(url), folder=tmp_path, on_progress=lambda *state: told.append(state)
+        )
+    assert len({child.id for child in children}) == 25
+    assert [len(messages) for messages in server.asked] == [1, 3, 5]
+    assert told == [
+        (0, 25, ""),
+        (10, 25, "turn 1: 10 of 10 rows accepted"),
+        (20, 25, "turn 2: 10 of 10 rows accepted"),
+        (25, 25, "turn 3: 5 of 5 rows accepted"),
+        (25, 25, "all 25 wanted are accepted"),
+    ]
+    (folder,) = tmp_path.iterdir()
+    assert tuple(read(folder / "accepted.jsonl")) == tuple(children)
+    readable = (folder / "transcript.md").read_text("utf-8")
+    assert readable.count("## Turn") == 3
+    assert "10 rows asked for, 10 read, 10 accepted." in readable
+
+
+def test_a_finished_dialogue_is_free(tmp_path: Path) -> None:
+    """The same call reads what was kept, and asks nothing; with more wanted, it goes on."""
+    server = Server()
+    with chat_server(server) as url:
+        first = _perturb(_client(url), folder=tmp_path)
+        assert _perturb(_client(url), folder=tmp_path) == first
+        assert len(server.asked) == 3
+        more = _perturb(_client(url), folder=tmp_path, wanted=30)
+    assert more[:25] == first
+    assert len(more) == 30
+    assert len(server.asked) == 4
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_other_seeds_and_models_are_other_dialogues(tmp_path: Path) -> None:
+    """Another seed, another model or another problem has a folder of its own."""
+    twin = Problem("r1", "The cup hit the jug and the _ held.", ("cup", "jug"), 1)
+    with chat_server(Server()) as url:
+        for name, seed, problem in (("a", 0, ROOT), ("a", 1, ROOT), ("b", 0, ROOT), ("a", 0, twin)):
+            perturber = ChatPerturber(Client(name, url), wanted=1, folder=tmp_path)
+            list(perturber.perturb(problem, seed))
+    assert len(list(tmp_path.iterdir())) == 4
+
+
+@pytest.mark.parametrize("trouble", [500, 429, None])
+def test_passing_trouble_changes_nothing(trouble: int | None) -> None:
+    """A server's error, too many requests, or a connection that breaks is tried again."""
+    with chat_server(Server()) as url:
+        undisturbed = _perturb(_client(url))
+    server = Server({1: trouble})
+    with chat_server(server) as url:
+        assert _perturb(_client(url)) == undisturbed
+    assert len(server.asked) == 4
+
+
+@pytest.mark.parametrize(("status", "words"), [(500, "after 1 attempt"), (401, "it wants a key")])
+def test_lasting_trouble_loses_nothing(tmp_path: Path, status: int, words: str) -> None:
+    """A server that fails for good is named; what came before was yielded and is gone on with."""
+    server = Server(dict.fromkeys(range(2, 9), status))
+    with chat_server(server) as url:
+        perturber = ChatPerturber(_client(url, patience=0.0), wanted=25, folder=tmp_path)
+        with pytest.raises(ChatError, match=words) as told:
+            list(perturber.perturb(ROOT, 0))
+        assert "20 of 25 children of 'r1' are kept in " in str(told.value)
+        server.trouble.clear()
+        children = list(perturber.perturb(ROOT, 0))
+        undisturbed = _perturb(_client(url))
+    assert children == undisturbed
+
+
+def test_what_came_before_trouble_is_yielded() -> None:
+    """Without a folder, too, the children of earlier turns are handed out before the error."""
+    with chat_server(Server({1: 403})) as url:
+        perturbing = ChatPerturber(_client(url), wanted=25).perturb(ROOT, 0)
+        assert len(list(itertools.islice(perturbing, 10))) == 10
+        with pytest.raises(ChatError, match="10 of 25 children of 'r1' were accepted before"):
+            next(perturbing)
+
+
+def test_a_truncated_reply_is_gone_on_with() -> None:
+    """A reply that was cut off gives its whole rows; fewer are asked for next."""
+
+    def cut(messages: list[Message]) -> Reply:
+        return Reply(author(messages)[:-30], finish="length")
+
+    server = Server({0: cut})
+    with chat_server(server) as url:
+        assert len(_perturb(_client(url))) == 25
+    assert "Please write 9 rows" in server.asked[1][-1].content
+
+
+def test_the_budget_ends_it_cleanly(tmp_path: Path) -> None:
+    """When the budget has no room, what was accepted is there, with a warning that says so."""
+    with chat_server(Server()) as url:
+        client = _client(url, budget=Budget(tokens=5000))
+        with pytest.warns(UserWarning, match=r"r1: 10 of 25 are accepted; .*the budget of 5,000"):
+            children = _perturb(client, folder=tmp_path)
+        assert len(children) == 10
+        assert _perturb(_client(url), folder=tmp_path)[:10] == children
+
+
+def test_a_model_in_vain_is_told(tmp_path: Path) -> None:
+    """A model that never gives a row yields nothing, and a warning says where to look."""
+    with pytest.warns(UserWarning, match="nothing acceptable came in 3 turns .*transcript") as told:
+        assert _perturb(lambda _: Reply("I like cups."), folder=tmp_path) == []
+    assert str(tmp_path) in str(told[0].message)
+    with pytest.warns(UserWarning, match="nothing acceptable"):
+        assert _perturb(lambda _: pytest.fail("asked again"), folder=tmp_path) == []
+
+
+KILLED = """
+import os, signal, sys
+from winosmith.chat import Reply
+from winosmith.evolve import ChatPerturber
+from test_chat import ROOT, author
+turns = []
+def model(messages):
+    turns.append(messages)
+    if len(turns) == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return Reply(author(messages))
+list(ChatPerturber(model, wanted=25, folder=sys.argv[1]).perturb(ROOT, 0))
+"""
+
+
+def test_a_kill_loses_nothing(tmp_path: Path) -> None:
+    """Killed in the third turn, the next run has twenty children and asks for the third alone."""
+    here = str(Path(__file__).parent)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(KILLED), str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": here, "PYTHONDONTWRITEBYTECODE": "1"},
+        check=False,
+    )
+    assert done.returncode == -signal.SIGKILL
+    (folder,) = tmp_path.iterdir()
+    assert len(read(folder / "accepted.jsonl")) == 20
+    turns: list[Messages] = []
+
+    def model(messages: Messages) -> Reply:
+        turns.append(messages)
+        return Reply(author(messages))
+
+    assert _perturb(model, folder=tmp_path) == _perturb(lambda m: Reply(author(m)))
+    assert len(turns) == 1
+
+
+def test_every_cut_of_the_record_is_gone_on_from(tmp_path: Path) -> None:
+    """Wherever the power fails while the record is written, the next run ends the same."""
+
+    def model(messages: Messages) -> Reply:
+        return Reply(author(messages))
+
+    whole = _perturb(model, folder=tmp_path)
+    (folder,) = tmp_path.iterdir()
+    record = (folder / "transcript.jsonl").read_bytes()
+    for length in range(0, len(record), 97):
+        (folder / "transcript.jsonl").write_bytes(record[:length])
+        assert _perturb(model, folder=tmp_path) == whole
+        assert (folder / "transcript.jsonl").read_bytes() == record
+
+
+def test_a_damaged_record_is_named(tmp_path: Path) -> None:
+    """A line that is no turn, or a folder that can't be written, is named with what to do."""
+
+    def model(messages: Messages) -> Reply:
+        return Reply(author(messages))
+
+    _perturb(model, folder=tmp_path)
+    (folder,) = tmp_path.iterdir()
+    path = folder / "transcript.jsonl"
+    lines = path.read_text("utf-8").split("\n")
+    for broken in ("{", '{"said": 1}', "[]", '{"said": "a", "reply": {"words": "b"}}'):
+        path.write_text("\n".join([lines[0], broken, *lines[2:]]), "utf-8")
+        with pytest.raises(OutputError, match=r"transcript.jsonl:2: this is no turn of a dialogue"):
+            _perturb(model, folder=tmp_path)
+    path.write_text('{"problem": 1}\n', "utf-8")
+    with pytest.raises(OutputError, match="another dialogue is here"):
+        _perturb(model, folder=tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match="the dialogue can't be kept"):
+        _perturb(model, folder=tmp_path / "file")
+
+
+def test_the_record_holds_what_was_said(tmp_path: Path) -> None:
+    """Strange characters in a reply are kept as they came, and harmless in what is to be read."""
+    row = author([Message("user", "write 1 rows, numbered from 1")])
+    strange = f'Sure\u2028<script>\x1b[2J "é" \x85\n{row}'
+    assert len(_perturb(lambda _: Reply(strange, 9, 7, "stop"), wanted=1, folder=tmp_path)) == 1
+    (folder,) = tmp_path.iterdir()
+    _, turn, _ = (folder / "transcript.jsonl").read_text("utf-8").split("\n")
+    assert json.loads(turn)["reply"] == {
+        "text": strange, "tokens_in": 9, "tokens_out": 7, "finish": "stop",
+    }  # fmt: skip
+    readable = (folder / "transcript.md").read_text("utf-8")
+    assert "\x1b" not in readable
+    assert "\n    <script> [2J" in readable
+    assert len(_perturb(lambda _: pytest.fail("asked"), wanted=1, folder=tmp_path)) == 1
+
+
+def test_a_twins_other_half_is_no_child() -> None:
+    """A row that is the other half of the twin is refused when that is taken."""
+    row = '1,"The cup hit the jug and the _ held at once.",cup,jug,2,1'
+    other = Problem("r2", "The cup hit the jug and the _ held at once.", ("cup", "jug"), 1)
+    model: Callable[[Messages], Reply] = lambda _: Reply(row)  # noqa: E731
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert len(_perturb(model)) == 1
+        assert _perturb(model, taken=[ROOT, other]) == []
+
+
+def test_a_problem_without_an_answer_is_refused() -> None:
+    """The answer of the original is part of what the model is shown, so it must be there."""
+    with pytest.raises(ProblemError, match="no answer"):
+        list(ChatPerturber(lambda _: Reply("")).perturb(ROOT.blind(), 0))

@@ -1,0 +1,238 @@
+"""The dialogue: EvoGrad's own replayed, what is said of faults, and when it ends."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+from winosmith import Dataset, Problem
+from winosmith.chat import Reply
+from winosmith.errors import InputError, ProblemError
+from winosmith.evolve import Dialogue
+from winosmith.lineage import check_lineages, depths
+
+# EvoGrad (2024), appendix A.1: the original, and the author's example of a wrong distance
+SUE = Problem(
+    "sue",
+    "Although they ran at about the same speed, Sue beat Sally because _had such a good start.",
+    ("Sue", "Sally"),
+    0,
+)
+RACED = "Even though they raced at the same speed, Sue beat Sally although _had a powerful start."
+
+NAMES = ["Ann", "Bea", "Cleo", "Dora", "Eve", "Fay", "Gina", "Hope", "Ines", "Jane", "Kim", "Lea"]
+
+
+def _good(*, off: int = 0) -> Iterator[str]:
+    """Yield rows without end: other names, every second one with the answer flipped."""
+    pairs = itertools.permutations(NAMES, 2)
+    for number, (first, second) in enumerate(pairs, 1):
+        word, answer = ("although", 2) if number % 2 else ("because", 1)
+        sentence = (
+            f"Although they ran at about the same speed, {first} beat {second} {word} "
+            "_had such a good start."
+        )
+        yield f'{number},"{sentence}",{first},{second},{answer},{2 + number % 2 + off}'
+
+
+def _reply(rows: Iterator[str], count: int, *more: str) -> Reply:
+    return Reply("\n".join(["Here they are:", "", *itertools.islice(rows, count), *more]))
+
+
+def _last(dialogue: Dialogue) -> str:
+    return dialogue.messages[-1].content
+
+
+def test_the_papers_dialogue_is_replayed() -> None:
+    """Batches of 10, 30 with wrong distances, 10, 30 of which one is wrong, 30 and 20: 100 kept."""
+    rows, wrong = _good(), _good(off=1)
+    dialogue = Dialogue(SUE, batches=(10, 30, 10, 30, 30, 20), distances="refuse")
+    assert "Please write 10 rows, numbered from 1." in _last(dialogue)
+
+    assert len(dialogue.take(_reply(rows, 10))) == 10
+    assert _last(dialogue).startswith("All rows are right. Well done.\n")
+    assert "Please write 30 rows, numbered from 11." in _last(dialogue)
+
+    list(itertools.islice(wrong, 10))  # not the sentences that were accepted
+    assert dialogue.take(_reply(wrong, 30)) == ()
+    assert "Of your 30 rows I keep 0.\n30 distances are wrong. For example" in _last(dialogue)
+    assert "you state 4. The distance is 3: Sue → Ann (1), Sally → " in _last(dialogue)
+    assert "Please write 10 rows, numbered from 41." in _last(dialogue)
+
+    assert len(dialogue.take(_reply(rows, 10))) == 10
+    assert _last(dialogue).startswith("All rows are right.")
+    praised = _reply(rows, 29, f'30,"{RACED}",Sue,Sally,2,3')
+    assert len(dialogue.take(praised)) == 29
+    assert "Of your 30 rows I keep 29.\n1 distance is wrong." in _last(dialogue)
+    # the author counts five: "had such a" → "had a" and "because" → "although" are two more
+    assert (
+        f"{RACED}\nyou state 3. The distance is 7: Even added (1), Although → though (2), ran → "
+        "raced (3), about left out (4), because → although (5), such left out (6), good → "
+        "powerful (7)."
+    ) in _last(dialogue)
+
+    assert len(dialogue.take(_reply(rows, 30))) == 30
+    assert "Please write 20 rows" in _last(dialogue)
+    assert len(dialogue.take(_reply(rows, 20))) == 20
+    assert dialogue.size == 1
+    assert len(dialogue.take(_reply(rows, 5))) == 1  # one was wanted
+    assert dialogue.ended is not None
+    assert dialogue.ended == ("done", "all 100 wanted are accepted")
+    assert Counter(problem.answer for problem in dialogue.accepted) == {0: 50, 1: 50}
+    assert dialogue.faults() == {"distance": 31}
+    assert check_lineages(_family(dialogue)) == {}
+    assert {(one.declared == one.edit) for one in depths(_family(dialogue))} == {True}
+
+
+def _family(dialogue: Dialogue) -> Dataset:
+    return Dataset([dialogue.parent, *dialogue.accepted])
+
+
+def test_a_wrong_distance_is_put_right_by_default() -> None:
+    """A row with a wrong distance is kept with the true one, and the model is told all the same."""
+    dialogue = Dialogue(SUE)
+    (child,) = dialogue.take(Reply(f'1,"{RACED}",Sue,Sally,2,3'))
+    assert child.lineage is not None
+    assert child.lineage.declared == 7
+    assert child.extra["chat.claimed"] == 3
+    assert "1 distance is wrong." in _last(dialogue)
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ("1,Sue beat Sally,Sue,Sally,1", "it has not the six columns"),
+        ('1,"Although they ran, Sue beat Sally because she won.",Sue,Sally,1,9', "exactly one"),
+        ('1,"Sue and Ann ran, and _ ran better than the others did.",Sue,Sally,1,9', "both must"),
+        ('1,"Although they ran, Sue beat Sally because _ won.",Ann,Sally,1,9', "its old name"),
+        ('1,"Although they ran, Sue beat Sally because _ won.",Sue,Sally,3,9', "neither 1 nor 2"),
+        ('1,"Although they ran, Sue beat Sally because _ won.",Sue,,1,9', "empty or equal"),
+        ("1,...,Sue,Sally,1,2", "rows that you left out"),
+        (f'1,"{SUE.sentence.upper()}",Sue,Sally,1,9', "it is the original itself"),
+    ],
+)
+def test_each_fault_is_told_with_the_row(row: str, words: str) -> None:
+    """What is said of a fault says what is wrong, and quotes the row that has it."""
+    dialogue = Dialogue(SUE)
+    assert dialogue.take(Reply(row)) == ()
+    (told,) = [line for line in _last(dialogue).splitlines() if words in line]
+    assert told.startswith("1 row cannot be used: it ")
+    assert told.endswith(row)
+
+
+def test_repeated_rows_are_told() -> None:
+    """A row of an earlier turn is refused and quoted, and so is one that is taken elsewhere."""
+    dialogue = Dialogue(SUE, taken=[Problem("t", "Sue beat Ann because _ ran.", ("Sue", "Ann"), 0)])
+    reply = _reply(_good(), 3)
+    assert len(dialogue.take(reply)) == 3
+    assert dialogue.take(reply) == ()
+    assert "3 rows cannot be used: each repeats an earlier row" in _last(dialogue)
+    dialogue.take(Reply('9,"Sue beat Ann, because _ ran.",Sue,Ann,1,9'))
+    assert dialogue.rounds[-1].faults()["duplicate"] == 1
+
+
+def test_wishes_follow_from_what_came() -> None:
+    """One answer only, no new names and long distances are remarked upon; else nothing is."""
+    dialogue = Dialogue(SUE)
+    rows = [
+        f'{n},"Although they ran {word} in this very cold, long and hard race, Sue beat Sally '
+        f'because _had such a good start.",Sue,Sally,1,8'
+        for n, word in enumerate(("fast", "well", "much", "hard"), 1)
+    ]
+    assert len(dialogue.take(Reply("\n".join(rows)))) == 4
+    assert "So far 4 answers are 1 and 0 are 2: write more rows with answer 2" in _last(dialogue)
+    assert "You may change the names" in _last(dialogue)
+    assert "Keep the distances smaller" in _last(dialogue)
+    balanced = Dialogue(SUE)
+    balanced.take(_reply(_good(), 10))
+    assert _last(balanced).split("\n\n")[0] == "All rows are right. Well done."
+
+
+def test_a_short_reply_makes_smaller_turns() -> None:
+    """After a reply that was cut off, no more rows are asked for than came whole."""
+    dialogue = Dialogue(SUE, batches=(30,))
+    rows = "\n".join(itertools.islice(_good(), 8))
+    assert len(dialogue.take(Reply(rows[:-20], finish="length"))) == 7
+    assert "Your reply was cut off" in _last(dialogue)
+    assert "Please write 7 rows" in _last(dialogue)
+    dialogue.take(Reply("I think", finish="length"))
+    assert "Please write 3 rows" in _last(dialogue)
+
+
+def test_a_bad_batch_is_followed_by_a_small_one() -> None:
+    """When most rows were wrong, ten are asked for, "to see if it's okay" (A.1)."""
+    dialogue = Dialogue(SUE, batches=(30, 30))
+    dialogue.take(_reply(_good(off=1), 30))
+    assert dialogue.size == 10
+
+
+def test_nothing_acceptable_ends() -> None:
+    """After three turns in vain it is over, with the reason and what to do."""
+    dialogue = Dialogue(SUE)
+    for text in ("", "I can't help with that.", "..."):
+        assert dialogue.ended is None
+        dialogue.take(Reply(text))
+    assert dialogue.ended == (
+        "fruitless",
+        "nothing acceptable came in 3 turns (0 of 100 accepted); most faults: ellipsis 1. Take a "
+        "stronger model, or look at what it says in the transcript",
+    )
+    mute = Dialogue(SUE, fruitless=1)
+    mute.take(Reply("Hm."))
+    assert mute.ended is not None
+    assert "no reply had a row of the table" in mute.ended.message
+
+
+def test_turns_are_bounded() -> None:
+    """A model that gives a row at a time is stopped after the most turns."""
+    dialogue, rows = Dialogue(SUE, most_rounds=4), _good()
+    while not dialogue.ended:
+        dialogue.take(_reply(rows, 1))
+    assert dialogue.ended == (
+        "rounds", "4 of 100 are accepted after 4 turns; allow more turns, or take a stronger model",
+    )  # fmt: skip
+
+
+def test_memory_bounds_what_is_sent() -> None:
+    """With a memory of one turn, the first message and the last turn are sent, in alternation."""
+    whole, short, rows = Dialogue(SUE), Dialogue(SUE, memory=1), _good()
+    for _ in range(4):
+        reply = _reply(rows, 2)
+        whole.take(reply)
+        short.take(reply)
+    assert len(whole.messages) == 9
+    assert short.messages == (whole.messages[0], *whole.messages[-2:])
+    assert [message.role for message in short.messages] == ["user", "assistant", "user"]
+
+
+def test_the_first_message_teaches_by_examples() -> None:
+    """The first message has the problem as row 0, its tokens, and an example counted out."""
+    first = Dialogue(SUE).messages[0].content
+    assert f'0,"{SUE.sentence}",Sue,Sally,1,0\n' in first
+    assert "It has 19 tokens: Although they ran at about the same speed , Sue" in first
+    assert "Row 1: parcel → crate (1)." in first
+    assert "Row 2: parcel → crate (1), heavy → high (2)." in first
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"wanted": 0}, {"batches": ()}, {"batches": (10, 0)}, {"distances": "keep"},
+        {"changed": 0.0}, {"most_rounds": 0}, {"fruitless": 0}, {"memory": 0},
+    ],
+)  # fmt: skip
+def test_settings_are_checked(setting: dict[str, object]) -> None:
+    """A setting that is out of its range is named."""
+    with pytest.raises(InputError, match=f"^{next(iter(setting))} must be"):
+        Dialogue(SUE, **setting)  # type: ignore[arg-type]
+
+
+def test_a_problem_that_no_table_holds_is_refused() -> None:
+    """Three options or no answer are named."""
+    with pytest.raises(ProblemError, match="'t' has 3 options and an answer; the table"):
+        Dialogue(Problem("t", "A _ b.", ("x", "y", "z"), 0))
+    with pytest.raises(ProblemError, match="'t' has 2 options and no answer; the table"):
+        Dialogue(Problem("t", "A _ b.", ("x", "y")))
