@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from winosmith.dataset import Dataset
 from winosmith.humans._rules import Rules
-from winosmith.humans._text import text_of
+from winosmith.humans._sheet_text import text_key
 from winosmith.problem import Problem
 
 __all__ = ["Limit", "limits"]
@@ -56,7 +56,7 @@ def _at_most_one_half(problems: Sequence[Problem]) -> Iterator[Limit]:
 
 
 def _per_text(problems: Sequence[Problem], most: int) -> Iterator[Limit]:
-    for _, members in _groups(problems, text_of):
+    for _, members in _groups(problems, text_key):
         if members.sum() > most:
             yield Limit(members, most, f"{most} questions on its text are chosen")
 
