@@ -1,4 +1,4 @@
-"""Human tests of Winograd materials: the reliable subset, and what is published after a round.
+"""Human tests of Winograd materials: sheets, assignment, answers, results, the reliable subset.
 
 >>> from winosmith import formats, humans
 >>> humans.Rules(size=60).per_text
