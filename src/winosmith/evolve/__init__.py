@@ -11,6 +11,7 @@ from winosmith.evolve._chat import REPLY_TOKENS, ChatPerturber
 from winosmith.evolve._chat_dialogue import Dialogue, Ending
 from winosmith.evolve._chat_round import Round
 from winosmith.evolve._evolve import Evolved, evolve, without_repeats
+from winosmith.evolve._masked import MaskedPerturber
 from winosmith.evolve._perturber import Perturber
 from winosmith.evolve._resume import resumed_children
 from winosmith.evolve._roots import Roots, draw_roots
@@ -24,6 +25,7 @@ __all__ = [
     "Dialogue",
     "Ending",
     "Evolved",
+    "MaskedPerturber",
     "Perturber",
     "Roots",
     "Round",

@@ -19,6 +19,7 @@ from winosmith.models._masked import Hidden, MaskedModel, load_masked_model
 from winosmith.models._masked_texts import hidden_one_by_one, hidden_options
 from winosmith.models._memory import OnProgress
 from winosmith.models._outcome import Epoch, FineTuned, TrainingRun, TrainingSettings
+from winosmith.models._proposals import Gap, Proposal, Proposer
 from winosmith.models._questions import claimed, questions
 from winosmith.models._texts import SplitPoint, Text, filled_text
 from winosmith.models._train import train_multiple_choice
@@ -31,6 +32,7 @@ __all__ = [
     "Encoder",
     "Epoch",
     "FineTuned",
+    "Gap",
     "Grid",
     "Hidden",
     "HowRead",
@@ -40,6 +42,8 @@ __all__ = [
     "Passage",
     "Pooling",
     "Precision",
+    "Proposal",
+    "Proposer",
     "SplitPoint",
     "Text",
     "Trained",
