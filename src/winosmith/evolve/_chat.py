@@ -104,8 +104,8 @@ class ChatPerturber:
         while not dialogue.ended:
             try:
                 reply = self._asked(dialogue.messages, seed)
-            except BudgetError as error:
-                dialogue.stop("budget", str(error))
+            except BudgetError:
+                dialogue.stop("budget", self._spent())
                 break
             except ChatError as error:
                 raise type(error)(self._interrupted(dialogue, error, transcript)) from error
@@ -123,6 +123,13 @@ class ChatPerturber:
         if isinstance(self.model, Client):
             return self.model.ask([messages], draw=seed)[0]
         return self.model(messages)
+
+    def _spent(self) -> str:
+        told = "the budget has no room for another turn"
+        if isinstance(self.model, Client) and self.model.budget is not None:
+            spent = self.model.budget.spent
+            told += f" ({spent.tokens_in:,} tokens in and {spent.tokens_out:,} out were spent)"
+        return f"{told}; raise it, and the same call goes on"
 
     def _transcript(self, problem: Problem, seed: int) -> Transcript | None:
         if self.folder is None:

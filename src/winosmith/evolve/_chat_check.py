@@ -22,6 +22,7 @@ CLAIMED = "chat.claimed"
 
 _BLANKS = re.compile(r"_+")
 _GLUED = re.compile(r"__|[^\s\"'“‘(]_|_\w")
+_WORDS = re.compile(rf"{BLANK}|[^\W_]+")
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _ARTICLES = {"a", "an", "the"}
 
@@ -177,13 +178,11 @@ def same_sentence(sentence: str) -> str:
     >>> same_sentence("The cup, said Ann,  broke the _.") == same_sentence("the cup said Ann broke the _")
     True
     """  # noqa: E501
-    return " ".join(
-        token for token in _lower(sentence) if token == BLANK or any(map(str.isalnum, token))
-    )
+    return " ".join(_WORDS.findall(sentence.casefold()))
 
 
 def _lower(text: str) -> list[str]:
-    return tokens(text.casefold())
+    return [token.casefold() for token in tokens(text)]
 
 
 def _bare(option: str) -> tuple[str, ...]:

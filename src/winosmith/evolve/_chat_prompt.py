@@ -94,7 +94,7 @@ def row_of(index: int, sentence: str, options: Sequence[str], answer: int, dista
     '0,"Ann, not Sue, _ ran.",Ann,Sue,1,0'
     """
     text = io.StringIO()
-    quoted = " ".join(sentence.split()).replace('"', '""')
+    quoted = " ".join(sentence.splitlines()).replace('"', '""')
     csv.writer(text, lineterminator="").writerow([*options, answer, distance])
     return f'{index},"{quoted}",{text.getvalue()}'
 
@@ -102,8 +102,8 @@ def row_of(index: int, sentence: str, options: Sequence[str], answer: int, dista
 def spelt_out(before: str, after: str) -> str:
     """Return the edits between two sentences, counted one by one.
 
-    >>> spelt_out("Sue ran far.", "Sue walked very far.")
-    'ran → walked (1), very added (2)'
+    >>> spelt_out("Sue ran far.", "Sue ran very long.")
+    'very added (1), far → long (2)'
     """
     script = edit_script(tokens(before), tokens(after))
     told = (_SIGNS[edit.op].format(old=edit.old, new=edit.new) for edit in script)
