@@ -35,6 +35,9 @@ def tell_build(folder: Path, as_json: bool) -> None:
     )
     click.echo(f"  {kept['twins']:,} whole twins and {kept['singles']:,} singles")
     _figures(folder, record)
+    if record.get("unvalidated"):
+        told = ", ".join(f"{count:,} of {name}" for name, count in record["unvalidated"].items())
+        say(f"Generated, and not found valid by judges: {told}.")
     if record["embedding"].get("at_chance"):
         say(f"Fine-tuning: {record['embedding']['finetuned']}")
 

@@ -15,7 +15,7 @@ from winosmith.cli._tables import print_table
 from winosmith.errors import DataError
 from winosmith.metrics import HumanAccuracy, human_accuracy
 from winosmith.report import shown
-from winosmith.validate import Checked, Examined, Finding
+from winosmith.validate import Checked, Examined, Finding, unvalidated
 
 __all__ = ["check_record", "print_check"]
 
@@ -43,6 +43,10 @@ def check_record(
             for stage, rule, count in _rules(checked)
         ],
         "set_aside": _set_aside(checked),
+        "unvalidated": {
+            "collected": unvalidated(checked.stages[0].dataset),
+            "kept": unvalidated(checked.kept),
+        },
         "human_accuracy": asdict(people) if isinstance(people, HumanAccuracy) else None,
         "signature": str(checked.signature),
     }
@@ -80,7 +84,18 @@ def print_check(
     _print_examples(data, checked, examples)
     if responses is not None:
         _print_responses(checked, responses)
+    _print_unvalidated(checked)
     click.echo(f"Signature: {checked.signature}")
+
+
+def _print_unvalidated(checked: Checked) -> None:
+    """Say how many generated problems are kept, and how many of them nobody has judged yet."""
+    marked, left = unvalidated(checked.result.kept), unvalidated(checked.kept)
+    if marked:
+        click.echo(
+            f"Generated problems kept: {marked:,}; {marked - left:,} of them found valid by "
+            f"judges, {left:,} not judged yet"
+        )
 
 
 def _print_examples(data: str, checked: Checked, examples: int) -> None:

@@ -115,7 +115,8 @@ def command(
 
     Prints how many problems each stage kept, which rules were broken, with examples, and which
     votes did not count. A rule that lacks its input (no anchor, an answer that is withheld) is
-    not checked, and never failed.
+    not checked, and never failed. Generated problems that enough judges find valid lose the mark
+    `evolve.unvalidated` in kept.jsonl.
 
     \b
     Example:
@@ -167,7 +168,7 @@ def _write(checked: Checked, out: str, force: bool) -> None:
         Path(out), {"command": "check", "signature": str(checked.signature)}, force=force
     )
     with folder.write("kept.jsonl") as file:
-        file.writelines(canonical(problem_record(p)) + "\n" for p in checked.result.kept)
+        file.writelines(canonical(problem_record(p)) + "\n" for p in checked.kept)
     with folder.write("dropped.jsonl") as file:
         file.writelines(canonical(_dropped(entry)) + "\n" for entry in checked.result.dropped)
     say(f"Wrote {folder.path / 'kept.jsonl'} and {folder.path / 'dropped.jsonl'}.")

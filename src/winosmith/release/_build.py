@@ -57,6 +57,8 @@ class Built:
         run: the filter's.
         measures: its figures.
         counts: problems in each published set.
+        unvalidated: by set, how many of them were generated and not found valid by judges; sets
+            without any are left out.
         told: what the embedding has to say, such as that fine-tuning stayed at chance.
         shown: the rows of the pool that may be shown one by one: those that no dev or test
             problem is tied to.
@@ -68,6 +70,7 @@ class Built:
     run: FilterRun
     measures: Measures
     counts: Mapping[str, int]
+    unvalidated: Mapping[str, int]
     told: Mapping[str, Any]
     shown: Sequence[int]
 
@@ -179,9 +182,19 @@ def _carried_out(job: _Job) -> Built:
     loose = [at for at, row in enumerate(pool) if row not in tied]
     measures = _measured(job, run, loose)
     with job.step("writing", None):
-        counts = _published(job, parts, stages)
+        counts, unvalidated = _published(job, parts, stages)
         funnel = validate.funnel(stages.done)
-        built = Built(recipe, job.folder.path, funnel, run, measures, counts, found.told, loose)
+        built = Built(
+            recipe,
+            job.folder.path,
+            funnel,
+            run,
+            measures,
+            counts,
+            unvalidated,
+            found.told,
+            loose,
+        )
         write_reports(job.folder, built, job.shown)
     return built
 
@@ -239,12 +252,23 @@ def _measured(job: _Job, run: FilterRun, loose: Sequence[int]) -> Measures:
         )
 
 
-def _published(job: _Job, parts: Split, stages: Stages) -> dict[str, int]:
-    return publish(
+def _published(job: _Job, parts: Split, stages: Stages) -> tuple[dict[str, int], dict[str, int]]:
+    """Write the sets; return how many problems each holds, and how many are not found valid."""
+    rows = map(job.collected.row, stages.valid)
+    dataset = validate.without_marks(job.dataset, {job.dataset.ids[row] for row in rows})
+    counts = publish(
         job.folder,
-        job.dataset,
+        dataset,
         job.collected.ids,
         parts,
         stages.verdicts(),
         job.recipe.files.format,
     )
+    sets = {
+        "train_xl": parts.train,
+        "train_debiased": parts.debiased,
+        "dev": parts.dev,
+        "test": parts.test,
+    }
+    marked = {name: validate.unvalidated(dataset[row] for row in of) for name, of in sets.items()}
+    return counts, {name: count for name, count in marked.items() if count}

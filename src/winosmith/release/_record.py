@@ -110,6 +110,7 @@ def write_reports(folder: OutputFolder, built: Built, recipe: Mapping[str, Any])
         "aflite": built.run.aflite and built.run.aflite.record(),
         "measures": built.measures.record(),
         "counts": built.counts,
+        "unvalidated": dict(built.unvalidated),
         "embedding": built.told,
         "figures": [asdict(figure) for figure in key_figures(built.run, built.measures)],
         "recipe": recipe,

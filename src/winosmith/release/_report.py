@@ -35,7 +35,7 @@ def report_page(built: Built, recipe: Mapping[str, Any]) -> str:
         report.Section("In short", [report.Cards(_cards(built))]),
         report.Section("From twins to problems", _funnel_blocks(funnel), lead=_funnel_lead(funnel)),
         *filter_sections(built.run, built.measures, built.shown),
-        report.Section("What is published", [_sets(built.counts)]),
+        report.Section("What is published", _published(built)),
         report.Section("How it was made", _making(built, recipe)),
     ]
     return report.page(
@@ -94,6 +94,22 @@ def _funnel_blocks(funnel: validate.Funnel) -> list[report.Block]:
 
 def _count(count: validate.Count) -> tuple[int, int, int]:
     return count.problems, count.twins, count.singles
+
+
+def _published(built: Built) -> list[report.Block]:
+    blocks: list[report.Block] = [_sets(built.counts)]
+    if built.unvalidated:
+        told = ", ".join(f"{count:,} of {name}" for name, count in built.unvalidated.items())
+        blocks.append(
+            report.Text(
+                [
+                    f"Generated, and not found valid by judges: {told}. Their answers are claims; "
+                    "let people judge them before a figure is built on them."
+                ],
+                "warning",
+            )
+        )
+    return blocks
 
 
 def _sets(counts: Mapping[str, int]) -> report.Table:

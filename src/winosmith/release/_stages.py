@@ -71,10 +71,12 @@ class Stages:
     Attributes:
         collected: everything that came in.
         done: what each stage kept and dropped, in order.
+        valid: the ids of the problems that enough judges found valid.
     """
 
     collected: Dataset
     done: dict[str, Filtered] = field(default_factory=dict)
+    valid: frozenset[str] = frozenset()
 
     @property
     def left(self) -> Dataset:
@@ -108,6 +110,7 @@ def check(stages: Stages, recipe: Recipe, votes: Sequence[Response]) -> None:
     checked = validate.check(stages.left, votes or None, recipe.structure, recipe.votes)
     for examined in checked.stages:
         stages.add(examined.stage, examined.filtered())
+    stages.valid = checked.valid
 
 
 def set_aside(

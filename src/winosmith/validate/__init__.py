@@ -13,6 +13,7 @@ from winosmith.validate._check import Checked, check
 from winosmith.validate._eligible import SetAside, eligible
 from winosmith.validate._examined import Examined, Finding
 from winosmith.validate._funnel import Count, Funnel, Step, funnel
+from winosmith.validate._judged import found_valid, unvalidated, without_marks
 from winosmith.validate._structure import StructureRules, examine_structure, structure
 from winosmith.validate._votes import Agreement, VoteRules, examine_votes, votes
 from winosmith.validate._votes_file import read_votes, write_votes
@@ -32,9 +33,12 @@ __all__ = [
     "eligible",
     "examine_structure",
     "examine_votes",
+    "found_valid",
     "funnel",
     "read_votes",
     "structure",
+    "unvalidated",
     "votes",
+    "without_marks",
     "write_votes",
 ]

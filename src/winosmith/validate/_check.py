@@ -13,6 +13,7 @@ from winosmith.report import Signature, sign
 from winosmith.validate._eligible import SetAside, eligible
 from winosmith.validate._examined import Examined
 from winosmith.validate._funnel import Funnel, funnel
+from winosmith.validate._judged import found_valid, without_marks
 from winosmith.validate._structure import StructureRules, examine_structure
 from winosmith.validate._votes import VoteRules, examine_votes
 
@@ -32,6 +33,7 @@ class Checked:
         funnel: how many problems each stage kept, and why the others went.
         result: what was kept and dropped by all stages; together they are the input, in order.
         signature: of the data, the votes and the rules.
+        valid: the ids of the kept problems that enough judges found valid.
     """
 
     stages: tuple[Examined, ...]
@@ -39,6 +41,12 @@ class Checked:
     funnel: Funnel
     result: Filtered
     signature: Signature
+    valid: frozenset[str] = frozenset()
+
+    @property
+    def kept(self) -> Dataset:
+        """What was kept; generated problems that judges found valid are no longer marked."""
+        return without_marks(self.result.kept, self.valid)
 
 
 def check(
@@ -83,6 +91,7 @@ def check(
         sign(
             dataset, votes_file=_digest(responses), **_parameters(structure), **_parameters(votes)
         ),
+        found_valid(voted.kept, counted, votes),
     )
 
 

@@ -1,0 +1,134 @@
+"""Generated problems are marked until enough judges have found them valid."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from winosmith import Dataset, Extra, Problem, Response, formats, practice, validate
+from winosmith.cli import main
+from winosmith.lineage import UNVALIDATED
+from winosmith.release import build, read_recipe
+from winosmith.validate import StructureRules, VoteRules
+
+MARK = Extra({UNVALIDATED: True, "wsc.source": "made"})
+
+TEXT = "The old grey cup hit the tall blue jug on the table, and so the _ broke at once in {}."
+
+GENERATED = Dataset(
+    Problem(f"g{n}", TEXT.format(place), ("cup", "jug"), n % 2, extra=MARK)
+    for n, place in enumerate(("Rome", "Oslo", "Lima", "Cairo"))
+)
+
+
+def _votes(problem: Problem, choices: tuple[int, ...], purpose: str = "validate") -> list[Response]:
+    return [
+        Response(problem.id, f"{problem.id}-{n}", purpose, choice)  # type: ignore[arg-type]
+        for n, choice in enumerate(choices)
+    ]
+
+
+def _check(votes: list[Response] | None, **rules: object) -> validate.Checked:
+    return validate.check(GENERATED, votes, StructureRules(), VoteRules(**rules))  # type: ignore[arg-type]
+
+
+def test_votes_take_the_mark_off_what_they_keep() -> None:
+    """Found valid by three judges, a problem loses the mark and nothing else; refused, it stays."""
+    right, wrong, few, none = GENERATED
+    said = [*_votes(right, (0, 0, 1)), *_votes(wrong, (0, 0, 0)), *_votes(few, (0, 0))]
+    checked = _check(said)
+    assert checked.valid == {right.id}
+    assert list(checked.kept) == [replace(right, extra=Extra({"wsc.source": "made"}))]
+    assert [entry.problem for entry in checked.result.dropped] == [wrong, few, none]
+    assert checked.result.input() == GENERATED
+
+
+def test_too_few_votes_leave_the_mark() -> None:
+    """Kept unchecked, a problem is still marked."""
+    first = GENERATED[0]
+    checked = _check([*_votes(first, (0, 0, 0)), *_votes(GENERATED[1], (1, 1))], undecided="keep")
+    assert len(checked.kept) == 4
+    assert checked.valid == {first.id}
+    assert validate.unvalidated(checked.kept) == 3
+
+
+def test_local_votes_and_rules_that_are_off_leave_the_mark() -> None:
+    """Who saw only the local context has not judged, nor has anyone when the answer is not asked."""
+    first = GENERATED[0]
+    local = _votes(first, (1, 1, 1), "local")
+    assert _check(local, undecided="keep").valid == frozenset()
+    assert _check(_votes(first, (0, 0, 0)), undecided="keep", correct="off").valid == frozenset()
+
+
+def test_structure_alone_leaves_the_mark() -> None:
+    """Without votes nothing is found valid."""
+    checked = _check(None)
+    assert checked.valid == frozenset()
+    assert checked.kept == checked.result.kept == GENERATED
+
+
+@given(st.sets(st.sampled_from(GENERATED.ids)))
+def test_what_is_marked_is_counted(valid: set[str]) -> None:
+    """Marks taken off and marks left are all there were, and taking them off twice is once."""
+    cleared = validate.without_marks(GENERATED, valid)
+    assert validate.unvalidated(cleared) == len(GENERATED) - len(valid)
+    assert validate.without_marks(cleared, valid) == cleared
+    assert cleared.ids == GENERATED.ids
+    assert [p.sentence for p in cleared] == [p.sentence for p in GENERATED]
+
+
+def test_the_command_writes_what_was_judged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """kept.jsonl has no mark on what judges found valid; the report counts both kinds."""
+    formats.write(GENERATED.problems, tmp_path / "data.jsonl")
+    said = [*_votes(GENERATED[0], (0, 0, 0)), *_votes(GENERATED[1], (1, 1))]
+    validate.write_votes(said, tmp_path / "votes.csv")
+    arguments = [
+        "check", str(tmp_path / "data.jsonl"), "--votes", str(tmp_path / "votes.csv"),
+        "--undecided", "keep", "--out", str(tmp_path / "out"),
+    ]  # fmt: skip
+    assert main(arguments) == 0
+    shown = capsys.readouterr().out
+    assert "Generated problems kept: 4; 1 of them found valid by judges, 3 not judged yet" in shown
+    kept = formats.read(tmp_path / "out" / "kept.jsonl")
+    assert [UNVALIDATED in problem.extra for problem in kept] == [False, True, True, True]
+    assert main([*arguments, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["unvalidated"] == {"collected": 4, "kept": 3}
+
+
+@pytest.mark.parametrize("judged", [True, False])
+def test_a_benchmark_says_how_many_it_holds_unjudged(
+    tmp_path: Path, judged: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Problems that votes kept are published without the mark; without votes each is counted."""
+    made = practice.corpus(60, seed=1)
+    marked = [replace(p, extra=Extra({**p.extra, UNVALIDATED: True})) for p in made.dataset]
+    formats.write(marked, tmp_path / "twins.jsonl")
+    validate.write_votes(made.votes, tmp_path / "votes.csv")
+    votes = 'votes_file = "votes.csv"\n' if judged else ""
+    recipe = tmp_path / "recipe.toml"
+    recipe.write_text(
+        f'name = "mine"\ndata = "twins.jsonl"\n{votes}[filter]\nmethod = "none"\n'
+        "[split]\ndev = 0.2\ntest = 0.2\n"
+    )
+    built = build(read_recipe(recipe), tmp_path / "out")
+    published = formats.read(tmp_path / "out" / "train_debiased.jsonl")
+    told = json.loads((tmp_path / "out" / "report.json").read_text())["unvalidated"]
+    page = (tmp_path / "out" / "report.html").read_text()
+    if judged:
+        assert built.unvalidated == told == {}
+        assert validate.unvalidated(published) == 0
+        assert "not found valid by judges" not in page
+    else:
+        sets = ("train_xl", "train_debiased", "dev", "test")
+        assert built.unvalidated == told == {name: built.counts[name] for name in sets}
+        assert validate.unvalidated(published) == len(published)
+        assert f"not found valid by judges: {built.counts['train_xl']:,} of train_xl" in page
+    assert main(["build", str(recipe), "--out", str(tmp_path / "out")]) == 0
+    assert ("not found valid" in capsys.readouterr().err) is not judged
