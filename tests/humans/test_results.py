@@ -215,6 +215,9 @@ def test_groups_are_compared_as_scipy_does_and_small_ones_get_a_caution() -> Non
     assert "3 native speakers and 3 others" in found.caution
     assert compare_groups([0.5] * 10 + [0.6], [0.5] * 12).caution == ""  # type: ignore[union-attr]
     assert compare_groups([], others) is None
+    alone = compare_groups([1.0], others)
+    assert alone is not None
+    assert (alone.permutation, alone.welch, alone.interval) == (0.5, None, None)
 
 
 def test_fatigue_shows_as_a_fall_over_the_sheet() -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
 from winosmith.errors import Interrupted
-from winosmith.humans import SKIP, Entry, Sheet, Sitting
+from winosmith.humans import Entry, Sheet, Sitting
 from winosmith.report import shown
 
 __all__ = ["type_answers"]
@@ -32,17 +34,12 @@ def type_answers(sheet: Sheet, subject: str, path: Path) -> Sitting:
     entry = Entry.resume(path, sheet, subject)
     if entry.item is not None:
         _introduce(entry, path)
-    for key in _keys(entry):
-        after = entry.press(key)
-        if after is None:
-            click.echo("\a", nl=False, err=True)  # a key that means nothing here
-            continue
-        _echo(entry, after)
-        entry = after
-        entry.save(path)
-        if entry.item is None:
-            break
-        _ask(entry)
+    try:
+        with _keys() as keys:
+            while entry.item is not None:
+                entry = _typed(entry, next(keys), path)
+    except (KeyboardInterrupt, StopIteration):
+        click.echo("", err=True)
     if entry.item is not None:
         raise Interrupted(
             f"Question {entry.at} of {len(sheet)} is next; {path} has the answers so far, "
@@ -83,20 +80,55 @@ def _echo(before: Entry, after: Entry) -> None:
     click.echo(given.letter if given else "-", err=True)
 
 
-def _keys(entry: Entry) -> Iterator[str]:
-    """Yield keys until Ctrl-C, Ctrl-D or the end of the input."""
-    if entry.item is None:
-        return
+def _typed(entry: Entry, key: str, path: Path) -> Entry:
+    """Return the state after a key, saved; the same one after a key that means nothing here."""
+    after = entry.press(key)
+    if after is None:
+        click.echo("\a", nl=False, err=True)
+        return entry
+    after.save(path)
+    _echo(entry, after)
+    _ask(after)
+    return after
+
+
+@contextmanager
+def _keys() -> Iterator[Iterator[str]]:
+    """Yield keys one by one until the end of the input.
+
+    The terminal hands keys over one by one from the first question to the last: switched back and
+    forth, as `click.getchar` does, it loses what a fast typist has typed ahead.
+    """
     if not sys.stdin.isatty():
-        for key in sys.stdin.read():
-            if key not in "\r\n":
-                yield key
+        yield (key for key in sys.stdin.read() if key not in "\r\n")
         return
+    try:
+        import termios
+        import tty
+    except ImportError:  # Windows
+        yield iter(click.getchar, "\x04")
+        return
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+    try:
+        tty.setcbreak(terminal)
+        yield _of_terminal(terminal)
+    finally:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+
+
+def _of_terminal(terminal: int) -> Iterator[str]:
+    """Yield keys; those of several bytes (arrows, accents) are one key without a meaning."""
+    import select
+
     while True:
-        try:
-            key = click.getchar()
-        except (KeyboardInterrupt, EOFError):
-            click.echo("", err=True)
+        key = os.read(terminal, 1)
+        if key in (b"", b"\x04"):
             return
-        if key and (len(key) == 1 or key == SKIP):
-            yield key
+        if key == b"\x1b" and select.select([terminal], [], [], 0.02)[0]:
+            if os.read(terminal, 1) in b"[O":  # an arrow and its like: up to a letter or a tilde
+                while not (last := os.read(terminal, 1)).isalpha() and last not in (b"~", b""):
+                    pass
+        elif key >= b"\x80":
+            key = b"\x1b"
+        yield key.decode("ascii")

@@ -85,11 +85,11 @@ class Entry:
             return cls(Sitting(subject, sheet, {}))
         try:
             record = json.loads(path.read_text("utf-8"))
-            at = record.pop("next", len(sheet) + 1)
-        except (OSError, ValueError, AttributeError) as error:
+        except (OSError, ValueError) as error:
             raise FormatError(f"this is no entry: {error}", path) from error
-        if record.get("winosmith") not in ("entry", "answers"):
+        if not isinstance(record, dict) or record.get("winosmith") not in ("entry", "answers"):
             raise FormatError("this is no entry; move the file away", path)
+        at = record.get("next", len(sheet) + 1)
         sitting = sitting_of({**record, "winosmith": "answers"}, {sheet.code: sheet}, path)
         if sitting.subject != subject:
             raise FormatError(f"this is the entry of {sitting.subject!r}, not of {subject!r}", path)

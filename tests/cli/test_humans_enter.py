@@ -1,0 +1,198 @@
+"""`winosmith humans enter` types with one key each, and reads tables and forms."""
+
+from __future__ import annotations
+
+import fcntl
+import io
+import json
+import os
+import pty
+import select
+import subprocess
+import sys
+import termios
+import time
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from winosmith import formats
+from winosmith.cli import main
+from winosmith.humans import make_sheets, read_sheet, sheet_record
+from winosmith.testing import made_twins
+from winosmith.validate import read_votes
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+
+
+def run(*words: str | Path, typed: str = "") -> Ended:
+    """Run a command with keys on its input."""
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err), pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdin", io.StringIO(typed))
+        code = main([str(word) for word in words])
+    return Ended(code, out.getvalue(), err.getvalue())
+
+
+@pytest.fixture
+def sheet(tmp_path: Path) -> Path:
+    """Write two sheets, and return the path of one."""
+    data = made_twins(6)
+    formats.write(data.problems, tmp_path / "data.jsonl")
+    folder = tmp_path / "sheets"
+    folder.mkdir()
+    for made in make_sheets(data, orders=1, seed=0).sheets:
+        (folder / f"{made.name}.json").write_text(json.dumps(sheet_record(made)), "utf-8")
+    return folder / "a-1.json"
+
+
+def typed(sheet: Path, subject: str = "S1") -> Path:
+    """Return where the answers of a subject go."""
+    return sheet.parents[1] / "typed" / f"answers-{subject}-{read_sheet(sheet).code}.json"
+
+
+def test_answers_are_typed_stopped_and_gone_on_with(sheet: Path) -> None:
+    """The end of the input stops with code 130 and keeps the answers; the same command goes on."""
+    out = sheet.parents[1] / "typed"
+    words = ("humans", "enter", sheet, "--subject", "S1", "--out", out)
+    stopped = run(*words, typed="ab\nx")
+    assert stopped.exit_code == 130
+    assert "Question 4 of 6 is next" in stopped.stderr
+    refused = run("humans", "enter", sheet, "--answers", out, "--out", out)
+    assert refused.exit_code == 2
+    assert "the entry stopped before question 4" in refused.stderr
+    assert run(*words, typed="a a").exit_code == 0
+    record = json.loads(typed(sheet).read_text("utf-8"))
+    assert {n: a["letter"] for n, a in record["answers"].items()} == {
+        "1": "A", "2": "B", "3": "X", "4": "A", "6": "A",
+    }  # fmt: skip
+
+
+def test_a_second_typist_finds_every_difference(sheet: Path) -> None:
+    """--again names the questions that differ, and --answers refuses them until they agree."""
+    out = sheet.parents[1] / "typed"
+    words = ("humans", "enter", sheet, "--subject", "S1", "--out", out)
+    assert run(*words, "--again", typed="aaaaaa").exit_code == 2
+    run(*words, typed="aabbab")
+    again = run(*words, "--again", typed="aaxbab")
+    assert again.exit_code == 0
+    assert "Question 3: the first typist has B, the second X" in again.stdout
+    refused = run("humans", "enter", sheet, "--answers", out, "--out", out)
+    assert refused.exit_code == 2
+    assert "question 3: the first typist has B, the second X" in refused.stderr
+    assert not (out / "responses.jsonl").exists()
+    next(out.glob("again-*")).unlink()
+    same = run(*words, "--again", "--json", typed="aabbab")
+    assert json.loads(same.stdout)["differences"] == []
+    assert run("humans", "enter", sheet, "--answers", out, "--out", out).exit_code == 0
+
+
+def test_tables_and_forms_become_responses_and_subjects(sheet: Path) -> None:
+    """What is entered is what results and select read."""
+    code, b = read_sheet(sheet).code, read_sheet(sheet.with_name("b-1.json")).code
+    folder = sheet.parents[1]
+    run("humans", "enter", sheet, "--subject", "S1", "--out", folder / "typed", typed="aabbab")
+    table = folder / "paper.csv"
+    table.write_text(f"subject,sheet,1,2,3,4,5,6\nS2,{code},A,B,X,,A,A\nS3,{b},A,A,A,A,A,A\n")
+    people = folder / "people.csv"
+    people.write_text("subject,native\nS1,yes\nS3,no\n")
+    done = run("humans", "enter", sheet.parent, "--answers", folder / "typed", "--answers", table,
+               "--subjects", people, "--out", folder / "round", "--json")  # fmt: skip
+    assert done.exit_code == 0, done.stderr
+    assert json.loads(done.stdout)["answers"] == 17
+    said = read_votes(folder / "round" / "responses.jsonl")
+    assert len(said) == 17
+    assert {r.participant for r in said} == {"S1", "S2", "S3"}
+    found = run("humans", "results", folder / "data.jsonl", folder / "round" / "responses.jsonl",
+                "--subjects", folder / "round" / "subjects.jsonl", "--json")  # fmt: skip
+    assert found.exit_code == 0, found.stderr
+    report = json.loads(found.stdout)
+    assert [test["name"] for test in report["tests"]] == ["a", "b"]
+    assert report["answers"] == 18
+    assert [p["native"] for p in report["tests"][0]["subjects"]] == [True, None]
+
+
+def test_both_halves_and_one_sheet_twice_are_refused(sheet: Path) -> None:
+    """Nothing is written when a subject saw both halves, or is entered twice."""
+    code, b = read_sheet(sheet).code, read_sheet(sheet.with_name("b-1.json")).code
+    folder = sheet.parents[1]
+    first, second = folder / "one.csv", folder / "two.csv"
+    first.write_text(f"subject,sheet,1\nS1,{code},A\n")
+    second.write_text(f"subject,sheet,1\nS1,{b},A\n")
+    words = ("humans", "enter", sheet.parent, "--out", folder / "round", "--answers", first)
+    both = run(*words, "--answers", second)
+    assert both.exit_code == 2
+    assert "both halves of a schema" in both.stderr
+    assert f"{second}:2" in both.stderr
+    assert f"{first}:2" in both.stderr
+    second.write_text(first.read_text())
+    twice = run(*words, "--answers", second)
+    assert twice.exit_code == 2
+    assert "two subjects have one code" in twice.stderr
+    assert not (folder / "round").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ((), "give --subject CODE to type answers, or --answers FILE"),
+        (("--subject", "../S1"), "must be letters, digits"),
+        (("--subject", "S1", "--answers", "."), "give one of them"),
+    ],
+)
+def test_what_to_give_is_told(sheet: Path, words: tuple[str, ...], reason: str) -> None:
+    """Neither or both of the ways, and codes that are no file names, are refused."""
+    refused = run("humans", "enter", sheet, *words)
+    assert refused.exit_code == 2
+    assert reason in refused.stderr
+
+
+@pytest.mark.parametrize("keys", [[b"a", b"b", b"\x03"], [b"\x1b[Aab\x03"]])
+def test_a_terminal_takes_keys_and_ctrl_c_keeps_them(sheet: Path, keys: list[bytes]) -> None:
+    """Keys typed in turn or ahead are saved at once; an arrow is none; Ctrl-C ends with 130."""
+    out = sheet.parents[1] / "typed"
+    words = [sys.executable, "-m", "winosmith", "humans", "enter", str(sheet), "--subject", "S1"]
+    mine, other = pty.openpty()
+    with subprocess.Popen(
+        [*words, "--out", str(out)], stdin=other, stdout=other, stderr=other,
+        preexec_fn=_own_terminal,
+    ) as child:  # fmt: skip
+        os.close(other)
+        try:
+            for number, key in enumerate(keys, 1):
+                assert _seen(mine, f"   {number}  ".encode())
+                time.sleep(0.2)  # the first question is asked before the terminal is ready
+                for each in (key[:-1], key[-1:]) if len(key) > 1 else (key,):
+                    os.write(mine, each)
+                    time.sleep(0.3 if len(key) > 1 else 0)
+            assert child.wait(30) == 130
+        finally:
+            child.kill()
+            os.close(mine)
+    record = json.loads(typed(sheet).read_text("utf-8"))
+    assert {n: a["letter"] for n, a in record["answers"].items()} == {"1": "A", "2": "B"}
+    assert record["next"] == 3
+
+
+def _own_terminal() -> None:
+    """Make the pseudo-terminal the child's own, so that Ctrl-C reaches it."""
+    os.setsid()
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+def _seen(terminal: int, text: bytes) -> bool:
+    """Tell whether the text is shown within 30 seconds."""
+    seen, deadline = b"", time.monotonic() + 30
+    while text not in seen and time.monotonic() < deadline:
+        if select.select([terminal], [], [], 0.2)[0]:
+            seen += os.read(terminal, 4096)
+    return text in seen

@@ -1,0 +1,298 @@
+"""Answers from tables, forms and keys become responses; what is wrong is named by its place."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from winosmith.errors import DataError, FormatError
+from winosmith.humans import (
+    Answer,
+    Entry,
+    Item,
+    Noted,
+    Remark,
+    Sheet,
+    Sitting,
+    Subject,
+    answers_record,
+    check_sittings,
+    compare_entries,
+    read_answer_form,
+    read_answer_table,
+    read_subjects,
+    responses_of,
+    subject_record,
+    subjects_of,
+)
+
+
+def sheet(test: str = "a", *, schemas: str = "s", data: str = "d") -> Sheet:
+    """Return a sheet of four items: the second lists its options the other way round."""
+    orders = [(0, 1), (1, 0), (0, 1, 2), (0, 1)]
+    return Sheet(
+        "Schemas",
+        test,
+        1,
+        0,
+        data,
+        tuple(
+            Item(
+                number,
+                f"{test}{number}",
+                f"{schemas}{number}",
+                ("The cup hit the jug and ", "it", " broke."),
+                ("", "it", " broke"),
+                tuple(("cup", "jug", "vase")[option] for option in order),
+                order,
+            )
+            for number, order in enumerate(orders, 1)
+        ),
+    )
+
+
+A = sheet()
+SHEETS = {A.code: A}
+
+
+def table(folder: Path, text: str) -> Path:
+    """Write a table with the code of the sheet in place of CODE."""
+    path = folder / "answers.csv"
+    path.write_text(text.replace("CODE", A.code), "utf-8")
+    return path
+
+
+def test_both_layouts_of_a_table_give_the_same_answers(tmp_path: Path) -> None:
+    """A row an answer and a row a subject hold the same, and letters may be small."""
+    long = read_answer_table(
+        table(tmp_path, "subject,sheet,number,answer,seconds\nS1,CODE,1,a,\nS1,CODE,2,A,4.5\n"
+              "S1,CODE,3,X,\nS1,CODE,4,,\nS2,CODE,4,B,\n"), SHEETS)  # fmt: skip
+    wide = read_answer_table(
+        table(tmp_path, "subject;sheet;Q1;Q2;Q3;Q4\nS1;CODE;A;A;x;\nS2;;;;;b\n"), SHEETS
+    )
+
+    def letters(sittings: list[Sitting]) -> dict[str, dict[int, str]]:
+        return {s.subject: {n: a.letter for n, a in s.answers.items()} for s in sittings}
+
+    assert letters(long) == letters(wide) == {"S1": {1: "A", 2: "A", 3: "X"}, "S2": {4: "B"}}
+    said = responses_of(long)
+    assert [(r.problem_id, r.choice, r.ambiguous, r.seconds) for r in said] == [
+        ("a1", 0, False, None),
+        ("a2", 1, False, 4.5),
+        ("a3", None, True, None),
+        ("a4", 1, False, None),
+    ]
+    assert {r.purpose for r in said} == {"test"}
+    assert said[1].shown == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "reason"),
+    [
+        ("subject,number,answer\nS1,9,A\n", 2, "has the questions 1 to 4, not 9"),
+        ("subject,number,answer\nS1,1,A\nS1,1,B\n", 3, r"already answered question 1.*csv:2\)"),
+        ("subject,number,answer\nS1,1,C\n", 2, "question 1 has no answer 'C'; it is one of A, B"),
+        ("subject,number,answer\nS1,one,A\n", 2, "'one' is not the number of a question"),
+        ("subject,number,answer,seconds\nS1,1,A,-2\n", 2, "'-2' is no number of seconds"),
+        ("subject,number,answer\n,1,A\n", 2, "names no subject"),
+        ("subject,number,answer\nS1,1\n", 2, "2 cells; the header has 3"),
+        ("subject,sheet,number,answer\nS1,b-9-QQQQ,1,A\n", 2, "'b-9-QQQQ' is unknown; the sheets"),
+        ("subject,1,2\nS1,A,B\n\nS1,B,B\n", 4, r"already has the sheet .*csv:2\); it was typed"),
+        ("subject,1,5\nS1,A,B\n", 2, "questions 1 to 4, not 5"),
+        ("subject,1,1\nS1,A,B\n", 1, "the column '1' occurs twice"),
+        ("subject,1,age\nS1,A,30\n", 1, "the column 'age' is unknown"),
+        ("subject,sheet\nS1,CODE\n", 1, "no column of answers"),
+        ("number,answer\n1,A\n", 1, "needs a column 'subject'"),
+    ],
+)
+def test_what_is_wrong_in_a_table_is_named_by_its_line(
+    tmp_path: Path, text: str, line: int, reason: str
+) -> None:
+    """Unknown questions, sheets and letters, answers given twice: file:line and the reason."""
+    with pytest.raises(FormatError, match=reason) as told:
+        read_answer_table(table(tmp_path, text), SHEETS)
+    assert told.value.line == line
+    assert str(told.value).startswith(f"{tmp_path / 'answers.csv'}:{line}: ")
+
+
+def test_a_form_comes_back_as_it_was_saved(tmp_path: Path) -> None:
+    """A sitting written as the form writes it is read as the same sitting."""
+    sitting = Sitting(
+        "S1", A, {1: Answer("B", 2.5), 3: Answer("X")}, "2026-11-21T10:00:00Z",
+        "2026-11-21T10:20:00Z", 900.0, (Noted(1, "a novel"),), (Noted(None, "jug"),), False,
+        {"age": "30"},
+    )  # fmt: skip
+    path = tmp_path / "form.json"
+    path.write_text(json.dumps(answers_record(sitting)), "utf-8")
+    read = read_answer_form(path, SHEETS)
+    assert answers_record(read) == answers_record(sitting)
+    assert read.native is False
+    (subject,) = subjects_of([read])
+    assert subject.seconds == 900.0
+    assert subject.recognised == (Remark("a1", "a novel"),)
+    assert subject.words == (Remark(None, "jug"),)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"winosmith": "sheet"}, "not a file of answers from a form"),
+        ({"version": 9}, "the answers have version 9"),
+        ({"sheet": "a-1-ZZZZ"}, "the sheet 'a-1-ZZZZ' is unknown"),
+        ({"subject": " "}, "the answers name no subject"),
+        ({"answers": {"1": {"letter": "E"}}}, "question 1 has no answer 'E'"),
+        ({"answers": {"7": {"letter": "A"}}}, "questions 1 to 4, not 7"),
+        ({"answers": {"one": {"letter": "A"}}}, "'one' is not the number"),
+        ({"answers": [1]}, "the answers can't be read"),
+        ({"attributes": {"native": "perhaps"}}, "native is 'perhaps'"),
+        ({"winosmith": "entry", "next": 3}, "stopped before question 3"),
+    ],
+)
+def test_what_is_wrong_in_a_form_is_named(
+    tmp_path: Path, change: dict[str, object], reason: str
+) -> None:
+    """Another file, an unknown sheet or letter, an entry half done: the file and the reason."""
+    path = tmp_path / "form.json"
+    record = {**answers_record(Sitting("S1", A, {1: Answer("A")})), **change}
+    path.write_text(json.dumps(record), "utf-8")
+    with pytest.raises(FormatError, match=reason) as told:
+        read_answer_form(path, SHEETS)
+    assert str(told.value).startswith(str(path))
+
+
+def test_one_sheet_twice_and_both_halves_are_named_with_both_places() -> None:
+    """A test taken twice, and both halves of a schema on two tests, are never merged."""
+    first = Sitting("S1", A, {1: Answer("A")}, where="one.csv:2")
+    with pytest.raises(DataError, match=r"two\.csv:9: 'S1' already took test a \(one\.csv:2"):
+        check_sittings([first, replace(first, where="two.csv:9")])
+    other = Sitting("S1", sheet("b"), {}, where="two.csv:3")
+    with pytest.raises(DataError, match=r"both halves of a schema \('a1' and 'b1'\)"):
+        check_sittings([first, other])
+    check_sittings([first, replace(other, subject="S2")])
+    check_sittings([first, Sitting("S1", sheet("common", schemas="c"), {})])
+
+
+def test_two_declarations_under_one_code_are_told() -> None:
+    """A native speaker who is none on the second sheet may be two subjects with one code."""
+    first = Sitting("S1", A, {}, native=True, where="one.json")
+    second = Sitting("S1", sheet("common", schemas="c"), {}, native=False, where="two.json")
+    with pytest.raises(DataError, match=r"'S1' has native 'no', and 'yes' in one\.json"):
+        check_sittings([first, second])
+
+
+def test_a_file_of_subjects_says_what_it_knows(tmp_path: Path) -> None:
+    """Native, times, remarks by number of the question, and any other column."""
+    path = tmp_path / "subjects.csv"
+    path.write_text(
+        "Subject,native,started,ended,recognised,words,age\n"
+        "S1,yes,2026-11-21T10:00,2026-11-21T10:20,2: a novel; a film,,30\nS2,,,,,3: jug,\n",
+        "utf-8",
+    )
+    declared = read_subjects(path)
+    assert declared[0] == Subject(
+        "S1", True, {"age": "30"}, 1200.0, (), (Remark("2", "a novel"), Remark(None, "a film"))
+    )
+    sittings = [Sitting("S1", A, {}), Sitting("S2", A, {})]
+    first, second = subjects_of(sittings, declared)
+    assert first.recognised == (Remark("a2", "a novel"), Remark(None, "a film"))
+    assert second.words == (Remark("a3", "jug"),)
+    assert first.taken[0].problems == ("a1", "a2", "a3", "a4")
+    with pytest.raises(DataError, match="the subject 'S2' has no answers"):
+        subjects_of(sittings[:1], declared)
+    lines = tmp_path / "subjects.jsonl"
+    lines.write_text("".join(json.dumps(subject_record(s)) + "\n" for s in (first, second)))
+    assert read_subjects(lines) == (first, second)
+
+
+@pytest.mark.parametrize(
+    ("rows", "line", "reason"),
+    [
+        ("S1,yes\nS1,no\n", 3, "two subjects have the code 'S1'; the other is in line 2"),
+        ("S1,maybe\n", 2, "native is 'maybe'"),
+        (",yes\n", 2, "the subject has no code"),
+        ("S1\n", 2, "more or fewer cells"),
+    ],
+)
+def test_what_is_wrong_with_subjects_is_named(
+    tmp_path: Path, rows: str, line: int, reason: str
+) -> None:
+    """Two subjects with one code, and values that are none: file:line and the reason."""
+    path = tmp_path / "subjects.csv"
+    path.write_text("subject,native\n" + rows, "utf-8")
+    with pytest.raises(FormatError, match=reason) as told:
+        read_subjects(path)
+    assert told.value.line == line
+
+
+def test_a_test_that_ends_before_it_starts_is_refused(tmp_path: Path) -> None:
+    """Times in the wrong order are told with their line."""
+    path = tmp_path / "subjects.csv"
+    path.write_text("subject,started,ended\nS1,2026-11-21T11:00,2026-11-21T10:00\n", "utf-8")
+    with pytest.raises(FormatError, match=r"csv:2: it ended at .* before it started"):
+        read_subjects(path)
+
+
+@given(st.text("abcx -q\x7f", max_size=30))
+def test_keys_are_a_stack_of_answers(keys: str) -> None:
+    """Letters and spaces push, backspace and minus pop, all else changes nothing."""
+    entry, stack = Entry(Sitting("S1", A, {})), list[str]()
+    for key in keys:
+        after = entry.press(key)
+        letters = A[len(stack) + 1].letters + "X" if len(stack) < len(A) else ""
+        if key in "-\x7f" and stack:
+            stack.pop()
+        elif (key == " " and letters) or key.upper() in letters:
+            stack.append(key.upper())
+        else:
+            assert after is None
+            continue
+        assert after is not None
+        entry = after
+    assert entry.at == len(stack) + 1
+    typed = {number: letter for number, letter in enumerate(stack, 1) if letter != " "}
+    assert {number: a.letter for number, a in entry.sitting.answers.items()} == typed
+
+
+@given(st.text("abx ", max_size=4))
+def test_an_entry_resumes_where_it_was(tmp_path_factory: pytest.TempPathFactory, keys: str) -> None:
+    """Whatever was typed, what is read back is the same state."""
+    path = tmp_path_factory.mktemp("entry") / "S1.json"
+    entry = Entry(Sitting("S1", A, {}))
+    for key in keys:
+        entry = entry.press(key) or entry
+        entry.save(path)
+        again = Entry.resume(path, A, "S1")
+        assert again.at == entry.at
+        assert answers_record(again.sitting) == answers_record(entry.sitting)
+
+
+def test_the_entry_of_another_subject_or_sheet_is_not_gone_on_with(tmp_path: Path) -> None:
+    """A file belongs to one subject and one sheet."""
+    path = tmp_path / "S1.json"
+    Entry(Sitting("S1", A, {1: Answer("A")}), 2).save(path)
+    with pytest.raises(FormatError, match="the entry of 'S1', not of 'S2'"):
+        Entry.resume(path, A, "S2")
+    with pytest.raises(FormatError, match="is unknown"):
+        Entry.resume(path, sheet("b"), "S1")
+    path.write_text("[]")
+    with pytest.raises(FormatError, match="this is no entry"):
+        Entry.resume(path, A, "S1")
+
+
+def test_every_difference_of_two_entries_is_named() -> None:
+    """Letters that differ, and an answer that only one typist has."""
+    first = Sitting("S1", A, {1: Answer("A"), 2: Answer("B"), 3: Answer("C")})
+    second = Sitting("S1", A, {1: Answer("A"), 2: Answer("A"), 4: Answer("X")})
+    assert [str(difference) for difference in compare_entries(first, second)] == [
+        "question 2: the first typist has B, the second A",
+        "question 3: the first typist has C, the second nothing",
+        "question 4: the first typist has nothing, the second X",
+    ]
+    assert not compare_entries(first, first)
+    with pytest.raises(DataError, match="can't be compared"):
+        compare_entries(first, replace(second, subject="S2"))
