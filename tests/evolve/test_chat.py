@@ -177,7 +177,9 @@ def test_the_budget_ends_it_cleanly(tmp_path: Path) -> None:
     """When the budget has no room, what was accepted is there, with a warning that says so."""
     with chat_server(Server()) as url:
         client = _client(url, budget=Budget(tokens=5000))
-        with pytest.warns(UserWarning, match=r"r1: 10 of 25 are accepted; the budget has no .* spent\); raise"):
+        with pytest.warns(
+            UserWarning, match=r"r1: 10 of 25 are accepted; the budget has no .* spent\); raise"
+        ):
             children = _perturb(client, folder=tmp_path)
         assert len(children) == 10
         assert _perturb(_client(url), folder=tmp_path)[:10] == children

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winosmith import Problem
+from winosmith import Problem, formats
 from winosmith.chat import Reply
 from winosmith.evolve._chat_check import REPAIRED, Checked, Checker, same_sentence
 from winosmith.evolve._chat_dialogue import Dialogue
 from winosmith.evolve._chat_prompt import row_of
 from winosmith.evolve._chat_rows import read_rows
+from winosmith.text import edit_distance, tokens
 
 HERE = Path(__file__).parent
 
@@ -59,7 +61,7 @@ ROWS = _checked()
 
 
 def test_planted_faults_are_found() -> None:
-    """Of 170 planted faults of 13 kinds in 256 rows, 99 % are found by name."""
+    """Of 170 planted faults of 13 kinds in 256 rows, each is found by name."""
     planted: Counter[str] = Counter()
     missed = []
     for record, checked in ROWS:
@@ -69,15 +71,15 @@ def test_planted_faults_are_found() -> None:
     assert planted.total() == 170
     assert len(planted) == 13
     assert min(planted.values()) >= 8
-    assert len(missed) <= 0.01 * planted.total(), missed
+    assert missed == []
 
 
 def test_clean_rows_are_accepted() -> None:
-    """Of a hundred rows without a fault, 99 % are accepted without a complaint."""
+    """Of a hundred rows without a fault, each is accepted without a complaint."""
     clean = [(record, checked) for record, checked in ROWS if not record["faults"]]
     alarms = [(r["row"], c.faults) for r, c in clean if c.faults or not c.problem]
     assert len(clean) >= 100
-    assert len(alarms) <= 0.01 * len(clean), alarms
+    assert alarms == []
 
 
 def test_faulty_rows_are_refused_or_put_right() -> None:
@@ -129,6 +131,23 @@ def test_replies_in_all_kinds_of_dress(script: dict[str, Any]) -> None:
     assert (len(accepted), found) == (script["accepted"], script["faults"])
 
 
+@pytest.mark.data
+def test_what_people_wrote_passes(data_dir: Path) -> None:
+    """Of WinoGrande's 10,234 halves, as rows of the other half, one is refused, for a slip."""
+    refused: Counter[str] = Counter()
+    halves: dict[str, list[Problem]] = defaultdict(list)
+    for problem in formats.read(data_dir / "winogrande" / "train_l.jsonl"):
+        halves[problem.twin_id or problem.id].append(problem)
+    for twin in halves.values():
+        for parent, child in itertools.permutations(twin, 2):
+            distance = edit_distance(tokens(parent.sentence), tokens(child.sentence))
+            answer = (child.answer or 0) + 1
+            text = row_of(1, child.sentence, child.options, answer, distance)
+            (row,) = read_rows(Reply(text))
+            refused.update(Checker(parent, 0.6, "refuse").check(row, set()).faults)
+    assert refused == {"absent": 1}  # "his first car which had nice leather seatsr"
+
+
 @given(
     st.text(st.characters(exclude_categories=["C", "Z"], exclude_characters="_"), min_size=1),
     st.text(st.characters(exclude_categories=["C", "Z"], exclude_characters="_|;*\\"), min_size=1),
@@ -156,6 +175,13 @@ def test_long_lines_take_no_time() -> None:
     for filler in (".", "-", "a_", "<think>", '"', ",", "1,"):
         rows = read_rows(Reply(filler * (1_000_000 // len(filler)) + " _ x"))
         assert [row.faults for row in rows] in ([("columns",)], [])
+
+
+def test_an_option_need_not_stand_where_the_originals_did_not() -> None:
+    """Where "Ann's son" is "her son" in the original, its new name may be missing, too."""
+    parent = Problem("p", "Ann saw her son, and _ was glad.", ("Ann", "Ann's son"), 0)
+    (row,) = read_rows(Reply('1,"Bob saw his son, and _ was glad.",Bob,Bob\'s son,1,2'))
+    assert Checker(parent, 0.6, "refuse").check(row, set()).faults == ()
 
 
 def test_a_glued_blank_of_the_parent_stays() -> None:

@@ -167,8 +167,8 @@ class Checker:
         for option, old in zip(new, map(_bare, self.parent.options), strict=True):
             if old not in new and _holds(left, old):
                 found.add("renamed")
-            elif not _holds(after, option) and (option != old or _holds(before, old)):
-                found.add("absent")
+            elif _holds(before, old) and not _holds(after, option):
+                found.add("absent")  # "Ann's daughter" need not stand where "her daughter" stood
         return sorted(found, reverse=True)
 
 
