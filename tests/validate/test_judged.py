@@ -58,7 +58,7 @@ def test_too_few_votes_leave_the_mark() -> None:
 
 
 def test_local_votes_and_rules_that_are_off_leave_the_mark() -> None:
-    """Who saw only the local context has not judged, nor has anyone when the answer is not asked."""
+    """Who saw only the local context has not judged; nor has anyone when answers are not asked."""
     first = GENERATED[0]
     local = _votes(first, (1, 1, 1), "local")
     assert _check(local, undecided="keep").valid == frozenset()

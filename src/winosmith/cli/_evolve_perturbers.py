@@ -135,7 +135,7 @@ def _client(options: Options) -> Any:
 @contextmanager
 def executor_for(kind: str, problems: int, options: Options) -> Iterator[Executor | None]:
     """Open who perturbs: a cluster, processes for WordNet on much data, or nobody but this one."""
-    if options["cluster"] and kind == "wordnet":
+    if options["cluster"] and kind != "chat":
         with on_cluster(options["cluster"]) as executor:
             yield executor
     elif kind == "wordnet" and options["workers"] > 1 and problems >= _FEW:

@@ -72,7 +72,7 @@ def _small(roots: Dataset, people: str | None) -> Dataset:
     if people is None:
         return roots
     made = formats.read(people)
-    mine = [p for p in made if p.lineage is not None and p.lineage.root in roots]
+    mine = [p for p in made if p.lineage is not None and p.lineage.root in roots.ids]
     if not mine:
         raise DataError(f"{people} holds no problem whose root is one of those drawn")
     if len(mine) < len(made):

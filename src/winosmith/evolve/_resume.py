@@ -66,7 +66,8 @@ def _write(file: IO[str], parent: str, family: Sequence[Problem]) -> None:
 
 
 def _lines(path: Path) -> Iterator[tuple[str, list[Problem]]]:
-    for line in path.read_text("utf-8").splitlines(keepends=True):
-        if line.endswith("\n"):
+    text = path.read_text("utf-8", errors="replace")  # a line may be cut off inside a character
+    for line in text.split("\n")[:-1]:
+        if line:
             record = json.loads(line)
             yield record["parent"], [problem_of(child) for child in record["children"]]
