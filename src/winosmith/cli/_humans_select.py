@@ -189,7 +189,7 @@ def _print(
         )
         click.echo(f"Of the set, {fit.kept:.0%} is chosen without a part of the people, too.")
     else:
-        click.echo(f"Agreement of people who did not choose:    unknown: {why_not}")
+        click.echo(f"Agreement of people who did not choose:    unknown\n  ({why_not})")
     click.echo(f"\n{signature}")
 
 
