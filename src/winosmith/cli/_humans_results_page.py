@@ -57,7 +57,7 @@ def counts_page(dataset: Dataset, found: Counts, signature: report.Signature) ->
             report.KeyFigure("problems", found.problems),
         ]
     )  # fmt: skip
-    told = [
+    told: list[report.Block] = [
         cards,
         report.Drawing("How many people gave the intended answer", drawings, signature=signature),
         *_tables(counts_tables(found)),
@@ -85,7 +85,7 @@ def _cards(found: Results) -> report.Cards:
             report.KeyFigure("badly built items", len(found.flagged), "fewer than half agree"),
             *(
                 report.KeyFigure(f"test {test.name}", test.share.value,
-                                 f"{span(test.share.interval)} %; guessing "
+                                 f"{span(test.share.interval)}; guessing "
                                  f"{percent(test.chance.share)}", ".1%")
                 for test in found.tests
             ),
@@ -96,11 +96,12 @@ def _cards(found: Results) -> report.Cards:
 def _beside(share: float) -> Iterator[report.Block]:
     yield report.Text(
         [
-            f"The bar for “near human” on the challenge of 2016 was {_BAR:.0%}; its subjects gave "
-            "3,347 of 3,654 answers as intended, 91.6 % (Davis, Morgenstern & Ortiz 2016). The "
-            f"people here are {'over' if share >= _BAR else 'under'} that bar. The figures hold "
-            "for these people and these items: whoever picks items by them and reports the same "
-            "answers is too optimistic (`winosmith humans select` has the estimate that is not).",
+            f"The bar for “near human” on the challenge of 2016 was {percent(_BAR)}; its subjects "
+            "gave 3,347 of 3,654 answers as intended, 91.6 % (Davis, Morgenstern & Ortiz 2016). "
+            f"The people here are {'over' if share >= _BAR else 'under'} that bar. The figures "
+            "hold for these people and these items: whoever picks items by them and reports the "
+            "same answers is too optimistic; “winosmith humans select” asks people who had no "
+            "part in the choice.",
         ],
         "note",
     )
@@ -248,7 +249,7 @@ def _round(dataset: Dataset, found: Results) -> Iterator[report.Section]:
                 report.Table(
                     "Time a question, the fastest first",
                     ["subject", report.Column("seconds", ".1f"), "questions",
-                     report.Column("times the median", ".2f"), ""],
+                     report.Column("times the median", ".2f"), "pace"],
                     [[p.subject, p.seconds, p.questions, p.times_median, p.odd or None]
                      for p in found.pace],
                     "Fast: half the median or less; slow: twice or more. In 2016 an hour made "

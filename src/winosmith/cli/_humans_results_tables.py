@@ -189,8 +189,8 @@ def round_tables(dataset: Dataset, found: Results) -> Iterator[Table]:
     odd = [pace for pace in found.pace if pace.odd]
     yield (
         "Time a question",
-        ["subject", "seconds", "times the median", ""],
-        [[p.subject, f"{p.seconds:.1f}", f"{p.times_median:.2f}", p.odd] for p in odd or ()],
+        ["subject", "seconds", "times the median", "pace"],
+        [[p.subject, f"{p.seconds:.1f}", f"{p.times_median:.2f}", p.odd] for p in odd],
         "Half the median or less is fast, twice or more slow.",
     )
     yield from _said("Texts recognised", found.recognised)

@@ -110,7 +110,7 @@ def subject_scores(rows: Sequence[SubjectScore], *, mean: float, chance: float, 
         axes.axvline(chance, color=NULL, linestyle=(0, (4, 3)))
         top = -0.9
         axes.text(mean, top, "mean", ha="center", va="bottom", color=MUTED)
-        axes.text(chance, top, "guessing", ha="center", va="bottom", color=MUTED)
+        axes.text(chance, top, "guessing", ha="left", va="bottom", color=MUTED)
         axes.hlines(range(len(ordered)), chance, [row.share for row in ordered], color=RULE)
         for group, (colour, marker, label) in looks.items():
             at = [(row.share, place) for place, row in enumerate(ordered) if row.group == group]
