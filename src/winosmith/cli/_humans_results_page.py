@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from winosmith import report
 from winosmith._version import __version__
 from winosmith.cli._answered import percent, span
-from winosmith.cli._humans_results_tables import Table, counts_tables, round_tables, test_tables
+from winosmith.cli._humans_results_tables import Table, counts_tables, round_tables, tables_of_test
 from winosmith.dataset import Dataset
 from winosmith.humans import UNTOLD, Counts, ItemRow, Results, TestResult
 
@@ -108,7 +108,7 @@ def _beside(share: float) -> Iterator[report.Block]:
 
 
 def _section(dataset: Dataset, test: TestResult, signature: report.Signature) -> report.Section:
-    overall, people, _, flagged = test_tables(test)
+    overall, people, _, flagged = tables_of_test(test)
     blocks: list[report.Block] = [
         *_tables([_spelled_out(overall)]),
         report.Drawing(

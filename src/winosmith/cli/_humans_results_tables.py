@@ -14,7 +14,14 @@ from winosmith.dataset import Dataset
 from winosmith.humans import UNTOLD, Counts, Groups, ItemRow, Remark, Results, Slope, TestResult
 from winosmith.metrics import Reliability
 
-__all__ = ["Table", "counts_tables", "print_counts", "print_results", "round_tables", "test_tables"]
+__all__ = [
+    "Table",
+    "counts_tables",
+    "print_counts",
+    "print_results",
+    "round_tables",
+    "tables_of_test",
+]
 
 Rows = list[list[report.Value]]
 Table = tuple[str, list[str], Rows, str]
@@ -34,7 +41,7 @@ def print_results(dataset: Dataset, found: Results) -> None:
         bold=True,
     )
     for test in found.tests:
-        _print(test_tables(test))
+        _print(tables_of_test(test))
         click.echo()
     _print(round_tables(dataset, found))
 
@@ -79,7 +86,7 @@ def counts_tables(found: Counts) -> Iterator[Table]:
     )
 
 
-def test_tables(test: TestResult) -> Iterator[Table]:
+def tables_of_test(test: TestResult) -> Iterator[Table]:
     """Yield the tables of one test."""
     name = f"Test {test.name}"
     yield f"{name}: over all", ["figure", "value"], list(_overall(test)), _caution(test)

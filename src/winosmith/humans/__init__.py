@@ -10,14 +10,8 @@ from __future__ import annotations
 from winosmith.humans._answers import Answer, Noted, Sitting, check_sittings, responses_of
 from winosmith.humans._answers_csv import read_answer_table
 from winosmith.humans._answers_form import answers_record, read_answer_form
-from winosmith.humans._answers_subjects import (
-    Remark,
-    Subject,
-    Taken,
-    read_subjects,
-    subject_record,
-    subjects_of,
-)
+from winosmith.humans._answers_people import read_subjects
+from winosmith.humans._answers_subjects import Remark, Subject, Taken, subject_record, subjects_of
 from winosmith.humans._assign import assign
 from winosmith.humans._assign_ledger import Given, Ledger, ledger_held, read_ledger, write_ledger
 from winosmith.humans._assign_schemas import Dealt, deal, schemas
@@ -33,6 +27,7 @@ from winosmith.humans._results import Halves, Results, results
 from winosmith.humans._results_groups import Groups, Without, compare_groups
 from winosmith.humans._results_order import Course, Pace, Slope, paces
 from winosmith.humans._results_rows import ItemRow, SubjectRow
+from winosmith.humans._results_share import crossed_share
 from winosmith.humans._results_test import TestResult
 from winosmith.humans._rules import BALANCED, Rules
 from winosmith.humans._select import Selection, select
@@ -101,6 +96,7 @@ __all__ = [
     "compare_groups",
     "counts",
     "cross_fit",
+    "crossed_share",
     "deal",
     "fit_matrix",
     "form",

@@ -15,7 +15,7 @@ from winosmith.errors import DataError
 from winosmith.humans._answers_subjects import Remark, Subject
 from winosmith.humans._results_order import Pace, paces
 from winosmith.humans._results_rows import ItemRow
-from winosmith.humans._results_test import TestResult, test_result
+from winosmith.humans._results_test import TestResult, result_of_test
 from winosmith.problem import Problem
 
 __all__ = ["Halves", "Results", "results"]
@@ -134,7 +134,7 @@ def results(
     for problem in {p for sheets in asked.values() for each in sheets.values() for p in each}:
         _judged(dataset, problem)
     tests = tuple(
-        test_result(dataset, name, sheets, given, people, weakest, seed)
+        result_of_test(dataset, name, sheets, given, people, weakest, seed)
         for name, sheets in sorted(asked.items())
     )
     return Results(

@@ -32,7 +32,7 @@ def crossed_share(right: Floats) -> Proportion:
     >>> table[0, :10] = 0
     >>> found = crossed_share(table)
     >>> found.value, [round(end, 2) for end in found.interval]
-    (0.95, [0.68, 0.99])
+    (0.95, [0.59, 1.0])
     """
     from scipy.stats import norm, t
     from statsmodels.stats.proportion import proportion_confint

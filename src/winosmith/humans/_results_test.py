@@ -25,7 +25,7 @@ from winosmith.metrics import (
 )
 from winosmith.problem import MAX_OPTIONS
 
-__all__ = ["TestResult", "test_result"]
+__all__ = ["TestResult", "result_of_test"]
 
 Sheets = Mapping[str, tuple[str, ...]]
 """Subject → the problems in the order in which they were asked."""
@@ -103,7 +103,7 @@ class TestResult:
         }
 
 
-def test_result(
+def result_of_test(
     dataset: Dataset,
     name: str,
     sheets: Sheets,
