@@ -20,6 +20,9 @@ from winosmith.text import FUNCTION_WORDS, tokens
 
 __all__ = ["MaskedPerturber"]
 
+FLIPPED = "evolve.flipped"
+"""The extra key that is True on a child whose answer is claimed to be the other one."""
+
 _OPEN = ("NN", "VB", "JJ", "RB")
 """How the tags of the words begin that may be replaced."""
 
@@ -36,8 +39,8 @@ class MaskedPerturber:
 
     Contrast words ("because" for "although", "large" for "small") are sought out: the likeliest of
     them is taken, and the answer flipped. That is a claim, too, as in EvoGrad's dialogue (2024,
-    appendix A.1); only problems with two options get such children. Where a problem has no answer,
-    neither have its children.
+    appendix A.1), and the child's extra says so ("evolve.flipped"); only problems with two options
+    get such children. Where a problem has no answer, neither have its children.
 
     Constructing it loads and downloads nothing; the first `perturb` does.
 
@@ -184,7 +187,8 @@ class _Sentence:
         answer = problem.answer
         if flip and answer is not None:
             answer = 1 - answer
-        return perturbed(problem, text, problem.options, answer, source="masked")
+        extra = {FLIPPED: True} if flip else {}
+        return perturbed(problem, text, problem.options, answer, source="masked", extra=extra)
 
     def _fits(self, at: int, new: str, contrasts: frozenset[str]) -> bool:
         """Tell whether a content word may take a place: known sort, not said yet, no opposite."""

@@ -1,0 +1,193 @@
+"""What every perturber promises."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import absent
+from winosmith import Dataset, Origin, Problem, practice
+from winosmith.chat import Message, Reply
+from winosmith.errors import InputError
+from winosmith.evolve import ChatPerturber, MaskedPerturber, Perturber, WordNetPerturber
+from winosmith.language import wordnet_folder
+from winosmith.lineage import UNVALIDATED, check_lineages, perturbed
+from winosmith.problem import BLANK
+from winosmith.testing import tiny_language_model
+
+PARENTS = [
+    replace(problem, embargo=row % 2 == 1, origin=Origin("own", domain="social", licence="CC0-1.0"))
+    for row, problem in enumerate(practice.handwritten()[:16])
+]
+
+
+class _Adding:
+    """A perturber of a user's own: it says when, by no class of ours."""
+
+    def perturb(self, problem: Problem, seed: int) -> Iterable[Problem]:
+        for day in ("Monday", "Friday")[seed % 2 :]:
+            sentence = f"On {day}, {problem.sentence}"
+            yield perturbed(problem, sentence, problem.options, problem.answer, source="own")
+
+
+@dataclass(frozen=True)
+class _Author:
+    """A chat model that knows some problems, and puts a few words before the one it is shown."""
+
+    sentences: tuple[str, ...]
+
+    def __call__(self, messages: Sequence[Message]) -> Reply:
+        told = messages[0].content
+        seen = max((s for s in self.sentences if s in told), key=len)
+        options = _options(seen)
+        asked = re.findall(r"write (\d+) rows?, numbered from (\d+)", messages[-1].content)
+        count, first = map(int, asked[0])
+        rows = []
+        for number in range(first, first + count):
+            sentence = f"In room {number}, {seen}".replace('"', '""')
+            rows.append(f'{number},"{sentence}",{",".join(options)},{1 + number % 2},4')
+        return Reply("\n".join(rows))
+
+
+def _options(sentence: str) -> tuple[str, ...]:
+    [found] = {p.options for p in PARENTS if sentence.endswith(p.sentence)}
+    return found
+
+
+def _wordnet(_: pytest.FixtureRequest) -> Perturber:
+    try:
+        wordnet_folder()
+    except InputError as error:
+        absent(str(error))
+    return WordNetPerturber(3)
+
+
+def _masked(request: pytest.FixtureRequest) -> Perturber:
+    return MaskedPerturber(request.getfixturevalue("masked_model"), count=3, device="cpu")
+
+
+def _chat(_: pytest.FixtureRequest) -> Perturber:
+    known = [p.sentence for p in PARENTS]
+    known += [f"In room {number}, {sentence}" for number in (1, 2, 3) for sentence in known]
+    return ChatPerturber(_Author(tuple(known)), wanted=3)
+
+
+MAKERS: dict[str, Callable[[pytest.FixtureRequest], Perturber]] = {
+    "wordnet": _wordnet,
+    "masked": _masked,
+    "chat": _chat,
+    "own": lambda _: _Adding(),
+}
+
+
+@pytest.fixture(scope="module")
+def masked_model(quiet_models: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a tiny masked model that knows the words of the parents."""
+    texts = [text for problem in PARENTS for text in problem.filled()]
+    return tiny_language_model(
+        tmp_path_factory.mktemp("masked"), "bert", texts=texts, masked=True, vocabulary=1000
+    )
+
+
+@pytest.fixture(scope="module", params=MAKERS)
+def perturber(request: pytest.FixtureRequest) -> Perturber:
+    """Return each perturber."""
+    if request.param in ("wordnet", "masked") and importlib.util.find_spec("HanTa") is None:
+        absent("HanTa is not installed (the extra `language`)")
+    return MAKERS[request.param](request)
+
+
+@pytest.fixture(scope="module")
+def families(perturber: Perturber) -> list[tuple[Problem, list[Problem]]]:
+    """Return each parent with its children, and some children with theirs."""
+    found = [(parent, list(perturber.perturb(parent, 4))) for parent in PARENTS]
+    again = [children[0] for _, children in found if children]
+    return found + [(child, list(perturber.perturb(child, 4))) for child in again]
+
+
+def test_there_are_children(families: list[tuple[Problem, list[Problem]]]) -> None:
+    """A quarter of the problems have some at least, and so have some of the children."""
+    asked = len(PARENTS)
+    assert sum(bool(children) for _, children in families[:asked]) >= asked / 4
+    assert any(children for _, children in families[asked:])
+
+
+def test_children_differ_from_their_parent_and_from_one_another(
+    families: list[tuple[Problem, list[Problem]]],
+) -> None:
+    """No two of a family's sentences with their options are equal, and no two ids."""
+    for parent, children in families:
+        seen = [(p.sentence, p.options) for p in (parent, *children)]
+        assert len(set(seen)) == len(seen)
+        assert len({p.id for p in (parent, *children)}) == len(seen)
+
+
+def test_lineages_hold(families: list[tuple[Problem, list[Problem]]]) -> None:
+    """Parents and roots are there, and edits and depths are what the sentences say."""
+    everyone = {p.id: p for parent, children in families for p in (parent, *children)}
+    assert check_lineages(Dataset(everyone.values())) == {}
+    for parent, children in families:
+        root = parent.lineage.root if parent.lineage else parent.id
+        for child in children:
+            assert child.lineage is not None
+            assert (child.lineage.root, child.lineage.parent) == (root, parent.id)
+            assert child.lineage.edits
+
+
+def test_children_are_marked_as_not_judged(
+    families: list[tuple[Problem, list[Problem]]],
+) -> None:
+    """Nobody takes a child for a problem that people have confirmed."""
+    assert all(c.extra[UNVALIDATED] is True for _, children in families for c in children)
+
+
+def test_embargo_licence_and_domain_stay_and_twins_part(
+    families: list[tuple[Problem, list[Problem]]],
+) -> None:
+    """What may be published does not change, and a child is no half of its parent's twin."""
+    assert {parent.embargo for parent, _ in families} == {True, False}
+    assert any(parent.twin_id for parent, _ in families)
+    for parent, children in families:
+        for child in children:
+            assert child.embargo is parent.embargo
+            assert child.twin_id is None
+            assert parent.origin is not None
+            assert child.origin is not None
+            assert child.origin.licence == parent.origin.licence == "CC0-1.0"
+            assert child.origin.domain == "social"
+
+
+def test_options_and_answers_are_whole(
+    families: list[tuple[Problem, list[Problem]]],
+) -> None:
+    """A child has as many options as its parent, one blank, and an answer."""
+    for parent, children in families:
+        for child in children:
+            assert len(child.options) == len(parent.options)
+            assert child.sentence.count(BLANK) == 1
+            assert child.answer in range(len(child.options))
+
+
+def test_the_same_problem_and_seed_give_the_same_children(
+    perturber: Perturber, families: list[tuple[Problem, list[Problem]]]
+) -> None:
+    """Asked again, in another order and after others, each problem has the same children."""
+    for parent, children in reversed(families):
+        assert list(perturber.perturb(parent, 4)) == children
+
+
+def test_ids_do_not_depend_on_the_answer(
+    perturber: Perturber, families: list[tuple[Problem, list[Problem]]]
+) -> None:
+    """With the other answer the ids are the same, and so is what they stand for."""
+    for parent, children in families[: len(PARENTS)]:
+        turned = replace(parent, answer=1 - (parent.answer or 0))
+        others = list(perturber.perturb(turned, 4))
+        assert [(c.id, c.sentence, c.options) for c in others] == [
+            (c.id, c.sentence, c.options) for c in children
+        ]
