@@ -1,4 +1,4 @@
-"""A data set and a perturber in; children, repeats and barren problems out, whoever does the work."""
+"""A data set and a perturber in; children, repeats and barren problems out, whoever works."""
 
 from __future__ import annotations
 

@@ -1,0 +1,239 @@
+"""`winosmith evolve`: families from WordNet, a chat model and a masked one; sets split by root."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import json
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from winosmith import Dataset, Response, formats, practice, validate
+from winosmith.chat import Message
+from winosmith.cli import main
+from winosmith.errors import InputError
+from winosmith.lineage import UNVALIDATED, check_lineages
+from winosmith.testing import chat_server
+
+TEXT = pytest.CaptureFixture[str]
+
+HALVES = practice.handwritten()
+DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday May June July".split()
+EXAMPLE = "parcel"
+"""The first option of the prompt's own worked example."""
+
+
+def author(messages: Sequence[Message]) -> str:
+    """Write as many rows as were asked for: the original and a day, with either answer."""
+    rows = [
+        next(csv.reader([line]))
+        for line in messages[0].content.splitlines()
+        if re.match(r'0,"', line)
+    ]
+    _, sentence, one, two, *_ = next(row for row in rows if row[2] != EXAMPLE)
+    count, first = map(
+        int, re.findall(r"write (\d+) rows?, numbered from (\d+)", messages[-1].content)[0]
+    )
+    return "\n".join(
+        f'{n},"{sentence.replace(chr(34), chr(34) * 2)} {DAYS[n % 10]} came.",'
+        f'"{one}","{two}",{1 + n % 2},3'
+        for n in range(first, first + count)
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a folder with the hand-written twins."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for name in ("OPENAI_BASE_URL", "OPENAI_MODEL", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    formats.write(HALVES.problems[:40], "twins.jsonl")
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def wordnet() -> None:
+    """Skip without WordNet or the libraries that inflect."""
+    from tests.conftest import absent
+
+    for module in ("nltk", "lemminflect", "HanTa"):
+        if importlib.util.find_spec(module) is None:
+            absent(f"{module} is not installed (the extra `language`)")
+    from winosmith.language import wordnet_folder
+
+    try:
+        wordnet_folder()
+    except InputError as error:
+        absent(str(error))
+
+
+@pytest.fixture(scope="module")
+def chat() -> None:
+    """Skip without the packages of the extra `chat`."""
+    from tests.conftest import absent
+
+    for module in ("openai", "tenacity"):
+        if importlib.util.find_spec(module) is None:
+            absent(f"{module} is not installed (the extra `chat`)")
+
+
+def run(line: str) -> None:
+    """Run a command that must succeed."""
+    assert main(line.split()) == 0
+
+
+def published(folder: Path) -> dict[str, bytes]:
+    """Return every file of a folder but the dialogues."""
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def test_synonyms_make_families(folder: Path, wordnet: None, capsys: TEXT) -> None:
+    """Each child is marked, its lineage holds, and what is printed is what is written."""
+    run("evolve twins.jsonl --with wordnet --count 3 --out out --json")
+    told = json.loads(capsys.readouterr().out)
+    evolved = formats.read("out/evolved.jsonl")
+    made = [p for p in evolved if p.lineage]
+    assert told == json.loads(Path("out/report.json").read_text("utf-8"))
+    assert told["made"] == len(made) > 8
+    assert check_lineages(evolved) == {}
+    assert all(p.extra[UNVALIDATED] for p in made)
+    assert told["parts"]["evolved"]["sources"] == {"root": 40, "wordnet": len(made)}
+    assert "|with:wordnet|" in told["signature"]
+
+
+def test_workers_make_no_difference(folder: Path, wordnet: None) -> None:
+    """One process and two write the same bytes."""
+    many = Dataset(
+        type(p)(f"{p.id}-{n}", f"Once upon {n} times, {p.sentence}", p.options, p.answer)
+        for n in range(5)
+        for p in HALVES[:110]
+    )
+    formats.write(many, "many.jsonl")
+    run("evolve many.jsonl --with wordnet --out one --workers 1")
+    run("evolve many.jsonl --with wordnet --out two --workers 2")
+    assert published(Path("one")) == published(Path("two"))
+
+
+def test_generations_follow_one_another(folder: Path, wordnet: None) -> None:
+    """With two perturbers, the second perturbs the children of the first, too."""
+    run("evolve twins.jsonl --with wordnet --with wordnet --count 1 --out out")
+    evolved = formats.read("out/evolved.jsonl")
+    parents = {p.id: p for p in evolved}
+    steps = [p.lineage and parents[p.lineage.parent].lineage is not None for p in evolved]
+    assert any(steps)
+    assert check_lineages(evolved) == {}
+
+
+def test_a_masked_model_perturbs(
+    folder: Path, make_language_model: Callable[..., Path], wordnet: None
+) -> None:
+    """--with masked takes a folder, and its children name their source."""
+    model = make_language_model("bert", masked=True)
+    run(f"evolve twins.jsonl --with masked --model {model} --device cpu --count 1 --out out")
+    made = [p for p in formats.read("out/evolved.jsonl") if p.lineage]
+    assert made
+    assert {p.origin.source for p in made if p.origin} == {"masked"}
+
+
+def test_people_take_the_mark_off(folder: Path, wordnet: None) -> None:
+    """What judges find valid after evolving is no longer marked."""
+    run("evolve twins.jsonl --with wordnet --out out")
+    evolved = formats.read("out/evolved.jsonl")
+    child = next(p for p in evolved if p.lineage and p.answer is not None)
+    votes = [Response(child.id, f"judge{n}", "validate", child.answer) for n in range(3)]
+    validate.write_votes(votes, "votes.csv")
+    skip = " ".join(f"--skip {rule}" for rule in ("length", "overlap", "edit", "options"))
+    run(f"check out/evolved.jsonl --votes votes.csv {skip} --out judged")
+    [kept] = formats.read("judged/kept.jsonl")
+    assert kept.id == child.id
+    assert UNVALIDATED not in kept.extra
+
+
+def test_sets_from_two_data_sets(
+    folder: Path, wordnet: None, chat: None, data_dir: Path, capsys: TEXT
+) -> None:
+    """One command makes three sets of 14 roots that two solvers get right; another scores them.
+
+    Seven are of WSC273 and seven of WinoGrande's dev; run again, the first asks nothing.
+    """
+    dev = formats.read(data_dir / "winogrande" / "dev.jsonl")
+    wsc = next(
+        data
+        for path in sorted((data_dir / "wsc").rglob("*.xml"))
+        if len(data := formats.read(path)) >= 273
+    )
+    formats.write(dev.problems[:300], "dev.jsonl")
+    formats.write([p for p in wsc if len(p.options) == 2], "wsc.jsonl")
+    right = []
+    for name in ("wsc", "dev"):
+        for seed in (1, 2):
+            out = f"{name}-{seed}.jsonl"
+            run(f"solve {name}.jsonl --solver random --seed {seed} --out {out}")
+            right += ["--right", out]
+    asked: list[int] = []
+
+    def heard(messages: list[Message]) -> str:
+        asked.append(len(messages))
+        return author(messages)
+
+    with chat_server(heard) as url:
+        command = [
+            "evolve", "wsc.jsonl", "dev.jsonl", "--roots", "7", *right,
+            "--with", "chat", "--model", "m", "--base-url", url, "--wanted", "6",
+            "--batches", "4,2", "--with", "wordnet", "--sets", "--out", "sets",
+        ]  # fmt: skip
+        assert main(command) == 0
+        before, count = published(Path("sets")), len(asked)
+        assert main(command) == 0
+    assert len(asked) == count
+    assert published(Path("sets")) == before
+    told = json.loads(before["report.json"])
+    assert [len(ids) for ids in told["sources"].values()] == [7, 7]
+    small = formats.read("sets/small.jsonl")
+    assert len(small) == 14
+    for name, wanted in (("train", 10), ("dev", 2), ("test", 2)):
+        medium, large = (formats.read(f"sets/{size}-{name}.jsonl") for size in ("medium", "large"))
+        assert len(medium.families) == len(large.families) == wanted
+        assert len(medium) == 7 * wanted
+        assert check_lineages(large) == {}
+        assert len(large) >= len(medium)
+        if name != "dev":  # two roots may have no word with a synonym
+            assert (len(large) > len(medium)) == (name == "train")
+    for dataset, ids in zip(("wsc", "dev"), told["sources"].values(), strict=True):
+        data = formats.read(f"{dataset}.jsonl")
+        for seed in (1, 2):
+            chosen = formats.read_predictions(f"{dataset}-{seed}.jsonl", data)
+            by_id = {p.problem_id: p.choice for p in chosen.predictions}
+            assert all(by_id[i] == data[data.row(i)].answer for i in ids)
+    capsys.readouterr()
+    for seed in (1, 2):
+        run(f"solve sets/large-dev.jsonl --solver random --seed {seed} --out s{seed}.jsonl")
+    run("score sets/large-dev.jsonl s1.jsonl s2.jsonl --by lineage --out stability.html")
+    assert "error depth" in capsys.readouterr().out.lower()
+    assert "<svg" in Path("stability.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("twins.jsonl --with masked --out o", "needs a model; name one with --model"),
+        ("twins.jsonl --with chat --batches 0,x --model m --out o", "whole numbers of 1 or more"),
+        ("twins.jsonl --with wordnet --sets --out o", "--with twice"),
+        ("twins.jsonl --with wordnet --with wordnet --sets --out o", "--sets needs roots"),
+        ("twins.jsonl twins.jsonl --with wordnet --out o", "several data sets need --roots"),
+        ("twins.jsonl --with wordnet --roots 99 --out o", "99 roots are to be drawn"),
+        ("twins.jsonl --with wordnet --roots 2 --roots 3 --out o", "given 2 times for 1"),
+        ("twins.jsonl --with magic --out o", "is not one of"),
+    ],
+)
+def test_what_does_not_go_together_is_told(
+    folder: Path, line: str, said: str, capsys: TEXT
+) -> None:
+    """Bad options end with code 2 and a sentence that says what to do; no folder is left."""
+    assert main(["evolve", *line.split()]) == 2
+    assert said in " ".join(capsys.readouterr().err.split())
+    assert not Path("o").exists()
