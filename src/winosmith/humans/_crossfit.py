@@ -17,10 +17,11 @@ import numpy as np
 from winosmith.answers import Response
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError
+from winosmith.humans._results_share import crossed_share
 from winosmith.humans._rules import Rules
 from winosmith.humans._select import select
 from winosmith.humans._tally import tally
-from winosmith.metrics import Proportion, crossed_proportion
+from winosmith.metrics import Proportion
 
 __all__ = ["CrossFit", "cross_fit"]
 
@@ -33,8 +34,8 @@ class CrossFit:
     """The agreement of people who had no part in the choice.
 
     Attributes:
-        agreement: the share of intended answers, with an interval that knows that a person's
-            answers go together, and so do the answers to one problem.
+        agreement: the share of intended answers, with an interval for other people and other
+            problems of the kind.
         folds: how many times the set was chosen anew.
         sizes: how many problems each of these sets has.
         kept: the mean share of the final set that a fold's set holds, too, 0–1: how much the
@@ -110,12 +111,12 @@ def cross_fit(
             on_fold(number + 1, len(dealt))
     if not held_out:
         raise DataError("nobody who was held out answered a chosen problem; use fewer folds")
-    right = [
-        response.choice == dataset[dataset.row(response.problem_id)].answer for response in held_out
-    ]
-    agreement = crossed_proportion(
-        right, [r.participant for r in held_out], [r.problem_id for r in held_out]
-    )
+    right = np.full((len(people), len(dataset)), np.nan)
+    for response in held_out:
+        row = dataset.row(response.problem_id)
+        right[people.index(response.participant), row] = response.choice == dataset[row].answer
+    asked = ~np.isnan(right)
+    agreement = crossed_share(right[asked.any(axis=1)][:, asked.any(axis=0)])
     return CrossFit(agreement, len(dealt), tuple(sizes), float(np.mean(shared)))
 
 
