@@ -77,13 +77,14 @@ def test_one_word_changes_and_its_article(children: dict[str, list[Problem]]) ->
 def test_a_contrast_word_flips_the_answer_and_no_other_does(
     children: dict[str, list[Problem]],
 ) -> None:
-    """The answer is the parent's but where a contrast word came in."""
+    """The answer is the parent's but where a contrast word came in, and there `extra` says so."""
     flips = 0
     for parent in HANDWRITTEN[:30]:
         for child in children[parent.id]:
             old, new = _changes(parent, child)
             flips += _is_flip(old[-1], new[-1])
             assert (child.answer != parent.answer) == _is_flip(old[-1], new[-1])
+            assert child.extra.get("evolve.flipped", False) == _is_flip(old[-1], new[-1])
     assert flips > 20
 
 
@@ -131,7 +132,7 @@ def test_the_papers_because_becomes_although(folder: Path) -> None:
 
 def test_flips_are_as_many_as_are_wanted(folder: Path) -> None:
     """Without flips no answer changes; with flips alone the first child is one where it can be."""
-    none = MaskedPerturber(folder, count=4, flips=0.0)
+    none = MaskedPerturber(folder, count=4, flips=0.0, proposals=1000)
     first = MaskedPerturber(folder, count=1, flips=1.0)
     for problem in HANDWRITTEN[:10]:
         kept = [c for c in none.perturb(problem, 1) if not _is_flip(*_pair(problem, c))]
