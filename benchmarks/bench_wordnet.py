@@ -3,9 +3,9 @@
     python benchmarks/bench_wordnet.py --data FOLDER       a folder with winogrande/*.jsonl
 
 First every problem is perturbed, then the children, generation by generation, until there are
-enough. The rival is the swap that people write with nltk in ten lines: any word, any synonym of
-any sense, as it stands; it is timed on 2,000 problems. Without --data, the folder is the one that
-WINOSMITH_DATA names.
+enough, or a generation gives less than one in a hundred. The rival is the swap that people write
+with nltk in ten lines: any word, any synonym of any sense, as it stands; it is timed on 2,000
+problems. Without --data, the folder is the one that WINOSMITH_DATA names.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def main() -> None:
                 f"generation {number}: {len(made) - before:,} new, {len(made):,} in all, "
                 f"{time.perf_counter() - start:.1f} s"
             )
-            if len(made) >= chosen.wanted or not generation:
+            if len(made) >= chosen.wanted or len(generation) < len(made) / 100:
                 pool.shutdown(cancel_futures=True)
                 break
     seconds = time.perf_counter() - start

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from winosmith.language import Sense, Synonym, WordNet, is_name, lemma, tag
+from winosmith.language import Sense, Synonym, WordNet, is_mass, is_name, lemma, tag, usage
 from winosmith.problem import BLANK, Problem
-from winosmith.text import FUNCTION_WORDS, content_words, tokens
+from winosmith.text import FUNCTION_WORDS, content_words, edit_distance, tokens
 
 __all__ = ["Place", "places"]
 
-CERTAINTY = 0.65
+CERTAINTY = 0.6
 """The least probability of the sense that is taken to be meant."""
 
-OWN = 0.25
-"""The least share of a synonym's own uses that have the sense: else readers think of another."""
+OWN = 0.75
+"""The least share of a synonym's own uses in a sense of the word: else readers think of another."""
 
-USUAL = 0.04
-"""The least use of a synonym in the sense, as a share of the word's own: rarer ones sound odd."""
+COMMON, RARER = -13.1, 2.8
+"""The least usage of a synonym, and how much less it may be than the word's own: twice in a million
+words, and a sixteenth of the word's. "A potpourri of foods" is no variety of foods to most."""
+
+USUAL = 0.1
+"""The least use of a synonym of several words, as a share of the word's own: no "oral cavity"."""
 
 _POS = {"NN": "n", "VB": "v", "JJ": "a", "RB": "r"}
 
@@ -31,11 +36,22 @@ _LIGHT = frozenset(
 _WITH_PREPOSITION = frozenset(
     """refer bask revel consist depend rely belong comply insist object listen look aspire cater
     delve dwell abide allude adhere appeal apologize apologise rejoice partake indulge result
-    resort subscribe succumb yearn opt""".split()
+    resort subscribe succumb yearn opt reply""".split()
 )
 """Verbs that can't take the object of the verb that they replace."""
 
 _DEGREE = frozenset("really quite very too so more most less least almost even ever never".split())
+
+_VAGUE = frozenset(
+    """one ones lot lots thing things something anything everything nothing someone anyone everyone
+    nobody somebody everybody""".split()
+)
+"""Nouns that stand for others."""
+
+_LINKING = frozenset(
+    "be seem become look feel get sound taste smell grow stay remain turn make keep find".split()
+)
+"""Verbs that an adjective may follow (Quirk et al. 1985, 16.21)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,19 +80,24 @@ def places(problem: Problem, wordnet: WordNet) -> Iterator[Place]:
     tags = tag(cut)
     context = frozenset(content_words(problem.sentence))
     banned = _banned(problem, cut, tags)
+    repeated = _repeated(problem, cut, tags)
     for at, word in enumerate(cut):
         pos = _POS.get(tags[at][:2])
         if pos is None or not _is_free(cut, tags, at, wordnet):
             continue
         own = lemma(word, tags[at])
+        if own in repeated:
+            continue
         senses = wordnet.senses(own, pos)
         sense = _meant(senses, context - {word.lower(), own})
         if sense is not None and not (pos == "v" and own in _LIGHT):
             against = frozenset().union(*(other.antonyms for other in senses))
+            shares = _shares(senses)
             found = tuple(
                 synonym.lemma
                 for synonym in sense.synonyms
                 if _fits(synonym, sense, own, pos) and synonym.lemma not in against
+                and shares[synonym.lemma] >= OWN
                 and banned.isdisjoint(synonym.lemma.lower().split())
             )  # fmt: skip
             if found:
@@ -90,22 +111,45 @@ def _banned(problem: Problem, cut: Sequence[str], tags: Sequence[str]) -> frozen
     return frozenset(options | own | {word.lower() for word in cut}) - FUNCTION_WORDS
 
 
+def _repeated(problem: Problem, cut: Sequence[str], tags: Sequence[str]) -> frozenset[str]:
+    """Return the lemmas that stand twice outside the options: changing one of them misleads."""
+    times = Counter(lemma(word, name) for word, name in zip(cut, tags, strict=True))
+    options = {word.lower() for option in problem.options for word in tokens(option)}
+    named = {lemma(word, name) for word, name in zip(cut, tags, strict=True) if word in options}
+    return frozenset(one for one, count in times.items() if count > 1) - named
+
+
 def _is_free(cut: Sequence[str], tags: Sequence[str], at: int, wordnet: WordNet) -> bool:
     """Tell whether a word stands for itself: no name, no part of a compound or phrase."""
     word = cut[at].lower()
-    if word == BLANK or word in FUNCTION_WORDS or word in _DEGREE or not word.isalpha():
+    if word == BLANK or word in FUNCTION_WORDS | _DEGREE | _VAGUE or not word.isalpha():
         return False
     if is_name(cut, at) or len(word) < 3:
         return False
     before = tags[at - 1] if at else ""
     after = tags[at + 1] if at + 1 < len(cut) else ""
-    if tags[at].startswith("VB") and after in ("RP", "IN", "TO", "RB"):
+    passive = tags[at] == "VBN" and cut[at + 1 : at + 2] == ["by"]
+    if tags[at].startswith("VB") and after in ("RP", "IN", "TO", "RB") and not passive:
         return False
+    if tags[at] == "VBN" and before.startswith("RB"):
+        return False  # "so encouraged" is a state, not what somebody did
     if tags[at].startswith("NN") and (after.startswith("NN") or before.startswith("NN")):
         return False
     if tags[at].startswith("RB") and not word.endswith("ly"):
         return False
+    if tags[at].startswith("JJ") and not _is_surely_adjective(cut, tags, at):
+        return False
     return not _is_phrase(cut, at, wordnet)
+
+
+def _is_surely_adjective(cut: Sequence[str], tags: Sequence[str], at: int) -> bool:
+    """Tell whether an adjective has a noun after it, or a verb before it that takes one."""
+    if tags[at + 1 : at + 2] and tags[at + 1].startswith(("NN", "JJ")):
+        return not tags[at + 1].startswith("NNP")
+    back = at - 1
+    while back >= 0 and tags[back] == "RB":
+        back -= 1
+    return back >= 0 and lemma(cut[back], tags[back]) in _LINKING
 
 
 def _is_phrase(cut: Sequence[str], at: int, wordnet: WordNet) -> bool:
@@ -127,17 +171,38 @@ def _meant(senses: Sequence[Sense], context: frozenset[str]) -> Sense | None:
     return senses[best] if weights[best] >= CERTAINTY * sum(weights) else None
 
 
+def _shares(senses: Sequence[Sense]) -> Mapping[str, float]:
+    """Return what share of each synonym's uses has one of the senses."""
+    shares: defaultdict[str, float] = defaultdict(float)
+    for sense in senses:
+        for synonym in sense.synonyms:
+            shares[synonym.lemma] += synonym.share
+    return shares
+
+
+def _is_common(new: str, own: str, pos: str) -> bool:
+    """Tell whether readers know a word, and about as well as the one that it replaces."""
+    theirs, mine = usage(new, pos), usage(own, pos)
+    return theirs is not None and mine is not None and theirs >= max(COMMON, mine - RARER)
+
+
 def _fits(synonym: Synonym, sense: Sense, own: str, pos: str) -> bool:
     """Tell whether a synonym may stand for the word in this sense."""
     new = synonym.lemma
-    short = len(new) < 3 or (len(new) == 3 and own.startswith(new))  # "mins", "lbs"
-    if short or new == "little" or not new.replace(" ", "").isalpha() or new != new.lower():
+    if len(new) < 3 or not new.replace(" ", "").isalpha() or new != new.lower():
         return False
-    if synonym.count < max(1.0, USUAL * sense.count) or synonym.share < OWN:
+    if _is_spelt_alike(new, own) or new == "little" or not _is_common(new, own, pos):
+        return False
+    if " " in new and (pos != "n" or synonym.count < max(1.0, USUAL * sense.count)):
         return False
     if pos == "n":
-        return new.endswith("ss") or lemma(new, "NNS") == new
+        return is_mass(new) == is_mass(own) and (new.endswith("ss") or lemma(new, "NNS") == new)
     if pos == "v":
-        fits = " " not in new and sense.frames <= synonym.frames
-        return fits and new not in _WITH_PREPOSITION
+        return sense.frames <= synonym.frames and new not in _WITH_PREPOSITION | _LIGHT
     return pos != "r" or new.endswith("ly")
+
+
+def _is_spelt_alike(new: str, own: str) -> bool:
+    """Tell whether two words are spellings or shapes of one: "colour", "tubing", "min"."""
+    stem = min(len(new), len(own)) - 1
+    return new[:stem] == own[:stem] or edit_distance(new, own) == 1

@@ -11,6 +11,7 @@ from winosmith.language._article import article
 from winosmith.language._forms import inflect, lemma
 from winosmith.language._replace import is_name, replace_word
 from winosmith.language._tagger import tag
+from winosmith.language._usage import is_mass, usage
 from winosmith.language._wordnet import Sense, Synonym, WordNet, wordnet_folder
 
 __all__ = [
@@ -19,9 +20,11 @@ __all__ = [
     "WordNet",
     "article",
     "inflect",
+    "is_mass",
     "is_name",
     "lemma",
     "replace_word",
     "tag",
+    "usage",
     "wordnet_folder",
 ]

@@ -11,7 +11,7 @@ from winosmith import extras
 from winosmith.language._forms import PLURAL_ONLY, inflect, lemma
 from winosmith.problem import BLANK
 
-__all__ = ["tag"]
+__all__ = ["lexicon", "tag"]
 
 _MODEL = "morphmodel_en.pgz"
 """Comes inside the installed package; nothing is downloaded."""
@@ -71,6 +71,12 @@ def _filled(tokens: Sequence[str], at: int) -> str:
 @lru_cache(maxsize=1)
 def _model() -> Any:
     return extras.require("HanTa.HanoverTagger", "language").HanoverTagger(_MODEL)
+
+
+def lexicon(word: str) -> list[tuple[str, float]]:
+    """Return the corpus' tags (C5) of a known word, with the logarithm of its share as each."""
+    model = _model()
+    return list(model.tag_word(word, casesensitive=False)) if word in model.cache else []
 
 
 def _penn(word: str, c5: str) -> str:

@@ -47,7 +47,8 @@ class Synonym:
     Attributes:
         lemma: spaces for underscores.
         count: how often it had this sense in the tagged texts of WordNet.
-        share: of all its uses there that had this sense, 0–1; 0 when it was never met.
+        share: of all its uses there that had this sense, 0–1; where it was never met,
+            1 when it has no other sense, else 0.
         frames: the numbers of the sentence frames in which it is used as a verb.
     """
 
@@ -200,7 +201,7 @@ class _Opened:
         self.reader = _reader(folder)
 
     @cached_property
-    def index(self) -> Mapping[str, Mapping[str, object]]:
+    def index(self) -> Mapping[str, Mapping[str, list[int]]]:
         """Where the senses of each lemma stand, by its part of speech: nltk's own index."""
         return dict(self.reader._lemma_pos_offset_map)
 
@@ -223,7 +224,9 @@ class _Opened:
         count = self.counts.get(lemma.key(), 0)
         total = self.totals[_stem(lemma.key())]
         frames = frozenset(lemma.frame_ids())
-        return Synonym(_plain(lemma), count, count / total if total else 0.0, frames)
+        senses = len(self.index[lemma.name().lower()][lemma.synset().pos().replace("s", "a")])
+        share = count / total if total else float(senses == 1)
+        return Synonym(_plain(lemma), count, share, frames)
 
 
 def _stem(key: str) -> str:

@@ -1,0 +1,167 @@
+"""WordNet's perturber: what its children keep, what it leaves alone, and that it repeats itself."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.conftest import absent
+from winosmith import Dataset, Problem, formats
+from winosmith.errors import InputError
+from winosmith.evolve import WordNetPerturber
+from winosmith.language import WordNet, is_name, wordnet_folder
+from winosmith.lineage import UNVALIDATED, apply_edits, check_lineages
+from winosmith.parallel import ordered_map
+from winosmith.text import tokens
+
+CAR = Problem(
+    "car",
+    "Rachel bought a car and a huge trailer for Elena, but the _ was too big for the garage.",
+    ("car", "trailer"),
+    1,
+    twin_id="t",
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def wordnet() -> None:
+    """Skip, counted, where WordNet is not on this machine."""
+    try:
+        wordnet_folder()
+    except InputError as error:
+        absent(str(error))
+
+
+@pytest.fixture(scope="module")
+def roots(data_dir: Path) -> list[Problem]:
+    """Return 250 problems of WinoGrande."""
+    data = formats.read(data_dir / "winogrande/dev.jsonl")
+    return [data[int(row)] for row in np.random.default_rng(8).choice(len(data), 250, False)]
+
+
+def children(problem: Problem, count: int = 10) -> list[Problem]:
+    """Return the children of a problem."""
+    return list(WordNetPerturber(count).perturb(problem, 0))
+
+
+def test_a_synonym_takes_the_form_and_the_option_changes_along() -> None:
+    """A car becomes an automobile, in the sentence and in the option; bought, purchased."""
+    made = {child.sentence: child for child in children(CAR)}
+    sentence = (
+        "Rachel bought an automobile and a huge trailer for Elena, but the _ was too big for the "
+        "garage."
+    )
+    assert made[sentence].options == ("automobile", "trailer")
+    assert any("Rachel purchased a car" in sentence for sentence in made)
+
+
+def test_a_child_tells_where_it_comes_from() -> None:
+    """The answer stays; the child has its lineage, its source, and is not yet judged by people."""
+    for child in children(CAR):
+        assert child.answer == CAR.answer
+        assert child.twin_id is None
+        assert child.origin is not None
+        assert child.origin.source == "wordnet"
+        assert child.extra[UNVALIDATED] is True
+        assert child.lineage is not None
+        assert (child.lineage.root, child.lineage.parent) == ("car", "car")
+        assert child.lineage.declared is None
+        after = apply_edits(tokens(CAR.sentence), child.lineage.edits)
+        assert list(after) == tokens(child.sentence)
+
+
+def test_children_of_real_problems_are_sound(roots: list[Problem]) -> None:
+    """Children are distinct, differ from their parent, and their lineages hold; names stay."""
+    made = [child for root in roots for child in children(root, 2)]
+    assert len(made) > 40
+    assert len({child.id for child in made}) == len(made)
+    assert check_lineages(Dataset([*roots, *made])) == {}
+    parents = {root.id: root for root in roots}
+    for child in made:
+        assert child.lineage is not None
+        parent = parents[child.lineage.parent]
+        assert child.sentence != parent.sentence
+        cut, after = tokens(parent.sentence), tokens(child.sentence)
+        names = [cut[at] for at in range(len(cut)) if is_name(cut, at)]
+        assert [name for name in names if name not in after] == []
+
+
+def test_no_synonym_points_to_an_option(roots: list[Problem]) -> None:
+    """A new word is none of the words that the sentence or the options held."""
+    for root in roots:
+        old = {word.lower() for text in (root.sentence, *root.options) for word in tokens(text)}
+        for child in children(root):
+            assert child.lineage is not None
+            new = {edit.new.lower() for edit in child.lineage.edits if edit.new}
+            assert (new & old) <= {"a", "an", "more", "most"}, child.sentence
+
+
+def test_no_antonym_is_taken(roots: list[Problem]) -> None:
+    """No word gives way to its opposite in any of its senses."""
+    from winosmith.language import lemma
+
+    known = WordNet()
+    for root in roots:
+        for child in children(root):
+            for edit in child.lineage.edits if child.lineage else ():
+                for pos, tag in (("n", "NNS"), ("v", "VBD"), ("a", "JJ"), ("r", "RB")):
+                    for sense in known.senses(lemma(edit.old, tag), pos) if edit.old else ():
+                        assert edit.new not in sense.antonyms
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Ann joined the United Kingdom after Bea because _ was late.",
+        "Kind Ann met Bea Young in New York when _ went there.",
+        "_ and he were there with her before it was his.",
+    ],
+)
+def test_names_and_function_words_stay(sentence: str) -> None:
+    """No child changes a name, a pronoun, an auxiliary or a preposition ("joined Kingdom")."""
+    for child in children(Problem("p", sentence, ("Ann", "Bea"), 0)):
+        for name in ("Ann", "Bea", "United Kingdom", "Young", "New York", "he", "her", "his"):
+            assert (name in sentence) == (name in child.sentence)
+
+
+def test_a_passive_stays_a_passive() -> None:
+    """What was bought was purchased, never "was purchase": a public tool writes "It was lend"."""
+    problem = Problem(
+        "p", "The car was bought by Ann, not by Bea, since _ liked it.", ("Ann", "Bea")
+    )
+    made = [child.sentence for child in children(problem)]
+    assert "The car was purchased by Ann, not by Bea, since _ liked it." in made
+
+
+def test_seeds_and_workers(roots: list[Problem]) -> None:
+    """One seed gives the same children in another process; another seed gives others."""
+    work = partial(_lines, seed=3)
+    here = list(ordered_map(work, roots[:60]))
+    with ProcessPoolExecutor(2) as pool:
+        assert list(ordered_map(work, roots[:60], pool)) == here
+    assert list(map(work, roots[59::-1]))[::-1] == here
+    assert list(map(partial(_lines, seed=4), roots)) != list(map(work, roots))
+
+
+def _lines(problem: Problem, seed: int) -> str:
+    """Return the children of a problem as text."""
+    made = WordNetPerturber(1).perturb(problem, seed)
+    return json.dumps([(child.id, child.sentence, child.options) for child in made])
+
+
+def test_the_answer_is_not_looked_at(roots: list[Problem]) -> None:
+    """Without answers the same sentences are made."""
+    for root in roots[:60]:
+        blind = [child.sentence for child in children(root.blind())]
+        assert blind == [child.sentence for child in children(root)]
+
+
+def test_no_children_can_not_be_asked_for() -> None:
+    """A count below one is refused when the perturber is made."""
+    with pytest.raises(InputError, match="1 or more"):
+        WordNetPerturber(0)
