@@ -69,6 +69,23 @@ def draw_all() -> dict[str, tuple[report.Svg, ...]]:
             report.survival({"WordAssociation": along, "LocalContext": other}),
             report.depth_accuracy({"toy": along}, [(0, 14), (1, 90), (3, 20)], chance=0.5),
         ),
+        "people": (
+            report.items_by_right({9: 50, 8: 22, 7: 12, 6: 4, 4: 1}, 9, title="Items"),
+            report.subject_scores(
+                [
+                    report.SubjectScore("S1", 0.87, "other"),
+                    report.SubjectScore("S6", 1.0, "native"),
+                ],
+                mean=0.92, chance=0.5, title="Subjects",
+            ),
+            report.over_the_sheet(
+                [
+                    report.SheetPart(1, 10, 0.8, 0.7, 0.9, 20.0),
+                    report.SheetPart(11, 20, 0.9, 0.8, 1.0, 12.0),
+                ],
+                title="Over the sheet", note="It gets better.",
+            ),
+        ),
     }  # fmt: skip
 
 
