@@ -126,6 +126,16 @@ def test_other_seeds_and_models_are_other_dialogues(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 4
 
 
+def test_a_seed_is_a_draw_of_its_own(tmp_path: Path) -> None:
+    """What the client's cache holds of one seed is not taken for another, and is for the same."""
+    server = Server()
+    with chat_server(server) as url:
+        perturber = ChatPerturber(_client(url, cache=tmp_path), wanted=5)
+        for seed, asked in ((0, 1), (1, 2), (0, 2)):
+            assert len(list(perturber.perturb(ROOT, seed))) == 5
+            assert len(server.asked) == asked
+
+
 @pytest.mark.parametrize("trouble", [500, 429, None])
 def test_passing_trouble_changes_nothing(trouble: int | None) -> None:
     """A server's error, too many requests, or a connection that breaks is tried again."""

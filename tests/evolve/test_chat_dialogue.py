@@ -101,6 +101,15 @@ def test_a_wrong_distance_is_put_right_by_default() -> None:
     assert "1 distance is wrong." in _last(dialogue)
 
 
+def test_the_distance_that_is_furthest_off_is_counted_out() -> None:
+    """Of several wrong distances the worst is told, if nothing else is wrong with its row."""
+    dialogue = Dialogue(SUE)
+    lines = list(itertools.islice(_good(off=1), 3))
+    other = '4,"Sue ran and she won.",Sue,Ann,1,99'
+    dialogue.take(Reply("\n".join([*lines, f'5,"{RACED}",Sue,Sally,2,3', other])))
+    assert f"5 distances are wrong. For example, for your sentence\n{RACED}" in _last(dialogue)
+
+
 @pytest.mark.parametrize(
     ("row", "words"),
     [
