@@ -120,7 +120,8 @@ def test_workers_make_no_difference(folder: Path, wordnet: None) -> None:
 
 def test_generations_follow_one_another(folder: Path, wordnet: None) -> None:
     """With two perturbers, the second perturbs the children of the first, too."""
-    run("evolve twins.jsonl --with wordnet --with wordnet --count 1 --out out")
+    formats.write(HALVES, "all.jsonl")
+    run("evolve all.jsonl --with wordnet --with wordnet --out out")
     evolved = formats.read("out/evolved.jsonl")
     parents = {p.id: p for p in evolved}
     steps = [p.lineage and parents[p.lineage.parent].lineage is not None for p in evolved]

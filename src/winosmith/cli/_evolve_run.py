@@ -24,8 +24,20 @@ __all__ = ["run"]
 Options = Mapping[str, Any]
 
 _NOT_OF_RECIPE = {"out", "force", "as_json", "workers", "cluster", "format_name", "key_variable",
-                  "max_spent", "device"}  # fmt: skip
+                  "max_spent", "device", "base_url"}  # fmt: skip
 """Options that change no problem."""
+
+_OF = {
+    "count": {"wordnet", "masked"},
+    "wordnet_folder": {"wordnet"},
+    "model": {"masked", "chat"},
+    "wanted": {"chat"},
+    "batches": {"chat"},
+    "temperature": {"chat"},
+}
+"""The perturbers that an option is for."""
+
+_OF_SETS = {"grow", "augment", "split"}
 
 
 def run(options: Options) -> dict[str, Any]:
@@ -59,6 +71,8 @@ def run(options: Options) -> dict[str, Any]:
 def _parameters(options: Options) -> dict[str, Any]:
     told = {name: value for name, value in options.items() if name not in _NOT_OF_RECIPE}
     names = {"data", "kinds", "right", "people", "seed"}
+    names |= {name for name, kinds in _OF.items() if kinds.isdisjoint(options["kinds"])}
+    names |= set() if options["sets"] else _OF_SETS
     kept = {name: _plain(told[name]) for name in sorted(told.keys() - names) if told[name]}
     return {"with": "+".join(options["kinds"]), **kept}
 
@@ -103,7 +117,7 @@ def _generation(
         made = evolve.resumed_children(
             data.problems,
             perturber(kind, options, dialogues, taken.problems, hear_of_rows),
-            options["seed"],
+            options["seed"] + number,  # else twice the same perturber makes the same children
             Path(path),
             executor=executor,
             on_progress=hear,
