@@ -161,6 +161,13 @@ def test_the_answer_is_not_looked_at(roots: list[Problem]) -> None:
         assert blind == [child.sentence for child in children(root)]
 
 
+def test_grandchildren_are_not_their_grandparents(roots: list[Problem]) -> None:
+    """The change that made a child is not undone."""
+    for root in roots:
+        for child in children(root):
+            assert root.sentence not in [grandchild.sentence for grandchild in children(child)]
+
+
 def test_no_children_can_not_be_asked_for() -> None:
     """A count below one is refused when the perturber is made."""
     with pytest.raises(InputError, match="1 or more"):

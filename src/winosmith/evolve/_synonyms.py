@@ -105,10 +105,16 @@ def places(problem: Problem, wordnet: WordNet) -> Iterator[Place]:
 
 
 def _banned(problem: Problem, cut: Sequence[str], tags: Sequence[str]) -> frozenset[str]:
-    """Return the words that no synonym may hold: those of the options and of the sentence."""
+    """Return the words that no synonym may hold.
+
+    Those of the options and of the sentence, and those that the last change took away: putting
+    them back would give the parent's parent.
+    """
     options = {word.lower() for option in problem.options for word in tokens(option)}
     own = {lemma(word, name) for word, name in zip(cut, tags, strict=True)}
-    return frozenset(options | own | {word.lower() for word in cut}) - FUNCTION_WORDS
+    edits = problem.lineage.edits if problem.lineage else ()
+    gone = {lemma(edit.old, name) for edit in edits for name in ("NNS", "VBD", "JJR", "RB")}
+    return frozenset(options | own | gone | {word.lower() for word in cut}) - FUNCTION_WORDS
 
 
 def _repeated(problem: Problem, cut: Sequence[str], tags: Sequence[str]) -> frozenset[str]:
