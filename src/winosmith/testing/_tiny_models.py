@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -118,15 +119,24 @@ def _byte_pairs(texts: Sequence[str], size: int, around: str) -> Any:
 
 
 def _word_pieces(texts: Sequence[str], size: int) -> Any:
-    """Return a tokeniser like BERT's, trained on texts."""
+    """Return a tokeniser like BERT's: the letters of the texts, and their most frequent words.
+
+    It is not trained: the library's trainer breaks ties otherwise in each process.
+    """
     tokenizers = require("tokenizers", "models")
-    tokeniser = tokenizers.Tokenizer(tokenizers.models.WordPiece(unk_token=SPECIAL["unk_token"]))
-    tokeniser.normalizer = tokenizers.normalizers.BertNormalizer()
-    tokeniser.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
-    trainer = tokenizers.trainers.WordPieceTrainer(
-        vocab_size=size, special_tokens=list(SPECIAL.values()), show_progress=False
+    normal = tokenizers.normalizers.BertNormalizer()
+    cut = tokenizers.pre_tokenizers.BertPreTokenizer()
+    words = Counter(
+        word for text in texts for word, _ in cut.pre_tokenize_str(normal.normalize_str(text))
     )
-    tokeniser.train_from_iterator(texts, trainer)
+    letters = sorted({letter for word in words for letter in word})
+    pieces = [*SPECIAL.values(), *letters, *(f"##{letter}" for letter in letters)]
+    frequent = sorted(words.keys() - set(letters), key=lambda word: (-words[word], word))
+    vocabulary = {piece: number for number, piece in enumerate([*pieces, *frequent][:size])}
+    tokeniser = tokenizers.Tokenizer(
+        tokenizers.models.WordPiece(vocabulary, unk_token=SPECIAL["unk_token"])
+    )
+    tokeniser.normalizer, tokeniser.pre_tokenizer = normal, cut
     tokeniser.post_processor = tokenizers.processors.TemplateProcessing(
         single="[CLS] $A [SEP]",
         pair="[CLS] $A [SEP] $B:1 [SEP]:1",
