@@ -10,6 +10,7 @@ from typing import IO
 
 from winosmith.evolve._evolve import children
 from winosmith.evolve._perturber import Perturber
+from winosmith.outputs import write_aside
 from winosmith.problem import Problem
 from winosmith.records import canonical, problem_of, problem_record
 
@@ -41,9 +42,10 @@ def resumed_children(
     left = [problem for problem in problems if problem.id not in done]
     count = sum(map(len, done.values()))
     at = len(problems) - len(left)
-    with path.open("w", encoding="utf-8") as file:
+    with write_aside(path) as file:  # without the line that was cut off
         for parent, family in done.items():
             _write(file, parent, family)
+    with path.open("a", encoding="utf-8") as file:
         if on_progress is not None:
             on_progress(at, count)
         waiting = iter(left)
