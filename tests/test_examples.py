@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import absent
+from winosmith.errors import InputError, MissingExtraError
+
 FOLDER = Path(__file__).resolve().parents[1] / "examples"
 
 Run = Callable[..., str]
@@ -97,6 +100,28 @@ def test_build_from_python(run: Run, tmp_path: Path) -> None:
     assert found is not None
     count, total, lost = found.groups()
     assert int(count) / int(total) > float(lost) / 100
+
+
+def test_evolve_from_python(run: Run) -> None:
+    """Families grow and are split by root; the test of the large set does not grow."""
+    try:
+        import winosmith.language
+
+        winosmith.language.tag(["a"])
+        winosmith.language.wordnet_folder()
+    except (InputError, MissingExtraError) as error:
+        absent(str(error))
+    printed = run("evolve_from_python.py")
+    assert printed.startswith("14 roots, 28 problems with 'Yesterday'")
+    parts = re.findall(r"^(\w+) +(\d+) problems of +(\d+) families$", printed, re.MULTILINE)
+    assert [(name, families) for name, _, families in parts] == [
+        ("train", "10"),
+        ("dev", "2"),
+        ("test", "2"),
+    ]
+    assert int(parts[0][1]) > 20
+    assert int(parts[2][1]) == 4
+    assert "mean error depth of guesses" in printed
 
 
 def _shown(name: str) -> str:

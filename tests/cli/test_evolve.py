@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import csv
+import html
 import importlib.util
 import json
 import re
+import signal
+import subprocess
+import sys
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -16,7 +21,7 @@ from winosmith.chat import Message
 from winosmith.cli import main
 from winosmith.errors import InputError
 from winosmith.lineage import UNVALIDATED, check_lineages
-from winosmith.testing import chat_server
+from winosmith.testing import chat_server, made_twins
 
 TEXT = pytest.CaptureFixture[str]
 
@@ -24,6 +29,9 @@ HALVES = practice.handwritten()
 DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday May June July".split()
 EXAMPLE = "parcel"
 """The first option of the prompt's own worked example."""
+
+CHUNK = 64
+"""Problems that are written at once."""
 
 
 def author(messages: Sequence[Message]) -> str:
@@ -215,7 +223,86 @@ def test_sets_from_two_data_sets(
         run(f"solve sets/large-dev.jsonl --solver random --seed {seed} --out s{seed}.jsonl")
     run("score sets/large-dev.jsonl s1.jsonl s2.jsonl --by lineage --out stability.html")
     assert "error depth" in capsys.readouterr().out.lower()
-    assert "<svg" in Path("stability.html").read_text("utf-8")
+    page = Path("stability.html").read_text("utf-8")
+    for shown in ("Families without an error", "Families", "Errors by kind of edit"):
+        assert f">{shown}</" in page
+    for root in (p for p in formats.read("sets/large-dev.jsonl") if p.lineage is None):
+        assert root.sentence.partition("_")[0].rstrip() in html.unescape(page)
+
+
+def test_an_interrupt_keeps_what_was_made(folder: Path, chat: None) -> None:
+    """Ctrl-C ends with code 130; the same command asks for the rest alone.
+
+    The end is the same as without the interrupt, even where the last line was cut off.
+    """
+    many = [
+        type(p)(f"{p.id}-{n}", f"Once upon {n} times, {p.sentence}", p.options, p.answer)
+        for n in range(2)
+        for p in HALVES[:40]
+    ]
+    formats.write(many, "many.jsonl")
+    asked: list[int] = []
+    reached, going_on = threading.Event(), threading.Event()
+
+    def slow(messages: list[Message]) -> str:
+        asked.append(len(messages))
+        if len(asked) > CHUNK + 4:
+            reached.set()
+            going_on.wait(60)
+        return author(messages)
+
+    with chat_server(slow) as url:
+        line = f"evolve many.jsonl --with chat --model m --base-url {url} --wanted 1 --batches 1"
+        process = subprocess.Popen(
+            [sys.executable, "-m", "winosmith", *line.split(), "--out", "out"],
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert reached.wait(120)
+        process.send_signal(signal.SIGINT)
+        going_on.set()
+        _, said = process.communicate(timeout=60)
+        assert process.returncode == 130, said
+        assert "Traceback" not in said
+        [work] = Path("out").rglob("*generation-1*")
+        kept = work.read_bytes()
+        assert kept.count(b"\n") == CHUNK
+        work.write_bytes(kept[:-10])  # as if the machine had crashed while it wrote
+        before = len(asked)
+        assert before < len(many)
+        run(f"{line} --out out")
+        assert len(asked) <= len(many) + 1  # what was under way may be asked for again
+        assert not list(Path("out").rglob("*generation-1*"))
+        run(f"{line} --out whole")
+    assert published(Path("out")) == published(Path("whole"))
+
+
+def test_the_model_of_the_environment_is_in_the_signature(
+    folder: Path, chat: None, monkeypatch: pytest.MonkeyPatch, capsys: TEXT
+) -> None:
+    """Children of another model have another signature, wherever the model was named."""
+    with chat_server(author) as url:
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+        monkeypatch.setenv("OPENAI_MODEL", "gemma")
+        run("evolve twins.jsonl --with chat --wanted 1 --batches 1 --out out --json")
+    assert "|model:gemma|" in json.loads(capsys.readouterr().out)["signature"]
+
+
+def test_another_recipe_is_refused(folder: Path, wordnet: None, capsys: TEXT) -> None:
+    """A folder of another recipe stays as it is, the difference is told, and --force replaces."""
+    run("evolve twins.jsonl --with wordnet --count 1 --out out")
+    before = published(Path("out"))
+    capsys.readouterr()
+    again = "evolve twins.jsonl --with wordnet --count 3 --out out"
+    assert main(again.split()) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "count:1" in said
+    assert "count:3" in said
+    assert "--force" in said
+    assert published(Path("out")) == before
+    run(f"{again} --force")
+    assert len(formats.read("out/evolved.jsonl")) > len(formats.read("twins.jsonl"))
+    assert published(Path("out")) != before
 
 
 @pytest.mark.parametrize(
@@ -229,12 +316,25 @@ def test_sets_from_two_data_sets(
         ("twins.jsonl --with wordnet --roots 99 --out o", "99 roots are to be drawn"),
         ("twins.jsonl --with wordnet --roots 2 --roots 3 --out o", "given 2 times for 1"),
         ("twins.jsonl --with magic --out o", "is not one of"),
+        ("twins.jsonl --with wordnet --right other.jsonl --out o", "add --roots N"),
+        (
+            "twins.jsonl --with wordnet --roots 2 --right other.jsonl --out o",
+            "none of the data sets",
+        ),
+        ("twins.jsonl --with wordnet --wordnet empty --out o", "does not hold WordNet's"),
+        ("twins.jsonl --with chat --out o", "no chat server is named"),
+        ("twins.jsonl --with chat --base-url http://localhost:1/v1 --out o", "no chat model is"),
+        ("twins.jsonl --with chat --with masked --model m --out o", "run one after the other"),
     ],
 )
 def test_what_does_not_go_together_is_told(
-    folder: Path, line: str, said: str, capsys: TEXT
+    folder: Path, wordnet: None, chat: None, line: str, said: str, capsys: TEXT
 ) -> None:
     """Bad options end with code 2 and a sentence that says what to do; no folder is left."""
+    Path("empty").mkdir()
+    formats.write(made_twins(4).problems, "others.jsonl")
+    run("solve others.jsonl --solver random --out other.jsonl")
+    capsys.readouterr()
     assert main(["evolve", *line.split()]) == 2
     assert said in " ".join(capsys.readouterr().err.split())
     assert not Path("o").exists()

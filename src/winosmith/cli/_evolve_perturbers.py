@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from winosmith.evolve import Perturber
     from winosmith.problem import Problem
 
-__all__ = ["KINDS", "check_options", "executor_for", "perturber", "perturber_options"]
+__all__ = ["KINDS", "executor_for", "perturber", "perturber_options", "settled"]
 
 KINDS = ("wordnet", "chat", "masked")
 
@@ -56,17 +56,25 @@ def perturber_options(function: Any) -> Any:
     return function
 
 
-def check_options(options: Options) -> None:
-    """Refuse what can't work before any work is done.
+def settled(options: Options) -> Options:
+    """Return the options with the model that the environment names; refuse what can't work.
+
+    All of it before a folder is made: one with a wrong option in its recipe would be in the way.
 
     Raises:
-        InputError: batches that are no numbers, or a masked model without a name.
+        InputError: batches that are no numbers, a model or a server without a name, or no WordNet.
     """
-    if "masked" in options["kinds"] and not options["model"]:
+    kinds = set(options["kinds"])
+    if "masked" in kinds and not options["model"]:
         raise InputError("the perturber 'masked' needs a model; name one with --model")
-    if {"masked", "chat"} <= set(options["kinds"]):
+    if {"masked", "chat"} <= kinds:
         raise InputError("masked and chat would share --model; run one after the other")
     _batches(options["batches"])
+    if "wordnet" in kinds:
+        from winosmith.language import wordnet_folder
+
+        wordnet_folder(options["wordnet_folder"])
+    return {**options, "model": _client(options).model} if "chat" in kinds else options
 
 
 def _batches(text: str) -> tuple[int, ...]:

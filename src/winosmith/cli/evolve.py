@@ -10,7 +10,7 @@ import click
 
 from winosmith.cli._cluster import cluster_option
 from winosmith.cli._common import format_option, json_option, print_json
-from winosmith.cli._evolve_perturbers import KINDS, check_options, perturber_options
+from winosmith.cli._evolve_perturbers import KINDS, perturber_options, settled
 
 __all__ = ["command"]
 
@@ -67,10 +67,9 @@ def command(**options: Any) -> None:
             --with chat --model qwen3:8b --base-url http://localhost:11434/v1 \\
             --with wordnet --sets --out evograd
     """  # noqa: D301
-    check_options(options)
     from winosmith.cli._evolve_run import run
 
-    report = run(options)
+    report = run(settled(options))
     if options["as_json"]:
         print_json(report)
     else:

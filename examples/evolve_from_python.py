@@ -1,0 +1,44 @@
+"""Grow families from roots with WordNet and a perturber of one's own, split them, and measure.
+
+python examples/evolve_from_python.py
+
+It needs WordNet and the extra `language`.
+"""
+
+from winosmith import Dataset, evolve, metrics, practice, solve
+from winosmith.lineage import depths, perturbed
+
+
+class Yesterday:
+    """Say when it was: a perturber is anything with this method."""
+
+    def perturb(self, problem, seed):
+        """Yield the one child of a problem; its answer stays."""
+        sentence = f"Yesterday, {problem.sentence}"
+        yield perturbed(problem, sentence, problem.options, problem.answer, source="own")
+
+
+# Fourteen roots, one half of a twin at most, among what a solver gets right.
+data = practice.handwritten()
+chosen = solve.predict(solve.Random(), data)
+right = metrics.grade(data, chosen).correct
+wrong = frozenset(problem.id for problem, good in zip(data, right, strict=True) if not good)
+roots = evolve.draw_roots([data], [14], [wrong]).dataset
+
+medium = evolve.evolve(roots, Yesterday()).dataset
+large = evolve.evolve(medium, evolve.WordNetPerturber(count=3))
+print(f"{len(roots)} roots, {len(medium)} problems with 'Yesterday', {len(large.dataset)} in all")
+
+sets = evolve.assemble(roots, medium, large.dataset, evolve.split_roots(roots))
+for name, part in sets.large.items():
+    print(f"{name:5} {len(part):3} problems of {len(part.families):2} families")
+
+# How far from its root does a solver err? None if it makes no mistake.
+families = Dataset({p.id: p for part in sets.large.values() for p in part}.values())
+again = metrics.grade(families, solve.predict(solve.Random(seed=1), families)).correct
+edits = [depth.edit for depth in depths(families)]
+depth = metrics.error_depth(edits, [not good for good in again])
+print(f"mean error depth of guesses: {depth:.2f} edits")
+
+child = next(problem for problem in large.children if problem.lineage)
+print(*(f"{edit.op} {edit.old!r} by {edit.new!r}" for edit in child.lineage.edits))
