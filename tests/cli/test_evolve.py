@@ -113,6 +113,15 @@ def test_synonyms_make_families(folder: Path, wordnet: None, capsys: TEXT) -> No
     assert "|with:wordnet|" in told["signature"]
 
 
+def test_one_is_a_singular(folder: Path, wordnet: None, capsys: TEXT) -> None:
+    """What is printed is English for one problem, too, and no wider than a terminal."""
+    formats.write(HALVES.problems[:1], "single.jsonl")
+    run("evolve single.jsonl --with wordnet --count 1 --out out")
+    printed = capsys.readouterr().out
+    assert re.match(r"(1 child|0 children) of 1 problem\n", printed)
+    assert max(map(len, printed.splitlines()[:-1])) <= 80
+
+
 def test_workers_make_no_difference(folder: Path, wordnet: None) -> None:
     """One process and two write the same bytes."""
     many = Dataset(

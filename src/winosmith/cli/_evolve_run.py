@@ -109,7 +109,7 @@ def _generation(
 
         def hear(done: int, made: int) -> None:
             state["done"] = done
-            advance(done, f"{made:,} children")
+            advance(done, f"children: {made:,}")
 
         def hear_of_rows(accepted: int, wanted: int, note: str) -> None:
             advance(state["done"], f"{accepted} of {wanted} {note}")

@@ -80,8 +80,10 @@ def _print(report: Mapping[str, Any]) -> None:
     from winosmith.cli._tables import print_table
     from winosmith.report import shown
 
+    made, perturbed = report["made"], report["perturbed"]
     print_table(
-        f"{shown(report['made'])} children of {shown(report['perturbed'])} problems",
+        f"{shown(made)} {'child' if made == 1 else 'children'} of "
+        f"{shown(perturbed)} {'problem' if perturbed == 1 else 'problems'}",
         ("set", "problems", "families", "A / B", "mean depth", "not judged"),
         [
             (
