@@ -172,3 +172,12 @@ def test_no_children_can_not_be_asked_for() -> None:
     """A count below one is refused when the perturber is made."""
     with pytest.raises(InputError, match="1 or more"):
         WordNetPerturber(0)
+
+
+def test_less_care_gives_more_children(roots: list[Problem]) -> None:
+    """A wide choice of synonyms gives more children than a sure one."""
+    sure, wide = WordNetPerturber(9), WordNetPerturber(9, wide=True)
+    few, many = (
+        sum(len(list(perturber.perturb(root, 0))) for root in roots) for perturber in (sure, wide)
+    )
+    assert 1.5 * few < many

@@ -199,4 +199,5 @@ def test_the_command_exports(
     assert f"'{target}" in said
     assert (target / file).is_file()
     assert main(["convert", str(source), str(target), "--to", harness, "--force"]) == 2
-    assert "a harness takes neither --recast nor --skip-bad nor --with-embargo nor --force" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "a harness takes neither --recast nor --skip-bad nor --with-embargo nor --force" in told

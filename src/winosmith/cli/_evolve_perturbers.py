@@ -35,6 +35,8 @@ def perturber_options(function: Any) -> Any:
         click.option("--wordnet", "wordnet_folder", metavar="FOLDER",
                      type=click.Path(exists=True, file_okay=False),
                      help="Of wordnet: its dictionary files, where they are not found."),
+        click.option("--wide", is_flag=True, help="Of wordnet: take synonyms that are less sure; "
+                     "twice as many children, more of them wrong."),
         click.option("--model", metavar="NAME|FOLDER", help="Of masked: a hub id or a folder. Of "
                      "chat: the server's name for it; OPENAI_MODEL if not told."),
         click.option("--base-url", metavar="URL", help="Of chat: the server, such as "
@@ -109,7 +111,9 @@ def perturber(
         from winosmith.language import WordNet, wordnet_folder
 
         return evolve.WordNetPerturber(
-            options["count"], WordNet(wordnet_folder(options["wordnet_folder"]))
+            options["count"],
+            WordNet(wordnet_folder(options["wordnet_folder"])),
+            wide=options["wide"],
         )
     if kind == "masked":
         return evolve.MaskedPerturber(

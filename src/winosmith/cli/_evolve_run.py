@@ -30,6 +30,7 @@ _NOT_OF_RECIPE = {"out", "force", "as_json", "workers", "cluster", "format_name"
 _OF = {
     "count": {"wordnet", "masked"},
     "wordnet_folder": {"wordnet"},
+    "wide": {"wordnet"},
     "model": {"masked", "chat"},
     "wanted": {"chat"},
     "batches": {"chat"},

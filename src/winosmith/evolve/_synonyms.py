@@ -10,17 +10,10 @@ from winosmith.language import Sense, Synonym, WordNet, is_mass, is_name, lemma,
 from winosmith.problem import BLANK, Problem
 from winosmith.text import FUNCTION_WORDS, content_words, edit_distance, tokens
 
-__all__ = ["Place", "places"]
+__all__ = ["SURE", "WIDE", "Care", "Place", "places"]
 
-CERTAINTY = 0.6
-"""The least probability of the sense that is taken to be meant."""
-
-OWN = 0.75
-"""The least share of a synonym's own uses in a sense of the word: else readers think of another."""
-
-COMMON, RARER = -13.1, 2.8
-"""The least usage of a synonym, and how much less it may be than the word's own: twice in a million
-words, and a sixteenth of the word's. "A potpourri of foods" is no variety of foods to most."""
+COMMON = -13.1
+"""The least usage of a synonym: twice in a million words."""
 
 USUAL = 0.1
 """The least use of a synonym of several words, as a share of the word's own: no "oral cavity"."""
@@ -55,6 +48,27 @@ _LINKING = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
+class Care:
+    """How sure a synonym must be; the wider, the more children, and the more of them are wrong.
+
+    Attributes:
+        certainty: the least probability of the sense that is taken to be meant, 0–1.
+        own: the least share of a synonym's own uses in a sense of the word, 0–1: else readers
+            think of another.
+        rarer: how much less usual than the word it may be, as a natural logarithm; 2.8 is a
+            sixteenth. "A potpourri of foods" is no variety of foods to most.
+    """
+
+    certainty: float = 0.6
+    own: float = 0.75
+    rarer: float = 2.8
+
+
+SURE = Care()
+WIDE = Care(certainty=0.4, own=0.15, rarer=4.5)
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
     """A word that may be replaced.
 
@@ -67,7 +81,7 @@ class Place:
     synonyms: tuple[str, ...]
 
 
-def places(problem: Problem, wordnet: WordNet) -> Iterator[Place]:
+def places(problem: Problem, wordnet: WordNet, care: Care = SURE) -> Iterator[Place]:
     """Yield the content words of a sentence that have a fitting synonym, from left to right.
 
     A word is taken only when one sense of it is likely to be meant: by how often each sense occurs
@@ -89,15 +103,15 @@ def places(problem: Problem, wordnet: WordNet) -> Iterator[Place]:
         if own in repeated:
             continue
         senses = wordnet.senses(own, pos)
-        sense = _meant(senses, context - {word.lower(), own})
+        sense = _meant(senses, context - {word.lower(), own}, care.certainty)
         if sense is not None and not (pos == "v" and own in _LIGHT):
             against = frozenset().union(*(other.antonyms for other in senses))
             shares = _shares(senses)
             found = tuple(
                 synonym.lemma
                 for synonym in sense.synonyms
-                if _fits(synonym, sense, own, pos) and synonym.lemma not in against
-                and shares[synonym.lemma] >= OWN
+                if _fits(synonym, sense, own, pos, care.rarer) and synonym.lemma not in against
+                and shares[synonym.lemma] >= care.own
                 and banned.isdisjoint(synonym.lemma.lower().split())
             )  # fmt: skip
             if found:
@@ -168,13 +182,13 @@ def _is_phrase(cut: Sequence[str], at: int, wordnet: WordNet) -> bool:
     )
 
 
-def _meant(senses: Sequence[Sense], context: frozenset[str]) -> Sense | None:
+def _meant(senses: Sequence[Sense], context: frozenset[str], certainty: float) -> Sense | None:
     """Return the sense that is likely to be meant, or None when several may be."""
     if not senses:
         return None
     weights = [(sense.count + 0.5) * (1 + len(context & sense.near)) ** 2 for sense in senses]
     best = max(range(len(senses)), key=weights.__getitem__)
-    return senses[best] if weights[best] >= CERTAINTY * sum(weights) else None
+    return senses[best] if weights[best] >= certainty * sum(weights) else None
 
 
 def _shares(senses: Sequence[Sense]) -> Mapping[str, float]:
@@ -186,18 +200,18 @@ def _shares(senses: Sequence[Sense]) -> Mapping[str, float]:
     return shares
 
 
-def _is_common(new: str, own: str, pos: str) -> bool:
+def _is_common(new: str, own: str, pos: str, rarer: float) -> bool:
     """Tell whether readers know a word, and about as well as the one that it replaces."""
     theirs, mine = usage(new, pos), usage(own, pos)
-    return theirs is not None and mine is not None and theirs >= max(COMMON, mine - RARER)
+    return theirs is not None and mine is not None and theirs >= max(COMMON, mine - rarer)
 
 
-def _fits(synonym: Synonym, sense: Sense, own: str, pos: str) -> bool:
+def _fits(synonym: Synonym, sense: Sense, own: str, pos: str, rarer: float) -> bool:
     """Tell whether a synonym may stand for the word in this sense."""
     new = synonym.lemma
     if len(new) < 3 or not new.replace(" ", "").isalpha() or new != new.lower():
         return False
-    if _is_spelt_alike(new, own) or new == "little" or not _is_common(new, own, pos):
+    if _is_spelt_alike(new, own) or new == "little" or not _is_common(new, own, pos, rarer):
         return False
     if " " in new and (pos != "n" or synonym.count < max(1.0, USUAL * sense.count)):
         return False

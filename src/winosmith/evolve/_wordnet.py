@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from winosmith.errors import InputError
-from winosmith.evolve._synonyms import places
+from winosmith.evolve._synonyms import SURE, WIDE, places
 from winosmith.language import WordNet, replace_word
 from winosmith.lineage import perturbed
 from winosmith.problem import Problem
@@ -27,6 +27,8 @@ class WordNetPerturber:
         count: how many children a problem gets at most; each changes another word while there
             are words left. The paper "nearly tripled" its set: 2.
         wordnet: where the synonyms come from; by default found on this machine.
+        wide: take synonyms that are less sure, too: twice as many children, of which more than
+            twice as many are wrong.
 
     Raises:
         InputError: fewer than one child is asked for.
@@ -34,11 +36,12 @@ class WordNetPerturber:
 
     source = "wordnet"
 
-    def __init__(self, count: int = 2, wordnet: WordNet | None = None):
+    def __init__(self, count: int = 2, wordnet: WordNet | None = None, *, wide: bool = False):
         if count < 1:
             raise InputError(f"a problem can't get {count} children; ask for 1 or more")
         self.count = count
         self.wordnet = wordnet or WordNet()
+        self.wide = wide
 
     def perturb(self, problem: Problem, seed: int) -> Iterator[Problem]:
         """Yield up to `count` children of a problem.
@@ -60,7 +63,7 @@ class WordNetPerturber:
         """Yield words and synonyms at random: first one synonym of each word, then the next."""
         digest = hashlib.sha256(problem.id.encode()).digest()
         luck = np.random.default_rng([seed, int.from_bytes(digest[:8])])
-        found = list(places(problem, self.wordnet))
+        found = list(places(problem, self.wordnet, WIDE if self.wide else SURE))
         order = [found[at] for at in luck.permutation(len(found))]
         shuffled = [
             (place.at, [place.synonyms[at] for at in luck.permutation(len(place.synonyms))])
