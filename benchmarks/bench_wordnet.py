@@ -55,6 +55,7 @@ def main() -> None:
     parser.add_argument("--data", default=os.environ.get("WINOSMITH_DATA"), help="the folder")
     parser.add_argument("--wanted", type=int, default=100_000, help="how many perturbations")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--wide", action="store_true", help="take synonyms that are less sure")
     chosen = parser.parse_args()
     if not chosen.data:
         parser.error("name the folder of the data with --data")
@@ -68,7 +69,8 @@ def main() -> None:
             before = len(made)
             chunks = [generation[at : at + CHUNK] for at in range(0, len(generation), CHUNK)]
             generation = []
-            for found in pool.map(partial(children, WordNetPerturber(count=3)), chunks):
+            perturber = WordNetPerturber(count=3, wide=chosen.wide)
+            for found in pool.map(partial(children, perturber), chunks):
                 new = [child for child in found if child.id not in made]
                 made.update((child.id, child) for child in new)
                 generation += new
