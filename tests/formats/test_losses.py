@@ -52,4 +52,4 @@ def test_other_names_for_the_same_twins_are_no_loss() -> None:
 def test_added_and_missing_are_told() -> None:
     """A field that was empty, and items that did not come back, are told too."""
     more = formats.losses([replace(PROBLEM, twin_id=None), PROBLEM], [PROBLEM])
-    assert more.told("problems") == ["added: twin_id in 1 problems", "missing: 1 problems"]
+    assert more.told("problems") == ["added: twin_id in 1 problem", "missing: 1 problem"]

@@ -14,7 +14,7 @@ from winosmith.problem import Claim, Problem
 from winosmith.recast import to_claims, to_problems
 from winosmith.records import canonical, claim_record, problem_record
 
-__all__ = ["WRITABLE", "Made", "check_paths", "made_of", "noun", "target_format"]
+__all__ = ["WRITABLE", "Made", "check_paths", "counted", "made_of", "noun", "target_format"]
 
 WRITABLE = [known for known in formats.FORMATS if known.write is not None]
 
@@ -152,3 +152,9 @@ def noun(items: Sequence[Item]) -> str:
     if all(isinstance(item, Problem) for item in items):
         return "problems"
     return "claims" if all(isinstance(item, Claim) for item in items) else "records"
+
+
+def counted(items: Sequence[Item]) -> str:
+    """Return how many items there are, with what to call them: "1 problem", "2 claims"."""
+    name = noun(items)
+    return f"{len(items)} {name if len(items) != 1 else name.removesuffix('s')}"

@@ -8,7 +8,15 @@ import click
 
 from winosmith import formats
 from winosmith.cli._common import json_option, print_json, say
-from winosmith.cli._conversion import WRITABLE, Made, check_paths, made_of, noun, target_format
+from winosmith.cli._conversion import (
+    WRITABLE,
+    Made,
+    check_paths,
+    counted,
+    made_of,
+    noun,
+    target_format,
+)
 from winosmith.cli._harness import HARNESSES, export
 from winosmith.errors import FormatError, OutputError
 from winosmith.formats import Contents, Format, Losses
@@ -148,7 +156,7 @@ def _tell(
     skip_bad: str | None,
 ) -> None:
     what = noun(made.items)
-    say(f"read: {source} ({contents.format.name}), {len(contents.items)} {noun(contents.items)}")
+    say(f"read: {source} ({contents.format.name}), {counted(contents.items)}")
     if made.embargoed:
         say(f"left out: {made.embargoed} under embargo")
     if made.aside:
@@ -157,7 +165,7 @@ def _tell(
         say(f"  {count} x {reason}")
     if len(made.reasons()) > _REASONS:
         say(f"  and {len(made.reasons()) - _REASONS} more reasons")
-    say(f"wrote: {target} ({into.name}), {len(made.items)} {what}")
+    say(f"wrote: {target} ({into.name}), {counted(made.items)}")
     told = [*made.lost.told(noun(contents.items)), *lost.told(what)]
     for line in told or ["lost: nothing"]:
         say(line)

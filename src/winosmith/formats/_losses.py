@@ -45,12 +45,18 @@ class Losses:
             )
             if counts
         ]
-        return [*lines, f"missing: {self.missing} {noun}"] if self.missing else lines
+        return [*lines, f"missing: {_many(self.missing, noun)}"] if self.missing else lines
 
 
 def _listed(counts: Counter[str], noun: str) -> str:
     first, *others = sorted(counts.items())
-    return ", ".join([f"{first[0]} in {first[1]} {noun}", *(f"{k} in {n}" for k, n in others)])
+    return ", ".join(
+        [f"{first[0]} in {_many(first[1], noun)}", *(f"{k} in {n}" for k, n in others)]
+    )
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun if count != 1 else noun.removesuffix('s')}"
 
 
 def losses(written: Sequence[Item], read_back: Sequence[Item]) -> Losses:
