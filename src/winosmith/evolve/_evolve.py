@@ -73,7 +73,7 @@ def evolve(
     ...         loud = problem.sentence.replace(".", "!")
     ...         yield perturbed(problem, loud, problem.options, problem.answer, source="shout")
     >>> evolve(made_twins(2), Shout())
-    Evolved(<Dataset: 8 problems, 2 twins>, 4 children, 0 repeated, 0 barren)
+    Evolved(<Dataset 'made': 8 problems, 2 twins>, 4 children, 0 repeated, 0 barren)
     """
     made: list[list[Problem]] = []
     for of_chunk in children(dataset.problems, perturber, seed, executor):
