@@ -55,6 +55,7 @@ def main() -> None:
     parser.add_argument("--data", default=os.environ.get("WINOSMITH_DATA"), help="the folder")
     parser.add_argument("--wanted", type=int, default=100_000, help="how many perturbations")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--count", type=int, default=3, help="children of a problem at most")
     parser.add_argument("--wide", action="store_true", help="take synonyms that are less sure")
     chosen = parser.parse_args()
     if not chosen.data:
@@ -69,7 +70,7 @@ def main() -> None:
             before = len(made)
             chunks = [generation[at : at + CHUNK] for at in range(0, len(generation), CHUNK)]
             generation = []
-            perturber = WordNetPerturber(count=3, wide=chosen.wide)
+            perturber = WordNetPerturber(chosen.count, wide=chosen.wide)
             for found in pool.map(partial(children, perturber), chunks):
                 new = [child for child in found if child.id not in made]
                 made.update((child.id, child) for child in new)
