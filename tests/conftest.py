@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from winosmith import Dataset
+from winosmith.errors import InputError
 from winosmith.testing import made_twins, tiny_language_model
 from winosmith.text import tokens
 
@@ -32,6 +33,20 @@ def data_dir() -> Path:
     if not folder or not Path(folder).is_dir():
         absent("WINOSMITH_DATA does not name the folder of the published data sets")
     return Path(str(folder))
+
+
+def need_wordnet() -> Path:
+    """Return the folder of WordNet's files; skip, counted, without them or what inflects."""
+    for module in ("nltk", "lemminflect", "HanTa"):
+        if importlib.util.find_spec(module) is None:
+            absent(f"{module} is not installed (the extra `language`)")
+    from winosmith.language import wordnet_folder
+
+    try:
+        return wordnet_folder()
+    except InputError as error:
+        absent(str(error))
+        raise
 
 
 @pytest.fixture(scope="session")

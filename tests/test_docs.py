@@ -15,11 +15,10 @@ from types import ModuleType
 import click
 import pytest
 
-from tests.conftest import absent
+from tests.conftest import need_wordnet
 from winosmith import formats
 from winosmith.cli import main
 from winosmith.cli._main import group
-from winosmith.errors import InputError
 from winosmith.release import FilterRecipe, Recipe, build, debias_to_folder, recipe_of
 from winosmith.release._recipe import EmbedRecipe
 from winosmith.testing import made_twins
@@ -52,22 +51,9 @@ def _run(text: str) -> bool:
 def test_what_a_page_shows_is_what_happens(page: str, tmp_path: Path) -> None:
     """Every command and every line of Python on the page runs, and prints what the page says."""
     if re.search(r"^\$ .*--with wordnet|WordNetPerturber", PAGES[page], re.MULTILINE):
-        _need_wordnet()
+        need_wordnet()
     for block, shown in outputs.run(PAGES[page], tmp_path.resolve(), page):
         assert outputs.alike(block.body, shown), f"{page} says\n{block.body}\nbut it is\n{shown}"
-
-
-def _need_wordnet() -> None:
-    """Skip, counted, on a machine without WordNet or what inflects."""
-    for module in ("nltk", "lemminflect", "HanTa"):
-        if importlib.util.find_spec(module) is None:
-            absent(f"{module} is not installed (the extra `language`)")
-    from winosmith.language import wordnet_folder
-
-    try:
-        wordnet_folder()
-    except InputError as error:
-        absent(str(error))
 
 
 def _sections(text: str) -> set[str]:

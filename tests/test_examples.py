@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import absent
-from winosmith.errors import InputError, MissingExtraError
+from tests.conftest import need_wordnet
 
 FOLDER = Path(__file__).resolve().parents[1] / "examples"
 
@@ -104,13 +103,7 @@ def test_build_from_python(run: Run, tmp_path: Path) -> None:
 
 def test_evolve_from_python(run: Run) -> None:
     """Families grow and are split by root; the test of the large set does not grow."""
-    try:
-        import winosmith.language
-
-        winosmith.language.tag(["a"])
-        winosmith.language.wordnet_folder()
-    except (InputError, MissingExtraError) as error:
-        absent(str(error))
+    need_wordnet()
     printed = run("evolve_from_python.py")
     assert printed.startswith("14 roots, 28 problems with 'Yesterday'")
     parts = re.findall(r"^(\w+) +(\d+) problems of +(\d+) families$", printed, re.MULTILINE)

@@ -57,7 +57,7 @@ def _ties(problem: Problem) -> Iterable[tuple[str, str]]:
     yield "text", " ".join(tokens(problem.sentence.lower()))
     if problem.twin_id is not None:
         yield "twin", problem.twin_id
-    yield "family", problem.lineage.root if problem.lineage else problem.id
+    yield "family", problem.root
 
 
 _Counted = tuple[int, Counter[str], int]

@@ -129,8 +129,7 @@ class Dataset(Sequence[Problem]):
         """The rows of each family, by the id of its root; a problem without lineage is a root."""
         together: dict[str, list[int]] = {}
         for row, problem in enumerate(self.problems):
-            root = problem.lineage.root if problem.lineage else problem.id
-            together.setdefault(root, []).append(row)
+            together.setdefault(problem.root, []).append(row)
         return {root: tuple(rows) for root, rows in together.items()}
 
     def select(self, rows: Iterable[int], name: str | None = None) -> Dataset:

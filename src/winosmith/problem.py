@@ -245,6 +245,11 @@ class Problem:
         if reason:
             raise ProblemError(reason)
 
+    @property
+    def root(self) -> str:
+        """The id of the family's root; a problem without lineage is one itself."""
+        return self.lineage.root if self.lineage else self.id
+
     def fill(self, option: int) -> str:
         """Return the sentence with the blank replaced by the option of that index, verbatim."""
         return self.sentence.replace(BLANK, self.options[option], 1)

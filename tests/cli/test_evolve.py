@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import absent, need_wordnet
 from winosmith import Dataset, Response, formats, practice, validate
 from winosmith.chat import Message
 from winosmith.cli import main
-from winosmith.errors import InputError
 from winosmith.lineage import UNVALIDATED, check_lineages
 from winosmith.testing import chat_server, made_twins
 
@@ -66,24 +66,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(scope="module")
 def wordnet() -> None:
     """Skip without WordNet or the libraries that inflect."""
-    from tests.conftest import absent
-
-    for module in ("nltk", "lemminflect", "HanTa"):
-        if importlib.util.find_spec(module) is None:
-            absent(f"{module} is not installed (the extra `language`)")
-    from winosmith.language import wordnet_folder
-
-    try:
-        wordnet_folder()
-    except InputError as error:
-        absent(str(error))
+    need_wordnet()
 
 
 @pytest.fixture(scope="module")
 def chat() -> None:
     """Skip without the packages of the extra `chat`."""
-    from tests.conftest import absent
-
     for module in ("openai", "tenacity"):
         if importlib.util.find_spec(module) is None:
             absent(f"{module} is not installed (the extra `chat`)")

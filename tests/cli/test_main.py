@@ -25,7 +25,7 @@ def _outcome(monkeypatch: pytest.MonkeyPatch, error: BaseException | None) -> in
         if error is not None:
             raise error
 
-    monkeypatch.setattr("winosmith.cli._main._Commands.get_command", lambda *_: command)
+    monkeypatch.setattr("winosmith.cli._lazy.LazyGroup.get_command", lambda *_: command)
     return main(["anything"])
 
 

@@ -10,12 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import absent
+from tests.conftest import absent, need_wordnet
 from winosmith import Dataset, Origin, Problem, practice
 from winosmith.chat import Message, Reply
-from winosmith.errors import InputError
 from winosmith.evolve import ChatPerturber, MaskedPerturber, Perturber, WordNetPerturber
-from winosmith.language import wordnet_folder
 from winosmith.lineage import UNVALIDATED, check_lineages, perturbed
 from winosmith.problem import BLANK
 from winosmith.testing import tiny_language_model
@@ -60,10 +58,7 @@ def _options(sentence: str) -> tuple[str, ...]:
 
 
 def _wordnet(_: pytest.FixtureRequest) -> Perturber:
-    try:
-        wordnet_folder()
-    except InputError as error:
-        absent(str(error))
+    need_wordnet()
     return WordNetPerturber(3)
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.conftest import absent
+from tests.conftest import need_wordnet
 from winosmith import Dataset, Problem, formats
 from winosmith.errors import InputError
 from winosmith.evolve import WordNetPerturber
-from winosmith.language import WordNet, is_name, wordnet_folder
+from winosmith.language import WordNet, is_name
 from winosmith.lineage import UNVALIDATED, apply_edits, check_lineages
 from winosmith.parallel import ordered_map
 from winosmith.text import tokens
@@ -31,10 +31,7 @@ CAR = Problem(
 @pytest.fixture(scope="module", autouse=True)
 def wordnet() -> None:
     """Skip, counted, where WordNet is not on this machine."""
-    try:
-        wordnet_folder()
-    except InputError as error:
-        absent(str(error))
+    need_wordnet()
 
 
 @pytest.fixture(scope="module")

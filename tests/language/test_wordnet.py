@@ -10,20 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import need_wordnet
 from winosmith.errors import InputError
-from winosmith.language import WordNet, wordnet_folder
+from winosmith.language import WordNet
 
 
 @pytest.fixture(scope="module")
-def folder(request: pytest.FixtureRequest) -> Path:
+def folder() -> Path:
     """Return the folder of WordNet's files on this machine."""
-    from tests.conftest import absent
-
-    try:
-        return wordnet_folder()
-    except InputError as error:
-        absent(str(error))
-        raise
+    return need_wordnet()
 
 
 def test_a_sense_has_its_synonyms_most_used_first(folder: Path) -> None:

@@ -87,7 +87,8 @@ def _small(roots: Dataset, people: str | None) -> Dataset:
     if people is None:
         return roots
     made = formats.read(people)
-    mine = [p for p in made if p.lineage is not None and p.lineage.root in roots.ids]
+    ids = set(roots.ids)
+    mine = [p for p in made if p.lineage is not None and p.root in ids]
     if not mine:
         raise DataError(f"{people} holds no problem whose root is one of those drawn")
     if len(mine) < len(made):
@@ -134,11 +135,7 @@ def _sets(
     start = small if options["grow"] == "small" else roots.dataset
     medium = _generation(0, options["kinds"][0], start, small, options, folder)
     stages.append(medium)
-    grows = [
-        p
-        for p in medium.dataset
-        if options["augment"] == "all" or parts[p.lineage.root if p.lineage else p.id] != "test"
-    ]
+    grows = [p for p in medium.dataset if options["augment"] == "all" or parts[p.root] != "test"]
     large = _generation(1, options["kinds"][1], Dataset(grows), small, options, folder)
     stages.append(large)
     everything = Dataset({p.id: p for p in (*medium.dataset, *large.children)}.values())

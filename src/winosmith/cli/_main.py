@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import warnings
 
 import click
 
 from winosmith._version import __version__
+from winosmith.cli._lazy import LazyGroup
 from winosmith.errors import Interrupted, WinosmithError
 
 __all__ = ["main"]
@@ -37,26 +37,10 @@ COMMANDS = {
 """The commands in the order of the help, each with its one line."""
 
 
-class _Commands(click.Group):
-    """Loads a command's module only when that command is called or asked for help."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        module = importlib.import_module(f"winosmith.cli.{cmd_name}")
-        command: click.Command = module.command
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
-
-
 @click.command(
-    cls=_Commands,
+    cls=LazyGroup,
+    lines=COMMANDS,
+    modules="winosmith.cli.",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="winosmith")

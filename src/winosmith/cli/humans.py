@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-
 import click
+
+from winosmith.cli._lazy import LazyGroup
 
 __all__ = ["command"]
 
@@ -19,25 +19,7 @@ COMMANDS = {
 """The commands in the order in which a test goes, each with its one line."""
 
 
-class _Commands(click.Group):
-    """Loads a command's module only when that command is called or asked for help."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        module = importlib.import_module(f"winosmith.cli._humans_{cmd_name}")
-        command: click.Command = module.command
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
-
-
-@click.command(cls=_Commands)
+@click.command(cls=LazyGroup, lines=COMMANDS, modules="winosmith.cli._humans_")
 def command() -> None:
     """Test the materials on people, and choose what they agree on.
 

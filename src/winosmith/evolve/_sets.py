@@ -105,7 +105,7 @@ def assemble(
     gone = {left.problem.id for left in dropped}
 
     def part(data: Dataset, name: str) -> Dataset:
-        kept = (p for p in data if parts[_root(p)] == name and p.id not in gone)
+        kept = (p for p in data if parts[p.root] == name and p.id not in gone)
         return Dataset(kept, name)
 
     by_part = {name: part(medium, name) for name in PARTS}
@@ -118,20 +118,16 @@ def assemble(
     )
 
 
-def _root(problem: Problem) -> str:
-    return problem.lineage.root if problem.lineage else problem.id
-
-
 def _straddling(everything: Dataset, parts: Mapping[str, str]) -> dict[int, str]:
     """Return the rows to drop so that no block has problems of two parts."""
     reasons: dict[int, str] = {}
     for block in blocks(everything):
-        there = {parts[_root(everything[row])] for row in block}
+        there = {parts[everything[row].root] for row in block}
         if len(there) == 1:
             continue
         stays = max(there, key=PARTS.index)
         for row in block:
-            if parts[_root(everything[row])] != stays:
+            if parts[everything[row].root] != stays:
                 reasons[row] = f"it goes together with problems of {stays}"
     return reasons
 

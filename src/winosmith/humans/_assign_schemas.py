@@ -57,7 +57,7 @@ def _ties(problem: Problem, text: str) -> list[tuple[str, object]]:
     ties: list[tuple[str, object]] = [("text", text)]
     if problem.twin_id is not None:
         ties.append(("twin", problem.twin_id))
-    ties.append(("family", problem.lineage.root if problem.lineage else problem.id))
+    ties.append(("family", problem.root))
     return ties
 
 

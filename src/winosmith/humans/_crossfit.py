@@ -112,11 +112,11 @@ def cross_fit(
     if not held_out:
         raise DataError("nobody who was held out answered a chosen problem; use fewer folds")
     right = np.full((len(people), len(dataset)), np.nan)
+    places = {who: place for place, who in enumerate(people)}
     for response in held_out:
         row = dataset.row(response.problem_id)
-        right[people.index(response.participant), row] = response.choice == dataset[row].answer
-    asked = ~np.isnan(right)
-    agreement = crossed_share(right[asked.any(axis=1)][:, asked.any(axis=0)])
+        right[places[response.participant], row] = response.choice == dataset[row].answer
+    agreement = crossed_share(right)
     return CrossFit(agreement, len(dealt), tuple(sizes), float(np.mean(shared)))
 
 

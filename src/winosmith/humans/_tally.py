@@ -68,17 +68,13 @@ def tally(dataset: Dataset, responses: Iterable[Response]) -> Tally:
         seen.add(who)
         subjects[row] += 1
         if response.choice is not None:
-            _check_choice(response, len(dataset[row].options))
+            if response.choice >= len(dataset[row].options):
+                raise DataError(
+                    f"{who[1]!r} chose option {response.choice + 1} of {who[0]!r}, which has "
+                    f"{len(dataset[row].options)}"
+                )
             choices[row, response.choice] += 1
     return Tally(subjects, _of_answers(choices, dataset.answers), choices)
-
-
-def _check_choice(response: Response, options: int) -> None:
-    if response.choice is not None and response.choice >= options:
-        raise DataError(
-            f"{response.participant!r} chose option {response.choice + 1} of "
-            f"{response.problem_id!r}, which has {options}"
-        )
 
 
 def _of_answers(choices: Ints, answers: Sequence[int | None]) -> Ints:

@@ -82,7 +82,7 @@ def lexicon(word: str) -> list[tuple[str, float]]:
 def _penn(word: str, c5: str) -> str:
     if not any(map(str.isalnum, word)):
         return _PUNCTUATION.get(word) or _BRACKETS.get(word) or ("''" if word in "\"'”’" else "``")
-    if word.lower() in ("to",) and c5 in ("TO0", "PRP"):
+    if word.lower() == "to" and c5 in ("TO0", "PRP"):
         return "TO"
     return _PENN.get(c5, "NN")
 

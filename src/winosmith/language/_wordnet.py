@@ -68,7 +68,6 @@ class Sense:
         frames: the numbers of the sentence frames in which the word is used as a verb.
         synonyms: the other words of its synset, but for slang, insults and archaic ones.
         antonyms: of the word and of its near synonyms.
-        related: lemmas that are derived from it, or it from them.
         near: the content words of its gloss and of the lemmas one step up, in small letters.
     """
 
@@ -77,7 +76,6 @@ class Sense:
     frames: frozenset[int]
     synonyms: tuple[Synonym, ...]
     antonyms: frozenset[str]
-    related: frozenset[str]
     near: frozenset[str]
 
 
@@ -178,7 +176,6 @@ def _sense(opened: _Opened, synset: Any, own: Any) -> Sense:
         frames=frozenset(own.frame_ids()),
         synonyms=tuple(sorted(others, key=lambda other: (-other.count, other.lemma))),
         antonyms=frozenset(opposites),
-        related=frozenset(_plain(form) for form in own.derivationally_related_forms()),
         near=frozenset(content_words(told)),
     )
 

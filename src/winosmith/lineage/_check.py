@@ -62,10 +62,9 @@ def _loop(dataset: Dataset, loop: tuple[int, ...]) -> str:
 
 def _other_root(dataset: Dataset, row: int, parent: int) -> str | None:
     lineage, above = dataset[row].lineage, dataset[parent]
-    root = above.lineage.root if above.lineage else above.id
-    if lineage is None or lineage.root == root:
+    if lineage is None or lineage.root == above.root:
         return None
-    return f"the root is {lineage.root!r}, but that of its parent {above.id!r} is {root!r}"
+    return f"the root is {lineage.root!r}, but that of its parent {above.id!r} is {above.root!r}"
 
 
 def _incomplete(dataset: Dataset) -> dict[int, str]:

@@ -58,17 +58,16 @@ def perturbed(
         raise ProblemError(
             f"the perturbation changes neither sentence nor options of {parent.id!r}"
         )
-    root = parent.lineage.root if parent.lineage else parent.id
     origin = parent.origin or Origin()
     return Problem(
-        id=f"{root}.{_digest(sentence, options)}",
+        id=f"{parent.root}.{_digest(sentence, options)}",
         sentence=sentence,
         options=options,
         answer=answer,
         pronoun=parent.pronoun if options == parent.options else None,
         origin=Origin(source, domain=origin.domain, licence=origin.licence),
         lineage=Lineage(
-            root, parent.id, edit_script(tokens(parent.sentence), tokens(sentence)), declared
+            parent.root, parent.id, edit_script(tokens(parent.sentence), tokens(sentence)), declared
         ),
         embargo=parent.embargo,
         extra=Extra({**extra, UNVALIDATED: True}),

@@ -128,7 +128,7 @@ def families_of(graded: Graded, wanted: DepthKind | None = None) -> Families:
     rows: dict[str, list[int]] = {}
     for row in perturbed:
         if getattr(found[row], kind) is not None:
-            rows.setdefault(_root(dataset[row]), []).append(row)
+            rows.setdefault(dataset[row].root, []).append(row)
     place = {problem.id: row for row, problem in enumerate(dataset)}
     families = tuple(
         _family(graded, root, place.get(root), of, [getattr(found[row], kind) for row in of])
@@ -139,10 +139,6 @@ def families_of(graded: Graded, wanted: DepthKind | None = None) -> Families:
 
 def _is_perturbed(problem: Problem, of: Depths) -> bool:
     return problem.lineage is not None or of.lineage is None
-
-
-def _root(problem: Problem) -> str:
-    return problem.lineage.root if problem.lineage else problem.id
 
 
 def _no_depth(kind: str, known: dict[DepthKind, int]) -> str:

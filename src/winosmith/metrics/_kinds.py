@@ -149,18 +149,13 @@ def _rows(dataset: Dataset) -> tuple[list[int], int]:
     """Return the perturbed problems whose root is here, and how many have none."""
     perturbed = [row for row, problem in enumerate(dataset) if problem.lineage]
     there = set(dataset.ids)
-    rows = [row for row in perturbed if _root(dataset, row) in there]
+    rows = [row for row in perturbed if dataset[row].root in there]
     return rows, len(perturbed) - len(rows)
-
-
-def _root(dataset: Dataset, row: int) -> str:
-    lineage = dataset[row].lineage
-    return lineage.root if lineage else dataset[row].id
 
 
 def _edits(dataset: Dataset, row: int, tagged: Tags) -> Counter[str]:
     """Return how many edits of each kind part a problem from its root."""
-    before, after = dataset[dataset.row(_root(dataset, row))], dataset[row]
+    before, after = dataset[dataset.row(dataset[row].root)], dataset[row]
     old, new = (list(_with_tags(p.id, p.sentence, tagged)) for p in (before, after))
     found: Counter[str] = Counter()
     for op in Levenshtein.editops([token for token, _ in old], [token for token, _ in new]):
