@@ -1,0 +1,132 @@
+"""A PostgreSQL server of one's own, for tests and trials: made in a folder, gone afterwards."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+__all__ = ["PostgresServer", "find_postgres", "postgres_server"]
+
+
+def find_postgres() -> Path | None:
+    """Return the folder of PostgreSQL's programs, on the path or where Debian puts them."""
+    for found in (
+        shutil.which("initdb"),
+        *sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))[::-1],
+    ):
+        if found and Path(found).resolve().with_name("postgres").exists():
+            return Path(found).resolve().parent
+    return None
+
+
+class PostgresServer:
+    """A running server that trusts whoever reaches its loopback port."""
+
+    def __init__(self, programs: Path, folder: Path):
+        self.programs, self.folder = programs, folder
+        # PostgreSQL refuses to run as root; Debian's package brings a user for it.
+        self.user = "postgres" if os.name == "posix" and os.geteuid() == 0 else None
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = int(free.getsockname()[1])
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def url(self, database: str = "postgres") -> str:
+        """Return the address of a database on the server."""
+        return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
+
+    def create(self, database: str) -> str:
+        """Make a database; return its address."""
+        self._run("psql", "-q", "-d", self.url(), "-c", f'CREATE DATABASE "{database}"')
+        return self.url(database)
+
+    def make(self) -> None:
+        """Make the server's files."""
+        if self.user:
+            shutil.chown(self.folder, self.user)
+        data = str(self.folder / "data")
+        self._run(
+            "initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale"
+        )
+
+    def start(self) -> None:
+        """Start, and wait until it answers; after a kill this recovers what was committed."""
+        settings = {
+            "listen_addresses": "127.0.0.1",
+            "port": str(self.port),
+            "unix_socket_directories": "",
+            "max_connections": "200",
+        }
+        options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
+        log = (self.folder / "log").open("ab")
+        command = [str(self.programs / "postgres"), "-D", str(self.folder / "data"), *options]
+        self.process = subprocess.Popen(
+            command, stdout=log, stderr=log, user=self.user, cwd="/", start_new_session=True
+        )
+        log.close()
+        for _ in range(600):
+            ready = [str(self.programs / "pg_isready"), "-q", "-d", self.url()]
+            if subprocess.run(ready, check=False).returncode == 0:
+                return
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.05)
+        raise RuntimeError(
+            f"PostgreSQL did not start:\n{(self.folder / 'log').read_text()[-2000:]}"
+        )
+
+    def kill(self) -> None:
+        """Kill the server and its children at once, as a power cut would (kill -9)."""
+        if self.process and self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            # Its own sessions' children die with the shared memory; the postmaster is the leader.
+            self.process.wait()
+        (self.folder / "data" / "postmaster.pid").unlink(missing_ok=True)
+
+    def stop(self) -> None:
+        """Stop: whoever is connected is sent away."""
+        if self.process and self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+            self.process.wait(30)
+
+    def _run(self, program: str, *arguments: str) -> None:
+        done = subprocess.run(
+            [str(self.programs / program), *arguments],
+            capture_output=True,
+            text=True,
+            user=self.user,
+            cwd="/",
+            check=False,
+        )
+        if done.returncode:
+            raise RuntimeError(f"{program} failed:\n{done.stderr}")
+
+
+@contextmanager
+def postgres_server() -> Iterator[PostgresServer]:
+    """Run a server in a new folder; it is stopped, and the folder removed, at the end.
+
+    Raises:
+        FileNotFoundError: PostgreSQL is not installed.
+        RuntimeError: it can't be started; the message holds what it said.
+    """
+    programs = find_postgres()
+    if programs is None:
+        raise FileNotFoundError("PostgreSQL is not installed (Debian: postgresql)")
+    folder = Path(tempfile.mkdtemp(prefix="winosmith-postgres-"))
+    server = PostgresServer(programs, folder)
+    try:
+        server.make()
+        server.start()
+        yield server
+    finally:
+        server.stop()
+        shutil.rmtree(folder, ignore_errors=True)

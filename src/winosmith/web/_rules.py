@@ -1,0 +1,118 @@
+"""The settings of a site, as its admin writes them into `site.toml`."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from winosmith.errors import RecipeError
+
+__all__ = ["SiteRules"]
+
+Review = Literal["none", "flagged", "all"]
+Signup = Literal["open", "invited"]
+
+
+@dataclass(frozen=True, slots=True)
+class SiteRules:
+    """What a site asks of its people; the numbers are WinoGrande's where section 2 states them.
+
+    Attributes:
+        title: the name of the site, at the top of each page.
+        contact: how to reach who runs it; shown with the consent text.
+        licence: under which contributors give their sentences.
+        judges: how many distinct people judge a problem; odd, so that a majority exists.
+        both_halves: one person may judge both halves of a twin. Off: whoever has seen one half
+            reads the other as its opposite.
+        local_first: the judge answers from the local context alone before reading the whole.
+        lease_minutes: how long a problem waits for the judge who took it.
+        local_before: the words before the blank that the local context shows.
+        signup: "open", or "invited": accounts come by invitation alone.
+        open_judging: everyone with an account may judge; off, a moderator makes people judges.
+        review: what a moderator must let through before it is judged: "none", "flagged" (what the
+            hints or an anonymous writer make worth a look), or "all".
+        anonymous: people without an account may write; they never judge.
+        gold_every: one problem in so many that a judge sees has a known answer; 0 for none.
+        writes_per_hour: how much one person, or one network without an account, may write.
+        answers_per_hour: how many judgements one person may give.
+        retention_days: how long network digests, drafts and timings are kept.
+        topics: a folder of texts, a JSONL file or an https address; None for the topics that ship.
+        words_to_flag: words that send a sentence to the moderators.
+
+    Raises:
+        RecipeError: a number out of its range, or an unknown word.
+    """
+
+    title: str = "Winosmith"
+    contact: str = ""
+    licence: str = "CC-BY-4.0"
+    judges: int = 3
+    both_halves: bool = False
+    local_first: bool = True
+    lease_minutes: int = 20
+    local_before: int = 2
+    signup: Signup = "open"
+    open_judging: bool = True
+    review: Review = "flagged"
+    anonymous: bool = True
+    gold_every: int = 10
+    writes_per_hour: int = 60
+    answers_per_hour: int = 600
+    retention_days: int = 90
+    topics: str | None = None
+    words_to_flag: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name, least, most in _RANGES:
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+                raise RecipeError(f"{name} is a whole number from {least} to {most}, not {value!r}")
+        if self.judges % 2 == 0:
+            raise RecipeError(f"judges must be odd, so that a majority exists; not {self.judges}")
+        for name, words in (("signup", get_args(Signup)), ("review", get_args(Review))):
+            if getattr(self, name) not in words:
+                raise RecipeError(
+                    f"{name} is one of {', '.join(words)}; not {getattr(self, name)!r}"
+                )
+        for name in ("both_halves", "local_first", "open_judging", "anonymous"):
+            if not isinstance(getattr(self, name), bool):
+                raise RecipeError(f"{name} is true or false, not {getattr(self, name)!r}")
+
+    @classmethod
+    def read(cls, path: Path) -> SiteRules:
+        """Return the settings of a TOML file; without a file, those that are built in.
+
+        Raises:
+            RecipeError: the file is no TOML, has an unknown key, or a value out of its range.
+        """
+        if not path.exists():
+            return cls()
+        try:
+            found = tomllib.loads(path.read_text("utf-8"))
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise RecipeError(f"{path}: {error}; correct the file") from None
+        known = {field.name for field in fields(cls)}
+        if unknown := sorted(set(found) - known):
+            raise RecipeError(
+                f"{path}: unknown setting {unknown[0]!r}; known are {', '.join(sorted(known))}"
+            )
+        values: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in found.items()
+        }
+        try:
+            return cls(**values)
+        except RecipeError as error:
+            raise RecipeError(f"{path}: {error}") from None
+
+
+_RANGES = (
+    ("judges", 1, 99),
+    ("lease_minutes", 1, 24 * 60),
+    ("local_before", 0, 50),
+    ("gold_every", 0, 1000),
+    ("writes_per_hour", 1, 1_000_000),
+    ("answers_per_hour", 1, 1_000_000),
+    ("retention_days", 1, 36_500),
+)

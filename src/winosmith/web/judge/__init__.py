@@ -1,0 +1,1 @@
+"""The platform's area `judge`: k distinct people judge each problem."""

@@ -1,0 +1,114 @@
+"""What people write: twins, their halves, and what happened to them."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+__all__ = ["Done", "Event", "Problem", "State", "Twin"]
+
+
+class State(models.TextChoices):
+    """Where a problem stands; only `winosmith.web.problems.states.move` changes it."""
+
+    HELD = "held", _("awaits a moderator")
+    JUDGING = "judging", _("is being judged")
+    VALID = "valid", _("found valid")
+    REJECTED = "rejected", _("not found valid")
+    REVISED = "revised", _("replaced by a revision")
+    WITHDRAWN = "withdrawn", _("withdrawn")
+
+
+class Twin(models.Model):
+    """What one person submitted at once: two halves, or a single imported problem.
+
+    Attributes:
+        ref: its id in the data; random, so that it tells nothing.
+        revises: the twin that this one replaces, a version of the contributor's own.
+    """
+
+    ref = models.CharField(max_length=80, unique=True)
+    contributor = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.PROTECT, null=True, blank=True, related_name="twins"
+    )
+    source = models.CharField(max_length=80, default="crowd")
+    domain = models.CharField(max_length=40, blank=True)
+    topic = models.CharField(max_length=200, blank=True)
+    anchor = models.CharField(max_length=200, blank=True)
+    licence = models.CharField(max_length=60, blank=True)
+    revises = models.ForeignKey("self", models.PROTECT, null=True, blank=True)
+    created = models.DateTimeField(default=timezone.now)
+
+
+class Problem(models.Model):
+    """One half.
+
+    Attributes:
+        ref: its id in the data; random, so that it tells neither the answer nor the other half.
+        options: 2 to 5 texts.
+        answer: the 0-based index of the right option; None when it is withheld.
+        hints: what made a moderator's look worth while, as short texts.
+        reasons: why judges did not find it valid.
+        gold: a question with a known answer that checks attention; never part of the data.
+        record: what `winosmith.records` keeps and no column holds (pronoun, lineage, extra).
+    """
+
+    ref = models.CharField(max_length=80, unique=True)
+    twin = models.ForeignKey(Twin, models.PROTECT, related_name="problems")
+    sentence = models.TextField()
+    options = models.JSONField()
+    answer = models.PositiveSmallIntegerField(null=True, blank=True)
+    state = models.CharField(max_length=10, choices=State)
+    hints = models.JSONField(default=list, blank=True)
+    reasons = models.JSONField(default=list, blank=True)
+    embargo = models.BooleanField(default=False)
+    gold = models.BooleanField(default=False)
+    released = models.BooleanField(default=False)
+    record = models.JSONField(default=dict, blank=True)
+    created = models.DateTimeField(default=timezone.now)
+    decided = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        indexes: ClassVar = [
+            models.Index(fields=["state", "id"], name="problem_state"),
+            models.Index(
+                fields=["id"],
+                condition=models.Q(state="valid", embargo=False, gold=False),
+                name="problem_public",
+            ),
+        ]
+
+
+class Event(models.Model):
+    """What was done to a problem, by whom, from which state to which: the audit log.
+
+    Rows are only ever added. `undoes` names the event that this one took back.
+    """
+
+    problem = models.ForeignKey(Problem, models.PROTECT, related_name="events")
+    actor = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, blank=True)
+    kind = models.CharField(max_length=20)
+    before = models.CharField(max_length=10, blank=True)
+    after = models.CharField(max_length=10, blank=True)
+    reason = models.TextField(blank=True)
+    batch = models.CharField(max_length=32, blank=True, db_index=True)
+    undoes = models.OneToOneField("self", models.PROTECT, null=True, blank=True)
+    at = models.DateTimeField(default=timezone.now, db_index=True)
+
+
+class Done(models.Model):
+    """That a form was sent, and what came of it: sent again, it does nothing but say so."""
+
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE)
+    key = models.CharField(max_length=64)
+    result = models.JSONField(default=dict)
+    at = models.DateTimeField(default=timezone.now, db_index=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["person", "key"], name="done_once")
+        ]

@@ -1,0 +1,49 @@
+"""Writes that happen once, however often their form is sent."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from winosmith.errors import InputError
+from winosmith.web._lock import writing
+from winosmith.web.problems.models import Done
+
+if TYPE_CHECKING:
+    from winosmith.web.people.models import Person
+
+__all__ = ["new_key", "once"]
+
+
+def new_key() -> str:
+    """Return a key for one form that is shown: 32 hex digits."""
+    return secrets.token_hex(16)
+
+
+def once(
+    person: Person, key: str, act: Callable[[], dict[str, Any]]
+) -> tuple[dict[str, Any], bool]:
+    """Do something for the first form with this key; for the others return what came of it.
+
+    Args:
+        person: who sent the form; the keys of others can't be met.
+        key: from `new_key`, out of the form.
+        act: does the writing and returns what JSON can hold. It runs in the same transaction as
+            the note that it ran: both are on the disk, or neither.
+
+    Returns:
+        What `act` returned, and whether it ran now.
+
+    Raises:
+        InputError: the key is none.
+    """
+    if not 16 <= len(key) <= 64 or not key.isalnum():
+        raise InputError("the form carries no key; open the page again")
+    with writing():
+        done, new = Done.objects.get_or_create(person=person, key=key)
+        if not new:
+            return done.result, False
+        done.result = act()
+        done.save(update_fields=["result"])
+        return done.result, True

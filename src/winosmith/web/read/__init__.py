@@ -1,0 +1,1 @@
+"""The platform's area `read`: browse, search, download; guidelines and the data card."""

@@ -1,0 +1,12 @@
+"""The addresses of reading."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from winosmith.web.read import views
+
+__all__ = ["app_name", "urlpatterns"]
+
+app_name = "read"
+urlpatterns = [path("", views.home, name="home")]

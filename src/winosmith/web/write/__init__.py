@@ -1,0 +1,1 @@
+"""The platform's area `write`: a topic, a twin, live checks, drafts."""

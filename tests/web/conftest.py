@@ -1,0 +1,134 @@
+"""A site in a temporary folder, on SQLite and on PostgreSQL, and people to use it.
+
+Django is set up once a process; `database` points its one connection to the database that a test
+asks for, so that the same test runs on both.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.conftest import absent  # type: ignore[import-not-found]
+
+PASSWORD = "twins-and-cups"
+"""Of everybody whom `person` makes."""
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Return this process's site; its folder is temporary."""
+    if importlib.util.find_spec("django") is None:
+        absent("Django is not installed (the extra `web`)")
+    from winosmith.web import Site
+
+    made = Site.open(tmp_path_factory.mktemp("site"))
+    made.activate()
+    from django.test.utils import setup_test_environment
+
+    setup_test_environment()
+    return made
+
+
+@pytest.fixture(scope="session")
+def ready_site(site: Any) -> Any:
+    """Return the site with its SQLite tables made and its static files gathered."""
+    from django.core.management import call_command
+
+    call_command("migrate", verbosity=0)
+    call_command("collectstatic", interactive=False, verbosity=0)
+    return site
+
+
+@pytest.fixture
+def db(ready_site: Any) -> Iterator[Any]:
+    """Use the SQLite database; what a test writes is rolled back after it. For most tests."""
+    from django.db import transaction
+
+    with transaction.atomic():
+        yield ready_site
+        transaction.set_rollback(True)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Any]:
+    """Run a PostgreSQL server for this process's tests."""
+    if importlib.util.find_spec("psycopg") is None:
+        absent("psycopg is not installed (the extra `postgres`)")
+    from winosmith.testing import find_postgres, postgres_server
+
+    if find_postgres() is None:
+        absent("PostgreSQL is not installed")
+    with postgres_server() as server:
+        yield server
+
+
+def _point_to(settings: dict[str, Any]) -> None:
+    """Let Django's connection of every thread lead to another database from now on."""
+    from django.db import connections
+
+    connections["default"].close()
+    connections.settings["default"] = connections.configure_settings({"default": settings})[
+        "default"
+    ]
+    del connections["default"]
+
+
+@pytest.fixture(scope="session")
+def _postgres_settings(ready_site: Any, postgres: Any) -> dict[str, Any]:
+    """Return Django's settings for a migrated database on the server."""
+    from django.core.management import call_command
+    from django.db import connections
+
+    from winosmith.web import settings
+
+    before = connections.settings["default"]
+    made: dict[str, Any] = settings._postgresql(postgres.create("winosmith"))
+    _point_to(made)
+    call_command("migrate", verbosity=0)
+    _point_to(before)
+    return made
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+def database(request: pytest.FixtureRequest, ready_site: Any) -> Iterator[Any]:
+    """Use SQLite, then PostgreSQL, with real commits that threads see; emptied after the test."""
+    from django.core.management import call_command
+    from django.db import connections
+
+    before = connections.settings["default"]
+    if request.param == "postgresql":
+        _point_to(request.getfixturevalue("_postgres_settings"))
+    yield ready_site
+    call_command("flush", interactive=False, verbosity=0)
+    connections["default"].close()
+    if request.param == "postgresql":
+        _point_to(before)
+
+
+@pytest.fixture
+def person() -> Callable[..., Any]:
+    """Return a maker of people, `person("ann", is_judge=True)`, whose password is PASSWORD."""
+    from django.contrib.auth import get_user_model
+
+    def make(name: str, **fields: Any) -> Any:
+        return get_user_model().objects.create_user(name, PASSWORD, **fields)
+
+    return make
+
+
+@pytest.fixture
+def visit() -> Callable[..., Any]:
+    """Return a maker of browsers without a screen: `visit(ann).get("/")`."""
+    from django.test import Client
+
+    def make(somebody: Any = None) -> Any:
+        client = Client(enforce_csrf_checks=False)
+        if somebody is not None:
+            client.force_login(somebody)
+        return client
+
+    return make

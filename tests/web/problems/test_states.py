@@ -1,0 +1,79 @@
+"""Moves from state to state, writes that happen once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from winosmith.errors import InputError
+
+
+def _problem() -> Any:
+    from winosmith.web.problems.models import Problem, State, Twin
+
+    return Problem.objects.create(
+        ref="p1",
+        twin=Twin.objects.create(ref="t1"),
+        sentence="The cup hit the jug and the _ broke.",
+        options=["cup", "jug"],
+        answer=1,
+        state=State.JUDGING,
+    )
+
+
+def test_a_move_is_written_down(db: Any, person: Callable[..., Any]) -> None:
+    """A move changes the state and adds one event that tells who, from where, to where and why."""
+    from winosmith.web.problems.models import Problem, State
+    from winosmith.web.problems.states import move
+
+    ann = person("ann", is_moderator=True)
+    problem = _problem()
+    event = move(problem, State.WITHDRAWN, by=ann, kind="withdraw", reason="a copy")
+    assert (event.before, event.after, event.actor, event.reason) == (
+        "judging",
+        "withdrawn",
+        ann,
+        "a copy",
+    )
+    assert Problem.objects.get().state == "withdrawn"
+
+
+def test_a_move_that_is_none_is_refused(db: Any) -> None:
+    """A problem can't go where its state does not lead, and then nothing is written."""
+    from winosmith.web.problems.models import Event, State
+    from winosmith.web.problems.states import move
+
+    problem = _problem()
+    with pytest.raises(InputError, match="can't become 'judging'"):
+        move(problem, State.JUDGING, by=None, kind="reopen")
+    assert not Event.objects.exists()
+
+
+def test_a_form_sent_by_many_threads_acts_once(database: Any, person: Callable[..., Any]) -> None:
+    """Sixteen threads that send the same form act once, and all get the same result."""
+    from django.db import connection
+
+    from winosmith.web.people.models import Person
+    from winosmith.web.problems.once import new_key, once
+
+    ann, key, acted = person("ann"), new_key(), []
+
+    def send(number: int) -> tuple[dict[str, Any], bool]:
+        def act() -> dict[str, Any]:
+            acted.append(number)
+            Person.objects.create_user(f"made-{number}")
+            return {"number": number}
+
+        try:
+            return once(ann, key, act)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(16) as threads:
+        results = list(threads.map(send, range(16)))
+    assert len({result["number"] for result, _ in results}) == 1
+    assert [len(acted), sum(new for _, new in results)] == [1, 1]
+    assert Person.objects.filter(name__startswith="made").count() == 1
