@@ -8,6 +8,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -56,6 +57,48 @@ def chromium_path() -> str:
     if not found:
         absent("Chromium is not installed")
     return str(found)
+
+
+_QUIET = """--no-sandbox --disable-gpu --disable-background-networking --disable-component-update
+--disable-sync --no-first-run""".split()
+
+
+@pytest.fixture(scope="module")
+def browser(chromium_path: str) -> Iterator[Any]:
+    """Run the installed Chromium; it ends with the module, for its event loop is in others' way."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=chromium_path, args=_QUIET)
+        yield chromium
+        chromium.close()
+
+
+AXE = Path(__file__).parents[1] / ".venv/npm/node_modules/axe-core/axe.min.js"
+
+
+@pytest.fixture(scope="session")
+def axe_source() -> str:
+    """Return the script of axe-core, from WINOSMITH_AXE or where `make test` installs it."""
+    path = Path(os.environ.get("WINOSMITH_AXE", AXE))
+    if not path.is_file():
+        absent(f"axe-core is not installed at {path}")
+    return path.read_text("utf-8")
+
+
+def axe_faults(page: Any, source: str) -> list[tuple[str, str, str]]:
+    """Return what axe-core finds wrong with an open page: the rule, where, and what to do.
+
+    The page's context is made with `bypass_csp=True`, for a strict policy keeps axe out as well.
+    """
+    page.evaluate(source)
+    result = page.evaluate("axe.run(document)")
+    assert len(result["passes"]) > 10
+    return [
+        (found["id"], node["html"][:120], node["failureSummary"])
+        for found in result["violations"]
+        for node in found["nodes"]
+    ]
 
 
 @pytest.fixture(scope="session")

@@ -3,36 +3,22 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.conftest import axe_faults
 from winosmith import Dataset
 from winosmith.humans import Declared, Sheet, form, make_sheets, read_answer_form
 
 pytestmark = pytest.mark.browser
 
-AXE = Path(__file__).parents[2] / ".venv/npm/node_modules/axe-core/axe.min.js"
 ASKED = (
     Declared("native", "Is English your first language?", ("yes", "no")),
     Declared("age", "How old are you?"),
 )
-_QUIET = """--no-sandbox --disable-gpu --disable-background-networking --disable-component-update
---disable-sync --no-first-run""".split()
-
-
-@pytest.fixture(scope="module")
-def browser(chromium_path: str) -> Iterator[Any]:
-    """Run the installed Chromium."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=chromium_path, args=_QUIET)
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture(scope="module")
@@ -180,32 +166,20 @@ def test_on_paper_all_questions_are_shown(context: Any, page_file: Path) -> None
     assert not page.locator("#begin").is_visible()
 
 
-def test_axe_finds_no_fault(browser: Any, page_file: Path) -> None:
+def test_axe_finds_no_fault(browser: Any, page_file: Path, axe_source: str) -> None:
     """axe-core reports no violation on the first screen, on a question and on the last."""
-    source = Path(os.environ.get("WINOSMITH_AXE", AXE))
-    if not source.is_file():
-        if os.environ.get("CI") == "true":
-            pytest.fail(f"missing in CI: axe-core is not installed at {source}")
-        pytest.skip(f"axe-core is not installed at {source}")
     for scheme in ("light", "dark"):
         made = browser.new_context(
             viewport={"width": 360, "height": 800}, color_scheme=scheme, bypass_csp=True
         )
         page = _opened(made, page_file, [])
-        page.add_script_tag(content=source.read_text("utf-8"))
-        faults = [_faults(page)]
+        faults = [axe_faults(page, axe_source)]
         page.fill("#subject", "S1")
         page.click("#begin")
         page.keyboard.press("a")
-        faults.append(_faults(page))
+        faults.append(axe_faults(page, axe_source))
         for _ in range(6):
             page.keyboard.press("Enter")
-        faults.append(_faults(page))
+        faults.append(axe_faults(page, axe_source))
         made.close()
         assert faults == [[], [], []]
-
-
-def _faults(page: Any) -> list[tuple[str, str]]:
-    result = page.evaluate("axe.run(document)")
-    assert len(result["passes"]) > 15
-    return [(f["id"], n["html"][:120]) for f in result["violations"] for n in f["nodes"]]

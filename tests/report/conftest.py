@@ -2,28 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from winosmith import report
-
-AXE = Path(__file__).parents[2] / ".venv/npm/node_modules/axe-core/axe.min.js"
-
-
-@pytest.fixture(scope="session")
-def axe_source() -> str:
-    """Return the script of axe-core, from WINOSMITH_AXE or where .ci/run installs it."""
-    path = Path(os.environ.get("WINOSMITH_AXE", AXE))
-    if not path.is_file():
-        reason = f"axe-core is not installed at {path}"
-        if os.environ.get("CI") == "true":
-            pytest.fail(f"missing in CI: {reason}")
-        pytest.skip(reason)
-    return path.read_text("utf-8")
 
 
 @pytest.fixture(scope="session")

@@ -8,23 +8,11 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import axe_faults
+
 pytestmark = pytest.mark.browser
 
-_QUIET = """--no-sandbox --disable-gpu --disable-background-networking --disable-component-update
---disable-sync --no-first-run""".split()
-
 OPEN_ALL = "document.querySelectorAll('details').forEach(folded => { folded.open = true })"
-
-
-@pytest.fixture(scope="module")
-def browser(chromium_path: str) -> Iterator[Any]:
-    """Run the installed Chromium without a network."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=chromium_path, args=_QUIET)
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture(scope="module")
@@ -124,15 +112,9 @@ def test_axe_finds_no_fault(
         )
         page = Opened(context, page_file).page
         page.evaluate(OPEN_ALL)
-        page.add_script_tag(content=axe_source)
-        result = page.evaluate("axe.run(document)")
+        faults = axe_faults(page, axe_source)
         context.close()
-        assert len(result["passes"]) > 20
-        assert [
-            (found["id"], node["html"][:120], node["failureSummary"])
-            for found in result["violations"]
-            for node in found["nodes"]
-        ] == []
+        assert faults == []
 
 
 def test_on_paper_nothing_is_hidden_in_a_box(browser: Any, page_file: Path) -> None:
