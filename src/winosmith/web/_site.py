@@ -18,6 +18,9 @@ __all__ = ["Site"]
 FOLDER, DATABASE, ADDRESS = "WINOSMITH_SITE", "WINOSMITH_DATABASE", "WINOSMITH_PUBLIC_URL"
 """How a site travels to worker processes: by the environment, as Django's settings expect."""
 
+LEAST_KEY = 50
+"""Characters; Django warns of anything shorter."""
+
 
 @dataclass(frozen=True, slots=True)
 class Database:
@@ -156,23 +159,29 @@ class Site:
 
 def _secret(path: Path) -> str:
     """Return the site's key; it is generated at first, for its owner's eyes alone."""
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        if os.name == "posix" and path.stat().st_mode & 0o077:
-            raise InputError(
-                f"{path} can be read by others than its owner; run: chmod 600 {path}"
-            ) from None
-        key = path.read_text("ascii").strip()
-        if len(key) < 50:
-            raise InputError(f"{path} holds no key; restore it from the backup") from None
-        return key
-    key = secrets.token_urlsafe(48)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(key + "\n")
+    if not path.exists():
+        _generate(path)
+    if os.name == "posix" and path.stat().st_mode & 0o077:
+        raise InputError(f"{path} can be read by others than its owner; run: chmod 600 {path}")
+    key = path.read_text("ascii").strip()
+    if len(key) < LEAST_KEY:
+        raise InputError(f"{path} holds no key; restore it from the backup")
+    return key
+
+
+def _generate(path: Path) -> None:
+    """Write a new key aside and link it into place: whole or not at all, and never over another."""
+    aside = path.with_name(f".{path.name}-{secrets.token_hex(8)}")
+    with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(secrets.token_urlsafe(48) + "\n")
         file.flush()
         os.fsync(file.fileno())
-    return key
+    try:
+        os.link(aside, path)
+    except FileExistsError:
+        pass  # another process was quicker: its key is the site's
+    finally:
+        aside.unlink()
 
 
 def _checked_url(url: str) -> str:

@@ -1,0 +1,115 @@
+"""A site's folder: its key, its settings, where its data are."""
+
+from __future__ import annotations
+
+import stat
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from winosmith.errors import InputError, RecipeError
+from winosmith.web import Site, SiteRules
+
+
+def test_the_key_is_made_once_and_for_its_owner_alone(tmp_path: Path) -> None:
+    """A new site gets a key of 50 characters or more in a file of mode 0600; it stays."""
+    first, again = Site.open(tmp_path / "site"), Site.open(tmp_path / "site")
+    secret = tmp_path / "site" / "secret"
+    assert first.secret == again.secret == secret.read_text().strip()
+    assert len(first.secret) >= 50
+    assert stat.S_IMODE(secret.stat().st_mode) == 0o600
+
+
+def test_many_that_open_a_new_site_at_once_share_one_key(tmp_path: Path) -> None:
+    """Sixteen threads that open the same new folder get the same key, and leave nothing beside."""
+    with ThreadPoolExecutor(16) as threads:
+        keys = set(threads.map(lambda _: Site.open(tmp_path / "site").secret, range(16)))
+    assert len(keys) == 1
+    assert [path.name for path in (tmp_path / "site").iterdir()] == ["secret"]
+
+
+def test_a_key_that_others_can_read_is_refused(tmp_path: Path) -> None:
+    """A key of mode 0644 stops the site, with the command that mends it."""
+    Site.open(tmp_path)
+    (tmp_path / "secret").chmod(0o644)
+    with pytest.raises(InputError, match="chmod 600"):
+        Site.open(tmp_path)
+
+
+def test_an_empty_key_is_refused(tmp_path: Path) -> None:
+    """A key file without a key is not silently replaced: sessions and pseudonyms hang on it."""
+    (tmp_path / "secret").touch(mode=0o600)
+    with pytest.raises(InputError, match="restore it from the backup"):
+        Site.open(tmp_path)
+
+
+def test_a_file_is_no_site(tmp_path: Path) -> None:
+    """A path to a file is refused."""
+    (tmp_path / "x").write_text("")
+    with pytest.raises(InputError, match="is a file"):
+        Site.open(tmp_path / "x")
+
+
+@pytest.mark.parametrize(
+    "url", ["http://twins.example.org", "twins.example.org", "https://", "https://x.org/path"]
+)
+def test_a_public_address_is_https_without_a_path(tmp_path: Path, url: str) -> None:
+    """Anything but https://host as the public address is refused."""
+    with pytest.raises(InputError, match="must read like https"):
+        Site.open(tmp_path, public_url=url)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "twins.example.org"])  # noqa: S104
+def test_listening_beyond_loopback_needs_a_public_address(tmp_path: Path, host: str) -> None:
+    """Other addresses than loopback are refused until a public https address is told."""
+    with pytest.raises(InputError, match="--public-url"):
+        Site.open(tmp_path).may_listen_on(host)
+    Site.open(tmp_path, public_url="https://twins.example.org").may_listen_on(host)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "[::1]", "127.8.8.8"])
+def test_loopback_needs_nothing(tmp_path: Path, host: str) -> None:
+    """On loopback a site is served as it is."""
+    Site.open(tmp_path).may_listen_on(host)
+
+
+def test_a_password_is_never_shown(tmp_path: Path) -> None:
+    """What is printed of a PostgreSQL address has neither name nor password."""
+    site = Site.open(tmp_path, database="postgresql://ann:secret@db.example.org:5433/twins")
+    assert site.database.shown == "postgresql://db.example.org:5433/twins"
+    assert site.database.name == "twins"
+
+
+def test_another_database_is_refused(tmp_path: Path) -> None:
+    """Only postgresql:// addresses are taken."""
+    with pytest.raises(InputError, match="no postgresql"):
+        Site.open(tmp_path, database="mysql://x/y")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("judges = 4", "must be odd"),
+        ("judges = 0", "from 1 to 99"),
+        ("judges = true", "from 1 to 99"),
+        ('review = "some"', "one of none, flagged, all"),
+        ('anonymous = "yes"', "true or false"),
+        ("colour = 1", "unknown setting 'colour'"),
+        ("judges 3", "correct the file"),
+    ],
+)
+def test_settings_that_are_none_are_refused_by_file(tmp_path: Path, text: str, reason: str) -> None:
+    """A wrong setting names the file and what is wrong."""
+    (tmp_path / "site.toml").write_text(text)
+    with pytest.raises(RecipeError, match=reason) as refused:
+        Site.open(tmp_path)
+    assert "site.toml" in str(refused.value)
+
+
+def test_settings_are_read(tmp_path: Path) -> None:
+    """The settings of site.toml replace those that are built in."""
+    (tmp_path / "site.toml").write_text('judges = 5\nwords_to_flag = ["idiot"]\n')
+    rules = Site.open(tmp_path).rules
+    assert (rules.judges, rules.words_to_flag) == (5, ("idiot",))
+    assert rules.lease_minutes == SiteRules().lease_minutes
