@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 __all__ = ["MOVES", "move"]
 
 MOVES = {
-    State.HELD: {State.JUDGING, State.WITHDRAWN, State.REVISED},
+    State.HELD: {State.JUDGING, State.REJECTED, State.WITHDRAWN, State.REVISED},
     State.JUDGING: {State.HELD, State.VALID, State.REJECTED, State.WITHDRAWN, State.REVISED},
     State.VALID: {State.REJECTED, State.WITHDRAWN, State.REVISED, State.JUDGING},
-    State.REJECTED: {State.VALID, State.WITHDRAWN, State.REVISED, State.JUDGING},
+    State.REJECTED: {State.VALID, State.HELD, State.WITHDRAWN, State.REVISED, State.JUDGING},
     State.REVISED: set(State),
     State.WITHDRAWN: set(State),
 }
