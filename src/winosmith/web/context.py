@@ -1,4 +1,4 @@
-"""What every page knows: the site's name and rules."""
+"""What every page knows: the site's name and rules, the version, and where the reader is."""
 
 from __future__ import annotations
 
@@ -7,9 +7,21 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest
 
+from winosmith import __version__
+
 __all__ = ["site"]
 
 
 def site(request: HttpRequest) -> dict[str, Any]:
-    """Return the site's rules for the templates."""
-    return {"rules": settings.RULES, "areas": ("read", "write", "judge", "moderate", "people")}
+    """Return what the templates that all pages share need."""
+    return {"rules": settings.RULES, "version": __version__, "area": _area(request)}
+
+
+def _area(request: HttpRequest) -> str:
+    """Return the entry of the main navigation that leads here, or "" for none."""
+    match = request.resolver_match
+    if match is None:
+        return ""
+    if match.namespace == "read":
+        return "browse" if match.url_name in ("browse", "problem", "download") else match.url_name
+    return match.namespace

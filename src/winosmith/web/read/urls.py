@@ -9,4 +9,11 @@ from winosmith.web.read import views
 __all__ = ["app_name", "urlpatterns"]
 
 app_name = "read"
-urlpatterns = [path("", views.home, name="home")]
+urlpatterns = [
+    path("", views.home, name="home"),
+    path("problems/", views.browse, name="browse"),
+    path("problems/<str:ref>/", views.problem, name="problem"),
+    path("download/", views.download, name="download"),
+    path("guidelines/", views.guidelines, name="guidelines"),
+    path("card/", views.card, name="card"),
+]

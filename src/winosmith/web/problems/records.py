@@ -1,0 +1,108 @@
+"""Problems of the site as problems of the data, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from django.db.models import QuerySet
+
+from winosmith import Dataset, Origin
+from winosmith import Problem as Datum
+from winosmith.records import problem_of, problem_record
+from winosmith.web.people.pseudonyms import pseudonym
+from winosmith.web.problems.models import Problem
+
+__all__ = ["as_dataset", "as_problem", "in_order", "row_fields", "twin_fields"]
+
+CHUNK = 1000
+"""Rows that are read at once: what an export holds in memory."""
+
+_KEPT = ("pronoun", "lineage", "extra", "origin", "single")
+"""What `Problem.record` may hold of a datum that no column does."""
+
+
+def as_problem(row: Problem) -> Datum:
+    """Return a row as a problem of the data; its contributor is a pseudonym.
+
+    What was imported keeps the origin it came with. What was written here has the day on which it
+    was written, never the hour, which could tell who wrote it.
+    """
+    record = row.record
+    return problem_of(
+        {
+            "id": row.ref,
+            "sentence": row.sentence,
+            "options": row.options,
+            "answer": row.answer,
+            "twin_id": None if record.get("single") else row.twin.ref,
+            "pronoun": record.get("pronoun"),
+            "origin": record["origin"] if "origin" in record else _origin(row),
+            "lineage": record.get("lineage"),
+            "embargo": row.embargo,
+            "extra": record.get("extra") or {},
+        }
+    )
+
+
+def in_order(query: QuerySet[Problem]) -> Iterator[Problem]:
+    """Yield the rows from the oldest on, a chunk in memory at a time.
+
+    Each chunk starts after the last one's end, so that no cursor stays open for long.
+    """
+    query, last = query.order_by("id"), 0
+    while chunk := list(query.filter(id__gt=last)[:CHUNK]):
+        yield from chunk
+        last = chunk[-1].pk
+
+
+def as_dataset(query: QuerySet[Problem], name: str = "") -> Dataset:
+    """Return the rows, from the oldest on, as a data set."""
+    return Dataset(map(as_problem, in_order(query)), name)
+
+
+def twin_fields(datum: Datum) -> dict[str, Any]:
+    """Return the columns of a `Twin` for an imported problem, all but `ref` and `contributor`.
+
+    The two halves of a twin give the same, unless their origins differ.
+    """
+    origin = datum.origin or Origin()
+    return {
+        "source": (origin.source or "")[:80],
+        "domain": (origin.domain or "")[:40],
+        "anchor": (origin.anchor or "")[:200],
+        "licence": (origin.licence or "")[:60],
+    }
+
+
+def row_fields(datum: Datum) -> dict[str, Any]:
+    """Return the columns of a `Problem` for an imported one, all but `twin` and `state`.
+
+    `as_problem` makes the same datum of the row again, provided that the twin's `ref` is the
+    datum's `twin_id`.
+    """
+    record = problem_record(datum)
+    kept: dict[str, Any] = {key: record[key] for key in _KEPT if key in record}
+    kept["origin"] = record.get("origin")
+    if datum.twin_id is None:
+        kept["single"] = True
+    return {
+        "ref": datum.id,
+        "sentence": datum.sentence,
+        "options": list(datum.options),
+        "answer": datum.answer,
+        "embargo": datum.embargo,
+        "record": kept,
+    }
+
+
+def _origin(row: Problem) -> Mapping[str, Any]:
+    twin = row.twin
+    return {
+        "source": twin.source or None,
+        "author": pseudonym(twin.contributor) if twin.contributor else None,
+        "created": twin.created.date().isoformat(),
+        "domain": twin.domain or None,
+        "anchor": twin.anchor or None,
+        "licence": twin.licence or None,
+    }
