@@ -9,7 +9,9 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-__all__ = ["Done", "Event", "Problem", "State", "Twin"]
+from winosmith.web.problems.lookalike_models import Remembered, Shingle
+
+__all__ = ["Done", "Event", "Problem", "Remembered", "Shingle", "State", "Twin"]
 
 
 class State(models.TextChoices):

@@ -1,0 +1,210 @@
+"""Near-duplicates: sentences of the site, or published ones, that share most words with a new one.
+
+A sentence is stored under a few numbers (`problems.sketch`); those that share one with the new
+sentence are compared with it word by word. A million sentences are searched in milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from django.db import connection
+
+from winosmith.dataset import Dataset
+from winosmith.errors import InputError
+from winosmith.text import overlap
+from winosmith.web._lock import writing
+from winosmith.web.problems.lookalike_models import Remembered, Shingle
+from winosmith.web.problems.sketch import compared, shingles, sketch
+
+if TYPE_CHECKING:
+    from winosmith.web.people.models import Person
+    from winosmith.web.problems.models import Problem
+
+__all__ = ["LEAST", "Lookalike", "forget", "lookalikes", "remember", "remember_published"]
+
+LEAST = 0.7
+"""The share of words from which a sentence counts as near: that of the halves of a twin."""
+
+MOST_OF_A_NUMBER = 200
+"""Sentences looked at for one number: one that more have tells nothing."""
+
+MOST_COMPARED = 60
+"""Sentences compared word by word: those that share the most numbers."""
+
+CHUNK = 500
+"""Published sentences stored in one transaction, so that others write in between."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lookalike:
+    """A sentence that shares most of its words with a new one.
+
+    Attributes:
+        where: the published data set, or "" for this site.
+        share: of the words, 0–1, options aside; for a text that the reader may not see it is
+            `LEAST` whatever it is, so that nobody can feel their way to that text.
+        ref: its id; "" where the reader may not see it.
+        sentence: its text; None where the reader may not see it.
+    """
+
+    where: str
+    share: float
+    ref: str = ""
+    sentence: str | None = None
+
+
+def lookalikes(
+    sentence: str,
+    options: Sequence[str],
+    *,
+    without: int | None = None,
+    reader: Person | None = None,
+    least: float = LEAST,
+    most: int = 5,
+) -> list[Lookalike]:
+    """Return the near-duplicates of a sentence, the nearest first; one for each twin of the site.
+
+    Words are compared without marks and capitals, and with a gap for each option: other names
+    make no new sentence. What was withdrawn or revised does not count. A reader who does not
+    moderate gets the text of public problems, of published ones and of their own; that other
+    problems come near is told without text or share, and of those under embargo or gold nothing.
+
+    Args:
+        sentence: perhaps still being written.
+        options: perhaps none yet.
+        without: the key of a twin whose halves do not count, nor those that it revises.
+        reader: for whom; None for somebody without an account.
+        least: the least share, 0–1.
+        most: how many.
+    """
+    words = compared(sentence, options)
+    found = Counter(_stored_under(shingles(words))).most_common(MOST_COMPARED)
+    rows = Remembered.objects.select_related("problem__twin").filter(pk__in=[pk for pk, _ in found])
+    passed = _line_of(without)
+    near: dict[Any, Lookalike] = {}
+    for row in rows:
+        problem = row.problem
+        if problem is not None and (problem.twin_id in passed or _is_gone(problem)):
+            continue
+        own = problem or row
+        share = overlap(words, compared(own.sentence, own.options))
+        key = ("twin", problem.twin_id) if problem else ("published", row.pk)
+        shown = _shown(row, share, reader, least) if share >= least else None
+        if shown and (key not in near or shown.share > near[key].share):
+            near[key] = shown
+    return sorted(near.values(), key=lambda one: (-one.share, one.where, one.ref))[:most]
+
+
+def remember(problem: Problem) -> None:
+    """Let new sentences be compared with this problem's; a second time changes nothing."""
+    with writing():
+        row, new = Remembered.objects.get_or_create(problem=problem)
+        if new:
+            _store([(row, sketch(compared(problem.sentence, problem.options)))])
+
+
+def forget(problem: Problem) -> None:
+    """Take a problem out of the comparison; to be called before its text is erased."""
+    with writing():
+        for row in Remembered.objects.filter(problem=problem):
+            numbers = sketch(compared(problem.sentence, problem.options))
+            Shingle.objects.filter(value__in=numbers, remembered_id=row.pk).delete()
+            row.delete()
+
+
+def remember_published(
+    dataset: Dataset, source: str, *, on_progress: Callable[[int], object] | None = None
+) -> int:
+    """Let new sentences be compared with those of a published data set.
+
+    Stored in many small transactions; after an interrupt, or with a newer version of the data
+    set, the same call adds what is missing.
+
+    Args:
+        dataset: solved or not; the answers are not stored.
+        source: its name, which is shown to contributors; up to 80 characters.
+        on_progress: called with the number of problems that are done.
+
+    Returns:
+        How many were new.
+
+    Raises:
+        InputError: the name is empty or too long.
+    """
+    if not 1 <= len(source.strip()) <= 80:
+        raise InputError(f"a published data set has a name of 1 to 80 characters, not {source!r}")
+    added, done, problems = 0, 0, iter(dataset)
+    while chunk := list(islice(problems, CHUNK)):
+        rows = [
+            Remembered(source=source, ref=p.id[:200], sentence=p.sentence, options=list(p.options))
+            for p in chunk
+        ]
+        numbers = {row.ref: sketch(compared(row.sentence, row.options)) for row in rows}
+        with writing():
+            known = set(
+                Remembered.objects.filter(source=source, problem=None, ref__in=numbers).values_list(
+                    "ref", flat=True
+                )
+            )
+            new = Remembered.objects.bulk_create(row for row in rows if row.ref not in known)
+            _store((row, numbers[row.ref]) for row in new)
+        added, done = added + len(new), done + len(chunk)
+        if on_progress:
+            on_progress(done)
+    return added
+
+
+def _store(sketches: Iterable[tuple[Remembered, Sequence[int]]]) -> None:
+    Shingle.objects.bulk_create(
+        Shingle(value=number, remembered_id=row.pk)
+        for row, numbers in sketches
+        for number in numbers
+    )
+
+
+def _stored_under(numbers: Sequence[int]) -> Iterator[int]:
+    """Yield the keys of the sentences that are stored under each of these numbers."""
+    one = (
+        f"SELECT * FROM (SELECT remembered_id FROM {Shingle._meta.db_table} "  # noqa: S608
+        f"WHERE value = %s LIMIT {MOST_OF_A_NUMBER}) AS some"
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(" UNION ALL ".join([one] * len(numbers)), numbers)
+        yield from (pk for (pk,) in cursor.fetchall())
+
+
+def _line_of(twin: int | None) -> set[int]:
+    """Return the keys of a twin and of those that it revises, one after another."""
+    from winosmith.web.problems.models import Twin
+
+    line: set[int] = set()
+    while twin is not None and twin not in line:
+        line.add(twin)
+        twin = Twin.objects.filter(pk=twin).values_list("revises", flat=True).first()
+    return line
+
+
+def _is_gone(problem: Problem) -> bool:
+    from winosmith.web.problems.models import State
+
+    return problem.state in (State.WITHDRAWN, State.REVISED)
+
+
+def _shown(row: Remembered, share: float, reader: Person | None, least: float) -> Lookalike | None:
+    """Return of a near sentence what the reader may know."""
+    from winosmith.web.problems.models import State
+
+    problem = row.problem
+    if problem is None:
+        return Lookalike(row.source, share, row.ref, row.sentence)
+    secret = problem.embargo or problem.gold
+    public = problem.state == State.VALID and not secret
+    own = reader is not None and problem.twin.contributor_id == reader.pk
+    if public or own or (reader is not None and reader.moderates):
+        return Lookalike("", share, problem.ref, problem.sentence)
+    return None if secret else Lookalike("", least)
