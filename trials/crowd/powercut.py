@@ -1,0 +1,138 @@
+"""Power cuts, played: what was written and never synced is taken back after a kill -9.
+
+A small C library (`powercut.c`), preloaded into the server's processes, logs what each write
+replaces until the file is synced. A disk that loses power keeps any part of what was not synced, so
+a cut keeps a random part of it, or nothing.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from struct import Struct
+
+SOURCE = Path(__file__).with_name("powercut.c")
+LENGTH, HEADER = Struct("<Q"), Struct("<4Q")
+SECTOR = 512
+"""Bytes; what a disk writes at once. A write that is cut off ends at one of these."""
+
+
+@dataclass(frozen=True)
+class Write:
+    """One write that was not synced: where, what it replaced, how long it was, the size before."""
+
+    at: int
+    old: bytes
+    length: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Lost:
+    """What a power cut took: files that lost something, writes that were not synced, and lost."""
+
+    files: int
+    unsynced: int
+    writes: int
+
+
+class PowerCut:
+    """Watches all files below a folder."""
+
+    def __init__(self, folder: Path, log: Path):
+        self.folder, self.log = folder.resolve(), log
+        self.library = log / "powercut.so"
+        command = ["gcc", "-O2", "-shared", "-fPIC", "-o", str(self.library), str(SOURCE), "-ldl"]
+        subprocess.run(command, check=True)
+
+    def environment(self) -> dict[str, str]:
+        """Return what a process must be started with for its writes to be watched."""
+        return {
+            "LD_PRELOAD": str(self.library),
+            "POWERCUT_FOLDER": str(self.folder),
+            "POWERCUT_LOG": str(self.log / "files"),
+        }
+
+    def cut(self, rng: random.Random, *, keep: float) -> Lost:
+        """Take back unsynced writes; every process that writes here must be dead by now.
+
+        Args:
+            rng: draws which writes reach the disk.
+            keep: the share of them that does.
+        """
+        files = unsynced = lost = 0
+        for path in sorted(self.folder.rglob("*")):
+            log = self.log / "files" / str(path.stat().st_ino)
+            if not path.is_file() or not log.exists() or not (writes := _logged(log)):
+                continue
+            dropped = _take_back(path, writes, rng, keep)
+            files, unsynced, lost = files + bool(dropped), unsynced + len(writes), lost + dropped
+        for log in (self.log / "files").iterdir():
+            log.unlink()
+        return Lost(files, unsynced, lost)
+
+
+@contextmanager
+def power_cuts(folder: Path) -> Iterator[PowerCut]:
+    """Compile the library and watch a folder; the logs are in memory where that is possible."""
+    memory = Path("/dev/shm")
+    log = Path(tempfile.mkdtemp(prefix="powercut-", dir=memory if memory.is_dir() else None))
+    try:
+        log.chmod(0o755)  # PostgreSQL runs as another user
+        (log / "files").mkdir()
+        (log / "files").chmod(0o777)
+        yield PowerCut(folder, log)
+    finally:
+        shutil.rmtree(log, ignore_errors=True)
+
+
+def can_cut() -> bool:
+    """Whether a power cut can be played here: Linux, with a C compiler."""
+    return Path("/proc/self/fd").exists() and shutil.which("gcc") is not None
+
+
+def _logged(log: Path) -> list[Write]:
+    data = log.read_bytes()
+    end = LENGTH.unpack_from(data)[0] if len(data) >= LENGTH.size else 0
+    writes, place = [], LENGTH.size
+    while place < end:
+        at, old, length, size = HEADER.unpack_from(data, place)
+        place += HEADER.size
+        writes.append(Write(at, data[place : place + old], length, size))
+        place += old
+    return writes
+
+
+def _take_back(path: Path, writes: list[Write], rng: random.Random, keep: float) -> int:
+    """Restore what the disk had, then write again what reached it; return how many did not."""
+    with path.open("r+b") as file:
+        new: list[bytes] = []
+        for write in reversed(writes):
+            file.seek(write.at)
+            new.append(file.read(write.length))
+            file.seek(write.at)
+            file.write(write.old)
+            file.truncate(write.size)
+        lost = 0
+        for write, data in zip(writes, reversed(new), strict=True):
+            if rng.random() >= keep:
+                lost += 1
+            elif not write.length:
+                file.truncate(write.at)
+            else:
+                file.seek(write.at)
+                file.write(_torn(data, rng))
+        return lost
+
+
+def _torn(data: bytes, rng: random.Random) -> bytes:
+    """Return a write as a disk that loses power may leave it: one in four ends early."""
+    if rng.random() < 0.75:
+        return data
+    return data[: rng.randrange(0, len(data) + 1, SECTOR)]
