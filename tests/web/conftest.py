@@ -6,15 +6,18 @@ asks for, so that the same test runs on both.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from tests.conftest import absent  # type: ignore[import-not-found]
+from tests.web import serving  # type: ignore[import-not-found]
 
-PASSWORD = "twins-and-cups"
+PASSWORD = serving.PASSWORD
 """Of everybody whom `person` makes."""
 
 
@@ -132,3 +135,44 @@ def visit() -> Callable[..., Any]:
         return client
 
     return make
+
+
+@pytest.fixture(scope="session")
+def _prepared_site(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Return the folder of a site that is ready to be served, to be copied."""
+    if importlib.util.find_spec("django") is None:
+        absent("Django is not installed (the extra `web`)")
+    return serving.prepared(tmp_path_factory.mktemp("prepared"))
+
+
+@pytest.fixture
+def served(
+    _prepared_site: Any, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Callable[..., serving.Served]]:
+    """Return a starter of servers: `served(judges=1)`, `served(database="postgresql")`.
+
+    Each has a folder, a port and a database of its own, and is stopped after the test; see
+    `serving.Served`. The database "postgresql" is made on the tests' own server.
+    """
+    started: list[serving.Served] = []
+
+    def start(
+        *, database: str = "sqlite", options: tuple[str, ...] = (), **rules: Any
+    ) -> serving.Served:
+        url = None
+        if database == "postgresql":
+            server = request.getfixturevalue("postgres")
+            url = server.create(f"served_{next(_numbers)}")
+        folder = tmp_path_factory.mktemp("served") / "site"
+        site = serving.made(_prepared_site, folder, rules, url)
+        site.options += options
+        started.append(site)
+        return site.start()
+
+    yield start
+    for site in started:
+        with contextlib.suppress(Exception):
+            site.kill()
+
+
+_numbers = itertools.count()

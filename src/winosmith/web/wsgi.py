@@ -1,9 +1,69 @@
-"""The door for WSGI servers: `gunicorn winosmith.web.wsgi`, with `Site.environment()` set."""
+"""The door for WSGI servers: `gunicorn winosmith.web.wsgi`, with `Site.environment()` set.
+
+Two things are settled before Django sees a request: whether the site is well (`/healthz`, under
+whatever name a proxy or a monitor calls), and that no request carries more than a form can.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
 __all__ = ["application"]
 
-application = get_wsgi_application()
+HEALTH = "/healthz"
+
+Environ = dict[str, Any]
+Start = Callable[..., Any]
+
+
+def application(environ: Environ, start_response: Start) -> Iterable[bytes]:
+    """Answer a request."""
+    if environ.get("PATH_INFO") == HEALTH:
+        return _health(start_response)
+    if _length(environ) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
+        return _plain(start_response, "413 Content Too Large", b"too much at once\n", close=True)
+    answer = _pages(environ, start_response)
+    if environ["REQUEST_METHOD"] != "HEAD":
+        return answer
+    answer.close()  # the headers are the answer; a long body is not even begun
+    return []
+
+
+_pages = get_wsgi_application()
+
+
+def _health(start_response: Start) -> Iterable[bytes]:
+    """Say whether the database answers; nothing is cached, nothing about the site is told."""
+    from django.db import DatabaseError, close_old_connections, connection
+
+    close_old_connections()
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1 FROM django_migrations LIMIT 1")
+            cursor.fetchone()
+    except DatabaseError:
+        connection.close()
+        return _plain(start_response, "503 Service Unavailable", b"the database does not answer\n")
+    return _plain(start_response, "200 OK", b"ok\n")
+
+
+def _plain(
+    start_response: Start, status: str, body: bytes, *, close: bool = False
+) -> Iterable[bytes]:
+    headers = [
+        ("Content-Type", "text/plain; charset=utf-8"),
+        ("Content-Length", str(len(body))),
+        ("Cache-Control", "no-store"),
+        ("X-Content-Type-Options", "nosniff"),
+    ]
+    start_response(status, [*headers, ("Connection", "close")] if close else headers)
+    return [body]
+
+
+def _length(environ: Environ) -> int:
+    text = environ.get("CONTENT_LENGTH") or "0"
+    return int(text) if text.isdecimal() else 0

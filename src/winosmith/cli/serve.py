@@ -1,0 +1,77 @@
+"""`winosmith serve`: the platform, from one command."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from winosmith.web import Site
+
+__all__ = ["command"]
+
+MINUTES = 30
+"""For how long the link of the first admin works."""
+
+
+@click.command()
+@click.argument(
+    "folder", metavar="[DIR]", default="winosmith-site", type=click.Path(file_okay=False)
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option(
+    "--port",
+    default=8000,
+    show_default=True,
+    type=click.IntRange(0, 65535),
+    help="0 for a free one.",
+)
+@click.option("--public-url", metavar="URL", help="The https address under which people come.")
+@click.option(
+    "--database",
+    envvar="WINOSMITH_DATABASE",
+    metavar="URL",
+    help="postgresql://… instead of a file in DIR; also read from WINOSMITH_DATABASE.",
+)
+@click.option("--workers", type=click.IntRange(1, 512), help="Processes; two a core when left out.")
+def command(
+    folder: str,
+    host: str,
+    port: int,
+    public_url: str | None,
+    database: str | None,
+    workers: int | None,
+) -> None:
+    """Serve the site of a folder (winosmith-site by default), which is made at the first start.
+
+    The folder holds the database, the site's key and its settings (site.toml); see
+    docs/how-to/serve.md for a server that others reach.
+    """
+    from winosmith.web import Site, _alone, _server, _setup
+
+    os.umask(0o077)  # what the server writes is its owner's alone
+    site = Site.open(folder, database=database or None, public_url=public_url)
+    site.may_listen_on(host)
+    _alone.claim(site.folder)
+    door = _server.listen(host, port)
+    _setup.prepare(site)
+    workers = workers or _server.usual_workers()
+    threads = _server.room_for(workers)
+    _tell(site, public_url or _server.address_of(door))
+    _server.run(site, door, workers=workers, threads=threads)
+
+
+def _tell(site: Site, address: str) -> None:
+    """Print where the data are, where the site is, and how its first admin comes in."""
+    from winosmith.web._invite import first_admin_path
+
+    lines = [
+        f"Database    {site.database.shown}",
+        f"Settings    {site.folder / 'site.toml'}",
+        f"Address     {address}/",
+    ]
+    if path := first_admin_path(MINUTES):
+        lines += [f"First admin {address}{path}", f"            (once, within {MINUTES} minutes)"]
+    click.echo("\n".join([*lines, "Stop with Ctrl-C."]))

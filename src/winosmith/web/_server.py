@@ -1,0 +1,215 @@
+"""The server: gunicorn, set up in code, with workers that share one loaded application."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import socket
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+from winosmith.errors import InputError, Interrupted, OutputError
+from winosmith.extras import require
+from winosmith.web._site import Site
+
+__all__ = ["THREADS", "address_of", "listen", "room_for", "run", "usual_workers"]
+
+THREADS = 16
+"""Requests that one worker answers at once; they mostly wait for the database."""
+
+LEFT_FREE = 10
+"""Connections of a PostgreSQL server that stay free for `winosmith admin` and its own admin."""
+
+GRACE = 30
+"""Seconds that requests get to end when the server stops."""
+
+RECYCLED_AFTER = 50_000
+"""Requests after which a worker makes place for a new one, so that no leak can grow for ever."""
+
+
+def usual_workers() -> int:
+    """Return two workers a core, 2 or more."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return max(2, 2 * (cores or 1))
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that is bound to an address; port 0 takes a free one.
+
+    Raises:
+        InputError: the address is none of this machine's.
+        OutputError: the port is taken, or may not be used.
+    """
+    host = host.strip("[]")
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except OSError as error:
+        raise InputError(f"--host {host}: {error.strerror}; give an address of this machine") from (
+            None
+        )
+    family, kind, protocol, _, address = found[0]
+    door = socket.socket(family, kind, protocol)
+    door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        door.bind(address)
+        door.listen(2048)
+    except OSError as error:
+        door.close()
+        raise OutputError(_why_not(error, host, port)) from None
+    return door
+
+
+def _why_not(error: OSError, host: str, port: int) -> str:
+    import errno
+
+    hints = {
+        errno.EADDRINUSE: "something listens there already; stop it, or choose another --port",
+        errno.EACCES: "ports below 1024 are for root; choose another --port, behind a proxy",
+        errno.EADDRNOTAVAIL: "this machine has no such address; choose another --host",
+    }
+    return f"{host}:{port}: {hints.get(error.errno or 0, error.strerror)}"
+
+
+def address_of(door: socket.socket) -> str:
+    """Return the address under which a socket is reached, as a browser takes it."""
+    host, port = door.getsockname()[:2]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def room_for(workers: int) -> int:
+    """Return how many threads each worker gets, so that the database has a connection for each.
+
+    Raises:
+        InputError: a PostgreSQL server takes fewer connections than there are workers.
+    """
+    from django.db import connection
+
+    if connection.vendor != "postgresql":
+        return THREADS
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT current_setting('max_connections')::int"
+            " - current_setting('superuser_reserved_connections')::int"
+        )
+        most = int(cursor.fetchone()[0]) - LEFT_FREE
+    connection.close()
+    if most < workers:
+        raise InputError(
+            f"the PostgreSQL server has room for {max(most, 0)} connections and there are "
+            f"{workers} workers; lower --workers, or raise max_connections in postgresql.conf"
+        )
+    return min(THREADS, most // workers)
+
+
+def run(site: Site, door: socket.socket, *, workers: int, threads: int = THREADS) -> None:
+    """Serve the site until a signal comes: TERM ends it, Ctrl-C raises `Interrupted`.
+
+    Requests that are being answered are answered first. Django is set up already.
+
+    Raises:
+        Interrupted: after Ctrl-C; nothing is lost.
+        InputError: the workers can't start.
+    """
+    require("gunicorn", "web")
+    from django.db import connections
+
+    connections.close_all()  # a worker must not inherit a connection
+    server = _arbiter(site, door, workers, threads)
+    master = os.getpid()
+    try:
+        server.run()
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else 0
+        if os.getpid() != master:
+            _leave(code)
+        if code:
+            raise InputError("the server could not start its workers; the reason is above") from (
+                None
+            )
+    if server.interrupted:
+        raise Interrupted(
+            "Whatever was acknowledged is on the disk; "
+            f"start again with: winosmith serve {site.folder}"
+        )
+
+
+def _leave(code: int) -> NoReturn:
+    """End a worker here: what its parent has open or planned is not its to finish."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def _arbiter(site: Site, door: socket.socket, workers: int, threads: int) -> Any:
+    """Return gunicorn's master process, in which Ctrl-C asks the workers to finish first."""
+    from gunicorn.app.base import BaseApplication
+    from gunicorn.arbiter import Arbiter
+
+    class Application(BaseApplication):  # type: ignore[misc]
+        def load_config(self) -> None:
+            for name, value in _settings(site, door, workers, threads).items():
+                if name in self.cfg.settings:
+                    self.cfg.set(name, value)
+
+        def load(self) -> Any:
+            from winosmith.web.wsgi import application
+
+            gc.freeze()  # what all workers share stays shared
+            return application
+
+    class Server(Arbiter):  # type: ignore[misc]
+        interrupted = False
+
+        def handle_int(self) -> None:
+            self.interrupted = True
+            self.handle_term()
+
+    return Server(Application())
+
+
+def _settings(site: Site, door: socket.socket, workers: int, threads: int) -> dict[str, Any]:
+    """Return gunicorn's settings; those that its version does not know are left out."""
+    memory = Path("/dev/shm")  # noqa: S108 - gunicorn makes files of its own there
+    return {
+        "bind": f"fd://{door.detach()}",
+        "workers": workers,
+        "threads": threads,
+        "worker_class": "gthread",
+        "preload_app": True,
+        "proc_name": "winosmith",
+        "timeout": 60,
+        "graceful_timeout": GRACE,
+        "keepalive": 15,
+        "max_requests": RECYCLED_AFTER,
+        "max_requests_jitter": RECYCLED_AFTER // 10,
+        "limit_request_line": 4094,
+        "limit_request_fields": 60,
+        "limit_request_field_size": 8190,
+        "worker_tmp_dir": str(memory) if os.access(memory, os.W_OK) else None,
+        "accesslog": None,
+        "errorlog": "-",
+        "loglevel": "warning",
+        "logger_class": _logger(),
+        "post_worker_init": _as_worker,
+        "control_socket_disable": True,
+        "chdir": str(site.folder),
+    }
+
+
+def _as_worker(worker: Any) -> None:
+    """Leave Ctrl-C to the master: it reaches the whole group, and would cut off requests here."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _logger() -> type[Any]:
+    """Return a logger that tells nobody's address: clients that send nonsense are not told of."""
+    from gunicorn.glogging import Logger
+
+    class Discreet(Logger):  # type: ignore[misc]
+        def warning(self, msg: str, *args: Any, **kwargs: Any) -> None:
+            if "from ip=" not in str(msg):
+                super().warning(msg, *args, **kwargs)
+
+    return Discreet

@@ -1,0 +1,225 @@
+"""A real server: `winosmith serve` as a process of its own, on a free port, with its own folder.
+
+def test_something(served):
+    site = served(judges=1)                     # settings of site.toml
+    site.people("ann", bob="judge", eva="moderator", adam="admin")
+    site.get("/").status                        # or a browser at site.url
+    site.do("from winosmith.web.problems.models import Problem; result = Problem.objects.count()")
+    site.kill(); site.start()                   # the same folder and port again
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+PASSWORD = "twins-and-cups"
+"""Of everybody whom `Served.people` makes."""
+
+ROLES: dict[str, dict[str, bool]] = {
+    "contributor": {},
+    "judge": {"is_judge": True},
+    "moderator": {"is_judge": True, "is_moderator": True},
+    "admin": {"is_judge": True, "is_moderator": True, "is_superuser": True},
+}
+
+_DO = """
+import json, sys
+from winosmith.web import Site
+Site.from_environment().activate()
+found = {}
+exec(compile(sys.stdin.read(), "<do>", "exec"), found)
+print("\\n=>" + json.dumps(found.get("result")))
+"""
+
+_PEOPLE = """
+from winosmith.web._lock import writing
+from winosmith.web.people.agree import agree
+from winosmith.web.people.models import Person
+with writing():
+    for name, fields in {people!r}.items():
+        person = Person.objects.create_user(name, {password!r}, **fields)
+        agree(person)
+"""
+
+
+@dataclass
+class Answer:
+    """What the server answered."""
+
+    status: int
+    headers: http.client.HTTPMessage
+    body: bytes
+
+    @property
+    def text(self) -> str:
+        return self.body.decode()
+
+
+@dataclass
+class Served:
+    """A site and the process that serves it.
+
+    Attributes:
+        folder: the site's.
+        database: a postgresql:// address, or None for SQLite.
+        url: "http://127.0.0.1:PORT", without a slash at the end.
+        printed: what the server printed so far.
+        options: further options of `winosmith serve`.
+    """
+
+    folder: Path
+    database: str | None = None
+    options: tuple[str, ...] = ("--workers", "2")
+    url: str = ""
+    printed: str = ""
+    process: subprocess.Popen[str] | None = field(default=None, repr=False)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What a process needs to act on the same site."""
+        return {
+            **os.environ,
+            "WINOSMITH_SITE": str(self.folder),
+            "WINOSMITH_DATABASE": self.database or "",
+            "WINOSMITH_PUBLIC_URL": "",
+            "DJANGO_SETTINGS_MODULE": "winosmith.web.settings",
+            "PYTHONUNBUFFERED": "1",
+        }
+
+    @property
+    def admin_link(self) -> str:
+        """The first admin's one-time link, as it was printed."""
+        found = re.search(r"First admin +(\S+)", self.printed)
+        assert found, self.printed
+        return found[1]
+
+    def start(self) -> Served:
+        """Start the server, on the port that it had before, and wait until it answers."""
+        port = str(urlsplit(self.url).port) if self.url else "0"
+        # From a file: whatever else it prints can never fill a pipe and stop it.
+        log = self.folder.with_name(f"{self.folder.name}.log")
+        with log.open("a") as out:
+            begin = out.tell()
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "winosmith", "serve", str(self.folder)]
+                + ["--port", port, *self.options],
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                text=True,
+                env=self.environment,
+                start_new_session=True,
+            )
+        until = time.monotonic() + 120
+        while time.monotonic() < until:
+            self.printed = log.read_text()[begin:]
+            told = self.printed if "Stop with" in self.printed else ""
+            found = re.search(r"^Address +(\S+?)/?$", told, re.MULTILINE)
+            if found:
+                self.url = found[1]
+                with contextlib.suppress(OSError):
+                    if self.get("/healthz").status == 200:
+                        return self
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.05)
+        raise AssertionError(f"the server did not start:\n{log.read_text()[begin:]}")
+
+    def log(self) -> str:
+        """Return all that the server ever printed."""
+        return self.folder.with_name(f"{self.folder.name}.log").read_text()
+
+    def stop(self, sign: int = signal.SIGTERM) -> int:
+        """Ask the server to end; return its exit code."""
+        assert self.process is not None
+        self.process.send_signal(sign)
+        return self.process.wait(60)
+
+    def kill(self) -> None:
+        """Kill the server and its workers at once (kill -9)."""
+        assert self.process is not None
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait(60)
+
+    def do(self, code: str) -> Any:
+        """Run Python on the same site in a process beside; return what it names `result`."""
+        done = subprocess.run(
+            [sys.executable, "-c", _DO],
+            input=code,
+            text=True,
+            capture_output=True,
+            env=self.environment,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout.rpartition("\n=>")[2])
+
+    def people(self, *contributors: str, **roles: str) -> None:
+        """Make people who agreed to the texts: names, and names with roles; all have PASSWORD."""
+        named = {**dict.fromkeys(contributors, "contributor"), **roles}
+        fields = {name: ROLES[role] for name, role in named.items()}
+        self.do(_PEOPLE.format(people=fields, password=PASSWORD))
+
+    def admin(self, *arguments: str, ok: bool = True) -> subprocess.CompletedProcess[str]:
+        """Run `winosmith admin …` with the site's database in the environment."""
+        done = subprocess.run(
+            [sys.executable, "-m", "winosmith", "admin", *arguments],
+            text=True,
+            capture_output=True,
+            env={**self.environment, "COLUMNS": "200"},
+            check=False,
+        )
+        assert not ok or done.returncode == 0, done.stdout + done.stderr
+        return done
+
+    def get(self, path: str, **headers: str) -> Answer:
+        """Fetch a page without cookies."""
+        return self.ask("GET", path, headers=headers)
+
+    def ask(
+        self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None
+    ) -> Answer:
+        """Send one request on a connection of its own."""
+        parts = urlsplit(self.url)
+        connection = http.client.HTTPConnection(str(parts.hostname), parts.port, timeout=60)
+        try:
+            connection.request(method, path, body, headers or {})
+            answer = connection.getresponse()
+            return Answer(answer.status, answer.headers, answer.read())
+        finally:
+            connection.close()
+
+
+def prepared(folder: Path) -> Path:
+    """Make a site that is ready, for others to be copied from; return its folder."""
+    code = "import os, sys; os.umask(0o077); from winosmith.web import Site, _setup; "
+    code += "_setup.prepare(Site.open(sys.argv[1]))"
+    subprocess.run([sys.executable, "-c", code, str(folder)], check=True)
+    return folder
+
+
+def settings_text(rules: dict[str, Any]) -> str:
+    """Return a site.toml."""
+    return "".join(f"{name} = {json.dumps(value)}\n" for name, value in rules.items())
+
+
+def made(base: Path, folder: Path, rules: dict[str, Any], database: str | None) -> Served:
+    """Return a copy of a prepared site with its own settings, not yet started."""
+    shutil.copytree(base, folder)
+    (folder / "site.toml").write_text(settings_text(rules))
+    if database:
+        (folder / "site.sqlite3").unlink()
+    return Served(folder, database)
