@@ -16,10 +16,9 @@ from django.db import connection
 
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError
-from winosmith.text import overlap
 from winosmith.web._lock import writing
 from winosmith.web.problems.lookalike_models import Remembered, Shingle
-from winosmith.web.problems.sketch import compared, shingles, sketch
+from winosmith.web.problems.sketch import compared, shared, shingles, sketch
 
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
@@ -38,6 +37,10 @@ MOST_COMPARED = 60
 
 CHUNK = 500
 """Published sentences stored in one transaction, so that others write in between."""
+
+
+ROWS = 5_000
+"""Numbers stored by one statement: SQLite and PostgreSQL take some 30,000 values in one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,7 @@ def lookalikes(
     *,
     without: int | None = None,
     reader: Person | None = None,
+    hidden_too: bool = False,
     least: float = LEAST,
     most: int = 5,
 ) -> list[Lookalike]:
@@ -79,6 +83,8 @@ def lookalikes(
         options: perhaps none yet.
         without: the key of a twin whose halves do not count, nor those that it revises.
         reader: for whom; None for somebody without an account.
+        hidden_too: tell, without text or share, of those under embargo and of gold, too: for
+            what moderators read.
         least: the least share, 0–1.
         most: how many.
     """
@@ -92,9 +98,9 @@ def lookalikes(
         if problem is not None and (problem.twin_id in passed or _is_gone(problem)):
             continue
         own = problem or row
-        share = overlap(words, compared(own.sentence, own.options))
+        share = shared(words, compared(own.sentence, own.options))
         key = ("twin", problem.twin_id) if problem else ("published", row.pk)
-        shown = _shown(row, share, reader, least) if share >= least else None
+        shown = _shown(row, share, reader, hidden_too, least) if share >= least else None
         if shown and (key not in near or shown.share > near[key].share):
             near[key] = shown
     return sorted(near.values(), key=lambda one: (-one.share, one.where, one.ref))[:most]
@@ -160,18 +166,24 @@ def remember_published(
 
 
 def _store(sketches: Iterable[tuple[Remembered, Sequence[int]]]) -> None:
-    Shingle.objects.bulk_create(
-        Shingle(value=number, remembered_id=row.pk)
-        for row, numbers in sketches
-        for number in numbers
-    )
+    """Add the numbers of new sentences, without the cost of an object for each."""
+    pairs = [(number, row.pk) for row, numbers in sketches for number in numbers]
+    table = Shingle._meta.db_table
+    with connection.cursor() as cursor:
+        for start in range(0, len(pairs), ROWS):
+            part = pairs[start : start + ROWS]
+            cursor.execute(
+                f"INSERT INTO {table} (value, remembered_id) VALUES "  # noqa: S608
+                + ", ".join(["(%s, %s)"] * len(part)),
+                [value for pair in part for value in pair],
+            )
 
 
 def _stored_under(numbers: Sequence[int]) -> Iterator[int]:
     """Yield the keys of the sentences that are stored under each of these numbers."""
     one = (
         f"SELECT * FROM (SELECT remembered_id FROM {Shingle._meta.db_table} "  # noqa: S608
-        f"WHERE value = %s LIMIT {MOST_OF_A_NUMBER}) AS some"
+        f"WHERE value = %s LIMIT {MOST_OF_A_NUMBER}) AS stored"
     )
     with connection.cursor() as cursor:
         cursor.execute(" UNION ALL ".join([one] * len(numbers)), numbers)
@@ -195,16 +207,15 @@ def _is_gone(problem: Problem) -> bool:
     return problem.state in (State.WITHDRAWN, State.REVISED)
 
 
-def _shown(row: Remembered, share: float, reader: Person | None, least: float) -> Lookalike | None:
+def _shown(
+    row: Remembered, share: float, reader: Person | None, hidden_too: bool, least: float
+) -> Lookalike | None:
     """Return of a near sentence what the reader may know."""
-    from winosmith.web.problems.models import State
+    from winosmith.web.problems.public import visible_to
 
     problem = row.problem
     if problem is None:
         return Lookalike(row.source, share, row.ref, row.sentence)
-    secret = problem.embargo or problem.gold
-    public = problem.state == State.VALID and not secret
-    own = reader is not None and problem.twin.contributor_id == reader.pk
-    if public or own or (reader is not None and reader.moderates):
+    if visible_to(reader, problem):
         return Lookalike("", share, problem.ref, problem.sentence)
-    return None if secret else Lookalike("", least)
+    return Lookalike("", least) if hidden_too or not (problem.embargo or problem.gold) else None

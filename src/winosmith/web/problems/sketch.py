@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 
 from winosmith.problem import BLANK
-from winosmith.text import FUNCTION_WORDS, tokens
+from winosmith.text import FUNCTION_WORDS, overlap, tokens
 
-__all__ = ["STORED", "compared", "shingles", "sketch"]
+__all__ = ["STORED", "compared", "shared", "shingles", "sketch"]
 
 STORED = 8
 """Numbers that a sentence is stored under, beside the one of the whole."""
@@ -23,6 +23,9 @@ WIDTH = 3
 
 GAP = "•"
 """What stands for the blank and for each mention of an option: other names make no other text."""
+
+LEAST_CONTENT = 0.5
+"""The share of content words below which sentences have no more than their frame in common."""
 
 _ARTICLES = frozenset("a an the his her their its my your our".split())
 
@@ -39,6 +42,21 @@ def compared(sentence: str, options: Sequence[str] = ()) -> list[str]:
     return [GAP if word == BLANK else word for word in words]
 
 
+def shared(first: Sequence[str], second: Sequence[str]) -> float:
+    """Return the share of words that two sentences have in common, 0–1: `winosmith.text.overlap`.
+
+    It is 0 where less than `LEAST_CONTENT` of the content words are shared: of 250 sentences of
+    WinoGrande, 1,572 others share 70 % of the words, most of them no more than a frame.
+
+    Args:
+        first: from `compared`.
+        second: from `compared`.
+    """
+    if overlap(_content(first), _content(second)) < LEAST_CONTENT:
+        return 0.0
+    return overlap(first, second)
+
+
 def shingles(words: Sequence[str]) -> list[int]:
     """Return the numbers that a sentence is asked for by: one of the whole, then the others.
 
@@ -53,7 +71,7 @@ def shingles(words: Sequence[str]) -> list[int]:
     ranked = {}
     for start in range(len(words) - WIDTH + 1):
         three = words[start : start + WIDTH]
-        if content := sum(word != GAP and word not in FUNCTION_WORDS for word in three):
+        if content := len(_content(three)):
             number = _number("\0".join(three))
             ranked[number] = (content < 2, number)
     return [whole, *sorted(ranked.keys() - {whole}, key=ranked.__getitem__)]
@@ -62,6 +80,10 @@ def shingles(words: Sequence[str]) -> list[int]:
 def sketch(words: Sequence[str]) -> list[int]:
     """Return the numbers that a sentence is stored under: that of the whole and `STORED` more."""
     return shingles(words)[: 1 + STORED]
+
+
+def _content(words: Sequence[str]) -> list[str]:
+    return [word for word in words if word != GAP and word not in FUNCTION_WORDS]
 
 
 def _plain(text: str) -> Iterator[str]:

@@ -1,0 +1,191 @@
+"""How long does what is shown while somebody writes take, with a million sentences remembered?
+
+The sentences: beginnings and ends of real ones ("… because the _ was …"), put together anew, so
+that many share their word sequences, as the sentences of people do; of WinoGrande's training set
+where WINOSMITH_DATA is set, else of the practice corpus. What is asked for are twins of it with one
+to three words changed. Timed, on SQLite and on PostgreSQL:
+
+- lookalikes: the near-duplicates of one half;
+- hints: everything that is told of both halves, near-duplicates included;
+- meter: what word association makes of both halves;
+- live: hints, meter and the rules of structure, what a page asks for at each pause in typing.
+
+Also told: how many of the changed sentences lead back to where they come from, and how many bytes
+the index takes.
+
+    python benchmarks/bench_live_checks.py --sentences 1000000 --questions 400
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from winosmith import Dataset, Origin, Problem, formats, practice, validate
+from winosmith.testing import find_postgres, postgres_server
+from winosmith.web import Site
+
+
+def originals():
+    folder = os.environ.get("WINOSMITH_DATA")
+    if folder:
+        return formats.read(Path(folder) / "winogrande/train_xl.jsonl")
+    return practice.corpus(10_000).dataset
+
+
+def mixed(data, count):
+    """Yield the originals, then beginnings and ends put together, `count` in all."""
+    rng = random.Random(0)  # noqa: S311
+    yield from data[:count]
+    cut = [(*problem.sentence.split(" _ ", 1), problem) for problem in data]
+    cut = [(parts[0].split(), parts[1].split(), parts[2]) for parts in cut if len(parts) == 3]
+    for number in range(count - len(data)):
+        (first, _, problem), (_, last, _), (middle, _, _) = rng.choices(cut, k=3)
+        keep = max(4, len(first) * 2 // 3)
+        words = [*first[:keep], *middle[-4:], "_", *last]
+        yield Problem(f"mixed-{number}", " ".join(words), problem.options)
+
+
+def changed(problem, words, rng):
+    """Return the problem's sentence with one to three of its words replaced."""
+    sentence = problem.sentence.split()
+    places = [at for at, word in enumerate(sentence) if "_" not in word]
+    for at in rng.sample(places, rng.choice((1, 2, 3))):
+        sentence[at] = rng.choice(words)
+    return " ".join(sentence)
+
+
+def questions(data, count):
+    """Return pairs of halves, as they are typed, with the twin that each comes from."""
+    from winosmith.web.problems.halves import Half
+
+    rng = random.Random(1)  # noqa: S311
+    words = [word for p in data for word in p.sentence.split() if word.isalpha()]
+    for first, second in rng.sample(data.twins, count):
+        halves = (data[first], data[second])
+        yield (
+            tuple(Half(changed(h, words, rng), h.options, h.answer) for h in halves),
+            {half.id for half in halves},
+        )
+
+
+def structure(halves):
+    origin = Origin(anchor=halves[0].sentence.split()[0])
+    named = [
+        Problem(f"h{number}", half.sentence, half.options, half.answer, "t", origin=origin)
+        for number, half in enumerate(halves)
+    ]
+    validate.examine_structure(Dataset(named))
+
+
+def timed(act, asked):
+    spent = []
+    for halves in asked:
+        start = time.perf_counter()
+        act(halves)
+        spent.append(1e3 * (time.perf_counter() - start))
+    spent.sort()
+    return statistics.median(spent), spent[int(0.95 * len(spent))], spent[-1]
+
+
+def fill(args):
+    from django.core.management import call_command
+
+    from winosmith.web.problems.lookalikes import remember_published
+
+    call_command("migrate", verbosity=0)
+    data, start = originals(), time.perf_counter()
+    done = 0
+    sentences = mixed(data, args.sentences)
+    while chunk := [p for _, p in zip(range(50_000), sentences, strict=False)]:
+        done += remember_published(Dataset(chunk), "published")
+    print(f"  {done:,} sentences remembered in {time.perf_counter() - start:.0f} s")
+
+
+def size():
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("ANALYZE")
+            cursor.execute("SELECT pg_database_size(current_database())")
+        else:
+            cursor.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
+        return cursor.fetchone()[0]
+
+
+def measure(args):
+    from winosmith.web.problems import association
+    from winosmith.web.problems.hints import live_hints
+    from winosmith.web.problems.lookalikes import lookalikes
+
+    data = originals()
+    asked = list(questions(data, args.questions))
+    while not association.association(asked[0][0]).readings:
+        time.sleep(0.01)
+    found = sum(
+        bool({near.ref for near in lookalikes(half.sentence, half.options)} & ids)
+        for halves, ids in asked
+        for half in halves
+    )
+    print(f"  {found} of {2 * len(asked)} changed sentences lead back to theirs; {size():,} bytes")
+
+    def live(halves):
+        structure(halves)
+        live_hints(halves)
+        association.association(halves)
+
+    ways = {
+        "lookalikes": lambda halves: lookalikes(halves[0].sentence, halves[0].options),
+        "hints": live_hints,
+        "meter": association.association,
+        "live": live,
+    }
+    print(f"  {'ms':12}{'median':>8}{'p95':>8}{'most':>8}")
+    for name, act in ways.items():
+        figures = timed(act, [halves for halves, _ in asked])
+        print(f"  {name:12}" + "".join(f"{figure:8.1f}" for figure in figures), flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--sentences", type=int, default=200_000)
+    parser.add_argument("--questions", type=int, default=300)
+    parser.add_argument("--on", choices=("sqlite", "postgresql"))
+    args = parser.parse_args()
+    for name in ("sqlite", "postgresql") if args.on is None else (args.on,):
+        if name == "postgresql" and find_postgres() is None:
+            print("PostgreSQL is not installed")
+            continue
+        if args.on is None:  # a process serves one site
+            again = [sys.executable, __file__, "--on", name]
+            again += [f"--sentences={args.sentences}", f"--questions={args.questions}"]
+            subprocess.run(again, check=True)
+            continue
+        print(name, flush=True)
+        with tempfile.TemporaryDirectory() as folder:
+            if name == "sqlite":
+                run(Site.open(folder), args)
+            else:
+                with postgres_server() as server:
+                    run(Site.open(folder, database=server.create("bench")), args)
+
+
+def run(site, args):
+    site.activate()
+    fill(args)
+    measure(args)
+    from django.db import connections
+
+    connections.close_all()
+
+
+if __name__ == "__main__":
+    main()

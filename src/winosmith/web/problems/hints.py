@@ -1,0 +1,124 @@
+"""Hints: what makes a moderator's look at a new twin worth while, each a short text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.utils import translation
+from django.utils.translation import gettext as _
+
+from winosmith.web.problems.characters import foreign_lookalikes, invisible
+from winosmith.web.problems.halves import AnyHalf
+from winosmith.web.problems.lookalikes import Lookalike, lookalikes
+from winosmith.web.problems.suspicions import contact_data, flagged_words, full_names, shouting
+
+if TYPE_CHECKING:
+    from winosmith.web.people.models import Person
+
+__all__ = ["hints", "live_hints", "lookalike_hints", "text_hints"]
+
+MOST_NAMED = 3
+"""Findings of one kind that a hint names."""
+
+
+def hints(
+    halves: Sequence[AnyHalf], contributor: Person | None = None, *, without: int | None = None
+) -> list[str]:
+    """Return what a moderator should know of a twin, in the site's language; for `Problem.hints`.
+
+    No hint holds a text or an id that the contributor may not see, but that a problem under
+    embargo or an attention question is alike is a hint here: show these to moderators alone.
+
+    Args:
+        halves: one or two.
+        contributor: who wrote them.
+        without: the key of a twin that these revise.
+    """
+    with translation.override(settings.LANGUAGE_CODE):
+        near = _near(halves, contributor, without, everything=True)
+        return [*text_hints(halves, settings.RULES.words_to_flag), *lookalike_hints(near)]
+
+
+def live_hints(
+    halves: Sequence[AnyHalf], contributor: Person | None = None, *, without: int | None = None
+) -> list[str]:
+    """Return what the contributor may know while writing, in the language of the page."""
+    near = _near(halves, contributor, without, everything=False)
+    return [*text_hints(halves, settings.RULES.words_to_flag), *lookalike_hints(near)]
+
+
+def text_hints(halves: Sequence[AnyHalf], words_to_flag: Sequence[str] = ()) -> list[str]:
+    """Return what the texts themselves show; each finding once, though both halves have it."""
+    texts = [part for half in halves for part in (half.sentence, *half.options)]
+    sentences = [(half.sentence, half.options) for half in halves]
+    kinds = (
+        (
+            _("words on this site's list"),
+            [w for t in texts for w in flagged_words(t, words_to_flag)],
+        ),
+        (_("what may be contact data"), [found for t in texts for found in contact_data(t)]),
+        (
+            _("what may be a real person's full name"),
+            [
+                *(name for text, options in sentences for name in full_names(text, options)),
+                *(name for _text, options in sentences for o in options for name in full_names(o)),
+            ],
+        ),
+        (_("shouting"), [found for t, _options in sentences for found in shouting(t)]),
+        (_("characters that can't be seen"), [name for t in texts for name in invisible(t)]),
+        (
+            _("characters that only look like Latin letters"),
+            [name for t in texts for name in foreign_lookalikes(t)],
+        ),
+    )
+    return [f"{kind}: {_listed(found)}" for kind, found in kinds if found]
+
+
+def lookalike_hints(near: Sequence[Lookalike]) -> list[str]:
+    """Return a text for each near-duplicate, as much as its reader may know."""
+    return list(dict.fromkeys(map(_lookalike_hint, near)))
+
+
+def _near(
+    halves: Sequence[AnyHalf], reader: Person | None, without: int | None, *, everything: bool
+) -> list[Lookalike]:
+    """Return the near-duplicates of all halves, each once, the nearest first."""
+    found: dict[tuple[str, str], Lookalike] = {}
+    for one in _of_each(halves, reader, without, everything):
+        key = (one.where, one.ref)
+        if key not in found or one.share > found[key].share:
+            found[key] = one
+    return sorted(found.values(), key=lambda one: -one.share)[:MOST_NAMED]
+
+
+def _of_each(
+    halves: Sequence[AnyHalf], reader: Person | None, without: int | None, everything: bool
+) -> Iterator[Lookalike]:
+    for half in halves:
+        yield from lookalikes(
+            half.sentence,
+            half.options,
+            without=without,
+            reader=reader,
+            hidden_too=everything,
+            most=MOST_NAMED,
+        )
+
+
+def _lookalike_hint(one: Lookalike) -> str:
+    share = f"{one.share:.0%}".replace("%", " %")
+    if one.where:
+        return _("shares {share} of its words with {ref} of {source}").format(
+            share=share, ref=one.ref, source=one.where
+        )
+    if one.sentence is None:
+        return _("shares most of its words with a problem of this site that is not public")
+    return _("shares {share} of its words with {ref} of this site").format(share=share, ref=one.ref)
+
+
+def _listed(found: Sequence[str]) -> str:
+    distinct = list(dict.fromkeys(found))
+    more = "…" if len(distinct) > MOST_NAMED else ""
+    return ", ".join((*distinct[:MOST_NAMED], *([more] if more else [])))
