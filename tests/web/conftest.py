@@ -138,7 +138,7 @@ def visit() -> Callable[..., Any]:
 
 
 @pytest.fixture(scope="session")
-def _prepared_site(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def prepared_site(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Return the folder of a site that is ready to be served, to be copied."""
     if importlib.util.find_spec("django") is None:
         absent("Django is not installed (the extra `web`)")
@@ -147,7 +147,7 @@ def _prepared_site(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 @pytest.fixture
 def served(
-    _prepared_site: Any, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+    prepared_site: Any, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[Callable[..., serving.Served]]:
     """Return a starter of servers: `served(judges=1)`, `served(database="postgresql")`.
 
@@ -164,7 +164,7 @@ def served(
             server = request.getfixturevalue("postgres")
             url = server.create(f"served_{next(_numbers)}")
         folder = tmp_path_factory.mktemp("served") / "site"
-        site = serving.made(_prepared_site, folder, rules, url)
+        site = serving.made(prepared_site, folder, rules, url)
         site.options += options
         started.append(site)
         return site.start()

@@ -28,6 +28,8 @@ from urllib.parse import urlsplit
 PASSWORD = "twins-and-cups"
 """Of everybody whom `Served.people` makes."""
 
+SERVE = (sys.executable, "-m", "winosmith", "serve")
+
 ROLES: dict[str, dict[str, bool]] = {
     "contributor": {},
     "judge": {"is_judge": True},
@@ -65,6 +67,7 @@ class Answer:
 
     @property
     def text(self) -> str:
+        """The page."""
         return self.body.decode()
 
 
@@ -114,8 +117,7 @@ class Served:
         with log.open("a") as out:
             begin = out.tell()
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "winosmith", "serve", str(self.folder)]
-                + ["--port", port, *self.options],
+                [*SERVE, str(self.folder), "--port", port, *self.options],
                 stdout=out,
                 stderr=subprocess.STDOUT,
                 text=True,

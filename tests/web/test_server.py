@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import socket
-import stat
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 

@@ -147,7 +147,7 @@ def _arbiter(site: Site, door: socket.socket, workers: int, threads: int) -> Any
     from gunicorn.app.base import BaseApplication
     from gunicorn.arbiter import Arbiter
 
-    class Application(BaseApplication):  # type: ignore[misc]
+    class Application(BaseApplication):
         def load_config(self) -> None:
             for name, value in _settings(site, door, workers, threads).items():
                 if name in self.cfg.settings:
@@ -159,7 +159,7 @@ def _arbiter(site: Site, door: socket.socket, workers: int, threads: int) -> Any
             gc.freeze()  # what all workers share stays shared
             return application
 
-    class Server(Arbiter):  # type: ignore[misc]
+    class Server(Arbiter):
         interrupted = False
 
         def handle_int(self) -> None:
@@ -207,7 +207,7 @@ def _logger() -> type[Any]:
     """Return a logger that tells nobody's address: clients that send nonsense are not told of."""
     from gunicorn.glogging import Logger
 
-    class Discreet(Logger):  # type: ignore[misc]
+    class Discreet(Logger):
         def warning(self, msg: str, *args: Any, **kwargs: Any) -> None:
             if "from ip=" not in str(msg):
                 super().warning(msg, *args, **kwargs)

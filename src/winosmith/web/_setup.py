@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
@@ -171,6 +170,6 @@ def _fingerprint() -> str:
     digest = sha256(__version__.encode())
     for finder in get_finders():
         for name, storage in sorted(finder.list([]), key=lambda found: found[0]):
-            about = os.stat(storage.path(name))
+            about = Path(storage.path(name)).stat()
             digest.update(f"{name}\0{about.st_size}\0{about.st_mtime_ns}\0".encode())
     return digest.hexdigest()

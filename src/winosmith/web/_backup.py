@@ -1,0 +1,271 @@
+"""Backups: one archive with the database, the key and the settings; taken while people work.
+
+An archive holds `manifest.json` (versions, checksums), `secret`, `site.toml`, and `site.sqlite3` or
+`database.pgdump`. Whoever has it has the site: it is written for its owner's eyes alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import shutil
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from winosmith import __version__
+from winosmith.errors import InputError, OutputError
+from winosmith.outputs import sha256
+from winosmith.web import _dump
+from winosmith.web._site import Site
+
+__all__ = ["Contents", "backup", "restore"]
+
+LAYOUT = 1
+"""Of the archive; a higher number is from a newer version of winosmith."""
+
+MANIFEST, SECRET, SETTINGS = "manifest.json", "secret", "site.toml"
+DUMPS = {"sqlite": "site.sqlite3", "postgresql": "database.pgdump"}
+LARGEST_MANIFEST = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What an archive says of itself.
+
+    Attributes:
+        database: "sqlite" or "postgresql".
+        made: when, UTC, ISO 8601.
+        version: of winosmith that made it.
+        files: the checksum (SHA-256) of each file.
+    """
+
+    database: str
+    made: str
+    version: str
+    files: dict[str, str]
+
+
+def backup(site: Site, file: str | Path) -> Contents:
+    """Write the site into one archive, of one moment, whoever writes meanwhile.
+
+    The archive appears when it is complete, readable by its owner alone; ending in .gz or .tgz it
+    is compressed.
+
+    Raises:
+        OutputError: the file exists, or can't be written.
+        InputError: the database can't be read, or is damaged.
+    """
+    path = Path(file)
+    if path.exists():
+        raise OutputError(
+            f"{path} exists already; name a new file, such as site-$(date +%F).tar.gz"
+        )
+    if not path.absolute().parent.is_dir():
+        raise OutputError(f"{path}: its folder does not exist; make the folder first")
+    with _aside(path) as folder:
+        kind = "postgresql" if site.database.url else "sqlite"
+        dump = folder / DUMPS[kind]
+        if site.database.url:
+            _dump.dump_postgresql(site.database.url, dump)
+        else:
+            _dump.copy_sqlite(site.database.path, dump)
+        _put(folder / SECRET, (site.folder / "secret").read_bytes())
+        settings = site.folder / SETTINGS
+        _put(folder / SETTINGS, settings.read_bytes() if settings.exists() else b"")
+        names = (SECRET, SETTINGS, dump.name)
+        made = datetime.now(UTC).isoformat(timespec="seconds")
+        contents = Contents(kind, made, __version__, {n: sha256(folder / n) for n in names})
+        _put(folder / MANIFEST, _manifest(contents))
+        archive = folder / "archive"
+        _pack(folder, (MANIFEST, *names), archive, path.suffix in (".gz", ".tgz"))
+        os.link(archive, path)  # never over a file that came meanwhile
+        _sync(path.absolute().parent)
+    return contents
+
+
+def restore(file: str | Path, folder: str | Path, *, database: str | None = None) -> Contents:
+    """Make a site of an archive: whole, or not at all.
+
+    Args:
+        file: from `backup`.
+        folder: new or empty.
+        database: the address of an empty PostgreSQL database, for an archive that holds one.
+
+    Raises:
+        OutputError: the folder is not empty.
+        InputError: the file is no such archive, or damaged; the database is not the one needed.
+    """
+    path, target = Path(file), Path(folder).absolute()
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise OutputError(f"{target} is not empty; restore into a new folder")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with _aside(target) as aside:
+        contents = _unpack(path, aside)
+        if contents.database == "sqlite":
+            if database:
+                raise InputError(f"{path} holds an SQLite database; leave --database out")
+            _dump.check_sqlite(aside / DUMPS["sqlite"])
+        else:
+            _restore_postgresql(path, aside / DUMPS["postgresql"], database)
+        (aside / MANIFEST).unlink()
+        target.mkdir(mode=0o700, exist_ok=True)
+        Path(aside).replace(target)  # over an empty folder alone
+        _sync(target.parent)
+        aside.mkdir()  # for the block's end to remove
+    return contents
+
+
+def _restore_postgresql(path: Path, dump: Path, database: str | None) -> None:
+    if not database:
+        raise InputError(
+            f"{path} holds a PostgreSQL database; make an empty one (createdb) and name it with "
+            "--database postgresql://…"
+        )
+    _dump.restore_postgresql(database, dump)
+    dump.unlink()
+
+
+@contextmanager
+def _aside(path: Path) -> Iterator[Path]:
+    """Lend a folder beside a path, for the owner alone, that is gone afterwards."""
+    try:
+        folder = tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.absolute().parent)
+    except OSError as error:
+        raise OutputError(f"{path}: {error.strerror}; choose another place") from None
+    try:
+        yield Path(folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _put(path: Path, data: bytes) -> None:
+    """Write a file that its owner alone can read."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync(folder: Path) -> None:
+    number = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
+
+
+def _manifest(contents: Contents) -> bytes:
+    about = {
+        "layout": LAYOUT,
+        "winosmith": contents.version,
+        "made": contents.made,
+        "database": contents.database,
+        "files": contents.files,
+    }
+    return (json.dumps(about, indent=2) + "\n").encode()
+
+
+def _pack(folder: Path, names: tuple[str, ...], archive: Path, compressed: bool) -> None:
+    number = os.open(archive, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(number, "w+b") as file:
+        mode = "w:gz" if compressed else "w:"
+        level = {"compresslevel": 6} if compressed else {}
+        with tarfile.open(fileobj=file, mode=mode, **level) as tar:  # type: ignore[call-overload]
+            for name in names:
+                tar.add(folder / name, name, recursive=False, filter=_anonymous)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    """Take the owner's names and ids out, and keep the mode to the owner."""
+    member.uid = member.gid = 0
+    member.uname = member.gname = ""
+    member.mode = 0o600
+    return member
+
+
+def _unpack(path: Path, folder: Path) -> Contents:
+    """Write the files that the manifest names into a folder, each checked.
+
+    Nothing is extracted by the archive's own paths, modes or links.
+    """
+    try:
+        with tarfile.open(path, "r:*") as tar:
+            first = tar.next()
+            contents = _read_manifest(path, tar, first)
+            wanted = dict(contents.files)
+            for member in tar:
+                if member.name == MANIFEST and member is first:
+                    continue
+                if member.name not in wanted or not member.isfile():
+                    raise InputError(f"{path} holds {member.name!r}, which no backup of ours does")
+                _extract(path, tar, member, folder / member.name, wanted.pop(member.name))
+    except (tarfile.TarError, EOFError, OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        if isinstance(error, FileNotFoundError) and not path.exists():
+            raise InputError(
+                f"{path} does not exist; name a file from `winosmith admin backup`"
+            ) from (None)
+        raise InputError(f"{path} can't be read as a backup ({error}); take another one") from None
+    if wanted:
+        raise InputError(
+            f"{path} is incomplete: {', '.join(wanted)} is missing; take another backup"
+        )
+    _put(folder / MANIFEST, b"")
+    return contents
+
+
+def _read_manifest(path: Path, tar: tarfile.TarFile, member: tarfile.TarInfo | None) -> Contents:
+    no_backup = InputError(
+        f"{path} is no backup of a site; name a file from `winosmith admin backup`"
+    )
+    if member is None or member.name != MANIFEST or not 0 < member.size < LARGEST_MANIFEST:
+        raise no_backup
+    file = tar.extractfile(member)
+    if file is None:
+        raise no_backup
+    about: Any = json.load(file)
+    try:
+        if about["layout"] > LAYOUT:
+            raise InputError(
+                f"{path} was made by winosmith {about['winosmith']}; this is {__version__}: "
+                "install that version, or a newer one"
+            )
+        names = {SECRET, SETTINGS, DUMPS[about["database"]]}
+        files = {str(name): str(digest) for name, digest in about["files"].items()}
+        contents = Contents(about["database"], str(about["made"]), str(about["winosmith"]), files)
+    except (KeyError, TypeError, AttributeError):
+        raise no_backup from None
+    if set(files) != names:
+        raise no_backup
+    return contents
+
+
+def _extract(
+    path: Path, tar: tarfile.TarFile, member: tarfile.TarInfo, target: Path, wanted: str
+) -> None:
+    if member.size > shutil.disk_usage(target.parent).free:
+        raise InputError(f"{path} needs {member.size:,} bytes, more than the disk has; make room")
+    source = tar.extractfile(member) or io.BytesIO()
+    digest = hashlib.sha256()
+    number = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(number, "wb") as file:
+        while piece := source.read(1 << 20):
+            digest.update(piece)
+            file.write(piece)
+        file.flush()
+        os.fsync(file.fileno())
+    if digest.hexdigest() != wanted:
+        raise InputError(
+            f"{path} is damaged: {member.name} is not what was saved; take another backup"
+        )

@@ -1,0 +1,197 @@
+"""The whole set as files: what is public, and beside it all that a moderator may know.
+
+The same data give the same bytes, whichever database holds them; the digest over all files says so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from winosmith import formats
+from winosmith.outputs import PRIVATE, OutputFolder
+from winosmith.records import canonical, problem_record
+
+__all__ = ["Exported", "export"]
+
+Records = Iterable[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What was written.
+
+    Attributes:
+        digest: SHA-256 over the names and checksums of all files; 64 hex digits.
+        files: the checksum of each, by its name in the folder.
+        counts: of the records of each.
+    """
+
+    digest: str
+    files: dict[str, str]
+    counts: dict[str, int]
+
+
+def export(folder: str | Path, *, format_name: str = "winosmith", public: bool = False) -> Exported:
+    """Write the set into a folder, new or from an earlier export of the same kind.
+
+    `problems.*` holds the public problems, in any format. The rest goes below `private/`: all
+    problems, where each stands (`states`), the judgements (`responses`), the audit log (`events`),
+    people by pseudonym with what they agreed to (`people`), and those texts (`documents`).
+
+    Args:
+        folder: where to write.
+        format_name: of the public problems; see `winosmith.formats.FORMATS`.
+        public: the public problems alone.
+
+    Raises:
+        OutputError: the folder holds something else, or can't be written.
+        FormatError: the format can't hold a problem.
+    """
+    known = formats.format_named(format_name)
+    recipe = {"command": "winosmith admin export", "format": known.name, "public": public}
+    output = OutputFolder.open(folder, recipe)
+    with output.or_nothing():
+        counts = {"problems": _write_public(output, known)}
+        if not public:
+            for name, records in _PRIVATE.items():
+                counts[f"{PRIVATE}/{name}"] = _write(output, f"{PRIVATE}/{name}.jsonl", records())
+    return Exported(_digest(output.files), dict(output.files), counts)
+
+
+def _write_public(output: OutputFolder, known: formats.Format) -> int:
+    from winosmith.web.problems.public import public_problems
+    from winosmith.web.problems.records import as_problem
+
+    name = f"problems{known.suffix}"
+    if known.name == "winosmith":
+        rows = map(as_problem, _by_number(public_problems()))
+        return _write(output, name, map(problem_record, rows))
+    problems = list(map(as_problem, _by_number(public_problems())))
+    formats.write(problems, output.path / name, known.name)
+    output.add(name)
+    return len(problems)
+
+
+def _write(output: OutputFolder, name: str, records: Records) -> int:
+    """Write one record a line; return how many there were."""
+    count = 0
+    with output.write(name) as file:
+        for count, record in enumerate(records, 1):  # noqa: B007
+            file.write(canonical(record) + "\n")
+    return count
+
+
+def _problems() -> Records:
+    from winosmith.web.problems.models import Problem
+    from winosmith.web.problems.records import as_problem
+
+    query = Problem.objects.select_related("twin__contributor")
+    return (problem_record(as_problem(row)) for row in _by_number(query))
+
+
+def _states() -> Records:
+    from winosmith.web.problems.models import Problem
+
+    for row in _by_number(Problem.objects.select_related("twin__revises")):
+        yield {
+            "id": row.ref,
+            "state": row.state,
+            "hints": row.hints,
+            "reasons": row.reasons,
+            "gold": row.gold,
+            "released": row.released,
+            "topic": row.twin.topic,
+            "revises": row.twin.revises.ref if row.twin.revises else None,
+            "created": _time(row.created),
+            "decided": _time(row.decided),
+        }
+
+
+def _responses() -> Records:
+    from winosmith.web.judge.votes import responses
+    from winosmith.web.problems.models import Problem
+
+    return map(asdict, responses(_by_number(Problem.objects.all())))
+
+
+def _events() -> Records:
+    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.problems.models import Event
+
+    for event in _by_number(Event.objects.select_related("problem", "actor")):
+        yield {
+            "event": event.pk,
+            "id": event.problem.ref,
+            "actor": pseudonym(event.actor) if event.actor else None,
+            "kind": event.kind,
+            "before": event.before,
+            "after": event.after,
+            "reason": event.reason,
+            "undoes": event.undoes_id,
+            "at": _time(event.at),
+        }
+
+
+def _people() -> Records:
+    from winosmith.web.people.models import Person
+    from winosmith.web.people.pseudonyms import pseudonym
+
+    for person in _by_number(Person.objects.prefetch_related("agreements__document")):
+        agreements = sorted(person.agreements.all(), key=lambda agreement: agreement.pk)
+        yield {
+            "person": pseudonym(person),
+            "anonymous": person.anonymous,
+            "judge": person.is_judge,
+            "moderator": person.is_moderator,
+            "admin": person.is_superuser,
+            "active": person.is_active,
+            "joined": _time(person.joined),
+            "agreed": [
+                [one.document.kind, one.document.version, _time(one.at)] for one in agreements
+            ],
+        }
+
+
+def _documents() -> Records:
+    from winosmith.web.people.models import Document
+
+    for document in _by_number(Document.objects.all()):
+        yield {
+            "kind": document.kind,
+            "version": document.version,
+            "licence": document.licence,
+            "created": _time(document.created),
+            "text": document.text,
+        }
+
+
+_PRIVATE: dict[str, Callable[[], Records]] = {
+    "problems": _problems,
+    "states": _states,
+    "responses": _responses,
+    "events": _events,
+    "people": _people,
+    "documents": _documents,
+}
+
+
+def _by_number(query: Any) -> Iterator[Any]:
+    """Yield rows in the order of their numbers, a chunk in memory at a time."""
+    query, last = query.order_by("pk"), 0
+    while chunk := list(query.filter(pk__gt=last)[:1000]):
+        yield from chunk
+        last = chunk[-1].pk
+
+
+def _time(at: datetime | None) -> str | None:
+    return at.astimezone(UTC).isoformat(timespec="microseconds") if at else None
+
+
+def _digest(files: dict[str, str]) -> str:
+    lines = "".join(f"{files[name]}  {name}\n" for name in sorted(files))
+    return hashlib.sha256(lines.encode()).hexdigest()

@@ -1,0 +1,254 @@
+"""Problems of a file into the site: quick, in many small transactions, and twice is once."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Literal
+
+from winosmith import Dataset
+from winosmith import Problem as Datum
+from winosmith.errors import InputError
+
+if TYPE_CHECKING:
+    from winosmith.web.problems.models import Problem, Twin
+
+__all__ = ["Imported", "import_problems", "with_new_ids"]
+
+As = Literal["judging", "valid", "gold"]
+
+CHUNK = 1000
+"""Problems in one transaction; people who write wait for one, not for all."""
+
+LONGEST = 80
+"""Characters of an id, which is part of a page's address."""
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What came of it: `added` problems are new, `known` ones were there already."""
+
+    added: int
+    known: int
+
+
+def import_problems(
+    dataset: Dataset,
+    as_: As,
+    *,
+    embargo: bool = False,
+    explanations: dict[str, str] | None = None,
+    on_progress: Callable[[int], object] | None = None,
+) -> Imported:
+    """Put problems into the site; what is there already is left as it is.
+
+    After an interrupt the same call adds what is missing. Origin, lineage and what only a file
+    format knows are kept, so that an export gives the same records again.
+
+    Args:
+        dataset: its ids become those of the site.
+        as_: "judging" (people judge them), "valid" (they are part of the set), or "gold" (they
+            check attention, and are never part of the set).
+        embargo: keep all of them out of everything public; without it, those marked so.
+        explanations: by id, why the answer of a gold question is right.
+        on_progress: called with the number of problems that are done.
+
+    Raises:
+        InputError: an id can't be one of the site's, or is another problem's; an answer is
+            withheld that is needed. Nothing of the file is added then.
+    """
+    for problem in dataset:
+        _check(problem, as_)
+    twins = _twins_of(dataset)
+    _check_known(dataset, twins)
+    added, done, problems = 0, 0, iter(dataset)
+    while chunk := list(islice(problems, CHUNK)):
+        data = [replace(datum, embargo=True) if embargo else datum for datum in chunk]
+        added += _add(data, as_, explanations or {})
+        done += len(chunk)
+        if on_progress:
+            on_progress(done)
+    return Imported(added, done - added)
+
+
+def with_new_ids(dataset: Dataset, key: str) -> Dataset:
+    """Return the problems under ids that tell nothing, the same for the same data and key.
+
+    Published ids may give the answer away (WinoGrande's do), and two data sets may use the same.
+    Roots and parents that are in the data set are renamed along.
+
+    Args:
+        dataset: any.
+        key: who does not have it can't make the ids, nor go back from them.
+    """
+
+    def renamed(kind: str, name: str) -> str:
+        data = f"{kind}\0{dataset.name}\0{name}".encode("utf-8", "surrogatepass")
+        return blake2b(data, key=key.encode()[:64], digest_size=10).hexdigest()
+
+    ours = set(dataset.ids)
+
+    def of_line(name: str) -> str:
+        return renamed("problem", name) if name in ours else name
+
+    return Dataset(
+        (
+            replace(
+                datum,
+                id=renamed("problem", datum.id),
+                twin_id=renamed("twin", datum.twin_id) if datum.twin_id else None,
+                lineage=replace(
+                    datum.lineage,
+                    root=of_line(datum.lineage.root),
+                    parent=of_line(datum.lineage.parent),
+                )
+                if datum.lineage
+                else None,
+            )
+            for datum in dataset
+        ),
+        dataset.name,
+    )
+
+
+def _check(datum: Datum, as_: As) -> None:
+    for name in (datum.id, datum.twin_id or ""):
+        if len(name) > LONGEST or "/" in name or not name.isprintable() or name != name.strip():
+            raise InputError(
+                f"the id {name[:100]!r} can't be part of a page's address (up to {LONGEST} "
+                "characters, no /); import with --new-ids"
+            )
+    if datum.answer is None and as_ != "valid":
+        raise InputError(
+            f"the problem {datum.id!r} has no answer; problems "
+            f"{'to be judged' if as_ == 'judging' else 'that check attention'} need one"
+        )
+
+
+def _twin_ref(datum: Datum) -> str:
+    """Return the id of the twin; a single gets one that is nobody's."""
+    if datum.twin_id is not None:
+        return datum.twin_id
+    return f"single-{blake2b(datum.id.encode(), digest_size=12).hexdigest()}"
+
+
+def _twins_of(dataset: Dataset) -> dict[str, set[str]]:
+    twins: dict[str, set[str]] = defaultdict(set)
+    for datum in dataset:
+        twins[_twin_ref(datum)].add(datum.id)
+    return twins
+
+
+def _check_known(dataset: Dataset, twins: dict[str, set[str]]) -> None:
+    """Refuse ids that the site has given to others."""
+    from winosmith.web.problems.models import Problem
+
+    for refs in _chunks(twins):
+        rows = Problem.objects.filter(twin__ref__in=refs).values_list("twin__ref", "ref")
+        for twin, ref in rows:
+            if ref not in twins[twin]:
+                raise InputError(
+                    f"the site has another twin {twin!r} already (its problem {ref!r} is not in "
+                    "the file); import with --new-ids"
+                )
+    data = {datum.id: datum for datum in dataset}
+    for refs in _chunks(data):
+        for row in Problem.objects.filter(ref__in=refs):
+            datum = data[row.ref]
+            if (row.sentence, tuple(row.options)) != (datum.sentence, datum.options):
+                raise InputError(
+                    f"the site has another problem {row.ref!r} already; import with --new-ids"
+                )
+
+
+def _chunks(names: Iterable[str]) -> Iterator[list[str]]:
+    rest = iter(names)
+    while chunk := list(islice(rest, CHUNK)):
+        yield chunk
+
+
+def _add(data: Sequence[Datum], as_: As, explanations: dict[str, str]) -> int:
+    """Add those of a chunk that are missing, in one transaction; return how many they were."""
+    from winosmith.web._lock import writing
+    from winosmith.web.problems.models import Problem
+
+    with writing():
+        known = set(
+            Problem.objects.filter(ref__in=[datum.id for datum in data]).values_list(
+                "ref", flat=True
+            )
+        )
+        new = [datum for datum in data if datum.id not in known]
+        if new:
+            _add_rows(new, as_, explanations)
+    return len(new)
+
+
+def _add_rows(data: Sequence[Datum], as_: As, explanations: dict[str, str]) -> None:
+    from django.utils import timezone
+
+    from winosmith.web.problems.models import Event, Problem, State
+    from winosmith.web.problems.records import row_fields
+
+    now = timezone.now()
+    state = State.JUDGING if as_ == "judging" else State.VALID
+    twins = _add_twins(data)
+    rows = Problem.objects.bulk_create(
+        Problem(
+            **row_fields(datum),
+            twin=twins[_twin_ref(datum)],
+            state=state,
+            gold=as_ == "gold",
+            decided=None if as_ == "judging" else now,
+            created=now,
+        )
+        for datum in data
+    )
+    Event.objects.bulk_create(Event(problem=row, kind="import", after=state) for row in rows)
+    if as_ == "judging":
+        _open_slots(rows)
+    if as_ != "gold":
+        _remember(rows)
+
+
+def _add_twins(data: Sequence[Datum]) -> dict[str, Twin]:
+    from winosmith.web.problems.models import Twin
+    from winosmith.web.problems.records import twin_fields
+
+    named = {_twin_ref(datum): datum for datum in data}
+    twins = {twin.ref: twin for twin in Twin.objects.filter(ref__in=named)}
+    missing = [
+        Twin(ref=ref, **twin_fields(datum)) for ref, datum in named.items() if ref not in twins
+    ]
+    twins.update((twin.ref, twin) for twin in Twin.objects.bulk_create(missing))
+    return twins
+
+
+def _open_slots(rows: Sequence[Problem]) -> None:
+    from winosmith.web.judge.slots import open_slots
+
+    for row in rows:
+        open_slots(row)
+
+
+def _remember(rows: Sequence[Problem]) -> None:
+    """Let new sentences be compared with these, as `lookalikes.remember` does one by one."""
+    from django.db import connection
+
+    from winosmith.web.problems.models import Remembered, Shingle
+    from winosmith.web.problems.sketch import compared, sketch
+
+    remembered = Remembered.objects.bulk_create(Remembered(problem=row) for row in rows)
+    values: list[Any] = [
+        (number, entry.pk)
+        for row, entry in zip(rows, remembered, strict=True)
+        for number in sketch(compared(row.sentence, row.options))
+    ]
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            f"INSERT INTO {Shingle._meta.db_table} (value, remembered_id) VALUES (%s, %s)",  # noqa: S608
+            values,
+        )

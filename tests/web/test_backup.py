@@ -1,0 +1,301 @@
+"""Backups: whole, of one moment, private, checked, and the same site again."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+import tarfile
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from winosmith import formats
+from winosmith.errors import InputError, OutputError
+from winosmith.testing import made_twins
+
+Start = Callable[..., Any]
+
+EACH = pytest.mark.parametrize(
+    "database", ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)]
+)
+
+WRITERS = """
+import sys, threading, time
+from winosmith.web import Site
+Site.from_environment().activate()
+from winosmith.web._lock import writing
+from winosmith.web.problems.models import Event, Problem, Twin
+
+def write(name):
+    for number in range(10**6):
+        ref = f"{name}-{number}"
+        with writing():
+            twin = Twin.objects.create(ref=ref)
+            for half in "ab":
+                row = Problem.objects.create(
+                    ref=f"{ref}-{half}", twin=twin, sentence=f"The _ {ref}.", answer=0,
+                    options=["cup", "jug"], state="valid"
+                )
+                Event.objects.create(problem=row, kind="submit", after="valid")
+        print(ref, flush=True)
+
+for name in "xyz":
+    threading.Thread(target=write, args=(name,), daemon=True).start()
+time.sleep(120)
+"""
+"""Three people who write twins, a transaction each, and say which are on the disk."""
+
+
+def _site_with_problems(served: Start, tmp_path: Path, database: str) -> Any:
+    site = served(database=database)
+    site.people("ann", bob="judge")
+    formats.write(made_twins(6), tmp_path / "twins.jsonl")
+    site.admin("import", str(site.folder), str(tmp_path / "twins.jsonl"), "--as", "valid")
+    return site
+
+
+def _digest(site: Any, out: Path) -> str:
+    exported = site.admin("export", str(site.folder), "--out", str(out), "--json")
+    return str(json.loads(exported.stdout)["digest"])
+
+
+def _restored(site: Any, file: Path, folder: Path, postgres: Any) -> Any:
+    """Return the restored site; with PostgreSQL in a new database."""
+    url = postgres.create(folder.name) if postgres else None
+    options = ("--database", url) if url else ()
+    site.admin("restore", str(file), str(folder), *options)
+    return type(site)(folder, url)
+
+
+@EACH
+def test_a_backup_under_load_is_one_moment(
+    served: Start, tmp_path: Path, database: str, request: pytest.FixtureRequest
+) -> None:
+    """What was acknowledged before the backup is in it, no transaction is in it half."""
+    postgres = request.getfixturevalue("postgres") if database == "postgresql" else None
+    site = _site_with_problems(served, tmp_path, database)
+    log = tmp_path / "log"
+    with log.open("w") as out:
+        writers = subprocess.Popen(
+            [sys.executable, "-c", WRITERS], stdout=out, env=site.environment
+        )
+    try:
+        until = time.monotonic() + 60
+        while len(log.read_text().splitlines()) < 30 and time.monotonic() < until:
+            time.sleep(0.05)
+        before = set(log.read_text().split())
+        assert len(before) >= 30
+        site.admin("backup", str(site.folder), str(tmp_path / "one.tar.gz"))
+        during = set(log.read_text().split()) - before
+    finally:
+        writers.kill()
+        writers.wait()
+    assert during, "nobody wrote while the backup was taken"
+    again = _restored(site, tmp_path / "one.tar.gz", tmp_path / "again", postgres)
+    twins = again.do(
+        "from django.db.models import Count\n"
+        "from winosmith.web.problems.models import Twin\n"
+        "rows = Twin.objects.annotate(halves=Count('problems', distinct=True), "
+        "events=Count('problems__events', distinct=True))\n"
+        "result = [[row.ref, row.halves, row.events] for row in rows]"
+    )
+    assert all((halves, events) == (2, 2) for _, halves, events in twins)
+    assert before <= {ref for ref, _, _ in twins}
+
+
+@EACH
+def test_a_restored_site_exports_the_same_bytes(
+    served: Start, tmp_path: Path, database: str, request: pytest.FixtureRequest
+) -> None:
+    """Backup, restore, export: the same digest; people log in there, and their pseudonyms stay."""
+    postgres = request.getfixturevalue("postgres") if database == "postgresql" else None
+    site = _site_with_problems(served, tmp_path, database)
+    site.admin("backup", str(site.folder), str(tmp_path / "one.tar"))
+    again = _restored(site, tmp_path / "one.tar", tmp_path / "restored", postgres)
+    digest = _digest(site, tmp_path / "a")
+    assert digest == _digest(again, tmp_path / "b")
+    assert (tmp_path / "a/private/people.jsonl").read_text().count("p-") == 2
+    again.do(
+        "from winosmith.web._lock import writing\n"
+        "from winosmith.web.problems.models import Problem\n"
+        "with writing():\n"
+        "    Problem.objects.filter(pk=Problem.objects.first().pk).update(embargo=True)\n"
+    )
+    assert _digest(again, tmp_path / "b") != digest
+    assert again.start().get("/").status == 200
+    again.stop()
+
+
+def test_a_backup_is_its_owners_alone(served: Start, tmp_path: Path) -> None:
+    """The archive has mode 0600 whatever the umask; so have the key and database restored of it."""
+    site = served()
+    file = tmp_path / "site.tar.gz"
+    before = os.umask(0)
+    try:
+        site.admin("backup", str(site.folder), str(file))
+        site.admin("restore", str(file), str(tmp_path / "again"))
+    finally:
+        os.umask(before)
+    modes = {
+        path.name: stat.S_IMODE(path.stat().st_mode)
+        for path in (file, *(tmp_path / "again").iterdir())
+    }
+    assert modes == dict.fromkeys(("site.tar.gz", "secret", "site.toml", "site.sqlite3"), 0o600)
+    assert stat.S_IMODE((tmp_path / "again").stat().st_mode) == 0o700
+    key = (site.folder / "secret").read_bytes()
+    assert (tmp_path / "again/secret").read_bytes() == key
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
+@pytest.fixture
+def archive(prepared_site: Any, tmp_path: Path) -> Path:
+    """Return a backup of a new site."""
+    from winosmith.web import Site, _backup
+
+    file = tmp_path / "site.tar"
+    _backup.backup(Site.open(prepared_site), file)
+    return file
+
+
+def _rewritten(file: Path, change: Callable[[tarfile.TarInfo, bytes], Any]) -> Path:
+    """Return a copy of an archive in which each member is what `change` makes of it."""
+    other = file.with_name("changed.tar")
+    with tarfile.open(file) as old, tarfile.open(other, "w") as new:
+        for member in old:
+            data = old.extractfile(member).read()  # type: ignore[union-attr]
+            for made, content in change(member, data):
+                made.size = len(content)
+                new.addfile(made, io.BytesIO(content))
+    return other
+
+
+def _flipped(member: tarfile.TarInfo, data: bytes) -> Any:
+    wrong = data[:-1] + bytes([data[-1] ^ 1]) if member.name == "site.sqlite3" else data
+    return [(member, wrong)]
+
+
+def _without_key(member: tarfile.TarInfo, data: bytes) -> Any:
+    return [] if member.name == "secret" else [(member, data)]
+
+
+def _climbing(member: tarfile.TarInfo, data: bytes) -> Any:
+    return [(member, data), (tarfile.TarInfo("../evil"), b"x")]
+
+
+def _linked(member: tarfile.TarInfo, data: bytes) -> Any:
+    if member.name != "site.toml":
+        return [(member, data)]
+    link = tarfile.TarInfo("site.toml")
+    link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+    return [(link, b"")]
+
+
+def _newer(member: tarfile.TarInfo, data: bytes) -> Any:
+    return [(member, data.replace(b'"layout": 1', b'"layout": 2'))]
+
+
+def _renamed(member: tarfile.TarInfo, data: bytes) -> Any:
+    return [(member, data.replace(b'"site.toml"', b'"../site.toml"'))]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (_flipped, "site.sqlite3 is not what was saved"),
+        (_without_key, "secret is missing"),
+        (_climbing, r"'\.\./evil', which no backup of ours does"),
+        (_linked, "'site.toml', which no backup of ours does"),
+        (_newer, "install that version"),
+        (_renamed, "is no backup of a site"),
+    ],
+)
+def test_a_changed_archive_is_refused(
+    archive: Path, tmp_path: Path, change: Callable[..., Any], reason: str
+) -> None:
+    """A flipped bit, a missing file, a path, a link: refused, and nothing is left behind."""
+    from winosmith.web import _backup
+
+    with pytest.raises(InputError, match=reason):
+        _backup.restore(_rewritten(archive, change), tmp_path / "again")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["changed.tar", "site.tar"]
+
+
+@pytest.mark.parametrize("content", [b"", b"no archive", b"\x1f\x8b\x08broken"])
+def test_what_is_no_archive_is_refused(tmp_path: Path, content: bytes) -> None:
+    """Another file is refused by name."""
+    from winosmith.web import _backup
+
+    (tmp_path / "x.tar").write_bytes(content)
+    with pytest.raises(InputError, match=r"x\.tar"):
+        _backup.restore(tmp_path / "x.tar", tmp_path / "again")
+
+
+def test_a_cut_archive_is_refused(archive: Path, tmp_path: Path) -> None:
+    """An archive whose end was lost is refused."""
+    from winosmith.web import _backup
+
+    archive.write_bytes(archive.read_bytes()[:100_000])
+    with pytest.raises(InputError, match="another"):
+        _backup.restore(archive, tmp_path / "again")
+    assert not (tmp_path / "again").exists()
+
+
+def test_nothing_is_overwritten(archive: Path, tmp_path: Path, prepared_site: Any) -> None:
+    """A backup goes into no file that exists, a restore into no folder that holds something."""
+    from winosmith.web import Site, _backup
+
+    before = archive.read_bytes()
+    with pytest.raises(OutputError, match="exists already"):
+        _backup.backup(Site.open(prepared_site), archive)
+    assert archive.read_bytes() == before
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine").touch()
+    with pytest.raises(OutputError, match="is not empty"):
+        _backup.restore(archive, tmp_path / "full")
+    (tmp_path / "empty").mkdir()
+    _backup.restore(archive, tmp_path / "empty")
+    assert (tmp_path / "empty" / "secret").exists()
+
+
+def test_a_damaged_database_is_not_saved(prepared_site: Any, tmp_path: Path) -> None:
+    """A backup of a damaged database is refused: it would replace better ones."""
+    import shutil
+
+    from winosmith.web import Site, _backup
+
+    shutil.copytree(prepared_site, tmp_path / "site")
+    path = tmp_path / "site" / "site.sqlite3"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    data = bytearray(path.read_bytes())
+    data[4096 * 3 : 4096 * 40] = b"\xff" * (4096 * 37)
+    path.write_bytes(data)
+    with pytest.raises(InputError, match="earlier backup"):
+        _backup.backup(Site.open(tmp_path / "site"), tmp_path / "x.tar")
+    assert not (tmp_path / "x.tar").exists()
+
+
+@pytest.mark.postgres
+def test_a_postgresql_backup_needs_an_empty_database(
+    served: Start, tmp_path: Path, postgres: Any
+) -> None:
+    """Without --database, or with one that holds tables, nothing is restored."""
+    site = served(database="postgresql")
+    file = str(tmp_path / "one.tar.gz")
+    site.admin("backup", str(site.folder), file)
+    site.database, full = None, site.database
+    refused = site.admin("restore", file, str(tmp_path / "again"), ok=False)
+    assert refused.returncode == 2
+    assert "name it with --database" in refused.stderr
+    refused = site.admin("restore", file, str(tmp_path / "again"), "--database", full, ok=False)
+    assert "into an empty database" in refused.stderr
+    assert not (tmp_path / "again").exists()
