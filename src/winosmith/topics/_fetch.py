@@ -33,6 +33,7 @@ class _SameSite(urllib.request.HTTPRedirectHandler):
         self, req: Any, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
     ) -> urllib.request.Request | None:
         if urlsplit(newurl)[:2] != urlsplit(req.full_url)[:2]:
+            fp.close()
             host = urlsplit(newurl).hostname
             raise InputError(f"{req.full_url} leads elsewhere ({host}); give the final address")
         return super().redirect_request(req, fp, code, msg, headers, newurl)

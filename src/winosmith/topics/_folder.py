@@ -51,7 +51,9 @@ class FolderTopics:
 
     def draw(self, seed: int) -> Topic:
         """Return a topic with anchor words; see `Topics.draw`."""
-        return drawn(len(self.paths), lambda number: _read(self.paths[number]), seed, "the folder")
+        return drawn(
+            len(self.paths), lambda number: _read(self.paths[number]), seed, str(self.folder)
+        )
 
 
 def _read(path: Path) -> Topic:
