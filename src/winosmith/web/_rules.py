@@ -38,6 +38,7 @@ class SiteRules:
         writes_per_hour: how much one person, or one network without an account, may write.
         answers_per_hour: how many judgements one person may give.
         retention_days: how long network digests, drafts and timings are kept.
+        goal: how many valid problems the site wants, shown to contributors; 0 for none.
         topics: a folder of texts, a JSONL file or an https address; None for the topics that ship.
         words_to_flag: words that send a sentence to the moderators.
 
@@ -61,6 +62,7 @@ class SiteRules:
     writes_per_hour: int = 60
     answers_per_hour: int = 600
     retention_days: int = 90
+    goal: int = 0
     topics: str | None = None
     words_to_flag: tuple[str, ...] = ()
 
@@ -115,4 +117,5 @@ _RANGES = (
     ("writes_per_hour", 1, 1_000_000),
     ("answers_per_hour", 1, 1_000_000),
     ("retention_days", 1, 36_500),
+    ("goal", 0, 1_000_000_000),
 )
