@@ -1,0 +1,218 @@
+"""Answering a problem that one holds: from the local context, then as a whole; or passing it on."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from winosmith.errors import InputError
+from winosmith.web._lock import writing
+from winosmith.web.judge.gold import check
+from winosmith.web.judge.models import Skip, Slot
+from winosmith.web.judge.rows import give_back, locked
+from winosmith.web.judge.taking import judge_of, lease
+from winosmith.web.judge.verdicts import settle_votes
+from winosmith.web.problems.models import State
+
+if TYPE_CHECKING:
+    from winosmith.web.people.models import Person
+
+__all__ = [
+    "LONGEST",
+    "UNDO",
+    "Gone",
+    "answer",
+    "answer_local",
+    "needs_local",
+    "skip",
+    "undo",
+    "undoable",
+]
+
+LONGEST = 2000
+"""Characters of a comment."""
+
+UNDO = timedelta(minutes=1)
+"""How long one's last answer can be taken back."""
+
+
+class Gone(InputError):
+    """The problem is no longer this judge's to answer."""
+
+
+def needs_local(slot: Slot) -> bool:
+    """Tell whether the holder of a slot sees the local context alone for now."""
+    if not settings.RULES.local_first or slot.local_at is not None:
+        return False
+    return not (slot.gold and slot.problem.as_gold.attention)
+
+
+def answer_local(person: Person, ref: str, choice: int) -> Slot:
+    """Keep what a judge finds from the local context alone; the first answer stays.
+
+    Args:
+        person: the judge.
+        ref: of the problem that they hold.
+        choice: the 0-based index of an option.
+
+    Raises:
+        Gone: the problem is not theirs any more.
+        InputError: there is no such option.
+    """
+    with writing():
+        judge_of(person)
+        slot = _held(person, ref)
+        _check_choice(slot, choice)
+        if not needs_local(slot):
+            return slot
+        now = timezone.now()
+        slot.local_choice, slot.local_at = choice, now
+        slot.local_seconds = _seconds(slot.taken_at, now)
+        slot.lease_until = now + lease()
+        slot.save(update_fields=["local_choice", "local_at", "local_seconds", "lease_until"])
+        return slot
+
+
+def answer(
+    person: Person,
+    ref: str,
+    choice: int | None,
+    *,
+    ambiguous: bool = False,
+    associative: bool = False,
+    comment: str = "",
+) -> Slot:
+    """Keep a judge's answer; with the last one that the problem needs comes its verdict.
+
+    An answer after the lease counts as long as nobody else took the slot.
+
+    Args:
+        person: the judge.
+        ref: of the problem that they hold.
+        choice: the 0-based index of the option that fills the blank; None for neither, which only
+            who finds the problem ambiguous may say.
+        ambiguous: both options are plausible.
+        associative: nearby words give the answer away.
+        comment: for the contributor and the moderators; LONGEST characters or fewer.
+
+    Raises:
+        Gone: the problem is not theirs any more, or is answered.
+        InputError: no choice, no such option, a comment too long, or the local context comes first.
+    """
+    with writing():
+        judge = judge_of(person)
+        slot = _held(person, ref)
+        if choice is None and not ambiguous:
+            raise InputError(_("Choose the option that fits, or mark the problem as ambiguous."))
+        if choice is not None:
+            _check_choice(slot, choice)
+        if len(comment := comment.strip()) > LONGEST:
+            raise InputError(_("Shorten the comment to %d characters.") % LONGEST)
+        if needs_local(slot):
+            raise InputError(_("Answer from the local context first."))
+        now = timezone.now()
+        slot.choice, slot.ambiguous, slot.associative = choice, ambiguous, associative
+        slot.comment, slot.answered_at, slot.open = comment, now, False
+        slot.seconds = _seconds(slot.local_at or slot.taken_at, now)
+        if slot.gold:
+            slot.right = choice == slot.problem.answer
+        slot.save()
+        if slot.gold:
+            check(judge)
+            judge.save(update_fields=["paused"])
+        else:
+            settle_votes(slot.problem)
+        return slot
+
+
+def skip(person: Person, ref: str, reason: str, comment: str = "") -> None:
+    """Pass a problem on; others get it first, and this person never again.
+
+    Raises:
+        Gone: the problem is not theirs any more.
+        InputError: the reason is none of `Skip.Reason`, or the comment is too long.
+    """
+    with writing():
+        judge_of(person)
+        slot = _held(person, ref)
+        if reason not in Skip.Reason.values:
+            raise InputError(_("Choose why you pass it on."))
+        if len(comment := comment.strip()) > LONGEST:
+            raise InputError(_("Shorten the comment to %d characters.") % LONGEST)
+        Skip.objects.create(person=person, problem=slot.problem, reason=reason, comment=comment)
+        if slot.gold:
+            Slot.objects.filter(pk=slot.pk).update(open=False)
+        else:
+            give_back(slot)
+
+
+def undo(person: Person, ref: str) -> Slot:
+    """Take back one's last answer, within a minute and before the problem is decided.
+
+    Raises:
+        Gone: it is too late for that.
+    """
+    with writing():
+        judge_of(person)
+        slot = undoable(person)
+        if slot is None or slot.problem.ref != ref:
+            raise Gone(_("That answer can’t be taken back any more."))
+        slot.problem = locked(slot.problem_id)
+        if slot.problem.state != State.JUDGING:
+            raise Gone(_("The problem has been decided; the answer stays."))
+        slot.open, slot.answered_at, slot.seconds = True, None, None
+        slot.lease_until = timezone.now() + lease()
+        slot.save(update_fields=["open", "answered_at", "seconds", "lease_until"])
+        return slot
+
+
+def undoable(person: Person) -> Slot | None:
+    """Return the slot with a person's last answer where it can still be taken back."""
+    rows = Slot.objects.filter(holder=person, open=False, answered_at__gt=timezone.now() - UNDO)
+    last = rows.select_related("problem").order_by("-answered_at").first()
+    if last is None or last.gold or last.excluded or last.problem.state != State.JUDGING:
+        return None
+    return last
+
+
+def _held(person: Person, ref: str) -> Slot:
+    """Return the open slot that a person holds on a problem; both are locked."""
+    rows = Slot.objects.filter(holder=person, problem__ref=ref)
+    key = rows.values_list("problem_id", flat=True).first()
+    if key is None:
+        raise Gone(
+            _(
+                "This problem is not yours to answer any more: it waited for you longer than "
+                "%d minutes, and somebody else took it."
+            )
+            % settings.RULES.lease_minutes
+        )
+    problem = locked(key)
+    slot = rows.select_for_update(of=("self",)).first()
+    if slot is None or not slot.open:
+        answered = slot is not None and slot.answered_at
+        raise Gone(
+            _("You have answered this problem already.")
+            if answered
+            else _("This problem is not judged any more; a moderator took it back.")
+        )
+    slot.problem = problem
+    return slot
+
+
+def _check_choice(slot: Slot, choice: int) -> None:
+    if not 0 <= choice < len(slot.problem.options):
+        raise InputError(_("Choose one of the options."))
+
+
+def _seconds(start: datetime | None, end: datetime) -> float | None:
+    """Return how long an answer took; None where the judge was away meanwhile."""
+    if start is None or end - start > lease():
+        return None
+    return round(max(0.0, (end - start).total_seconds()), 1)
+
+

@@ -1,0 +1,134 @@
+"""A moderator takes a judge's votes out of the count, or lets a paused judge go on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from winosmith.errors import InputError
+from winosmith.web._lock import writing
+from winosmith.web.judge.models import Judge, Slot
+from winosmith.web.judge.rows import add_slots, counted, locked
+from winosmith.web.judge.verdicts import decide
+from winosmith.web.problems.models import Event, State
+from winosmith.web.problems.states import move
+
+if TYPE_CHECKING:
+    from winosmith.web.people.models import Person
+    from winosmith.web.problems.models import Problem
+
+__all__ = ["exclude_votes", "include_votes", "pause", "resume"]
+
+
+def resume(person: Person, by: Person) -> None:
+    """Let a paused judge go on; their gold questions count anew from now.
+
+    Raises:
+        InputError: `by` may not, or the person is not paused.
+    """
+    _check_moderator(person, by)
+    with writing():
+        now = timezone.now()
+        if not Judge.objects.filter(person=person).exclude(paused=None).update(
+            paused=None, gold_since=now
+        ):
+            raise InputError(_("This judge is not paused; open the page again."))
+
+
+def pause(person: Person, by: Person) -> None:
+    """Pause a judge; what they hold is theirs to finish.
+
+    Raises:
+        InputError: `by` may not.
+    """
+    _check_moderator(person, by)
+    with writing():
+        Judge.objects.get_or_create(person=person)
+        Judge.objects.filter(person=person, paused=None).update(paused=timezone.now())
+
+
+def exclude_votes(person: Person, by: Person, reason: str) -> int:
+    """Take all votes of a judge out of the count; problems that lack votes then are judged on.
+
+    A problem that was decided by votes is decided again where enough are left, and goes back to
+    the judges where not. What a moderator decided, withdrew or holds stays as it is.
+
+    Returns:
+        How many votes were taken out.
+
+    Raises:
+        InputError: `by` may not, or there is no reason.
+    """
+    return _change(person, by, reason, excluded=True)
+
+
+def include_votes(person: Person, by: Person, reason: str) -> int:
+    """Count the votes of a judge again that were taken out; return how many.
+
+    Raises:
+        InputError: `by` may not, or there is no reason.
+    """
+    return _change(person, by, reason, excluded=False)
+
+
+def _change(person: Person, by: Person, reason: str, *, excluded: bool) -> int:
+    _check_moderator(person, by)
+    if not (reason := reason.strip()):
+        raise InputError(_("Say why; it goes into the audit log."))
+    rows = Slot.objects.filter(holder=person, open=False, gold=False, excluded=not excluded)
+    rows = rows.exclude(answered_at=None)
+    keys = list(rows.order_by("problem_id").values_list("problem_id", flat=True))
+    for key in keys:
+        with writing():  # one transaction a problem, so that others write in between
+            problem = locked(key)
+            if rows.filter(problem=problem).update(excluded=excluded):
+                _count_again(problem, by, reason, "exclude" if excluded else "include")
+    return len(keys)
+
+
+def _count_again(problem: Problem, by: Person, reason: str, kind: str) -> None:
+    """Write down that votes changed, and let the verdict follow."""
+    Event.objects.create(
+        problem=problem,
+        actor=by,
+        kind=f"{kind}-vote",
+        before=problem.state,
+        after=problem.state,
+        reason=reason,
+    )
+    judged = problem.state in (State.VALID, State.REJECTED) and _by_votes(problem)
+    if not judged and problem.state != State.JUDGING:
+        return
+    need = Slot.objects.filter(problem=problem, gold=False, excluded=False)
+    wanted = Slot.objects.filter(problem=problem, gold=False).count() - _extra(problem)
+    missing = min(wanted, _k()) - need.count()
+    if missing > 0:
+        if judged:
+            move(problem, State.JUDGING, by=by, kind="recount", reason=reason)
+        add_slots(problem, missing)
+    elif judged or not Slot.objects.filter(problem=problem, gold=False, open=True).exists():
+        decide(problem, by=by, kind="recount")
+
+
+def _extra(problem: Problem) -> int:
+    """Return how many slots stand for excluded votes."""
+    return Slot.objects.filter(problem=problem, gold=False, excluded=True).count()
+
+
+def _k() -> int:
+    from django.conf import settings
+
+    return int(settings.RULES.judges)
+
+
+def _by_votes(problem: Problem) -> bool:
+    """Tell whether the votes, and no moderator, brought a problem to where it stands."""
+    moved = problem.events.exclude(before=F("after")).order_by("-pk").first()
+    return moved is not None and moved.kind in ("verdict", "recount")
+
+
+def _check_moderator(person: Person, by: Person) -> None:
+    if not by.moderates or by.pk == person.pk:
+        raise InputError(_("Another moderator has to do this."))

@@ -1,0 +1,192 @@
+"""Gold questions: their answer is known, and they show whether a judge reads with care."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.db.models import Exists, OuterRef, Q
+from django.utils import timezone
+
+from winosmith.errors import InputError
+from winosmith.metrics import proportion
+from winosmith.web._lock import writing
+from winosmith.web.judge.models import Contest, Gold, Judge, Seen, Slot
+from winosmith.web.judge.rows import place_of
+
+if TYPE_CHECKING:
+    from winosmith.web.people.models import Person
+    from winosmith.web.problems.models import Problem
+
+__all__ = ["FLOOR", "LEAST", "add_gold", "contest", "draw_gold", "record", "settle", "told"]
+
+LEAST = 10
+"""Gold questions that must have been answered before they say anything about a judge."""
+
+FLOOR = 0.75
+"""A judge is paused when even the upper end of the interval of their share of right answers is
+below this: half way between guessing and always right."""
+
+_chance = secrets.SystemRandom()
+
+
+def add_gold(problem: Problem, explanation: str, *, attention: bool = False) -> Gold:
+    """Make a problem a gold question: judges get it now and then, and it is no part of the data.
+
+    Args:
+        problem: with a known answer; nobody voted on it yet.
+        explanation: why that answer is right, for the judges.
+        attention: its sentence says itself what to choose, so it is shown as a whole at once.
+
+    Raises:
+        InputError: the answer is withheld, the explanation is missing, or there are votes.
+    """
+    if problem.answer is None:
+        raise InputError(f"the problem {problem.ref} has no answer; a gold question needs one")
+    if not explanation.strip():
+        raise InputError(f"say why the answer of {problem.ref} is right; judges will read it")
+    with writing():
+        rows = Slot.objects.filter(problem=problem, gold=False)
+        if rows.exclude(answered_at=None).exists():
+            raise InputError(f"people have judged the problem {problem.ref}; choose another one")
+        rows.update(open=False)
+        type(problem).objects.filter(pk=problem.pk).update(gold=True)
+        problem.gold = True
+        return Gold.objects.update_or_create(
+            problem=problem,
+            defaults={"explanation": explanation.strip(), "attention": attention, "retired": False},
+        )[0]
+
+
+def draw_gold(judge: Judge) -> Slot | None:
+    """Return a slot on a gold question where one is due, else None; counts down to the next.
+
+    One problem in `SiteRules.gold_every` is gold, at a random distance, so that no judge can count.
+    """
+    every = settings.RULES.gold_every
+    if not every:
+        return None
+    if judge.until_gold is None:
+        judge.until_gold = _distance(every)
+    if judge.until_gold > 0:
+        judge.until_gold -= 1
+        return None
+    problem = _unknown(judge.person)
+    if problem is None:
+        return None
+    judge.until_gold = _distance(every)
+    return Slot(
+        problem=problem,
+        n=judge.person_id,
+        place=place_of(problem),
+        twin_id=problem.twin_id,
+        contributor_id=problem.twin.contributor_id,
+        gold=True,
+    )
+
+
+def _distance(every: int) -> int:
+    """Return how many problems come first: from 0 to 2 (every − 1), each as likely."""
+    return _chance.randrange(2 * every - 1)
+
+
+def _unknown(person: Person) -> Problem | None:
+    """Return a gold question that a person has not read, any as likely."""
+    from winosmith.web.problems.models import State
+
+    seen = Seen.objects.filter(person=person, twin_id=OuterRef("problem__twin_id"))
+    rows = Gold.objects.filter(~Exists(seen), retired=False, problem__gold=True)
+    rows = rows.exclude(problem__state__in=(State.WITHDRAWN, State.REVISED))
+    rows = rows.exclude(problem__twin__contributor=person)
+    keys = list(rows.values_list("pk", flat=True))
+    if not keys:
+        return None
+    found = rows.select_related("problem__twin").get(pk=_chance.choice(keys))
+    return found.problem
+
+
+def record(person: Person, since: object = None) -> tuple[int, int]:
+    """Return how many gold questions a person answered rightly, and of how many.
+
+    A question that was retired does not count, nor an answer that the judge contested, unless a
+    moderator found against them.
+    """
+    rows = Slot.objects.filter(holder=person, open=False, gold=True).exclude(answered_at=None)
+    if since is not None:
+        rows = rows.filter(answered_at__gt=since)
+    rows = rows.filter(problem__as_gold__retired=False)
+    rows = rows.filter(Q(right=True) | Q(contest=None) | Q(contest__upheld=False))
+    return rows.filter(right=True).count(), rows.count()
+
+
+def check(judge: Judge) -> None:
+    """Pause a judge whose gold questions say that they guess; a moderator looks then.
+
+    Never for one miss, nor before `LEAST` answers: only where the upper end of Wilson's 95 %
+    interval of the share of right ones is below `FLOOR`. Votes stay in the count.
+    """
+    right, n = record(judge.person, judge.gold_since)
+    if n >= LEAST and judge.paused is None:
+        upper = proportion([True] * right + [False] * (n - right)).interval[1]
+        if upper < FLOOR:
+            judge.paused = timezone.now()
+
+
+def told(person: Person, ref: str) -> Slot | None:
+    """Return a person's answered gold question, for the page that tells how it went."""
+    rows = Slot.objects.filter(holder=person, gold=True, problem__ref=ref, open=False)
+    return rows.exclude(answered_at=None).select_related("problem__as_gold").first()
+
+
+def contest(person: Person, ref: str, text: str) -> Contest:
+    """Let a judge say that a gold question's answer is wrong; it does not count until settled.
+
+    Raises:
+        InputError: nothing was said, they did not answer it, or answered as it is known.
+    """
+    if not 1 <= len(text := text.strip()) <= 2000:
+        raise InputError("say in 1 to 2000 characters why you think otherwise")
+    with writing():
+        slot = told(person, ref)
+        if slot is None or slot.right:
+            raise InputError("there is nothing to contest here")
+        made, _ = Contest.objects.get_or_create(slot=slot, defaults={"text": text})
+        judge = Judge.objects.select_related("person").get(person=person)
+        _lift_if_unfounded(judge)
+        return made
+
+
+def _lift_if_unfounded(judge: Judge) -> None:
+    """End a pause that what counts no longer gives a reason for."""
+    if judge.paused is None:
+        return
+    judge.paused = None
+    check(judge)
+    judge.save(update_fields=["paused"])
+
+
+def settle(contested: Contest, by: Person, *, upheld: bool, answer: str = "") -> None:
+    """Settle a contest; where the judge was right, the question is retired for everybody.
+
+    Raises:
+        InputError: it was settled already, or by the judge themselves.
+    """
+    with writing():
+        now = Contest.objects.select_for_update(of=("self",)).select_related("slot").get(
+            pk=contested.pk
+        )
+        if now.upheld is not None:
+            raise InputError("another moderator has settled this; open the page again")
+        if now.slot.holder_id == by.pk:
+            raise InputError("your own contests are settled by other moderators")
+        now.upheld, now.settled_by, now.answer = upheld, by, answer.strip()
+        now.save()
+        if upheld:
+            Gold.objects.filter(problem=now.slot.problem_id).update(retired=True)
+        for judge in Judge.objects.filter(paused__isnull=False).select_related("person"):
+            _lift_if_unfounded(judge)
+        if not upheld:
+            judge = Judge.objects.select_related("person").get(person=now.slot.holder_id)
+            check(judge)
+            judge.save(update_fields=["paused"])

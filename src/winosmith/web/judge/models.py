@@ -1,0 +1,195 @@
+"""Judging: who takes which problem, what they answered, and what they have read."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+__all__ = ["Contest", "Gold", "Judge", "Seen", "Skip", "Slot", "Verdict"]
+
+
+class Slot(models.Model):
+    """One place for one judge on one problem, with the answer that they gave there.
+
+    A problem that k people shall judge has k slots; that is what keeps it from getting more votes.
+    A slot is *open* until it is answered or its problem leaves judging. An open slot is *fresh*
+    (never taken, no lease), *held* (its lease runs), or *returned* (its lease ran out).
+
+    Attributes:
+        n: 1, 2, … on each problem; on a gold question the number of the person who gets it.
+        place: where it stands in the queue: all slots of a problem beside each other.
+        twin, contributor: the problem's, repeated so that the queue is read from its index alone.
+        gold: its answer is known and is no vote.
+        holder: who took it, or answered it.
+        lease_until: until when nobody else gets it; long past where it was given back.
+        shown: the order in which the options stand for this judge.
+        local_choice, choice: 0-based indices of options; None while unanswered, or for "neither".
+        right: whether the answer to a gold question is the known one.
+        excluded: a moderator took the vote out of the count.
+    """
+
+    problem = models.ForeignKey("problems.Problem", models.PROTECT, related_name="slots")
+    n = models.PositiveIntegerField()
+    place = models.BigIntegerField()
+    twin = models.ForeignKey(
+        "problems.Twin", models.PROTECT, related_name="+", db_index=False, db_constraint=False
+    )
+    contributor = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+", db_index=False
+    )
+    gold = models.BooleanField(default=False)
+    open = models.BooleanField(default=True)
+    holder = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="slots", db_index=False
+    )
+    taken_at = models.DateTimeField(null=True)
+    lease_until = models.DateTimeField(null=True)
+    shown = models.JSONField(default=list)
+    local_choice = models.PositiveSmallIntegerField(null=True)
+    local_at = models.DateTimeField(null=True)
+    local_seconds = models.FloatField(null=True)
+    choice = models.PositiveSmallIntegerField(null=True)
+    ambiguous = models.BooleanField(default=False)
+    associative = models.BooleanField(default=False)
+    comment = models.TextField(blank=True)
+    seconds = models.FloatField(null=True)
+    answered_at = models.DateTimeField(null=True)
+    right = models.BooleanField(null=True)
+    excluded = models.BooleanField(default=False)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["problem", "n"], name="slot_n"),
+            models.UniqueConstraint(fields=["problem", "holder"], name="slot_holder"),
+        ]
+        indexes: ClassVar = [
+            models.Index(
+                fields=["place", "twin", "contributor"],
+                condition=models.Q(open=True, lease_until__isnull=True),
+                name="slot_fresh",
+            ),
+            models.Index(
+                fields=["lease_until", "twin", "contributor"],
+                condition=models.Q(open=True, lease_until__isnull=False),
+                name="slot_leased",
+            ),
+            models.Index(fields=["holder", "open", "answered_at"], name="slot_of_judge"),
+        ]
+
+
+class Seen(models.Model):
+    """That a person has read a problem, to judge it or in a human test.
+
+    Attributes:
+        block: what they may read once: the twin's number; where the site lets one person judge
+            both halves, minus the problem's.
+    """
+
+    person = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="seen", db_index=False
+    )
+    block = models.BigIntegerField()
+    twin = models.ForeignKey(
+        "problems.Twin", models.PROTECT, related_name="+", db_index=False, db_constraint=False
+    )
+    problem = models.ForeignKey(
+        "problems.Problem", models.PROTECT, related_name="+", db_index=False, db_constraint=False
+    )
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["person", "block"], name="seen_block")
+        ]
+        indexes: ClassVar = [models.Index(fields=["person", "twin", "problem"], name="seen_twin")]
+
+
+class Skip(models.Model):
+    """That a judge passed a problem on, and why."""
+
+    class Reason(models.TextChoices):
+        """Why somebody does not judge a problem."""
+
+        KNOWN = "known", _("I know this sentence")
+        UNSURE = "unsure", _("I can’t tell what is asked")
+        BROKEN = "broken", _("Something is wrong with the text")
+        UPSETTING = "upsetting", _("I don’t want to judge this one")
+        OTHER = "other", _("Another reason")
+
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="skips")
+    problem = models.ForeignKey("problems.Problem", models.PROTECT, related_name="skips")
+    reason = models.CharField(max_length=10, choices=Reason)
+    comment = models.TextField(blank=True)
+    at = models.DateTimeField(default=timezone.now)
+
+
+class Judge(models.Model):
+    """Where a person stands in the queue, and how their gold questions go on.
+
+    Attributes:
+        cursor: the place of the last fresh slot that they took.
+        until_gold: how many problems come before the next gold question; None: to be drawn.
+        gold_since: gold questions answered before this no longer count.
+        paused: since when judging waits for a moderator; None where it does not.
+    """
+
+    person = models.OneToOneField(
+        settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="judging"
+    )
+    cursor = models.BigIntegerField(default=0)
+    until_gold = models.PositiveIntegerField(null=True)
+    gold_since = models.DateTimeField(null=True)
+    paused = models.DateTimeField(null=True, db_index=True)
+
+
+class Gold(models.Model):
+    """That a problem's answer is known: it is asked to see whether judges read with care.
+
+    Attributes:
+        explanation: why the answer is right; shown to each judge who answered.
+        attention: the sentence itself says what to choose.
+        retired: it is asked no more, and what was answered no longer counts.
+    """
+
+    problem = models.OneToOneField(
+        "problems.Problem", models.PROTECT, primary_key=True, related_name="as_gold"
+    )
+    explanation = models.TextField()
+    attention = models.BooleanField(default=False)
+    retired = models.BooleanField(default=False)
+
+
+class Contest(models.Model):
+    """That a judge finds the known answer of a gold question wrong; a moderator settles it.
+
+    Attributes:
+        upheld: True where the judge was right; None until a moderator has looked.
+    """
+
+    slot = models.OneToOneField(Slot, models.PROTECT, related_name="contest")
+    text = models.TextField()
+    at = models.DateTimeField(default=timezone.now)
+    upheld = models.BooleanField(null=True)
+    settled_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+"
+    )
+    answer = models.TextField(blank=True)
+
+
+class Verdict(models.Model):
+    """What the votes on a problem came to, when the last one was given.
+
+    Attributes:
+        counts: how many chose each option, and none of them, the most chosen first: "2,1".
+    """
+
+    problem = models.OneToOneField(
+        "problems.Problem", models.PROTECT, primary_key=True, related_name="verdict"
+    )
+    counts = models.CharField(max_length=60, db_index=True)
+    valid = models.BooleanField()
+    at = models.DateTimeField(default=timezone.now)

@@ -1,0 +1,104 @@
+"""The slots of a problem: as many as people shall judge it, no more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.db.models import Max
+from django.utils import timezone
+
+from winosmith.web._lock import writing
+from winosmith.web.judge.models import Slot
+
+if TYPE_CHECKING:
+    from winosmith.web.problems.models import Problem
+
+__all__ = [
+    "add_slots",
+    "close_slots",
+    "counted",
+    "give_back",
+    "locked",
+    "open_slots",
+    "place_of",
+]
+
+WIDTH = 1000
+"""Places that a problem has in the queue: more than judges it ever gets."""
+
+
+def place_of(problem: Problem) -> int:
+    """Return the place of a problem's first slot in the queue."""
+    return problem.pk * WIDTH
+
+
+def locked(key: int) -> Problem:
+    """Return a problem as it is now; it stays so until the transaction ends."""
+    from winosmith.web.problems.models import Problem
+
+    query = Problem.objects.select_related("twin__contributor")
+    return query.select_for_update(of=("self",), no_key=True).get(pk=key)
+
+
+def counted(problem: Problem) -> int:
+    """Return how many votes a problem has; those that a moderator excluded are none."""
+    rows = Slot.objects.filter(problem=problem, gold=False, excluded=False)
+    return rows.exclude(answered_at=None).count()
+
+
+def open_slots(problem: Problem) -> None:
+    """Open a problem to judges; call it where the problem becomes JUDGING.
+
+    The first time it gets k slots (`SiteRules.judges`). Held back and let through again, it gets
+    those that were still open. Where everybody had voted, a moderator wants it judged anew: it
+    gets k + 1 more, an even number, so that the votes in all stay odd and can't be tied, and
+    enough to overrule the k before.
+    """
+    with writing():
+        rows = Slot.objects.filter(problem=problem, gold=False)
+        rows.filter(open=False, answered_at=None).update(open=True, **_given_back())
+        missing = settings.RULES.judges - counted(problem) - rows.filter(open=True).count()
+        if missing > 0:
+            add_slots(problem, missing)
+        elif not rows.filter(open=True).exists():
+            add_slots(problem, settings.RULES.judges + 1)
+
+
+def add_slots(problem: Problem, count: int) -> None:
+    """Add slots to a problem; the first ones wait in the queue, later ones come first."""
+    last = Slot.objects.filter(problem=problem).aggregate(last=Max("n"))["last"] or 0
+    Slot.objects.bulk_create(
+        Slot(
+            problem=problem,
+            n=n,
+            place=place_of(problem) + n,
+            twin_id=problem.twin_id,
+            contributor_id=problem.twin.contributor_id,
+            lease_until=timezone.now() if last else None,
+        )
+        for n in range(last + 1, last + 1 + count)
+    )
+
+
+def close_slots(problem: Problem) -> None:
+    """Close a problem to judges; call it where the problem leaves JUDGING. Votes stay."""
+    with writing():
+        Slot.objects.filter(problem=problem, gold=False, open=True).update(open=False)
+
+
+def _given_back() -> dict[str, object]:
+    """Return the columns of a slot that anybody may take, before all fresh ones."""
+    return {
+        "holder": None,
+        "taken_at": None,
+        "lease_until": timezone.now(),
+        "local_choice": None,
+        "local_at": None,
+        "local_seconds": None,
+    }
+
+
+def give_back(slot: Slot) -> None:
+    """Take a slot from its holder, so that others get it before all fresh ones."""
+    Slot.objects.filter(pk=slot.pk).update(**_given_back())

@@ -1,0 +1,88 @@
+"""Taking a problem to judge it: one slot, for a while, for one person."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.utils import timezone
+
+from winosmith.errors import InputError
+from winosmith.web._lock import writing
+from winosmith.web.judge.gold import _chance, draw_gold
+from winosmith.web.judge.models import Judge, Slot
+from winosmith.web.judge.queue import next_slot
+from winosmith.web.judge.seen import note_seen
+from winosmith.web.people.gates import may_judge
+
+if TYPE_CHECKING:
+    from winosmith.web.people.models import Person
+
+__all__ = ["claim", "current", "judge_of", "lease"]
+
+
+def lease() -> timedelta:
+    """Return how long a problem waits for who took it."""
+    return timedelta(minutes=settings.RULES.lease_minutes)
+
+
+def judge_of(person: Person) -> Judge:
+    """Return a person's place in the queue, locked until the transaction ends.
+
+    Everything that a judge does takes this lock first, so that two of their windows take turns.
+
+    Raises:
+        InputError: the person may not judge.
+    """
+    if not may_judge(person):
+        raise InputError("this account may not judge; a moderator can change that")
+    Judge.objects.get_or_create(person=person)
+    rows = Judge.objects.select_related("person").select_for_update(of=("self",))
+    return rows.get(person=person)
+
+
+def current(person: Person) -> Slot | None:
+    """Return the slot that a person holds and has not answered; None where there is none.
+
+    Its lease may have run out: the slot is theirs as long as nobody else took it.
+    """
+    rows = Slot.objects.filter(holder=person, open=True).order_by("taken_at")
+    return rows.select_related("problem__twin", "problem__as_gold").first()
+
+
+def claim(person: Person) -> Slot | None:
+    """Give a person the next problem; the one that they hold already comes first.
+
+    Returns:
+        The slot, held for `SiteRules.lease_minutes`; None where nothing is left for this person.
+
+    Raises:
+        InputError: the person may not judge, or is paused until a moderator has looked.
+    """
+    with writing():
+        judge = judge_of(person)
+        if judge.paused is not None:
+            raise InputError("your judging is paused until a moderator has looked at it")
+        held = current(person)
+        if held is not None:
+            Slot.objects.filter(pk=held.pk).update(lease_until=timezone.now() + lease())
+            return held
+        slot = draw_gold(judge) or next_slot(person, judge.cursor, lock=True)
+        if slot is None:
+            return None
+        if not slot.gold and slot.lease_until is None:
+            judge.cursor = slot.place
+        judge.save(update_fields=["cursor", "until_gold"])
+        _take(slot, person)
+        return slot
+
+
+def _take(slot: Slot, person: Person) -> None:
+    now = timezone.now()
+    note_seen(person, slot)
+    slot.holder, slot.taken_at, slot.lease_until = person, now, now + lease()
+    slot.local_choice = slot.local_at = slot.local_seconds = None
+    slot.shown = list(range(len(slot.problem.options)))
+    _chance.shuffle(slot.shown)
+    slot.save()

@@ -1,0 +1,124 @@
+"""Votes: for people to read without names, and as responses of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from django.db.models import Count, QuerySet
+
+from winosmith import Response
+from winosmith.web._lock import writing
+from winosmith.web.judge.models import Skip, Slot
+from winosmith.web.people.pseudonyms import pseudonym
+
+if TYPE_CHECKING:
+    from winosmith.web.problems.models import Problem
+
+__all__ = ["Vote", "forget_timings", "responses", "skips_of", "votes_of"]
+
+CHUNK = 500
+"""Problems whose votes are read at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """What one judge said of a problem, without saying who it was.
+
+    Attributes:
+        judge: "Judge 1", "Judge 2", …: by their slots, the same at each look, and of this problem
+            alone: nobody can be followed from one problem to the next.
+        choice, local_choice: 0-based indices of options; None for neither, or not asked.
+        right: whether the choice is the problem's answer; None where the answer is withheld.
+        excluded: a moderator took it out of the count.
+    """
+
+    judge: str
+    choice: int | None
+    ambiguous: bool
+    associative: bool
+    local_choice: int | None
+    comment: str
+    right: bool | None
+    excluded: bool = False
+
+
+def votes_of(problem: Problem, *, excluded: bool = False) -> list[Vote]:
+    """Return the votes on a problem, without names.
+
+    Args:
+        problem: any; a gold question has none.
+        excluded: those that a moderator took out of the count, too.
+    """
+    rows = _votes([problem.pk]).order_by("n")
+    return [
+        Vote(
+            f"Judge {slot.n}",
+            slot.choice,
+            slot.ambiguous,
+            slot.associative,
+            slot.local_choice,
+            slot.comment,
+            None if problem.answer is None else slot.choice == problem.answer,
+            slot.excluded,
+        )
+        for slot in rows
+        if excluded or not slot.excluded
+    ]
+
+
+def responses(problems: Iterable[Problem]) -> Iterator[Response]:
+    """Yield the votes that count on problems, in the order in which people answered.
+
+    Each is a response from the local context, where it was asked for, and one to the whole, by a
+    pseudonym. Chunks of problems follow each other, in the order given, each ordered by time: a
+    twin whose halves stand beside each other is whole in a chunk or ordered across two, which
+    makes no difference where nobody judges both halves.
+    """
+    rows = iter(problems)
+    while chunk := list(islice(rows, CHUNK)):
+        refs = {problem.pk: problem.ref for problem in chunk}
+        query = _votes(list(refs)).filter(excluded=False).select_related("holder")
+        for slot in query.order_by("answered_at", "pk"):
+            yield from _responses(slot, refs[slot.problem_id])
+
+
+def _votes(keys: list[int]) -> QuerySet[Slot]:
+    rows = Slot.objects.filter(problem__in=keys, gold=False, open=False)
+    return rows.exclude(answered_at=None)
+
+
+def _responses(slot: Slot, ref: str) -> Iterator[Response]:
+    assert slot.holder is not None
+    who, shown = pseudonym(slot.holder), tuple(slot.shown)
+    if slot.local_choice is not None:
+        yield Response(
+            ref, who, "local", slot.local_choice, shown=shown, seconds=slot.local_seconds
+        )
+    yield Response(
+        ref,
+        who,
+        "validate",
+        slot.choice,
+        ambiguous=slot.ambiguous,
+        associative=slot.associative,
+        shown=shown,
+        seconds=slot.seconds,
+    )
+
+
+def skips_of(problem: Problem) -> dict[str, int]:
+    """Return how many judges passed a problem on, by their reason in words."""
+    rows: Any = Skip.objects.filter(problem=problem).values("reason")
+    counts = rows.annotate(n=Count("pk")).values_list("reason", "n")
+    return {str(Skip.Reason(reason).label): n for reason, n in counts}
+
+
+def forget_timings(before: datetime) -> int:
+    """Forget how long answers took that were given before a time; return how many there were."""
+    with writing():
+        rows = Slot.objects.filter(answered_at__lt=before, seconds__isnull=False)
+        return rows.update(seconds=None, local_seconds=None)
