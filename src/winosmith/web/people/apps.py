@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.apps import AppConfig
+from django.db.models.signals import post_migrate
 
 __all__ = ["Config"]
 
 
 class Config(AppConfig):
-    """Names the application."""
+    """Names the application; each start of a site makes the texts that it still lacks."""
 
     name = "winosmith.web.people"
     label = "people"
+
+    def ready(self) -> None:
+        """Make the first texts once the tables are there."""
+        post_migrate.connect(_first_documents, sender=self)
+
+
+def _first_documents(sender: Any, using: str, **_: Any) -> None:
+    from django.db import connections
+
+    from winosmith.web.people.agree import first_documents
+    from winosmith.web.people.models import Document
+
+    if Document._meta.db_table in connections[using].introspection.table_names():
+        first_documents()

@@ -8,15 +8,19 @@ from typing import Any, ClassVar
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.contrib.auth.models import PermissionsMixin
 from django.contrib.auth.validators import UnicodeUsernameValidator
+from django.contrib.sessions.base_session import AbstractBaseSession
 from django.db import models
+from django.db.models.functions import Lower
+from django.db.models.lookups import Exact
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext_lazy as _
 
-__all__ = ["Agreement", "Document", "Hits", "Invitation", "Person"]
+__all__ = ["Agreement", "Document", "Hits", "Invitation", "Person", "Session"]
 
 
 def new_salt() -> str:
-    """Return what ties a person's pseudonym to them until it is thrown away."""
+    """Return 32 random hex digits: what a pseudonym, or a log-in, hangs on until they change."""
     return secrets.token_hex(16)
 
 
@@ -39,11 +43,19 @@ class People(BaseUserManager["Person"]):
         """Make a person without an account, whom only their browser's session knows."""
         return self.create_user(f"anonymous-{secrets.token_hex(12)}", anonymous=True)
 
+    def get_by_natural_key(self, name: str | None) -> Person:
+        """Return the person of a name, whatever its capitals; two never differ by them alone."""
+        return self.get(Exact(Lower("name"), Lower(models.Value(name))))
+
 
 class Person(AbstractBaseUser, PermissionsMixin):
     """Somebody who takes part; with an account, or without (`anonymous`).
 
     Everyone may write. The roles: `is_judge`, `is_moderator`, `is_superuser` (the admin).
+
+    Attributes:
+        salt: what the pseudonym hangs on; an erasure throws it away.
+        entry: what log-in sessions hang on; a new one ends all of them.
     """
 
     name = models.CharField(
@@ -54,6 +66,7 @@ class Person(AbstractBaseUser, PermissionsMixin):
     is_moderator = models.BooleanField(default=False)
     is_active = models.BooleanField(default=True)
     salt = models.CharField(max_length=32, default=new_salt, editable=False)
+    entry = models.CharField(max_length=32, default=new_salt, editable=False)
     joined = models.DateTimeField(default=timezone.now)
     erased = models.DateTimeField(null=True, blank=True)
 
@@ -64,6 +77,12 @@ class Person(AbstractBaseUser, PermissionsMixin):
     class Meta:
         verbose_name = _("person")
         verbose_name_plural = _("people")
+        constraints: ClassVar = [models.UniqueConstraint(Lower("name"), name="name_whatever_case")]
+
+    def get_session_auth_hash(self) -> str:
+        """Return what a log-in session must carry; it ends with the password and with `entry`."""
+        carried = salted_hmac("people.entry", f"{self.password}:{self.entry}", algorithm="sha256")
+        return str(carried.hexdigest())
 
     @property
     def is_staff(self) -> bool:
@@ -77,7 +96,11 @@ class Person(AbstractBaseUser, PermissionsMixin):
 
 
 class Document(models.Model):
-    """A text that people agree to; a new version is a new row, and none is ever changed."""
+    """A text that people agree to; a new version is a new row, and none is ever changed.
+
+    Attributes:
+        licence: the licence that a contributor licence names; empty in a consent text.
+    """
 
     class Kind(models.TextChoices):
         """What the text is."""
@@ -88,6 +111,7 @@ class Document(models.Model):
     kind = models.CharField(max_length=10, choices=Kind)
     version = models.PositiveIntegerField()
     text = models.TextField()
+    licence = models.CharField(max_length=60, blank=True)
     created = models.DateTimeField(default=timezone.now)
 
     class Meta:
@@ -113,6 +137,10 @@ class Invitation(models.Model):
     """A link that makes one account with the roles it names; it works once, for a while.
 
     Only a digest is kept: whoever reads the database can't use it.
+
+    Attributes:
+        person: whose password the link sets anew; None where it makes an account.
+        used: when it was; a link that was taken back is used, too.
     """
 
     digest = models.CharField(max_length=64, unique=True)
@@ -121,7 +149,16 @@ class Invitation(models.Model):
     is_superuser = models.BooleanField(default=False)
     created = models.DateTimeField(default=timezone.now)
     expires = models.DateTimeField()
-    used_by = models.ForeignKey(Person, models.SET_NULL, null=True, blank=True)
+    used = models.DateTimeField(null=True, blank=True)
+    person = models.ForeignKey(
+        Person, models.CASCADE, null=True, blank=True, related_name="ways_back"
+    )
+    made_by = models.ForeignKey(
+        Person, models.SET_NULL, null=True, blank=True, related_name="invitations"
+    )
+    used_by = models.ForeignKey(
+        Person, models.SET_NULL, null=True, blank=True, related_name="invited_by"
+    )
 
 
 class Hits(models.Model):
@@ -136,3 +173,18 @@ class Hits(models.Model):
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["who", "what", "hour"], name="hits_of_an_hour")
         ]
+
+
+class Session(AbstractBaseSession):
+    """What a browser's cookie stands for; whose it is stands beside it, so that it can be ended."""
+
+    person = models.ForeignKey(
+        Person, models.CASCADE, null=True, blank=True, related_name="sessions"
+    )
+
+    @classmethod
+    def get_session_store_class(cls) -> type[Any]:
+        """Return what reads and writes these rows."""
+        from winosmith.web.people.sessions import SessionStore
+
+        return SessionStore

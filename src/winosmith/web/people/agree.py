@@ -1,0 +1,79 @@
+"""Consent and contributor licence: which texts hold now, and who agreed to them."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db.models import Exists, OuterRef
+
+from winosmith.errors import InputError
+from winosmith.web._lock import writing
+from winosmith.web.people.models import Agreement, Document, Person
+from winosmith.web.people.texts import shipped
+
+__all__ = ["agree", "current_documents", "first_documents", "has_agreed", "missing", "publish"]
+
+
+def current_documents() -> list[Document]:
+    """Return the newest version of each text, the consent first."""
+    newer = Document.objects.filter(kind=OuterRef("kind"), version__gt=OuterRef("version"))
+    return list(Document.objects.filter(~Exists(newer)).order_by("kind"))
+
+
+def missing(person: Person | None) -> list[Document]:
+    """Return the texts that hold now and that somebody has not agreed to."""
+    if person is None:
+        return current_documents()
+    agreed = set(person.agreements.values_list("document_id", flat=True))
+    return [document for document in current_documents() if document.pk not in agreed]
+
+
+def has_agreed(person: Person) -> bool:
+    """Tell whether a person agreed to every text that holds now."""
+    return not missing(person)
+
+
+def agree(person: Person, shown: set[int] | None = None) -> None:
+    """Write down that a person agrees to every text that holds now; the time stands with it.
+
+    Args:
+        shown: the documents that the person had before them; None for those that hold now.
+
+    Raises:
+        InputError: a new version came out after the texts were shown.
+    """
+    with writing():
+        needed = missing(person)
+        if shown is not None and not {document.pk for document in needed} <= shown:
+            raise InputError("a text has changed meanwhile; read the new version")
+        for document in needed:
+            Agreement.objects.get_or_create(person=person, document=document)
+
+
+def publish(kind: str, text: str, *, licence: str = "") -> Document:
+    """Make a new version of a text; everyone is asked again before their next contribution.
+
+    Raises:
+        InputError: the text is empty, or is the one that holds now.
+    """
+    text = text.replace("\r\n", "\n").strip()
+    if not text:
+        raise InputError("the text is empty; write what people agree to")
+    with writing():
+        newest = Document.objects.filter(kind=kind).order_by("-version").first()
+        if newest and (newest.text, newest.licence) == (text, licence):
+            raise InputError("this text holds already; change it to make a new version")
+        version = newest.version + 1 if newest else 1
+        return Document.objects.create(kind=kind, version=version, text=text, licence=licence)
+
+
+def first_documents() -> None:
+    """Make the first version of each text, and a new one when the site's licence changed.
+
+    Runs after every migration, so at each start of the site.
+    """
+    with writing():
+        for document_kind in Document.Kind:
+            licence = settings.RULES.licence if document_kind == Document.Kind.LICENCE else ""
+            newest = Document.objects.filter(kind=document_kind).order_by("-version").first()
+            if newest is None or newest.licence != licence:
+                publish(document_kind, shipped(document_kind, licence), licence=licence)
