@@ -26,7 +26,6 @@ INSTALLED_APPS = [
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
-    "django.contrib.sessions",
     "django.contrib.messages",
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
@@ -50,6 +49,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "winosmith.web.people.limits.answer_too_many",
 ]
 TEMPLATES = [
     {
@@ -134,6 +134,7 @@ CSRF_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SAMESITE = SESSION_COOKIE_SAMESITE = LANGUAGE_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SECURE = SESSION_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = SECURE
 CSRF_FAILURE_VIEW = "winosmith.web.read.views.forgery_suspected"
+SESSION_ENGINE = "winosmith.web.people.sessions"
 SESSION_COOKIE_NAME = "__Host-session" if SECURE else "session"
 SESSION_COOKIE_AGE = 60 * 60 * 24 * 60
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if SECURE else None
