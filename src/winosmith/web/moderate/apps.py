@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.apps import AppConfig
+from django.db.models.signals import post_migrate
 
 __all__ = ["Config"]
 
 
 class Config(AppConfig):
-    """Names the application."""
+    """Names the application, and keeps the queue's indexes whatever is migrated."""
 
     name = "winosmith.web.moderate"
     label = "moderate"
+
+    def ready(self) -> None:
+        """Look after the indexes when all migrations have run."""
+        post_migrate.connect(_keep_indexes, sender=self)
+
+
+def _keep_indexes(using: str, **_: Any) -> None:
+    from django.db import connections
+
+    from winosmith.web.moderate.index import ensure
+
+    if "problems_problem" in connections[using].introspection.table_names():
+        ensure(using)

@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
-from django.urls import URLPattern
+from django.urls import path
+
+from winosmith.web.moderate import views, views_log, views_people
 
 __all__ = ["app_name", "urlpatterns"]
 
 app_name = "moderate"
-urlpatterns: list[URLPattern] = []
+urlpatterns = [
+    path("", views.queue, name="queue"),
+    path("problems/<str:ref>/", views.problem, name="problem"),
+    path("ask/", views.ask, name="ask"),
+    path("act/", views.act, name="act"),
+    path("undo/", views.undo, name="undo"),
+    path("batches/<str:mark>/", views.batch, name="batch"),
+    path("batches/<str:mark>/go-on/", views.go_on, name="go_on"),
+    path("log/", views_log.log, name="log"),
+    path("log.csv", views_log.download, name="log_csv"),
+    path("people/", views_people.people, name="people"),
+    path("people/<str:name>/", views_people.person, name="person"),
+    path("people/<str:name>/appoint/", views_people.appoint, name="appoint"),
+]

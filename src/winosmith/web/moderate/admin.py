@@ -1,0 +1,146 @@
+"""Django's admin pages: they show every table, and change nothing that has rules of its own.
+
+States, roles, votes and the log are changed by the site's own pages, which keep the rules; here
+they can be read. Only a new version of a text that people agree to is added here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.apps import apps
+from django.contrib import admin, messages
+from django.contrib.auth.models import Group
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.forms import ModelForm
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.cache import never_cache
+
+from winosmith.errors import InputError
+from winosmith.web._lock import writing
+from winosmith.web.people.agree import publish
+from winosmith.web.people.models import Document
+
+__all__ = ["DocumentAdmin", "ReadOnly"]
+
+AREAS = ("people", "problems", "write", "judge", "moderate")
+"""The applications whose tables are shown."""
+
+SECRETS = frozenset({"password", "salt", "digest", "token"})
+"""Columns that nobody reads, admins neither."""
+
+
+class ReadOnly(admin.ModelAdmin):
+    """A table to look at: nothing is added, changed or deleted."""
+
+    actions = None
+    list_per_page = 50
+    show_full_result_count = False
+
+    def get_list_display(self, request: HttpRequest) -> list[str]:
+        """Show what the row calls itself, and its short columns."""
+        short = [f.name for f in _shown(self.model) if not f.is_relation and not _is_long(f)]
+        return ["__str__", *[name for name in short if name != "id"][:7]]
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
+        """Show every column but secrets."""
+        return [field.name for field in _shown(self.model)]
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return that nobody adds rows here."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return that nobody changes rows here."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return that nobody deletes rows here."""
+        return False
+
+
+class NewVersion(ModelForm):
+    """The form of a new version of a text."""
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse a text that holds already."""
+        values: dict[str, Any] = super().clean()
+        newest = Document.objects.filter(kind=values.get("kind")).order_by("-version").first()
+        if newest and newest.text.strip() == values.get("text", "").strip():
+            raise ValidationError(_("This text holds already; change it to make a new version."))
+        return values
+
+
+class DocumentAdmin(ReadOnly):
+    """The texts that people agree to: a new version is a new row, and none is ever changed."""
+
+    form = NewVersion
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return that admins add versions."""
+        return bool(request.user.is_superuser)
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
+        """Ask for the kind and the text; the version and the time follow."""
+        return super().get_fields(request, obj) if obj else ["kind", "text"]
+
+    def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Write the version and the note of it in one of the site's write transactions."""
+        if request.method != "POST":
+            return super().changeform_view(request, *args, **kwargs)
+        with writing():
+            return super().changeform_view(request, *args, **kwargs)
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        """Publish the text as the next version of its kind."""
+        if change:
+            raise PermissionDenied
+        newest = Document.objects.filter(kind=obj.kind).order_by("-version").first()
+        try:
+            made = publish(obj.kind, obj.text, licence=newest.licence if newest else "")
+        except InputError as error:
+            self.message_user(request, str(error), messages.ERROR)
+            raise PermissionDenied(str(error)) from None
+        obj.pk, obj.version, obj.created = made.pk, made.version, made.created
+
+
+def _is_long(field: Any) -> bool:
+    return field.get_internal_type() in ("TextField", "JSONField")
+
+
+def _shown(model: Any) -> list[Any]:
+    return [field for field in model._meta.fields if field.name not in SECRETS]
+
+
+@never_cache
+def _log_in(request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+    """Lead to the site's own log-in, which counts failures; others than admins stay outside."""
+    if request.user.is_authenticated and not admin.site.has_permission(request):
+        raise PermissionDenied
+    to = request.GET.get("next") or reverse("admin:index")
+    return redirect(f"{reverse('people:login')}?{urlencode({'next': to})}")
+
+
+def _log_out(request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+    """Leave by the site's own door."""
+    return redirect("read:home")
+
+
+def _register() -> None:
+    admin.site.login = _log_in
+    admin.site.enable_nav_sidebar = False
+    if admin.site.is_registered(Group):
+        admin.site.unregister(Group)
+    for area in AREAS:
+        for model in apps.get_app_config(area).get_models():
+            # Django's admin has no pages for rows with a key of two columns.
+            composite = len(model._meta.pk_fields) > 1
+            if not composite and not admin.site.is_registered(model):
+                admin.site.register(model, DocumentAdmin if model is Document else ReadOnly)
+
+
+_register()

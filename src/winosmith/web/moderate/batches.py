@@ -1,0 +1,203 @@
+"""Doing the same to many problems: in chunks that let others write in between, and undoing it.
+
+Each chunk is one transaction with the note how far the batch came: after a kill it goes on where
+it stopped, and nothing is done twice.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from django.db.models import Max
+from django.utils.translation import gettext as _
+
+from winosmith.errors import InputError
+from winosmith.web._lock import writing
+from winosmith.web.moderate.actions import ACTIONS, UNDO
+from winosmith.web.moderate.deciding import LONGEST, Conflict, decide
+from winosmith.web.moderate.models import Batch
+from winosmith.web.moderate.queue import Where, found
+from winosmith.web.moderate.undoing import undo
+from winosmith.web.problems.models import Event, Problem
+from winosmith.web.problems.once import new_key
+
+if TYPE_CHECKING:
+    from winosmith.web.people.models import Person
+
+__all__ = ["CHUNK", "Stand", "all_matching", "go_on", "picked", "stand", "take_back", "undo_one"]
+
+CHUNK = 40
+"""Problems of one transaction: about a tenth of a second in which others wait to write."""
+
+NAMED = 200
+"""Problems left alone that a batch names; beyond these it counts them."""
+
+Stand = tuple[int, int]
+"""The newest event and the newest problem at a moment."""
+
+
+def stand() -> Stand:
+    """Return what is newest now; a batch on all that match leaves alone what changed later."""
+    event = Event.objects.aggregate(last=Max("pk"))["last"] or 0
+    return event, Problem.objects.aggregate(last=Max("pk"))["last"] or 0
+
+
+def picked(person: Person, action: str, picks: Sequence[tuple[str, int]], reason: str) -> Batch:
+    """Do one thing to problems picked by hand; nothing is done to any where one pick is wrong.
+
+    Args:
+        person: the moderator.
+        action: the name of one of ACTIONS.
+        picks: the problems' ids, each with the newest event that the moderator saw.
+        reason: for the contributors.
+
+    Returns:
+        The batch, finished; those that could not be done are named in it. Of a single problem that
+        can't be done, the error is raised instead.
+
+    Raises:
+        Conflict: the single problem has changed since the moderator saw it.
+        InputError: no problem is picked, the reason is empty, or the single one can't be done.
+    """
+    _check(person, action, reason)
+    seen = dict(picks)
+    if not seen:
+        raise InputError(_("Pick at least one problem."))
+    with writing():
+        batch = Batch.objects.create(
+            mark=new_key(), actor=person, action=action, reason=reason.strip(), finished=True,
+            picked=[list(pick) for pick in seen.items()], expected=len(seen),
+        )  # fmt: skip
+        for problem in Problem.objects.filter(ref__in=seen).order_by("pk"):
+            _decide(batch, problem, seen[problem.ref], alone=len(seen) == 1)
+        batch.save()
+        return batch
+
+
+def all_matching(
+    person: Person, action: str, where: Where, reason: str, *, at: Stand, expected: int
+) -> Batch:
+    """Begin to do one thing to all problems that a filter finds; `go_on` does it.
+
+    Args:
+        person: the moderator.
+        action: the name of one of ACTIONS.
+        where: the filter.
+        reason: for the contributors.
+        at: what was newest when the moderator confirmed; later problems are not meant, and what
+            changed later is left alone and named.
+        expected: how many the moderator was told.
+    """
+    _check(person, action, reason)
+    with writing():
+        return Batch.objects.create(
+            mark=new_key(), actor=person, action=action, reason=reason.strip(),
+            where=where.query(), seen=at[0], newest=at[1], expected=expected,
+        )  # fmt: skip
+
+
+def take_back(person: Person, batch: Batch, reason: str) -> Batch:
+    """Begin to undo a whole batch; `go_on` does it.
+
+    Raises:
+        InputError: the batch is still going on, is an undo, or was taken back already.
+    """
+    _check(person, UNDO, reason)
+    with writing():
+        now = Batch.objects.select_for_update().get(pk=batch.pk)
+        if now.action == UNDO or not now.finished:
+            raise InputError(_("Only what is finished can be undone, and an undo can't."))
+        if Batch.objects.filter(undoes=now).exists():
+            raise InputError(_("This was undone already."))
+        newest = Event.objects.filter(batch=now.mark).aggregate(last=Max("pk"))["last"] or 0
+        return Batch.objects.create(
+            mark=new_key(), actor=person, action=UNDO, reason=reason.strip(), undoes=now,
+            cursor=newest + 1, expected=now.done,
+        )  # fmt: skip
+
+
+def undo_one(person: Person, event: Event, reason: str) -> Batch:
+    """Undo one decision, whatever it was done together with.
+
+    Raises:
+        InputError: it can't be taken back; see `undoing.undo`.
+    """
+    _check(person, UNDO, reason)
+    with writing():
+        mark = new_key()
+        undo(person, event, reason=reason.strip(), batch=mark)
+        return Batch.objects.create(
+            mark=mark, actor=person, action=UNDO, reason=reason.strip(),
+            picked=[[event.problem.ref, event.pk]], expected=1, done=1, finished=True,
+        )  # fmt: skip
+
+
+def go_on(batch: Batch, *, seconds: float = 3.0) -> Batch:
+    """Work on a batch until it is finished or the time is over; call it again for the rest.
+
+    Two that work on the same batch at once take turns, a chunk each.
+    """
+    until = time.monotonic() + seconds
+    while True:
+        with writing():
+            batch = Batch.objects.select_for_update(of=("self",)).get(pk=batch.pk)
+            if not batch.finished:
+                (_undo_chunk if batch.action == UNDO else _do_chunk)(batch)
+                batch.save()
+        if batch.finished or time.monotonic() > until:
+            return batch
+
+
+def _check(person: Person, action: str, reason: str) -> None:
+    if not person.moderates:
+        raise InputError(_("Only moderators decide about problems."))
+    if action != UNDO and action not in ACTIONS:
+        raise InputError(_("Choose what is to be done."))
+    if not 1 <= len(reason.strip()) <= LONGEST:
+        raise InputError(_("Give a reason of 1 to %d characters.") % LONGEST)
+
+
+def _do_chunk(batch: Batch) -> None:
+    rows = found(Where.read(batch.where)).filter(pk__gt=batch.cursor, pk__lte=batch.newest)
+    problems = list(rows.order_by("pk")[:CHUNK])
+    for problem in problems:
+        _decide(batch, problem, batch.seen)
+        batch.cursor = problem.pk
+    batch.finished = len(problems) < CHUNK
+
+
+def _decide(batch: Batch, problem: Problem, seen: int, *, alone: bool = False) -> None:
+    action = ACTIONS[batch.action]
+    try:
+        decide(batch.actor, action, problem, reason=batch.reason, seen=seen, batch=batch.mark)
+        batch.done += 1
+    except Conflict:
+        if alone:
+            raise
+        _leave(batch, problem.ref, _("something happened to it since"))
+    except InputError as error:
+        if alone:
+            raise InputError(f"{problem.ref}: {error}") from None
+        _leave(batch, problem.ref, str(error))
+
+
+def _undo_chunk(batch: Batch) -> None:
+    undone = batch.undoes.mark if batch.undoes else ""
+    rows = Event.objects.filter(batch=undone, pk__lt=batch.cursor)
+    events = list(rows.select_related("problem").order_by("-pk")[:CHUNK])
+    for event in events:
+        try:
+            undo(batch.actor, event, reason=batch.reason, batch=batch.mark)
+            batch.done += 1
+        except InputError as error:
+            _leave(batch, event.problem.ref, str(error))
+        batch.cursor = event.pk
+    batch.finished = len(events) < CHUNK
+
+
+def _leave(batch: Batch, ref: str, why: str) -> None:
+    batch.left_count += 1
+    if len(batch.left) < NAMED:
+        batch.left = [*batch.left, [ref, why]]

@@ -1,0 +1,58 @@
+"""Contributors as moderators know them: a pseudonym, and what became of what they wrote."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db.models import Count
+
+from winosmith.web.people.models import Person
+from winosmith.web.people.pseudonyms import pseudonym
+from winosmith.web.problems.models import Problem, State
+
+__all__ = ["Written", "person_of", "written_by"]
+
+_known: dict[str, int] = {}
+"""People by pseudonym, as far as this process has made them; a hit is made again to be sure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """How many problems (halves) of a person stand where."""
+
+    held: int = 0
+    judging: int = 0
+    valid: int = 0
+    rejected: int = 0
+    revised: int = 0
+    withdrawn: int = 0
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return sum(getattr(self, state) for state in State.values)
+
+    @property
+    def open(self) -> int:
+        """Those that are not decided yet."""
+        return self.held + self.judging
+
+
+def person_of(name: str) -> Person | None:
+    """Return whom a pseudonym stands for; None for nobody.
+
+    Pseudonyms are in no table, so that a stolen one tells nobody who is who: they are made anew
+    until the one asked for comes, and those that were made are kept by this process.
+    """
+    if name not in _known:
+        since = max(_known.values(), default=0)
+        for person in Person.objects.filter(pk__gt=since).order_by("pk").only("pk", "salt"):
+            _known[pseudonym(person)] = person.pk
+    person = Person.objects.filter(pk=_known.get(name)).first()
+    return person if person is not None and pseudonym(person) == name else None
+
+
+def written_by(person: Person) -> Written:
+    """Return what became of what a person wrote."""
+    rows = Problem.objects.filter(twin__contributor=person, gold=False).values("state")
+    return Written(**dict(rows.annotate(n=Count("pk")).values_list("state", "n")))

@@ -1,0 +1,242 @@
+"""Deciding about one problem: who may, in which state, and whether it is still what was seen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db.models import Max
+from django.utils.translation import gettext as _
+
+from winosmith.errors import InputError
+from winosmith.web._lock import writing
+from winosmith.web.moderate.actions import ACTIONS, CLOSING, UNDO, Action
+from winosmith.web.moderate.appeals import open_appeal, settle
+from winosmith.web.problems.models import Event, Problem, State
+from winosmith.web.problems.states import move
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from winosmith.web.people.models import Person
+
+__all__ = [
+    "LONGEST",
+    "Conflict",
+    "actions_for",
+    "decide",
+    "last_event",
+    "locked",
+    "may_decide",
+    "moved",
+    "must_decide",
+    "set_embargo",
+    "standing",
+    "stay",
+]
+
+LONGEST = 2000
+"""Characters of a reason."""
+
+
+class Conflict(InputError):  # noqa: N818 - it tells of a meeting, not of a fault
+    """Somebody else did something to the problem after the moderator saw it.
+
+    Attributes:
+        since: the events that the moderator has not seen, oldest first.
+    """
+
+    def __init__(self, problem: Problem, since: list[Event]):
+        self.problem, self.since = problem, since
+        super().__init__(
+            _("%(ref)s has changed since you saw it; look at what happened, then decide again")
+            % {"ref": problem.ref}
+        )
+
+
+def may_decide(person: Person, problem: Problem) -> bool:
+    """Return whether the person may decide about a problem: a moderator, and it is not theirs."""
+    return person.moderates and problem.twin.contributor_id != person.pk
+
+
+def must_decide(person: Person, problem: Problem) -> None:
+    """Refuse a decision that is not the person's to make.
+
+    Raises:
+        InputError: the person is no moderator, or wrote the problem.
+    """
+    if not person.moderates:
+        raise InputError(_("Only moderators decide about problems."))
+    if not may_decide(person, problem):
+        raise InputError(_("Your own problems are decided by other moderators."))
+
+
+def last_event(problems: Iterable[Problem]) -> dict[int, int]:
+    """Return the newest event of each problem by the problem's key: what a moderator has seen."""
+    rows = Event.objects.filter(problem__in=[problem.pk for problem in problems])
+    return dict(rows.values("problem").annotate(last=Max("pk")).values_list("problem", "last"))
+
+
+def standing(problem: Problem) -> list[Event]:
+    """Return the problem's events that hold, oldest first: without those that were taken back."""
+    events = list(problem.events.order_by("pk"))
+    undone = {event.undoes_id for event in events}
+    return [event for event in events if event.kind != UNDO and event.pk not in undone]
+
+
+def actions_for(person: Person, problem: Problem) -> list[Action]:
+    """Return what the person may do to the problem now."""
+    if not may_decide(person, problem):
+        return []
+    return [action for action in ACTIONS.values() if not _hindrance(action, problem)]
+
+
+def decide(
+    person: Person,
+    action: Action,
+    problem: Problem,
+    *,
+    reason: str,
+    seen: int,
+    batch: str,
+) -> Event:
+    """Do one thing to one problem, and write down who did it and why.
+
+    Args:
+        person: the moderator.
+        action: one of ACTIONS.
+        problem: locked and read again first.
+        reason: for the contributor; 1 to LONGEST characters.
+        seen: the key of the problem's newest event when the moderator saw it; 0 for none.
+        batch: the mark of all that is done together.
+
+    Raises:
+        Conflict: something happened to the problem that the moderator has not seen.
+        InputError: the person may not decide about it, or the action does not fit its state.
+    """
+    reason = reason.strip()
+    if not 1 <= len(reason) <= LONGEST:
+        raise InputError(_("Give a reason of 1 to %d characters.") % LONGEST)
+    with writing():
+        now = locked(problem.pk)
+        must_decide(person, now)
+        since = list(now.events.filter(pk__gt=seen).order_by("pk").select_related("actor"))
+        if since:
+            raise Conflict(now, since)
+        if hindrance := _hindrance(action, now):
+            raise InputError(hindrance)
+        event = _act(person, action, now, reason, batch)
+        if action.name in CLOSING:
+            settle(now, event)
+        return event
+
+
+def locked(key: int) -> Problem:
+    """Return a problem as it is now, locked until the transaction ends."""
+    return Problem.objects.select_for_update(of=("self",)).select_related("twin").get(pk=key)
+
+
+def _hindrance(action: Action, problem: Problem) -> str:
+    """Return why the action does not fit the problem; empty where it fits."""
+    state = State(problem.state)
+    if state not in action.starts:
+        return _("it %(state)s; “%(action)s” does not fit") % {
+            "state": state.label,
+            "action": action.label,
+        }
+    if problem.gold and action.name not in ("withdraw", "restore"):
+        return _("it is a gold question: its answer is known, and it is no part of the data")
+    if action.name == "embargo" and problem.embargo:
+        return _("it is under embargo already")
+    if action.name == "lift" and not problem.embargo:
+        return _("it is under no embargo")
+    if action.name == "decline" and open_appeal(problem) is None:
+        return _("no appeal is open")
+    if action.name == "restore":
+        return _no_return(problem)
+    return ""
+
+
+def _no_return(problem: Problem) -> str:
+    """Return why a withdrawn problem stays withdrawn: only moderators' decisions are reversed."""
+    contributor = problem.twin.contributor
+    held = standing(problem)
+    if contributor is not None and contributor.erased:
+        return _("its contributor asked for erasure")
+    if not held or held[-1].after != State.WITHDRAWN:
+        return _("nothing tells where it stood")
+    last = next(event for event in reversed(held) if event.before != State.WITHDRAWN)
+    if last.kind != "withdraw" or not last.batch:
+        return _("its contributor withdrew it")
+    return ""
+
+
+def _act(person: Person, action: Action, problem: Problem, reason: str, batch: str) -> Event:
+    if action.name in ("embargo", "lift"):
+        return set_embargo(person, problem, action.name == "embargo", action.name, reason, batch)
+    if action.name == "decline":
+        return stay(person, problem, action.name, reason, batch)
+    to = action.to or _origin(problem)
+    return moved(person, problem, to, action.name, reason, batch)
+
+
+def _origin(problem: Problem) -> State:
+    """Return where a withdrawn problem stood before."""
+    held = reversed(standing(problem))
+    return State(next(event.before for event in held if event.before != State.WITHDRAWN))
+
+
+def moved(
+    person: Person,
+    problem: Problem,
+    to: State,
+    kind: str,
+    reason: str,
+    batch: str,
+    undoes: Event | None = None,
+) -> Event:
+    """Move a problem, and open or close what judges take of it."""
+    from winosmith.web.judge.slots import close_slots, open_slots
+
+    before = State(problem.state)
+    event = move(problem, to, by=person, kind=kind, reason=reason, batch=batch, undoes=undoes)
+    if before == State.JUDGING != to:
+        close_slots(problem)
+    if to == State.JUDGING != before:
+        open_slots(problem)
+    return event
+
+
+def set_embargo(
+    person: Person,
+    problem: Problem,
+    embargo: bool,
+    kind: str,
+    reason: str,
+    batch: str,
+    undoes: Event | None = None,
+) -> Event:
+    """Put a problem under embargo or lift it; the state stays."""
+    Problem.objects.filter(pk=problem.pk).update(embargo=embargo)
+    problem.embargo = embargo
+    return stay(person, problem, kind, reason, batch, undoes)
+
+
+def stay(
+    person: Person,
+    problem: Problem,
+    kind: str,
+    reason: str,
+    batch: str,
+    undoes: Event | None = None,
+) -> Event:
+    """Write down what leaves the problem in its state."""
+    return Event.objects.create(
+        problem=problem,
+        actor=person,
+        kind=kind,
+        before=problem.state,
+        after=problem.state,
+        reason=reason,
+        batch=batch,
+        undoes=undoes,
+    )

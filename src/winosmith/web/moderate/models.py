@@ -1,0 +1,110 @@
+"""What moderators did at once, what contributors appealed against, and who got which role."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+__all__ = ["Appeal", "Appointment", "Batch"]
+
+
+class Batch(models.Model):
+    """What one moderator did at once, to one problem or to a hundred thousand.
+
+    Its events carry its mark. On all that match a filter it works in chunks; the row keeps how
+    far it came, so that nothing is done twice and an interrupted one goes on.
+
+    Attributes:
+        where: the filter, as a query string; empty where problems were picked by hand.
+        picked: the problems that were picked: [ref, the last event that the moderator saw].
+        seen: the newest event when the moderator confirmed; what changed later is left alone.
+        newest: the newest problem then; what came later is not meant.
+        cursor: the last problem (or event, of an undo) that was looked at.
+        left: the first problems that were left alone: [ref, why].
+        undoes: the batch that this one takes back.
+    """
+
+    mark = models.CharField(max_length=32, unique=True)
+    actor = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT)
+    action = models.CharField(max_length=20)
+    reason = models.TextField(blank=True)
+    where = models.TextField(blank=True)
+    picked = models.JSONField(default=list, blank=True)
+    seen = models.BigIntegerField(default=0)
+    newest = models.BigIntegerField(default=0)
+    cursor = models.BigIntegerField(default=0)
+    expected = models.PositiveIntegerField(default=0)
+    done = models.PositiveIntegerField(default=0)
+    left = models.JSONField(default=list, blank=True)
+    left_count = models.PositiveIntegerField(default=0)
+    finished = models.BooleanField(default=False)
+    undoes = models.OneToOneField("self", models.PROTECT, null=True, blank=True)
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        verbose_name_plural = "batches"
+
+    def __str__(self) -> str:
+        return f"{self.action} {self.mark[:8]}: {self.done} done, {self.left_count} left alone"
+
+    @property
+    def handled(self) -> int:
+        """How many problems it has looked at."""
+        return self.done + self.left_count
+
+
+class Appeal(models.Model):
+    """A contributor's word against a decision; one at a time on a problem.
+
+    Attributes:
+        answer: the moderator's event that settled it; its reason is the answer. None: open.
+    """
+
+    problem = models.ForeignKey("problems.Problem", models.PROTECT, related_name="appeals")
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT)
+    text = models.TextField()
+    answer = models.ForeignKey("problems.Event", models.PROTECT, null=True, blank=True)
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["problem"],
+                condition=models.Q(answer__isnull=True),
+                name="one_open_appeal",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"appeal on {self.problem.ref}"
+
+
+class Appointment(models.Model):
+    """A change of what somebody may do on the site, by whom and why; rows are only ever added."""
+
+    class Kind(models.TextChoices):
+        """What changed."""
+
+        JUDGE = "judge", _("made a judge")
+        NO_JUDGE = "no-judge", _("no longer a judge")
+        MODERATOR = "moderator", _("made a moderator")
+        NO_MODERATOR = "no-moderator", _("no longer a moderator")
+        PAUSE = "pause", _("paused as a judge")
+        RESUME = "resume", _("judges again")
+
+    person = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.PROTECT, related_name="appointments"
+    )
+    actor = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    kind = models.CharField(max_length=12, choices=Kind)
+    reason = models.TextField(blank=True)
+    at = models.DateTimeField(default=timezone.now, db_index=True)
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()}, {self.at:%Y-%m-%d}"

@@ -1,0 +1,215 @@
+"""The queue: which problems a moderator asked for, a page at a time, quick among a million."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.http import QueryDict
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from winosmith.web.moderate.contributors import person_of
+from winosmith.web.moderate.index import matching
+from winosmith.web.moderate.models import Appeal
+from winosmith.web.moderate.votes import close
+from winosmith.web.problems.models import Problem, State
+from winosmith.web.read.terms import parse
+
+__all__ = [
+    "AGES",
+    "ONLY",
+    "SIZE",
+    "TABS",
+    "Page",
+    "Where",
+    "found",
+    "has_open_appeal",
+    "page",
+    "waiting",
+]
+
+SIZE = 25
+"""Problems on a page."""
+
+AGES = {
+    "day": _("the last day"),
+    "week": _("the last week"),
+    "month": _("the last 30 days"),
+    "over-day": _("more than a day ago"),
+    "over-week": _("more than a week ago"),
+    "over-month": _("more than 30 days ago"),
+}
+_SPANS = {"day": timedelta(days=1), "week": timedelta(days=7), "month": timedelta(days=30)}
+
+ONLY = {
+    "appeal": _("with an open appeal"),
+    "close": _("judged on the edge"),
+    "hinted": _("with a hint"),
+    "embargo": _("under embargo"),
+    "gold": _("gold questions"),
+}
+
+TABS = (
+    ("state=held&oldest=1", _("Held")),
+    ("only=appeal&oldest=1", _("Appeals")),
+    ("only=close", _("On the edge")),
+    ("state=valid", _("Newest valid")),
+    ("state=", _("Everything")),
+)
+"""The lists that moderators look at most, as queries; the first is the one without a query."""
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """What a moderator asks for; empty texts ask for nothing in particular.
+
+    Attributes:
+        state: one of State.
+        only: one of ONLY.
+        hint: part of a hint's text.
+        domain: a domain.
+        by: a contributor's pseudonym.
+        age: one of AGES.
+        text: words, "phrases" and -words of the sentence.
+        oldest: "1" for the oldest first.
+    """
+
+    state: str = ""
+    only: str = ""
+    hint: str = ""
+    domain: str = ""
+    by: str = ""
+    age: str = ""
+    text: str = ""
+    oldest: str = ""
+
+    @classmethod
+    def read(cls, query: str) -> Where:
+        """Return what a query string asks for; what is unknown asks for nothing.
+
+        >>> Where.read("state=held&hint=copy&foo=1")
+        Where(state='held', only='', hint='copy', domain='', by='', age='', text='', oldest='')
+        """
+        asked = QueryDict(query)
+        values = {field.name: asked.get(field.name, "").strip()[:200] for field in fields(cls)}
+        for name, known in (("state", State.values), ("only", ONLY), ("age", AGES)):
+            if values[name] not in known:
+                values[name] = ""
+        return cls(**values)
+
+    def query(self) -> str:
+        """Return the query string that asks for this."""
+        said = QueryDict(mutable=True)
+        for field in fields(self):
+            if getattr(self, field.name) or field.name == "state":
+                said[field.name] = getattr(self, field.name)
+        return str(said.urlencode())
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of the queue.
+
+    Attributes:
+        problems: with their twins and contributors.
+        newer: the query of the page before; "" when this is the first.
+        older: the query of the next page; "" when this is the last.
+    """
+
+    problems: list[Problem]
+    newer: str
+    older: str
+
+
+def found(where: Where) -> QuerySet[Problem]:
+    """Return the problems that a moderator asked for, in no order."""
+    query = Problem.objects.select_related("twin__contributor")
+    if where.state:
+        query = query.filter(state=where.state)
+    if where.only:
+        query = _only(query, where.only)
+    if where.hint:
+        query = query.exclude(hints=[]).filter(hints__icontains=where.hint)
+    if where.domain:
+        query = query.filter(twin__domain__iexact=where.domain)
+    if where.by:
+        contributor = person_of(where.by)
+        query = query.filter(twin__contributor=contributor) if contributor else query.none()
+    if where.age:
+        query = _aged(query, where.age)
+    if where.text:
+        query = matching(query, parse(where.text))
+    return query
+
+
+def _only(query: QuerySet[Problem], only: str) -> QuerySet[Problem]:
+    if only == "appeal":
+        open_ones = Appeal.objects.filter(answer=None).values("problem")
+        return query.filter(pk__in=open_ones)
+    if only == "close":
+        return close(query.filter(state__in=[State.VALID, State.REJECTED]))
+    if only == "hinted":
+        return query.exclude(hints=[])
+    return query.filter(**{only: True})
+
+
+def _aged(query: QuerySet[Problem], age: str) -> QuerySet[Problem]:
+    since = timezone.now() - _SPANS[age.removeprefix("over-")]
+    return query.filter(**{"created__lt" if age.startswith("over-") else "created__gte": since})
+
+
+def page(where: Where, mark: str = "", *, size: int = SIZE) -> Page:
+    """Return the page that begins after a mark ("…~…", or "-…~…" for the page that ends there)."""
+    backwards, start = mark.startswith("-"), _unmarked(mark.removeprefix("-"))
+    upwards = bool(where.oldest) != backwards
+    query = found(where)
+    if start is not None:
+        query = query.filter(_beyond(*start, upwards=upwards))
+    order = ("created", "pk") if upwards else ("-created", "-pk")
+    rows = list(query.order_by(*order)[: size + 1])
+    more, rows = len(rows) > size, rows[:size]
+    if backwards:
+        rows.reverse()
+    earlier, later = (more, True) if backwards else (start is not None, more)
+    return Page(
+        rows,
+        _link(where, "-", rows[0]) if rows and earlier else "",
+        _link(where, "", rows[-1]) if rows and later else "",
+    )
+
+
+def _beyond(created: datetime, key: int, *, upwards: bool) -> Q:
+    """Return the condition for what stands after a row; its first part is what an index knows."""
+    if upwards:
+        return Q(created__gte=created) & ~Q(created=created, pk__lte=key)
+    return Q(created__lte=created) & ~Q(created=created, pk__gte=key)
+
+
+def _link(where: Where, sign: str, row: Problem) -> str:
+    said = QueryDict(where.query(), mutable=True)
+    said["after"] = f"{sign}{row.created.isoformat()}~{row.pk}"
+    return str(said.urlencode())
+
+
+def _unmarked(mark: str) -> tuple[datetime, int] | None:
+    created, _tilde, key = mark.partition("~")
+    try:
+        when = datetime.fromisoformat(created)
+        return (when, int(key)) if when.tzinfo else None
+    except ValueError:
+        return None
+
+
+def waiting() -> dict[str, int]:
+    """Return how many problems are held and how many appeals are open; 1000 stands for more."""
+    held: QuerySet[Any] = Problem.objects.filter(state=State.HELD)
+    appeals: QuerySet[Any] = Appeal.objects.filter(answer=None)
+    return {"held": held[:1000].count(), "appeals": appeals[:1000].count()}
+
+
+def has_open_appeal() -> Exists:
+    """Return the annotation that tells whether an appeal on a problem is open."""
+    return Exists(Appeal.objects.filter(problem=OuterRef("pk"), answer=None))

@@ -1,0 +1,70 @@
+"""Who may do what on the site: moderators make judges and pause them, admins make moderators."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext as _
+
+from winosmith.errors import InputError
+from winosmith.web._lock import writing
+from winosmith.web.moderate.deciding import LONGEST
+from winosmith.web.moderate.models import Appointment
+from winosmith.web.moderate.votes import is_paused, pause, resume
+from winosmith.web.people.models import Person
+
+__all__ = ["appoint", "may_appoint", "possible"]
+
+Kind = Appointment.Kind
+
+
+def may_appoint(person: Person, other: Person) -> bool:
+    """Return whether a person may change what another one may do.
+
+    Moderators change judges, never admins nor themselves; nobody has a role without an account.
+    """
+    apart = other.pk != person.pk and other.is_active and not other.anonymous
+    return person.moderates and apart and not other.is_superuser
+
+
+def possible(person: Person, other: Person) -> list[Appointment.Kind]:
+    """Return what the person can change about another one now."""
+    if not may_appoint(person, other):
+        return []
+    kinds = [Kind.NO_JUDGE if other.is_judge else Kind.JUDGE]
+    kinds.append(Kind.RESUME if is_paused(other) else Kind.PAUSE)
+    if person.is_superuser:
+        kinds.append(Kind.NO_MODERATOR if other.is_moderator else Kind.MODERATOR)
+    return kinds
+
+
+def appoint(person: Person, other: Person, kind: str, reason: str) -> Appointment:
+    """Change what somebody may do, and write down who did so and why.
+
+    Args:
+        person: a moderator; for making moderators, an admin.
+        other: read again first.
+        kind: one of `Appointment.Kind`.
+        reason: 1 to LONGEST characters; of a pause the judge reads it.
+
+    Raises:
+        InputError: the person may not, or it is so already.
+    """
+    reason = reason.strip()
+    if not 1 <= len(reason) <= LONGEST:
+        raise InputError(_("Give a reason of 1 to %d characters.") % LONGEST)
+    with writing():
+        now = Person.objects.select_for_update().get(pk=other.pk)
+        if kind not in possible(person, now):
+            raise InputError(_("You can't do that to this person, or somebody else just did."))
+        _change(person, now, Kind(kind), reason)
+        return Appointment.objects.create(person=now, actor=person, kind=kind, reason=reason)
+
+
+def _change(person: Person, other: Person, kind: Appointment.Kind, reason: str) -> None:
+    if kind in (Kind.JUDGE, Kind.NO_JUDGE):
+        Person.objects.filter(pk=other.pk).update(is_judge=kind == Kind.JUDGE)
+    elif kind in (Kind.MODERATOR, Kind.NO_MODERATOR):
+        Person.objects.filter(pk=other.pk).update(is_moderator=kind == Kind.MODERATOR)
+    elif kind == Kind.PAUSE:
+        pause(other, by=person, reason=reason)
+    else:
+        resume(other, by=person, reason=reason)

@@ -1,0 +1,228 @@
+"""One decision about one problem: who, from where to where, and what the contributor reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from winosmith.errors import InputError
+
+
+@pytest.mark.parametrize(
+    ("action", "before", "after"),
+    [
+        ("let-through", "held", "judging"),
+        ("hold", "judging", "held"),
+        ("accept", "rejected", "valid"),
+        ("reject", "valid", "rejected"),
+        ("reject", "held", "rejected"),
+        ("withdraw", "valid", "withdrawn"),
+        ("withdraw", "held", "withdrawn"),
+        ("reopen", "rejected", "judging"),
+        ("reopen", "valid", "judging"),
+    ],
+)
+def test_an_action_moves_a_problem(
+    db: Any, moderator: Any, twin: Any, do: Any, action: str, before: str, after: str
+) -> None:
+    """Each action leads from its states to its own, and the log tells who did it and why."""
+    eva, (half, other) = moderator(), twin(state=before)
+    batch = do(eva, action, half, reason="a plain reason")
+    half.refresh_from_db()
+    other.refresh_from_db()
+    event = half.events.get()
+    assert (half.state, other.state) == (after, before)
+    assert (event.actor, event.kind, event.reason) == (eva, action, "a plain reason")
+    assert (event.before, event.after, event.batch) == (before, after, batch.mark)
+
+
+@pytest.mark.parametrize(
+    ("action", "state"),
+    [
+        ("let-through", "judging"),
+        ("let-through", "withdrawn"),
+        ("hold", "valid"),
+        ("accept", "held"),
+        ("accept", "judging"),
+        ("reject", "rejected"),
+        ("withdraw", "withdrawn"),
+        ("withdraw", "revised"),
+        ("restore", "rejected"),
+        ("reopen", "held"),
+        ("decline", "rejected"),
+        ("lift", "valid"),
+    ],
+)
+def test_an_action_that_does_not_fit_is_refused(
+    db: Any, moderator: Any, twin: Any, do: Any, action: str, state: str
+) -> None:
+    """From a state that is not an action's nothing is done, and nothing is written."""
+    from winosmith.web.problems.models import Event
+
+    half = twin(state=state)[0]
+    with pytest.raises(InputError, match=half.ref):
+        do(moderator(), action, half)
+    half.refresh_from_db()
+    assert half.state == state
+    assert not Event.objects.exists()
+
+
+def test_slots_open_and_close_with_judging(db: Any, moderator: Any, twin: Any, do: Any) -> None:
+    """What is let through can be claimed by a judge; what is held again can't."""
+    from winosmith.web.judge.slots import claim
+    from winosmith.web.people.models import Person
+
+    eva, half = moderator(), twin()[0]
+    bob = Person.objects.create_user("bob", is_judge=True)
+    eve = Person.objects.create_user("eve", is_judge=True)
+    assert claim(bob) is None
+    do(eva, "let-through", half)
+    held = claim(bob)
+    assert held is not None
+    assert held.problem == half
+    do(eva, "hold", half)
+    assert claim(eve) is None
+
+
+def test_moderators_do_not_decide_on_their_own(db: Any, moderator: Any, twin: Any, do: Any) -> None:
+    """A moderator's, and an admin's, own problems are for others; one of many is left alone."""
+    from winosmith.web.moderate.deciding import actions_for
+    from winosmith.web.people.models import Person
+
+    eva, adam = moderator(), Person.objects.create_superuser("adam")
+    for who in (eva, adam):
+        own, foreign = twin(who)[0], twin()[0]
+        assert actions_for(who, own) == []
+        with pytest.raises(InputError, match="other moderators"):
+            do(who, "let-through", own)
+        batch = do(who, "let-through", own, foreign)
+        assert (batch.done, [ref for ref, _why in batch.left]) == (1, [own.ref])
+    assert not own.events.exists()
+
+
+@pytest.mark.parametrize(
+    "role", [{}, {"is_judge": True}, {"is_moderator": True, "is_active": False}]
+)
+def test_others_decide_nothing(
+    db: Any, person: Any, twin: Any, do: Any, role: dict[str, bool]
+) -> None:
+    """Contributors, judges and moderators whose account is closed are refused."""
+    half = twin()[0]
+    with pytest.raises(InputError, match="Only moderators"):
+        do(person("ann", **role), "withdraw", half)
+    half.refresh_from_db()
+    assert half.state == "held"
+
+
+@pytest.mark.parametrize("reason", ["", "   ", "x" * 2001])
+def test_a_reason_is_needed(db: Any, moderator: Any, twin: Any, do: Any, reason: str) -> None:
+    """Without words, or with too many, nothing is done."""
+    half = twin()[0]
+    with pytest.raises(InputError, match="reason"):
+        do(moderator(), "withdraw", half, reason=reason)
+    assert not half.events.exists()
+
+
+def test_what_moderators_withdrew_comes_back(db: Any, moderator: Any, twin: Any, do: Any) -> None:
+    """Restored, a problem stands where it stood; also after a second withdrawal."""
+    eva = moderator()
+    for state in ("held", "judging", "valid", "rejected"):
+        half = twin(state=state)[0]
+        for _ in range(2):
+            do(eva, "withdraw", half)
+            do(eva, "restore", half)
+            half.refresh_from_db()
+            assert half.state == state
+
+
+def test_what_contributors_withdrew_stays(
+    db: Any, person: Any, moderator: Any, twin: Any, do: Any
+) -> None:
+    """A moderator can't bring back what its contributor withdrew, nor what an erased one wrote."""
+    from django.utils import timezone
+
+    from winosmith.web.problems.states import move
+
+    ann, eva = person("ann"), moderator()
+    half, other = twin(ann, state="valid")
+    move(half, "withdrawn", by=ann, kind="withdraw", reason="mine")
+    with pytest.raises(InputError, match="its contributor withdrew it"):
+        do(eva, "restore", half)
+    do(eva, "withdraw", other)
+    ann.erased = timezone.now()
+    ann.save()
+    with pytest.raises(InputError, match="erasure"):
+        do(eva, "restore", other)
+
+
+def test_an_embargo_hides_and_is_lifted(db: Any, moderator: Any, twin: Any, do: Any) -> None:
+    """Under embargo a valid problem is not public; lifted, it is; the log has both."""
+    from winosmith.web.problems.public import public_problems
+
+    eva, half = moderator(), twin(state="valid")[0]
+    do(eva, "embargo", half)
+    assert not public_problems().filter(pk=half.pk).exists()
+    with pytest.raises(InputError, match="under embargo already"):
+        do(eva, "embargo", half)
+    do(eva, "lift", half)
+    assert public_problems().filter(pk=half.pk).exists()
+    assert list(half.events.order_by("pk").values_list("kind", flat=True)) == ["embargo", "lift"]
+
+
+def test_gold_is_not_judged_as_data(db: Any, moderator: Any, twin: Any, do: Any) -> None:
+    """A gold question is only withdrawn and restored."""
+    eva, half = moderator(), twin(state="valid", gold=True)[0]
+    for action in ("reject", "reopen", "embargo"):
+        with pytest.raises(InputError, match="gold question"):
+            do(eva, action, half)
+    do(eva, "withdraw", half)
+    do(eva, "restore", half)
+
+
+def test_the_second_of_two_moderators_sees_the_first(
+    db: Any, moderator: Any, twin: Any, do: Any
+) -> None:
+    """Who decides on what they saw before another's decision gets that decision instead."""
+    from winosmith.web.moderate.batches import picked
+    from winosmith.web.moderate.deciding import Conflict
+
+    eva, max_, half = moderator(), moderator("max"), twin()[0]
+    do(eva, "let-through", half, reason="fine")
+    with pytest.raises(Conflict) as conflict:
+        picked(max_, "withdraw", [(half.ref, 0)], "a copy")
+    assert [(e.actor, e.kind, e.reason) for e in conflict.value.since] == [
+        (eva, "let-through", "fine")
+    ]
+    half.refresh_from_db()
+    assert half.state == "judging"
+
+
+def test_of_many_at_once_one_decides(
+    database: Any, person: Callable[..., Any], twin: Callable[..., Any]
+) -> None:
+    """Sixteen moderators who saw the same and press at once: one decides, all others are told."""
+    from django.db import connection
+
+    from winosmith.web.moderate.batches import picked
+    from winosmith.web.moderate.deciding import Conflict
+
+    people = [person(f"eva{n}", is_moderator=True) for n in range(16)]
+    half = twin()[0]
+
+    def press(n: int) -> str:
+        action = ("let-through", "withdraw", "reject")[n % 3]
+        try:
+            picked(people[n], action, [(half.ref, 0)], "at once")
+        except Conflict as conflict:
+            return "told" if len(conflict.since) == 1 else "wrong"
+        finally:
+            connection.close()
+        return action
+
+    with ThreadPoolExecutor(16) as threads:
+        results = list(threads.map(press, range(16)))
+    event = half.events.get()
+    assert sorted(results) == sorted([event.kind, *["told"] * 15])

@@ -1,0 +1,175 @@
+"""Undo: of one decision, of a batch, and the law that undoing everything gives everything back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from winosmith.errors import InputError
+
+
+def _undo(person: Any, event: Any) -> Any:
+    from winosmith.web.moderate.batches import undo_one
+
+    return undo_one(person, event, "by mistake")
+
+
+def test_a_decision_is_taken_back(db: Any, moderator: Any, twin: Any, do: Any) -> None:
+    """Undone, a problem stands where it stood; the log keeps both entries, the second names the
+    first."""
+    eva, half = moderator(), twin(state="valid")[0]
+    do(eva, "reject", half)
+    event = half.events.get()
+    _undo(moderator("max"), event)
+    half.refresh_from_db()
+    last = half.events.order_by("-pk").first()
+    assert half.state == "valid"
+    assert (last.kind, last.undoes, last.before, last.after) == (
+        "undo", event, "rejected", "valid",
+    )  # fmt: skip
+    with pytest.raises(InputError, match="already"):
+        _undo(eva, event)
+
+
+def test_only_the_last_decision_is_taken_back(db: Any, moderator: Any, twin: Any, do: Any) -> None:
+    """An earlier decision stands until all that happened since is undone."""
+    eva, half = moderator(), twin(state="valid")[0]
+    do(eva, "reject", half)
+    do(eva, "reopen", half)
+    first, second = half.events.order_by("pk")
+    with pytest.raises(InputError, match="since"):
+        _undo(eva, first)
+    _undo(eva, second)
+    _undo(eva, first)
+    half.refresh_from_db()
+    assert half.state == "valid"
+
+
+def test_a_verdict_is_not_taken_back(db: Any, moderator: Any, twin: Any) -> None:
+    """What judges or contributors did is no moderator's to undo."""
+    from winosmith.web.problems.states import move
+
+    half = twin(state="judging")[0]
+    event = move(half, "valid", by=None, kind="verdict")
+    with pytest.raises(InputError, match="no moderator's decision"):
+        _undo(moderator(), event)
+
+
+def test_nobody_undoes_on_their_own_problem(db: Any, moderator: Any, twin: Any, do: Any) -> None:
+    """A moderator can't take back what another decided on the moderator's problem."""
+    eva, max_ = moderator(), moderator("max")
+    half = twin(max_, state="valid")[0]
+    do(eva, "reject", half)
+    with pytest.raises(InputError, match="other moderators"):
+        _undo(max_, half.events.get())
+
+
+def test_work_of_judges_is_not_thrown_away(db: Any, moderator: Any, twin: Any, do: Any) -> None:
+    """Once a judge has voted on what was let through, that can be held, not undone."""
+    from winosmith.web.judge.slots import answer, answer_local, claim
+    from winosmith.web.people.models import Person
+
+    eva, half = moderator(), twin()[0]
+    bob = Person.objects.create_user("bob", is_judge=True)
+    do(eva, "let-through", half)
+    slot = claim(bob)
+    assert slot is not None
+    _vote(slot, bob, answer_local, answer)
+    with pytest.raises(InputError, match="judges have voted"):
+        _undo(eva, half.events.get())
+
+
+def test_a_batch_is_undone_and_what_moved_on_is_named(
+    db: Any, moderator: Any, twin: Any, do: Any
+) -> None:
+    """Of four problems rejected at once, the three that stand are given back; one has moved on."""
+    from winosmith.web.moderate.batches import go_on, take_back
+
+    eva = moderator()
+    halves = [*twin(state="valid"), *twin(state="valid")]
+    batch = do(eva, "reject", *halves)
+    do(eva, "reopen", halves[2])
+    undone = go_on(take_back(eva, batch, "by mistake"))
+    for half in halves:
+        half.refresh_from_db()
+    assert [half.state for half in halves] == ["valid", "valid", "judging", "valid"]
+    assert (undone.done, undone.left_count, undone.left[0][0]) == (3, 1, halves[2].ref)
+    assert "since" in undone.left[0][1]
+    with pytest.raises(InputError, match="already"):
+        take_back(eva, batch, "again")
+
+
+def test_an_undone_answer_opens_the_appeal_again(
+    db: Any, person: Any, moderator: Any, twin: Any, do: Any
+) -> None:
+    """An appeal that was declined by mistake is open again after the undo."""
+    from winosmith.web.moderate.appeals import appeal, open_appeal
+
+    ann, eva = person("ann"), moderator()
+    half = twin(ann, state="rejected")[0]
+    appeal(ann, half, "It is about weight.")
+    do(eva, "decline", half)
+    assert open_appeal(half) is None
+    _undo(eva, half.events.get(kind="decline"))
+    assert open_appeal(half) is not None
+
+
+ACTIONS = (
+    "let-through", "hold", "accept", "reject", "withdraw", "restore", "reopen", "embargo", "lift",
+)  # fmt: skip
+
+
+@settings(
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    st.sampled_from(["held", "judging", "valid", "rejected"]),
+    st.lists(st.tuples(st.sampled_from(ACTIONS), st.integers(0, 1)), max_size=12),
+)
+def test_undoing_everything_gives_everything_back(
+    db: Any, twin: Any, do: Any, start: str, steps: list[tuple[str, int]]
+) -> None:
+    """Whatever was done, undone in reverse it leaves states and embargoes as they were; and the
+    log, replayed from the start, tells the present at every step."""
+    from winosmith.web.people.models import Person
+    from winosmith.web.problems.models import Event
+
+    eva, _new = Person.objects.get_or_create(name="eva", is_moderator=True)
+    halves = twin(state=start)
+    done = []
+    for action, which in steps:
+        try:
+            batch = do(eva, action, halves[which])
+        except InputError:
+            continue
+        done.append(Event.objects.get(batch=batch.mark))
+        _replayed(halves, start)
+    for event in reversed(done):
+        _undo(eva, event)
+        _replayed(halves, start)
+    for half in halves:
+        half.refresh_from_db()
+        assert (half.state, half.embargo) == (start, False)
+
+
+def _replayed(halves: list[Any], start: str) -> None:
+    """Hold that the log, read from the start, ends in what the problems are now."""
+    for half in halves:
+        half.refresh_from_db()
+        state, embargo = start, False
+        for event in half.events.select_related("undoes").order_by("pk"):
+            assert event.before == state
+            state = event.after
+            kind = event.undoes.kind if event.undoes else event.kind
+            if kind in ("embargo", "lift"):
+                embargo = (kind == "embargo") != bool(event.undoes)
+        assert (state, embargo) == (half.state, half.embargo)
+
+
+def _vote(slot: Any, judge: Any, answer_local: Any, answer: Any) -> None:
+    raise NotImplementedError
