@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from django.db.models import QuerySet
@@ -13,7 +14,7 @@ from winosmith.records import problem_of, problem_record
 from winosmith.web.people.pseudonyms import pseudonym
 from winosmith.web.problems.models import Problem
 
-__all__ = ["as_dataset", "as_problem", "in_order", "row_fields", "twin_fields"]
+__all__ = ["as_dataset", "as_problem", "in_order", "numbers", "row_fields", "rows", "twin_fields"]
 
 CHUNK = 1000
 """Rows that are read at once: what an export holds in memory."""
@@ -45,15 +46,26 @@ def as_problem(row: Problem) -> Datum:
     )
 
 
-def in_order(query: QuerySet[Problem]) -> Iterator[Problem]:
-    """Yield the rows from the oldest on, a chunk in memory at a time.
+def numbers(query: QuerySet[Problem]) -> array[int]:
+    """Return the rows' numbers, from the oldest on, in 8 bytes each: what `rows` walks over."""
+    found = query.values_list("id", flat=True)
+    return array("q", found.iterator(chunk_size=10 * CHUNK))
 
-    Each chunk starts after the last one's end, so that no cursor stays open for long.
+
+def rows(of: Sequence[int], query: QuerySet[Problem]) -> Iterator[list[Problem]]:
+    """Yield the rows of these numbers, those that are still in the query, a chunk at a time.
+
+    No cursor stays open between chunks, however slowly somebody reads.
     """
-    query, last = query.order_by("id"), 0
-    while chunk := list(query.filter(id__gt=last)[:CHUNK]):
+    query = query.select_related("twin__contributor").order_by("id")
+    for start in range(0, len(of), CHUNK):
+        yield list(query.filter(id__in=of[start : start + CHUNK]))
+
+
+def in_order(query: QuerySet[Problem]) -> Iterator[Problem]:
+    """Yield the rows, from the oldest on."""
+    for chunk in rows(numbers(query.order_by("id")), query):
         yield from chunk
-        last = chunk[-1].pk
 
 
 def as_dataset(query: QuerySet[Problem], name: str = "") -> Dataset:

@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
-from django.apps import AppConfig
+from typing import Any
+
+from django.apps import AppConfig, apps
+from django.db.models.signals import post_migrate
 
 __all__ = ["Config"]
 
 
 class Config(AppConfig):
-    """Names the application."""
+    """Names the application, and keeps the search index whatever is migrated."""
 
     name = "winosmith.web.read"
     label = "read"
+
+    def ready(self) -> None:
+        """Look after the search index when all migrations have run."""
+        # Django tells of migrations by the applications that have models; `read` has none.
+        post_migrate.connect(_keep_index, sender=apps.get_app_config("problems"))
+
+
+def _keep_index(using: str, **_: Any) -> None:
+    from django.db import connections
+
+    from winosmith.web.read.index import ensure
+
+    if "problems_problem" in connections[using].introspection.table_names():
+        ensure(using)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from winosmith.web.read import views
+from winosmith.web.read import downloads, views
 
 __all__ = ["app_name", "urlpatterns"]
 
@@ -13,7 +13,9 @@ urlpatterns = [
     path("", views.home, name="home"),
     path("problems/", views.browse, name="browse"),
     path("problems/<str:ref>/", views.problem, name="problem"),
-    path("download/", views.download, name="download"),
+    path("download/", downloads.index, name="download"),
+    path("download/<str:name>", downloads.file, name="file"),
     path("guidelines/", views.guidelines, name="guidelines"),
     path("card/", views.card, name="card"),
+    path("card/data-card.md", views.card_text, name="card_text"),
 ]

@@ -2,42 +2,114 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse
+from itertools import groupby
+
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.views.decorators.http import require_safe
 
-__all__ = ["browse", "card", "download", "forgery_suspected", "guidelines", "home", "problem"]
+from winosmith.web.people.current import existing_writer
+from winosmith.web.people.pseudonyms import pseudonym
+from winosmith.web.problems.models import Problem, Twin
+from winosmith.web.problems.public import public_problems, visible_to
+from winosmith.web.read.cards import card_markdown, card_of
+from winosmith.web.read.figures import figures
+from winosmith.web.read.filters import Filters, capped_count
+from winosmith.web.read.guides import guides
+from winosmith.web.read.judged import judged
+from winosmith.web.read.pages import page
+from winosmith.web.read.terms import parse
+
+__all__ = [
+    "browse",
+    "card",
+    "card_text",
+    "forgery_suspected",
+    "guidelines",
+    "home",
+    "problem",
+]
 
 
+@require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    """Show what the site is for and where its data stand."""
-    return render(request, "read/home.html")
+    """Show what the site is for, where its data stand, and how to take part."""
+    newest = list(public_problems().order_by("-id")[:6])
+    context = {"figures": figures(), "groups": _by_twin(newest)[:3]}
+    return render(request, "read/home.html", context)
 
 
+@require_safe
 def browse(request: HttpRequest) -> HttpResponse:
-    """Show the public problems, searched and filtered."""
-    return render(request, "read/home.html")
+    """Show the public problems, searched and filtered, a page at a time."""
+    filters = Filters(request.GET)
+    query = filters.apply()
+    shown = page(query, request.GET)
+    count, more = capped_count(query)
+    context = {
+        "filters": filters,
+        "page": shown,
+        "groups": _by_twin(shown.problems),
+        "terms": parse(filters.cleaned_data.get("q", "")),
+        "count": count,
+        "more": more,
+        "kept": filters.kept().urlencode(),
+    }
+    template = "read/results.html" if request.htmx.target == "results" else "read/browse.html"
+    return render(request, template, context, status=200 if filters.is_valid() else 422)
 
 
+@require_safe
 def problem(request: HttpRequest, ref: str) -> HttpResponse:
-    """Show a problem."""
-    return render(request, "read/home.html")
+    """Show a problem and its other half; to everyone else than may see it, it does not exist."""
+    person = existing_writer(request)
+    found = Problem.objects.select_related("twin__contributor").filter(ref=ref).first()
+    if found is None or not visible_to(person, found):
+        raise Http404
+    halves = [half for half in found.twin.problems.order_by("id") if visible_to(person, half)]
+    public = public_problems().filter(pk__in=[half.pk for half in halves])
+    context = {
+        "problem": found,
+        "halves": [(half, judged(half)) for half in halves],
+        "others": len(halves) - 1,
+        "public": found.pk in set(public.values_list("pk", flat=True)),
+        "credit": _credit(found.twin),
+        "address": request.build_absolute_uri(request.path),
+    }
+    return render(request, "read/problem.html", context)
 
 
-def download(request: HttpRequest) -> HttpResponse:
-    """Show what can be downloaded."""
-    return render(request, "read/home.html")
-
-
+@require_safe
 def guidelines(request: HttpRequest) -> HttpResponse:
-    """Show how twins are written and judged."""
-    return render(request, "read/home.html")
+    """Show how twins are written and judged, with good and bad examples."""
+    return render(request, "read/guidelines.html", guides())
 
 
+@require_safe
 def card(request: HttpRequest) -> HttpResponse:
-    """Show the data card."""
-    return render(request, "read/home.html")
+    """Show what the data are, how they were made, and what they are not."""
+    return render(request, "read/card.html", {"card": card_of()})
+
+
+@require_safe
+def card_text(request: HttpRequest) -> HttpResponse:
+    """Send the data card as Markdown."""
+    text = card_markdown(card_of(), request.build_absolute_uri("/"))
+    response = HttpResponse(text, content_type="text/markdown; charset=utf-8")
+    response.headers["Content-Disposition"] = 'attachment; filename="data-card.md"'
+    return response
 
 
 def forgery_suspected(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Tell that a form did not come from a page of this site, and keep nothing of it."""
     return render(request, "forgery.html", status=403)
+
+
+def _credit(twin: Twin) -> str:
+    return pseudonym(twin.contributor) if twin.contributor else ""
+
+
+def _by_twin(problems: list[Problem]) -> list[tuple[Twin, str, list[Problem]]]:
+    """Return neighbours of one twin together, with who wrote them, the older half first."""
+    groups = [list(halves) for _, halves in groupby(problems, key=lambda found: found.twin_id)]
+    return [(halves[0].twin, _credit(halves[0].twin), halves[::-1]) for halves in groups]

@@ -1,0 +1,195 @@
+"""Downloads: the problems in any format that can be written, in constant memory.
+
+A download is two walks over the same rows. The first makes the digest, the one that
+`winosmith.Dataset.digest` has of the data, and finds what does not fit into the format; the second
+writes. Formats whose records stand one after another are written while the browser reads; the
+others are written aside first. A row that is withdrawn between the walks ends the download with
+an error: a file is never other than its digest says.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+import zlib
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from typing import IO, overload
+
+from django.db.models import QuerySet
+
+from winosmith import Claim, formats
+from winosmith import Problem as Datum
+from winosmith.errors import InputError
+from winosmith.formats import FORMATS, Format
+from winosmith.records import canonical, problem_record
+from winosmith.web.problems.models import Problem
+from winosmith.web.problems.public import public_problems
+from winosmith.web.problems.records import as_problem, numbers, rows
+from winosmith.web.read.tables import aligned, header_of, union
+
+__all__ = ["FILES", "Survey", "gzipped", "survey", "text"]
+
+FILES: dict[str, Format] = {
+    f"problems{known.suffix}"
+    if known.name in ("winosmith", "csv")
+    else f"problems.{known.name}{known.suffix}": known
+    for known in FORMATS
+    if known.write is not None and known.holds is not Claim
+}
+"""File name → its format: the names are ours, whatever is asked for."""
+
+LINES = frozenset({"winosmith", "winogrande", "wsc273-jsonl", "dpr"})
+"""Formats in which the file of two lists is the file of the one and then that of the other."""
+
+TABLES = frozenset({"csv", "dpr-tsv"})
+"""The same under one line of column names."""
+
+MOST_TOLD = 5
+"""Problems that do not fit into a format and are told with their reasons."""
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What a download will hold.
+
+    Attributes:
+        known: the format.
+        rows: the numbers of the rows, from the oldest on.
+        digest: `winosmith.Dataset.digest` of the problems.
+        header: the columns of a table; empty for other formats.
+        unfit: the ids of problems that the format has no place for, with the reasons.
+    """
+
+    known: Format
+    rows: array[int]
+    digest: str
+    header: tuple[str, ...]
+    unfit: dict[str, str]
+
+
+def survey(query: QuerySet[Problem], known: Format, *, leave_out: bool = False) -> Survey:
+    """Walk over public problems once, and return what their file will hold.
+
+    Args:
+        query: out of `public_problems`; anything else in it is left out.
+        known: one of `FILES`.
+        leave_out: leave out what does not fit; else it is in `rows`, and `unfit` is to be shown.
+    """
+    state, header, kept = hashlib.sha256(), list[str](), array("q")
+    unfit: dict[str, str] = {}
+    for chunk in rows(numbers(query.order_by("place")), public_problems()):
+        data = [as_problem(row) for row in chunk]
+        bad, columns = _tried(data, known)
+        unfit |= bad
+        header = union(header, columns)
+        for row, datum in zip(chunk, data, strict=True):
+            if not (leave_out and datum.id in bad):
+                kept.append(row.pk)
+                state.update(_line(datum))
+    return Survey(known, kept, state.hexdigest(), tuple(header), unfit)
+
+
+def _line(datum: Datum) -> bytes:
+    return (canonical(problem_record(datum)) + "\n").encode("utf-8", "surrogatepass")
+
+
+def _tried(data: list[Datum], known: Format) -> tuple[dict[str, str], list[str]]:
+    """Return what does not fit, with reasons, and the columns of a table."""
+    if known.name == "winosmith":
+        return {}, []
+    try:
+        written = _written(data, known)
+    except InputError:
+        reasons = formats.unfit(data, known.name)
+        bad = {data[at].id: reason for at, reason in reasons.items()}
+        written = _written([datum for datum in data if datum.id not in bad], known)
+        return bad, header_of(written) if known.name in TABLES else []
+    return {}, header_of(written) if known.name in TABLES else []
+
+
+def _written(data: Sequence[Datum], known: Format) -> str:
+    file = StringIO(newline="")
+    _write(known, data, file)
+    return file.getvalue()
+
+
+def _write(known: Format, data: Sequence[Datum], file: IO[str]) -> None:
+    if known.write is None:
+        raise InputError(f"the format {known.name!r} can be read, not written")
+    known.write(data, file)
+
+
+def text(found: Survey) -> Iterator[bytes]:
+    """Yield the file, as UTF-8.
+
+    Raises:
+        InputError: a problem was withdrawn after the survey; ask for the file again.
+    """
+    if found.known.name in LINES | TABLES:
+        yield from _chunks(found)
+        return
+    with tempfile.TemporaryFile("w+", encoding="utf-8", newline="") as file:
+        _write(found.known, _Rows(found), file)
+        file.flush()
+        file.buffer.seek(0)
+        while part := file.buffer.read(1 << 16):
+            yield part
+
+
+def _chunks(found: Survey) -> Iterator[bytes]:
+    first = True
+    for data in _data(found):
+        written = _written(data, found.known)
+        if found.known.name in TABLES:
+            written = aligned(written, found.header, with_header=first)
+        first = False
+        yield written.encode()
+
+
+def _data(found: Survey) -> Iterator[list[Datum]]:
+    """Yield the problems of a survey, each as it was when it was taken."""
+    state, count = hashlib.sha256(), 0
+    for chunk in rows(found.rows, public_problems()):
+        data = [as_problem(row) for row in chunk]
+        for datum in data:
+            state.update(_line(datum))
+        count += len(data)
+        yield data
+    if (count, state.hexdigest()) != (len(found.rows), found.digest):
+        raise InputError("a problem was withdrawn during the download; start it again")
+
+
+class _Rows(Sequence[Datum]):
+    """The problems of a survey as a sequence that is read anew each time, never held at once."""
+
+    def __init__(self, found: Survey):
+        self._found = found
+
+    def __len__(self) -> int:
+        return len(self._found.rows)
+
+    def __iter__(self) -> Iterator[Datum]:
+        for data in _data(self._found):
+            yield from data
+
+    @overload
+    def __getitem__(self, index: int) -> Datum: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Datum]: ...
+    def __getitem__(self, index: int | slice) -> Datum | Sequence[Datum]:
+        chosen = self._found.rows[index]
+        of = [chosen] if isinstance(index, int) else chosen
+        data = [as_problem(row) for chunk in rows(of, public_problems()) for row in chunk]
+        return data[0] if isinstance(index, int) else data
+
+
+def gzipped(parts: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the parts as one gzip file, without name and time: the same bytes for the same data."""
+    packer = zlib.compressobj(6, wbits=31)
+    for part in parts:
+        if packed := packer.compress(part):
+            yield packed
+    yield packer.flush()

@@ -1,0 +1,155 @@
+"""What a reader narrows the public problems down to; the same for pages and for downloads."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, time, timedelta
+from typing import Any
+
+from django import forms
+from django.core.validators import RegexValidator
+from django.db.models import Exists, F, OuterRef, QuerySet
+from django.http import QueryDict
+from django.utils.translation import gettext_lazy as _
+
+from winosmith.web.people.models import Person
+from winosmith.web.people.pseudonyms import pseudonym
+from winosmith.web.problems.models import Problem
+from winosmith.web.problems.public import public_problems
+from winosmith.web.read.index import matching
+from winosmith.web.read.terms import parse
+
+__all__ = ["Filters", "capped_count"]
+
+DOMAINS = ("social", "physical")
+"""WinoGrande's two (section 2); whatever else a topic source names is "other"."""
+
+MOST_COUNTED = 1_000
+"""Beyond this a page says "more than": counting further costs more than it tells."""
+
+
+class Filters(forms.Form):
+    """The filters; every field may be empty."""
+
+    q = forms.CharField(
+        label=_("Words"),
+        required=False,
+        max_length=200,
+        widget=forms.TextInput(attrs={"type": "search", "autocomplete": "off"}),
+    )
+    domain = forms.ChoiceField(
+        label=_("Domain"),
+        required=False,
+        choices=[
+            ("", _("any")),
+            ("social", _("social")),
+            ("physical", _("physical")),
+            ("other", _("other")),
+        ],
+    )
+    twins = forms.ChoiceField(
+        label=_("Twins"),
+        required=False,
+        choices=[("", _("any")), ("twins", _("whole twins")), ("singles", _("singles"))],
+    )
+    contributor = forms.CharField(
+        label=_("Contributor"),
+        required=False,
+        max_length=20,
+        validators=[
+            RegexValidator(r"^p-[0-9a-f]{12}$", _("A pseudonym reads like p-1a2b3c4d5e6f."))
+        ],
+        widget=forms.TextInput(attrs={"placeholder": "p-…", "autocomplete": "off"}),
+    )
+    since = forms.DateField(
+        label=_("Written from"),
+        required=False,
+        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
+    )
+    until = forms.DateField(
+        label=_("Written until"),
+        required=False,
+        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
+    )
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse a time that ends before it begins."""
+        data: dict[str, Any] = super().clean() or {}
+        since, until = data.get("since"), data.get("until")
+        if since and until and until < since:
+            self.add_error("until", _("This is before the day from which on you look."))
+        return data
+
+    @property
+    def active(self) -> bool:
+        """Whether anything is narrowed down."""
+        return any(self.data.get(name) for name in self.fields)
+
+    @property
+    def narrowing(self) -> list[forms.BoundField]:
+        """The fields beside the words that are searched for."""
+        return [field for field in self if field.name != "q"]
+
+    @property
+    def narrowed(self) -> bool:
+        """Whether one of those is used."""
+        return any(self.data.get(field.name) for field in self.narrowing)
+
+    def kept(self) -> QueryDict:
+        """Return the query that asks for the same again, without anything else."""
+        kept = QueryDict(mutable=True)
+        for name in self.fields:
+            if self.data.get(name):
+                kept[name] = self.data[name]
+        return kept
+
+    def apply(self) -> QuerySet[Problem]:
+        """Return the public problems that fit; none where a field is wrong.
+
+        They have the alias `place` to be ordered by; see `winosmith.web.read.index.matching`.
+        """
+        query = public_problems().alias(place=F("id"))
+        if not self.is_valid():
+            return query.none()
+        data = self.cleaned_data
+        if data["domain"] == "other":
+            query = query.exclude(twin__domain__in=DOMAINS)
+        elif data["domain"]:
+            query = query.filter(twin__domain=data["domain"])
+        if data["twins"]:
+            query = _twins(query, data["twins"] == "twins")
+        if data["contributor"]:
+            query = query.filter(twin__contributor__in=_people(data["contributor"]))
+        if data["since"]:
+            query = query.filter(twin__created__gte=_midnight(data["since"]))
+        if data["until"]:
+            query = query.filter(twin__created__lt=_midnight(data["until"]) + timedelta(days=1))
+        if data["q"]:
+            query = matching(query, parse(data["q"]))
+        return query
+
+
+def capped_count(query: QuerySet[Problem]) -> tuple[int, bool]:
+    """Return how many rows there are, and whether there are more than were counted."""
+    found = query.values("id")[: MOST_COUNTED + 1].count()
+    return min(found, MOST_COUNTED), found > MOST_COUNTED
+
+
+def _twins(query: QuerySet[Problem], whole: bool) -> QuerySet[Problem]:
+    """Keep the halves whose other half is public as well, or those whose other half is not."""
+    other = (
+        public_problems()
+        .select_related(None)
+        .filter(twin=OuterRef("twin"))
+        .exclude(pk=OuterRef("pk"))
+    )
+    return query.filter(Exists(other) if whole else ~Exists(other))
+
+
+def _people(name: str) -> list[int]:
+    """Return who has this pseudonym; it can't be computed backwards, so all are tried."""
+    people = Person.objects.filter(twins__isnull=False).distinct().only("pk", "salt")
+    return [person.pk for person in people.iterator() if pseudonym(person) == name]
+
+
+def _midnight(day: Any) -> datetime:
+    return datetime.combine(day, time.min, tzinfo=UTC)

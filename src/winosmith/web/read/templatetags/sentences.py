@@ -1,0 +1,44 @@
+"""Sentences on a page: the blank as a blank, what was searched for marked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+
+from winosmith.problem import BLANK
+from winosmith.web.read.terms import Term
+
+__all__ = ["cell", "register", "sentence"]
+
+register = template.Library()
+
+_BLANK = format_html('<span class="blank">{}</span>', BLANK)
+
+
+@register.simple_tag
+def sentence(text: str, terms: Iterable[Term] = ()) -> SafeString:
+    """Return a sentence as HTML, everything in it escaped: its blank, and the words found."""
+    wanted = [r"[\W_]+".join(map(re.escape, term.words)) for term in terms or () if term.wanted]
+    found = re.compile(rf"(?<![^\W_])(?:{'|'.join(wanted)})(?![^\W_])", re.I) if wanted else None
+    pieces = [_marked(piece, found) for piece in text.split(BLANK)]
+    return mark_safe(_BLANK.join(pieces))  # noqa: S308 - all escaped
+
+
+def _marked(text: str, found: re.Pattern[str] | None) -> SafeString:
+    if found is None:
+        return format_html("{}", text)
+    parts, at = [], 0
+    for match in found.finditer(text):
+        parts.append(format_html("{}<mark>{}</mark>", text[at : match.start()], match[0]))
+        at = match.end()
+    return mark_safe("".join([*parts, format_html("{}", text[at:])]))  # noqa: S308 - all escaped
+
+
+@register.filter
+def cell(text: str) -> str:
+    """Return a text for one cell of a Markdown table: nothing in it is markup."""
+    return re.sub(r"([\\`*_\[\]<>|&#])", r"\\\1", " ".join(str(text).split()))
