@@ -9,11 +9,13 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 __all__ = ["PostgresServer", "find_postgres", "postgres_server"]
+
+PS = shutil.which("ps") or "/bin/ps"
 
 
 def find_postgres() -> Path | None:
@@ -28,10 +30,17 @@ def find_postgres() -> Path | None:
 
 
 class PostgresServer:
-    """A running server that trusts whoever reaches its loopback port."""
+    """A running server that trusts whoever reaches its loopback port.
 
-    def __init__(self, programs: Path, folder: Path):
+    Attributes:
+        settings: the server's own, as `postgres -c` takes them; read at each start.
+        environment: what its processes find in their environment beside the caller's.
+    """
+
+    def __init__(self, programs: Path, folder: Path, settings: Mapping[str, str] | None = None):
         self.programs, self.folder = programs, folder
+        self.settings = dict(settings or {})
+        self.environment: dict[str, str] = {}
         # PostgreSQL refuses to run as root; Debian's package brings a user for it.
         self.user = "postgres" if os.name == "posix" and os.geteuid() == 0 else None
         with socket.socket() as free:
@@ -64,12 +73,19 @@ class PostgresServer:
             "port": str(self.port),
             "unix_socket_directories": "",
             "max_connections": "200",
+            **self.settings,
         }
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         log = (self.folder / "log").open("ab")
         command = [str(self.programs / "postgres"), "-D", str(self.folder / "data"), *options]
         self.process = subprocess.Popen(
-            command, stdout=log, stderr=log, user=self.user, cwd="/", start_new_session=True
+            command,
+            stdout=log,
+            stderr=log,
+            user=self.user,
+            cwd="/",
+            env={**os.environ, **self.environment},
+            start_new_session=True,
         )
         log.close()
         for _ in range(600):
@@ -84,12 +100,21 @@ class PostgresServer:
         )
 
     def kill(self) -> None:
-        """Kill the server and its children at once, as a power cut would (kill -9)."""
-        if self.process and self.process.poll() is None:
-            os.killpg(self.process.pid, signal.SIGKILL)
-            # Its own sessions' children die with the shared memory; the postmaster is the leader.
-            self.process.wait()
-        (self.folder / "data" / "postmaster.pid").unlink(missing_ok=True)
+        """Kill the server and all its processes at once, as a power cut would (kill -9).
+
+        They are dead when this returns; `start` recovers what was committed.
+        """
+        if self.process is None or self.process.poll() is not None:
+            return
+        # Stopped, it can neither start another process nor tell the others that it is gone.
+        self.process.send_signal(signal.SIGSTOP)
+        others = _children(self.process.pid)
+        for pid in (*others, self.process.pid):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.process.wait()
+        while any(_runs(pid) for pid in others):
+            time.sleep(0.005)
 
     def stop(self) -> None:
         """Stop: whoever is connected is sent away."""
@@ -110,9 +135,29 @@ class PostgresServer:
             raise RuntimeError(f"{program} failed:\n{done.stderr}")
 
 
+def _children(parent: int) -> list[int]:
+    """Return the ids of a process's children; each of PostgreSQL's leads a session of its own."""
+    done = subprocess.run(
+        [PS, "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=True
+    )
+    pairs = (line.split() for line in done.stdout.splitlines())
+    return [int(pid) for pid, ppid in pairs if int(ppid) == parent]
+
+
+def _runs(pid: int) -> bool:
+    """Whether a process is there and is no corpse that waits for its parent."""
+    done = subprocess.run(
+        [PS, "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False
+    )
+    return done.stdout.strip()[:1] not in ("", "Z")
+
+
 @contextmanager
-def postgres_server() -> Iterator[PostgresServer]:
+def postgres_server(**settings: str) -> Iterator[PostgresServer]:
     """Run a server in a new folder; it is stopped, and the folder removed, at the end.
+
+    Args:
+        settings: of the server, by name (`fsync="off"`).
 
     Raises:
         FileNotFoundError: PostgreSQL is not installed.
@@ -122,7 +167,7 @@ def postgres_server() -> Iterator[PostgresServer]:
     if programs is None:
         raise FileNotFoundError("PostgreSQL is not installed (Debian: postgresql)")
     folder = Path(tempfile.mkdtemp(prefix="winosmith-postgres-"))
-    server = PostgresServer(programs, folder)
+    server = PostgresServer(programs, folder, settings)
     try:
         server.make()
         server.start()
