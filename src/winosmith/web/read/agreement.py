@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Agreement", "agreement"]
+from django.db.models import Count, QuerySet
+from django.utils.translation import gettext_lazy as _
+
+from winosmith.web.problems.models import Problem
+from winosmith.web.problems.public import public_problems
+
+__all__ = ["AGREEMENTS", "Agreement", "agreeing", "agreement"]
+
+AGREEMENTS = [
+    ("all", _("all agreed")),
+    ("most", _("most agreed")),
+    ("none", _("not judged here")),
+]
+"""What the filter offers. A public problem's most chosen option is its answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +37,30 @@ class Agreement:
     unanimous: float
 
 
+def agreeing(query: QuerySet[Problem], which: str) -> QuerySet[Problem]:
+    """Keep the problems about which judges agreed so far; one of `AGREEMENTS`."""
+    if which == "none":
+        return query.filter(verdict=None)
+    split = query.filter(verdict__counts__contains=",")
+    return (
+        split
+        if which == "most"
+        else query.exclude(verdict=None).exclude(verdict__counts__contains=",")
+    )
+
+
 def agreement() -> Agreement | None:
     """Return the agreement about public problems; None where nobody judged."""
-    return None
+    rows = public_problems().select_related(None).exclude(verdict=None).order_by()
+    found = [
+        (list(map(int, counts.split(","))), problems)
+        for counts, problems in rows.values_list("verdict__counts").annotate(n=Count("id"))
+        if counts
+    ]
+    problems = sum(n for _counts, n in found)
+    votes = sum(sum(counts) * n for counts, n in found)
+    if not votes:
+        return None
+    right = sum(counts[0] * n for counts, n in found)
+    unanimous = sum(n for counts, n in found if len(counts) == 1)
+    return Agreement(problems, votes, 100 * right / votes, 100 * unanimous / problems)

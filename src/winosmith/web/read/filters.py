@@ -15,6 +15,7 @@ from winosmith.web.people.models import Person
 from winosmith.web.people.pseudonyms import pseudonym
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.public import public_problems
+from winosmith.web.read.agreement import AGREEMENTS, agreeing
 from winosmith.web.read.index import matching
 from winosmith.web.read.terms import parse
 
@@ -50,6 +51,9 @@ class Filters(forms.Form):
         label=_("Twins"),
         required=False,
         choices=[("", _("any")), ("twins", _("whole twins")), ("singles", _("singles"))],
+    )
+    agreement = forms.ChoiceField(
+        label=_("Judges"), required=False, choices=[("", _("any")), *AGREEMENTS]
     )
     contributor = forms.CharField(
         label=_("Contributor"),
@@ -117,6 +121,8 @@ class Filters(forms.Form):
             query = query.filter(twin__domain=data["domain"])
         if data["twins"]:
             query = _twins(query, data["twins"] == "twins")
+        if data["agreement"]:
+            query = agreeing(query, data["agreement"])
         if data["contributor"]:
             query = query.filter(twin__contributor__in=_people(data["contributor"]))
         if data["since"]:

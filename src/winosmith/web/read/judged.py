@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from winosmith.web.judge.votes import votes_of
 from winosmith.web.problems.models import Problem, State
 
 __all__ = ["Judged", "judged"]
@@ -30,17 +31,17 @@ class Judged:
 
 def judged(problem: Problem) -> Judged | None:
     """Return what judges said; None while they have not decided, or where nobody was asked."""
-    from winosmith.web.judge.votes import votes_of
-
     if problem.state not in (State.VALID, State.REJECTED):
         return None
-    votes = list(votes_of(problem))
+    votes = votes_of(problem)
     if not votes:
         return None
     return Judged(
         votes=len(votes),
-        right=sum(vote.choice == problem.answer for vote in votes),
-        ambiguous=sum(bool(vote.ambiguous) for vote in votes),
-        associative=sum(bool(vote.associative) for vote in votes),
-        local=sum(vote.local == problem.answer for vote in votes),
+        right=sum(bool(vote.right) for vote in votes),
+        ambiguous=sum(vote.ambiguous for vote in votes),
+        associative=sum(vote.associative for vote in votes),
+        local=sum(
+            vote.local_choice is not None and vote.local_choice == problem.answer for vote in votes
+        ),
     )

@@ -18,6 +18,7 @@ from winosmith.web.read.filters import Filters, capped_count
 from winosmith.web.read.guides import guides
 from winosmith.web.read.judged import judged
 from winosmith.web.read.pages import page
+from winosmith.web.read.seen import note_read
 from winosmith.web.read.terms import parse
 
 __all__ = [
@@ -45,6 +46,7 @@ def browse(request: HttpRequest) -> HttpResponse:
     filters = Filters(request.GET)
     query = filters.apply()
     shown = page(query, request.GET)
+    note_read(existing_writer(request), shown.problems)
     count, more = capped_count(query)
     context = {
         "filters": filters,
@@ -67,6 +69,7 @@ def problem(request: HttpRequest, ref: str) -> HttpResponse:
     if found is None or not visible_to(person, found):
         raise Http404
     halves = [half for half in found.twin.problems.order_by("id") if visible_to(person, half)]
+    note_read(person, halves[:1])
     public = public_problems().filter(pk__in=[half.pk for half in halves])
     context = {
         "problem": found,

@@ -12,6 +12,7 @@ from typing import IO
 from django.db.models import QuerySet
 
 from winosmith.validate import write_votes
+from winosmith.web.judge.votes import responses
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.public import public_problems
 from winosmith.web.problems.records import numbers, rows
@@ -29,8 +30,6 @@ def votes(query: QuerySet[Problem], name: str) -> tuple[str, Iterator[bytes]]:
         query: public problems, with the alias `place`.
         name: one of `VOTES`.
     """
-    from winosmith.web.judge.votes import responses
-
     found = rows(numbers(query.order_by("place")), public_problems())
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name
