@@ -6,9 +6,10 @@ sentence are compared with it word by word. A million sentences are searched in 
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from heapq import nlargest
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +34,7 @@ MOST_OF_A_NUMBER = 200
 """Sentences looked at for one number: one that more have tells nothing."""
 
 MOST_COMPARED = 60
-"""Sentences compared word by word: those that share the most numbers."""
+"""Sentences compared word by word: those that share the most, and the rarest, numbers."""
 
 CHUNK = 500
 """Published sentences stored in one transaction, so that others write in between."""
@@ -89,8 +90,8 @@ def lookalikes(
         most: how many.
     """
     words = compared(sentence, options)
-    found = Counter(_stored_under(shingles(words))).most_common(MOST_COMPARED)
-    rows = Remembered.objects.select_related("problem__twin").filter(pk__in=[pk for pk, _ in found])
+    worth_it = _likeliest(_stored_under(shingles(words)))
+    rows = Remembered.objects.select_related("problem__twin").filter(pk__in=worth_it)
     passed = _line_of(without)
     near: dict[Any, Lookalike] = {}
     for row in rows:
@@ -106,12 +107,18 @@ def lookalikes(
     return sorted(near.values(), key=lambda one: (-one.share, one.where, one.ref))[:most]
 
 
-def remember(problem: Problem) -> None:
-    """Let new sentences be compared with this problem's; a second time changes nothing."""
+def remember(*problems: Problem) -> None:
+    """Let new sentences be compared with those of these problems; a second time changes nothing."""
     with writing():
-        row, new = Remembered.objects.get_or_create(problem=problem)
-        if new:
-            _store([(row, sketch(compared(problem.sentence, problem.options)))])
+        known = set(
+            Remembered.objects.filter(problem__in=problems).values_list("problem_id", flat=True)
+        )
+        new = [problem for problem in problems if problem.pk not in known]
+        rows = Remembered.objects.bulk_create(Remembered(problem=problem) for problem in new)
+        _store(
+            (row, sketch(compared(problem.sentence, problem.options)))
+            for row, problem in zip(rows, new, strict=True)
+        )
 
 
 def forget(problem: Problem) -> None:
@@ -179,15 +186,24 @@ def _store(sketches: Iterable[tuple[Remembered, Sequence[int]]]) -> None:
             )
 
 
-def _stored_under(numbers: Sequence[int]) -> Iterator[int]:
-    """Yield the keys of the sentences that are stored under each of these numbers."""
+def _stored_under(numbers: Sequence[int]) -> list[tuple[int, int]]:
+    """Return numbers with the keys of sentences that are stored under them."""
     one = (
-        f"SELECT * FROM (SELECT remembered_id FROM {Shingle._meta.db_table} "  # noqa: S608
+        f"SELECT * FROM (SELECT value, remembered_id FROM {Shingle._meta.db_table} "  # noqa: S608
         f"WHERE value = %s LIMIT {MOST_OF_A_NUMBER}) AS stored"
     )
     with connection.cursor() as cursor:
         cursor.execute(" UNION ALL ".join([one] * len(numbers)), numbers)
-        yield from (pk for (pk,) in cursor.fetchall())
+        return list(cursor.fetchall())
+
+
+def _likeliest(stored: Sequence[tuple[int, int]]) -> list[int]:
+    """Return the keys that share the most numbers; one that many are stored under counts little."""
+    times = Counter(number for number, _ in stored)
+    weights: defaultdict[int, float] = defaultdict(float)
+    for number, key in stored:
+        weights[key] += 1 / times[number]
+    return nlargest(MOST_COMPARED, weights, key=weights.__getitem__)
 
 
 def _line_of(twin: int | None) -> set[int]:

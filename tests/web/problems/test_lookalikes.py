@@ -1,0 +1,254 @@
+"""Near-duplicates: what is found, what is told of it to whom, and what is forgotten."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from winosmith import Dataset, Problem, formats
+from winosmith.errors import InputError
+from winosmith.testing import made_twins
+
+OPTIONS = ["treasurer", "secretary"]
+TEXT = (
+    "At the meeting the treasurer thanked the secretary for the careful minutes because the _ "
+    "had missed the long debate."
+)
+
+
+@pytest.fixture
+def problem() -> Callable[..., Any]:
+    """Return a maker of problems on the site, remembered: `problem("a", state="valid")`."""
+    from winosmith.web.problems.lookalikes import remember
+    from winosmith.web.problems.models import Problem as Row
+    from winosmith.web.problems.models import Twin
+
+    def make(ref: str, sentence: str = TEXT, *, by: Any = None, revises: Any = None, **has: Any):  # type: ignore[no-untyped-def]
+        twin = Twin.objects.create(ref=f"t-{ref}", contributor=by, revises=revises)
+        fields = {"state": "valid", "options": OPTIONS, "answer": 0} | has
+        row = Row.objects.create(ref=ref, twin=twin, sentence=sentence, **fields)
+        remember(row)
+        return row
+
+    return make
+
+
+def _near(sentence: str = TEXT, options: Any = OPTIONS, **has: Any) -> list[Any]:
+    from winosmith.web.problems.lookalikes import lookalikes
+
+    return lookalikes(sentence, options, **has)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "options", "share"),
+    [
+        (TEXT, OPTIONS, 1.0),
+        (TEXT.upper().replace(".", "!"), OPTIONS, 1.0),
+        (TEXT.replace("long", "short"), OPTIONS, 19 / 20),
+        (TEXT.replace("treasurer", "pilot").replace("secretary", "guide"), ["pilot", "guide"], 1.0),
+        (TEXT.replace("careful ", "").replace("debate", "lunch"), OPTIONS, 18 / 20),
+    ],
+)
+def test_a_changed_sentence_is_found(
+    db: Any, problem: Callable[..., Any], sentence: str, options: list[str], share: float
+) -> None:
+    """Other marks, capitals, options and a few other words still lead to the sentence."""
+    problem("a")
+    (found,) = _near(sentence, options)
+    assert (found.where, found.ref, found.sentence) == ("", "a", TEXT)
+    assert found.share == pytest.approx(share)
+
+
+def test_a_common_frame_makes_no_duplicate(db: Any, problem: Callable[..., Any]) -> None:
+    """Sentences that share most words, but few content words, are not near."""
+    problem(
+        "a", "The woman found the jeans more comfortable than the pants because the _ were new."
+    )
+    other = "The coach found the melons more rewarding than the donuts because the _ were tasty."
+    assert _near(other, ["melons", "donuts"]) == []
+
+
+def test_what_is_found_is_the_same_on_both_databases(
+    database: Any, problem: Callable[..., Any]
+) -> None:
+    """On SQLite and on PostgreSQL the nearest of the site and of a publication come, in order."""
+    from winosmith.web.problems.lookalikes import remember_published
+
+    problem("a", TEXT.replace("long", "short").replace("careful", "neat"))
+    published = Problem("w-1", TEXT.replace("long", "short"), tuple(OPTIONS), 0)
+    assert remember_published(Dataset([published]), "WinoGrande train_xl") == 1
+    assert [(one.where, one.ref) for one in _near()] == [("WinoGrande train_xl", "w-1"), ("", "a")]
+
+
+def test_a_frame_that_thousands_share_hides_no_copy(db: Any) -> None:
+    """Among 800 sentences of one frame, more than are looked at for one number, a copy is found."""
+    from winosmith.web.problems.lookalikes import remember_published
+
+    made = made_twins(400)
+    remember_published(made, "made")
+    for twin in made[600:620]:
+        near = _near(twin.sentence, twin.options, most=20)
+        assert twin.id in {one.ref for one in near if one.share == 1}
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_planted_changes_are_found_as_by_brute_force(db: Any, data_dir: Path, number: int) -> None:
+    """Of WinoGrande's sentences with one to three words changed, 99 % lead back to theirs."""
+    from winosmith.web.problems.lookalikes import LEAST, remember_published
+    from winosmith.web.problems.sketch import compared, shared
+
+    data = formats.read(data_dir / "winogrande" / "train_l.jsonl")[:4000]
+    remember_published(data, "train_l")
+    rng = random.Random(number)  # noqa: S311 - draws test data
+    words = [word for row in data for word in row.sentence.split() if word.isalpha()]
+    due = found = 0
+    for row in rng.sample(list(data), 150):
+        sentence = row.sentence.split()
+        free = [at for at, word in enumerate(sentence) if "_" not in word]
+        for at in rng.sample(free, number + 1):
+            sentence[at] = rng.choice(words)
+        changed = " ".join(sentence)
+        exact = shared(compared(changed, row.options), compared(row.sentence, row.options))
+        if exact >= LEAST:
+            due += 1
+            found += row.id in {one.ref for one in _near(changed, row.options, most=50)}
+    assert due > 100
+    assert found >= 0.99 * due
+
+
+HIDDEN = [
+    {"state": "held"},
+    {"state": "judging"},
+    {"state": "rejected"},
+    {"embargo": True},
+    {"gold": True},
+]
+
+
+@pytest.mark.parametrize("fields", HIDDEN, ids=str)
+def test_the_text_of_a_problem_that_is_not_public_stays_hidden(
+    db: Any, problem: Callable[..., Any], person: Callable[..., Any], fields: dict[str, Any]
+) -> None:
+    """Another contributor learns neither text, id nor share of it, and of embargo and gold nothing.
+
+    Moderators see everything; hints for them tell of embargo and gold, too.
+    """
+    ann, ben = person("ann"), person("ben")
+    problem("a", by=ann, **fields)
+    secret = "embargo" in fields or "gold" in fields
+    for reader in (None, ben):
+        near = _near(TEXT.replace("long", "short"), reader=reader)
+        assert [(one.where, one.share, one.ref, one.sentence) for one in near] == (
+            [] if secret else [("", 0.7, "", None)]
+        )
+    told = _near(reader=ben, hidden_too=True)
+    assert [(one.share, one.ref, one.sentence) for one in told] == [(0.7, "", None)]
+    for reader in (person("mo", is_moderator=True), person("root", is_superuser=True)):
+        assert [one.sentence for one in _near(reader=reader)] == [TEXT]
+    own = [one.sentence for one in _near(reader=ann)]
+    assert own == ([] if "gold" in fields else [TEXT])
+
+
+def test_a_public_half_is_told_beside_a_hidden_one(db: Any, problem: Callable[..., Any]) -> None:
+    """Of a twin with a public and a hidden half only the public one's text and share are told."""
+    from winosmith.web.problems.lookalikes import remember
+    from winosmith.web.problems.models import Problem as Row
+
+    public = problem("a", TEXT.replace("missed", "led"))
+    hidden = Row.objects.create(
+        ref="b", twin=public.twin, sentence=TEXT, options=OPTIONS, answer=1, state="valid",
+        embargo=True,
+    )  # fmt: skip
+    remember(hidden)
+    (found,) = _near()
+    assert (found.ref, found.share) == ("a", pytest.approx(19 / 20))
+
+
+def test_what_is_gone_does_not_count(db: Any, problem: Callable[..., Any]) -> None:
+    """What was withdrawn or revised is not found; what was rejected is."""
+    for state in ("withdrawn", "revised", "rejected"):
+        problem(state, state=state)
+    assert len(_near()) == 1
+
+
+def test_a_revision_is_not_compared_with_what_it_revises(
+    db: Any, problem: Callable[..., Any]
+) -> None:
+    """A twin, what it revises and what that revised do not count; another twin does."""
+    first = problem("a")
+    second = problem("b", revises=first.twin)
+    third = problem("c", revises=second.twin)
+    assert [one.ref for one in _near(without=third.twin_id)] == []
+    assert [one.ref for one in _near(without=first.twin_id)] == ["b", "c"]
+
+
+def test_remembering_twice_changes_nothing(db: Any, problem: Callable[..., Any]) -> None:
+    """A problem that is remembered again, or with others, has one entry."""
+    from winosmith.web.problems.lookalikes import remember
+    from winosmith.web.problems.models import Remembered, Shingle
+
+    first, second = problem("a"), problem("b", TEXT.replace("long", "short"))
+    before = Shingle.objects.count()
+    remember(first)
+    remember(first, second)
+    assert (Remembered.objects.count(), Shingle.objects.count()) == (2, before)
+
+
+def test_what_is_forgotten_is_not_found(db: Any, problem: Callable[..., Any]) -> None:
+    """After `forget` nothing of the sentence is left in the index; others stay."""
+    from winosmith.web.problems.lookalikes import forget
+    from winosmith.web.problems.models import Remembered, Shingle
+
+    gone, stays = problem("a"), problem("b", TEXT.replace("long", "short"))
+    forget(gone)
+    assert [one.ref for one in _near()] == ["b"]
+    assert set(Shingle.objects.values_list("remembered__problem", flat=True)) == {stays.pk}
+    assert Remembered.objects.count() == 1
+
+
+def test_a_publication_is_added_once_and_goes_on_where_it_stopped(db: Any) -> None:
+    """What is there already is not added again; progress is told to the end."""
+    from winosmith.web.problems.lookalikes import remember_published
+
+    made, told = made_twins(300), []
+    assert remember_published(made[:250], "made") == 250
+    assert remember_published(made, "made", on_progress=told.append) == 350
+    assert remember_published(made, "made") == 0
+    assert remember_published(made[:10], "another") == 10
+    assert told == [500, 600]
+
+
+@pytest.mark.parametrize("name", ["", " ", "x" * 81])
+def test_a_publication_has_a_name(db: Any, name: str) -> None:
+    """A data set without a name, or with one that no column holds, is refused."""
+    from winosmith.web.problems.lookalikes import remember_published
+
+    with pytest.raises(InputError, match="1 to 80 characters"):
+        remember_published(Dataset(), name)
+
+
+@pytest.mark.parametrize("sentence", ["", "_", "The _", "\udc80 _ \x00", "ß" * 5000])
+def test_a_sentence_that_is_hardly_begun_has_no_lookalikes(
+    db: Any, problem: Callable[..., Any], sentence: str
+) -> None:
+    """While somebody has typed next to nothing, or nonsense, nothing is found and nothing fails."""
+    problem("a")
+    assert _near(sentence, []) == []
+
+
+@given(st.lists(st.sampled_from("the cup _ broke because ann it too was red".split()), max_size=40))
+def test_what_is_stored_is_asked_for(words: list[str]) -> None:
+    """A sentence is stored under numbers that it is asked for by, each once, of 64 bits."""
+    from winosmith.web.problems.sketch import STORED, compared, shingles, sketch
+
+    asked = shingles(compared(" ".join(words), ["cup"]))
+    assert set(sketch(compared(" ".join(words), ["cup"]))) <= set(asked)
+    assert len(set(asked)) == len(asked)
+    assert len(sketch(compared(" ".join(words)))) <= STORED + 1
+    assert all(-(2**63) <= number < 2**63 for number in asked)
