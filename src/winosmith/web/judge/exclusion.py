@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from django.conf import settings
+from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -11,7 +13,7 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Judge, Slot
 from winosmith.web.judge.rows import add_slots, counted, locked
-from winosmith.web.judge.verdicts import decide
+from winosmith.web.judge.verdicts import decide, settle_votes
 from winosmith.web.problems.models import Event, State
 from winosmith.web.problems.states import move
 
@@ -98,29 +100,17 @@ def _count_again(problem: Problem, by: Person, reason: str, kind: str) -> None:
         after=problem.state,
         reason=reason,
     )
-    judged = problem.state in (State.VALID, State.REJECTED) and _by_votes(problem)
-    if not judged and problem.state != State.JUDGING:
-        return
-    need = Slot.objects.filter(problem=problem, gold=False, excluded=False)
-    wanted = Slot.objects.filter(problem=problem, gold=False).count() - _extra(problem)
-    missing = min(wanted, _k()) - need.count()
-    if missing > 0:
-        if judged:
+    missing = settings.RULES.judges - counted(problem)
+    if problem.state == State.JUDGING:
+        missing -= Slot.objects.filter(problem=problem, gold=False, open=True).count()
+        add_slots(problem, max(0, missing))
+        settle_votes(problem)
+    elif problem.state in (State.VALID, State.REJECTED) and _by_votes(problem):
+        if missing > 0:
             move(problem, State.JUDGING, by=by, kind="recount", reason=reason)
-        add_slots(problem, missing)
-    elif judged or not Slot.objects.filter(problem=problem, gold=False, open=True).exists():
-        decide(problem, by=by, kind="recount")
-
-
-def _extra(problem: Problem) -> int:
-    """Return how many slots stand for excluded votes."""
-    return Slot.objects.filter(problem=problem, gold=False, excluded=True).count()
-
-
-def _k() -> int:
-    from django.conf import settings
-
-    return int(settings.RULES.judges)
+            add_slots(problem, missing)
+        else:
+            decide(problem, by=by, kind="recount")
 
 
 def _by_votes(problem: Problem) -> bool:

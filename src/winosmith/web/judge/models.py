@@ -32,7 +32,9 @@ class Slot(models.Model):
         excluded: a moderator took the vote out of the count.
     """
 
-    problem = models.ForeignKey("problems.Problem", models.PROTECT, related_name="slots")
+    problem = models.ForeignKey(
+        "problems.Problem", models.PROTECT, related_name="slots", db_index=False
+    )
     n = models.PositiveIntegerField()
     place = models.BigIntegerField()
     twin = models.ForeignKey(
@@ -192,4 +194,4 @@ class Verdict(models.Model):
     )
     counts = models.CharField(max_length=60, db_index=True)
     valid = models.BooleanField()
-    at = models.DateTimeField(default=timezone.now)
+    at = models.DateTimeField(default=timezone.now, db_index=True)

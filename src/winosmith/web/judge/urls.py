@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
-from django.urls import URLPattern
+from django.urls import path
+
+from winosmith.web.judge import views, views_site
 
 __all__ = ["app_name", "urlpatterns"]
 
 app_name = "judge"
-urlpatterns: list[URLPattern] = []
+urlpatterns = [
+    path("", views.turn, name="turn"),
+    path("next/", views.take, name="next"),
+    path("local/", views.local, name="local"),
+    path("answer/", views.whole, name="answer"),
+    path("skip/", views.pass_on, name="skip"),
+    path("undo/", views.take_back, name="undo"),
+    path("checked/<str:ref>/", views.checked, name="checked"),
+    path("contest/<str:ref>/", views.contest, name="contest"),
+    path("agreement/", views_site.agreement, name="agreement"),
+    path("attention/", views_site.attention, name="attention"),
+    path("attention/contest/", views_site.settle_contest, name="settle"),
+    path("attention/judge/", views_site.decide_judge, name="decide_judge"),
+]

@@ -1,0 +1,93 @@
+"""How far judges agree, for the whole site."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.core.cache import cache
+from django.db.models import Count
+
+from winosmith.metrics import Reliability, answer_table, krippendorff_alpha
+from winosmith.web.judge.models import Gold, Slot, Verdict
+
+__all__ = ["Figures", "figures"]
+
+LAST = 10_000
+"""Problems that alpha is taken over: the last that were decided."""
+
+CHUNK = 500
+"""Problems whose votes are read at once."""
+
+SECONDS = 600
+"""How long figures are kept before they are taken anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Agreement of the site's judges.
+
+    Attributes:
+        problems: how many were decided by votes.
+        valid: how many of these were found valid.
+        unanimous: on how many every judge chose the same.
+        pairs: the share of pairs of judges of one problem who chose the same; None without any.
+        alpha: Krippendorff's, over the last LAST problems, by the options' own order.
+        alpha_of: over how many problems alpha was taken.
+        gold: right answers to gold questions, and how many were given.
+    """
+
+    problems: int
+    valid: int
+    unanimous: int
+    pairs: float | None
+    alpha: Reliability | None
+    alpha_of: int
+    gold: tuple[int, int]
+
+
+def figures() -> Figures:
+    """Return the figures, at most SECONDS old.
+
+    Counts come from one row a problem that its verdict wrote, grouped by the index on how the
+    votes fell; nothing reads the votes again but alpha, over the last problems alone.
+    """
+    found: Figures = cache.get_or_set("judge.agreement", _figures, SECONDS)
+    return found
+
+
+def _figures() -> Figures:
+    groups = Verdict.objects.values("counts").annotate(n=Count("pk")).order_by("counts")
+    total = unanimous = same = pairs = 0
+    for group in groups:
+        counts = [int(count) for count in group["counts"].split(",")]
+        judges, n = sum(counts), group["n"]
+        total += n
+        unanimous += n * (len(counts) == 1)
+        same += n * sum(count * (count - 1) for count in counts)
+        pairs += n * judges * (judges - 1)
+    alpha, of = _alpha()
+    asked = Gold.objects.filter(retired=False).values("pk")
+    gold = Slot.objects.filter(problem__in=asked, gold=True, open=False)
+    return Figures(
+        total,
+        Verdict.objects.filter(valid=True).count(),
+        unanimous,
+        same / pairs if pairs else None,
+        alpha,
+        of,
+        (gold.filter(right=True).count(), gold.exclude(answered_at=None).count()),
+    )
+
+
+def _alpha() -> tuple[Reliability | None, int]:
+    """Return alpha over the last problems that were decided, and how many these are."""
+    last = list(Verdict.objects.order_by("-at").values_list("pk", flat=True)[:LAST])
+    chosen: dict[int, list[int | None]] = {key: [] for key in last}
+    for start in range(0, len(last), CHUNK):
+        rows = Slot.objects.filter(problem__in=last[start : start + CHUNK], excluded=False)
+        rows = rows.filter(gold=False, open=False).exclude(answered_at=None)
+        for key, choice in rows.values_list("problem_id", "choice"):
+            chosen[key].append(choice)
+    if not last:
+        return None, 0
+    return krippendorff_alpha(answer_table(chosen.values())), len(last)

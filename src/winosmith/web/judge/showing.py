@@ -1,0 +1,48 @@
+"""A problem as a judge sees it: the local context alone, or the whole; the options in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.conf import settings
+
+from winosmith import text
+from winosmith.problem import BLANK
+from winosmith.web.judge.answering import needs_local
+from winosmith.web.judge.models import Slot
+
+__all__ = ["shown"]
+
+
+def shown(slot: Slot, typed: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the page of a slot shows.
+
+    Args:
+        slot: one that is held.
+        typed: what the judge sent before, to be shown again; or what they took back.
+    """
+    problem, first = slot.problem, needs_local(slot)
+    sentence = problem.sentence
+    if first:
+        sentence = text.local_context(sentence, settings.RULES.local_before)
+    before, _, after = sentence.partition(BLANK)
+    earlier = typed.get("choice", "") if typed else "" if slot.choice is None else str(slot.choice)
+    if first and not typed:
+        earlier = ""
+    return {
+        "slot": slot,
+        "problem": problem,
+        "first": first,
+        "steps": settings.RULES.local_first,
+        "cut": first and sentence != problem.sentence,
+        "before": before,
+        "after": after,
+        "options": [
+            {"value": at, "text": problem.options[at], "key": key, "chosen": str(at) == earlier}
+            for key, at in enumerate(slot.shown, start=1)
+        ],
+        "ambiguous": "ambiguous" in typed if typed else slot.ambiguous,
+        "associative": "associative" in typed if typed else slot.associative,
+        "comment": typed.get("comment", "") if typed else slot.comment,
+    }
