@@ -166,4 +166,9 @@ LOGGING = {
     "formatters": {"line": {"format": "%(levelname)s %(name)s: %(message)s"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": logging.WARNING},
+    # What clients do wrong names addresses and pages: neither belongs into a log. Faults do.
+    "loggers": {
+        "django.request": {"level": logging.ERROR},
+        "django.security": {"level": logging.CRITICAL},
+    },
 }
