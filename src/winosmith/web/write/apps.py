@@ -8,7 +8,15 @@ __all__ = ["Config"]
 
 
 class Config(AppConfig):
-    """Names the application."""
+    """Names the application, and joins what tidies up and what erases."""
 
     name = "winosmith.web.write"
     label = "write"
+
+    def ready(self) -> None:
+        """Connect what the site does with drafts."""
+        from winosmith.web.people.signals import erasing, tidying
+        from winosmith.web.write.tidying import drop_drafts, drop_old_drafts
+
+        tidying.connect(drop_old_drafts, dispatch_uid="write.drafts")
+        erasing.connect(drop_drafts, dispatch_uid="write.drafts")

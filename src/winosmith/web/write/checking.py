@@ -1,0 +1,279 @@
+"""The live checklist: each structural rule of WinoGrande, passed, failed or not yet to be told.
+
+The verdicts are those of `winosmith.validate.examine_structure`; here they get a figure, and words
+for the contributor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from winosmith import Dataset, Origin, Problem, text
+from winosmith.problem import BLANK
+from winosmith.validate import Examined, StructureRules, examine_structure
+from winosmith.web.write.fields import LONGEST_OPTION, LONGEST_SENTENCE, Typed
+
+__all__ = ["Check", "anchor_of", "examine"]
+
+RULES = StructureRules()
+"""WinoGrande's rules for authors."""
+
+LEAST, MOST = RULES.length or (1, LONGEST_SENTENCE)
+OVERLAP, EDIT = RULES.overlap or 0.0, RULES.edit or 1.0
+
+STAND_INS = ("option 1", "option 2")
+"""Options of a half whose own can't be used yet; no rule that reads options is believed then."""
+
+Verdict = Literal["pass", "fail", "todo"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What one rule says.
+
+    Attributes:
+        rule: its name, in `winosmith.validate` where it is one of those.
+        half: 0 or 1; None for what concerns both.
+        verdict: "todo" as long as too little is written to tell.
+        label: what is asked for.
+        figure: how it stands ("17 words"); "" where there is no figure.
+        advice: what to do, where it does not pass.
+        field: the field of the form that it concerns.
+    """
+
+    rule: str
+    half: int | None
+    verdict: Verdict
+    label: str
+    figure: str
+    advice: str
+    field: str
+
+
+def anchor_of(sentences: Sequence[str], anchors: Sequence[str]) -> str:
+    """Return the drawn words that every sentence holds; else the one that most of them hold.
+
+    >>> anchor_of(["Boil the water now.", "Cool the water now."], ["boil", "water"])
+    'water'
+    """
+    held = [set(map(str.lower, text.tokens(sentence))) for sentence in sentences]
+    times = {word: sum(_within(word, words) for words in held) for word in anchors}
+    both = [word for word in anchors if times[word] == len(held)]
+    return " ".join(both) or max(anchors, key=lambda word: times[word], default="")
+
+
+def examine(typed: Typed, anchors: Sequence[str]) -> list[Check]:
+    """Return every check of a twin, in the order in which it is written."""
+    usable = _usable(typed.options)
+    anchor = anchor_of(typed.sentences, anchors)
+    rows: dict[int, int] = {}
+    problems = []
+    for half, sentence in enumerate(typed.sentences):
+        if sentence.count(BLANK) == 1 and sentence != BLANK:
+            rows[half] = len(problems)
+            problems.append(_problem(half, typed, usable, anchor))
+    seen = _Seen(typed, tuple(anchors), usable, rows, examine_structure(Dataset(problems), RULES))
+    return [
+        _domain(typed),
+        _options(typed, usable),
+        *(check for half in (0, 1) for check in _of_half(seen, half)),
+        *_of_twin(seen),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What was examined, and what was found."""
+
+    typed: Typed
+    anchors: tuple[str, ...]
+    usable: bool
+    rows: dict[int, int]
+    found: Examined
+
+    def verdict(self, rule: str, half: int | None = None) -> Verdict:
+        needed = self.rows.keys() if half is not None else {0, 1}
+        if (half is not None and half not in self.rows) or needed != needed & self.rows.keys():
+            return "todo"
+        if not self.found.checked.get(rule):
+            return "todo"
+        failed = self.found.failed(rule)
+        return "fail" if (self.rows[half] in failed if half is not None else failed) else "pass"
+
+    def short(self, half: int) -> bool:
+        return len(text.words(self.typed.sentences[half])) < LEAST
+
+
+def _problem(half: int, typed: Typed, usable: bool, anchor: str) -> Problem:
+    return Problem(
+        f"half-{half + 1}",
+        typed.sentences[half],
+        typed.options if usable else STAND_INS,
+        typed.answers[half],
+        twin_id="twin",
+        origin=Origin(anchor=anchor or None),
+    )
+
+
+def _usable(options: tuple[str, str]) -> bool:
+    first, second = (option.casefold() for option in options)
+    return bool(first and second) and first != second and BLANK not in first + second
+
+
+def _within(word: str, words: set[str]) -> bool:
+    return set(text.content_words(word)) <= words
+
+
+def _domain(typed: Typed) -> Check:
+    verdict: Verdict = "pass" if typed.domain else "todo"
+    advice = _("Say whether it is about people or about things.")
+    return Check("domain", None, verdict, _("A domain is chosen"), "", advice, "domain")
+
+
+def _options(typed: Typed, usable: bool) -> Check:
+    long = any(len(option) > LONGEST_OPTION for option in typed.options)
+    verdict: Verdict = "pass" if usable and not long else "fail" if all(typed.options) else "todo"
+    if long:
+        advice = _("An option has %d characters at most.") % LONGEST_OPTION
+    elif all(typed.options):
+        advice = _("The options must differ, and hold no blank.")
+    else:
+        advice = _("Give both options: the two people or things that the blank may stand for.")
+    field = "option_1" if not typed.options[0] else "option_2"
+    return Check("options differ", None, verdict, _("Two different options"), "", advice, field)
+
+
+def _of_half(seen: _Seen, half: int) -> list[Check]:
+    field = f"sentence_{half + 1}"
+    checks = [_blank(seen, half, field), _length(seen, half, field), _present(seen, half, field)]
+    return [*checks, _anchor(seen, half, field)] if seen.anchors else checks
+
+
+def _blank(seen: _Seen, half: int, field: str) -> Check:
+    sentence = seen.typed.sentences[half]
+    count = sentence.count(BLANK)
+    verdict: Verdict = "pass" if half in seen.rows else "fail" if count > 1 else "todo"
+    if not sentence:
+        advice = _("Write this half.")
+    elif count > 1:
+        advice = _("Leave one blank only; there are %d.") % count
+    else:
+        advice = _("Put the blank, an underscore “_”, where one of the options belongs.")
+    return Check("blank", half, verdict, _("One blank “_”"), "", advice, field)
+
+
+def _length(seen: _Seen, half: int, field: str) -> Check:
+    sentence = seen.typed.sentences[half]
+    count = len(text.words(sentence))
+    verdict = seen.verdict("length", half)
+    if verdict == "todo" and count > MOST:
+        verdict = "fail"
+    if verdict == "fail" and count < LEAST:
+        verdict = "todo"
+    label = _("%(least)d–%(most)d words") % {"least": LEAST, "most": MOST}
+    if count < LEAST:
+        missing = LEAST - count
+        advice = ngettext("Write %d more word.", "Write %d more words.", missing) % missing
+    else:
+        extra = max(0, count - MOST)
+        advice = ngettext("Take away %d word.", "Take away %d words.", extra) % extra
+    if len(sentence) > LONGEST_SENTENCE:
+        verdict, advice = "fail", _("A half has %d characters at most.") % LONGEST_SENTENCE
+    return Check("length", half, verdict, label, str(count), advice, field)
+
+
+def _present(seen: _Seen, half: int, field: str) -> Check:
+    typed = seen.typed
+    verdict = seen.verdict("options", half) if seen.usable else "todo"
+    if verdict == "fail" and seen.short(half):
+        verdict = "todo"
+    sentence = typed.sentences[half].casefold()
+    absent = [option for option in typed.options if option.casefold() not in sentence]
+    named = ", ".join(f"“{option}”" for option in absent if option)
+    advice = _("The sentence must name both options; missing: %s.") % (named or "…")
+    return Check("options", half, verdict, _("Both options are named"), "", advice, field)
+
+
+def _anchor(seen: _Seen, half: int, field: str) -> Check:
+    anchor = anchor_of(seen.typed.sentences, seen.anchors)
+    verdict = seen.verdict("anchor", half)
+    held = set(map(str.lower, text.tokens(seen.typed.sentences[half])))
+    used = [word for word in seen.anchors if _within(word, held)]
+    if verdict == "fail" and (seen.short(half) or (not used and seen.short(1 - half))):
+        verdict = "todo"
+    if used and verdict == "fail":
+        advice = _("The halves must hold the same anchor word; take “%s”.") % anchor
+    else:
+        advice = _("Use one of the anchor words: %s.") % ", ".join(seen.anchors)
+    return Check("anchor", half, verdict, _("An anchor word"), ", ".join(used), advice, field)
+
+
+def _of_twin(seen: _Seen) -> list[Check]:
+    checks = [_flipped(seen), _overlap(seen), _edit(seen)]
+    if seen.anchors:
+        verdict = seen.verdict("function word")
+        advice = _("Draw other words: these hold no content.")
+        label = _("The anchor is no function word")
+        checks.append(Check("function word", None, verdict, label, "", advice, "sentence_1"))
+    same = seen.verdict("same options") if seen.usable else "todo"
+    label, advice = _("Both halves have the same options"), _("Write both halves.")
+    return [*checks, Check("same options", None, same, label, "", advice, "option_2")]
+
+
+def _flipped(seen: _Seen) -> Check:
+    verdict = seen.verdict("flipped answers") if seen.usable else "todo"
+    if verdict == "todo" and None not in seen.typed.answers and len(set(seen.typed.answers)) == 1:
+        verdict = "fail"
+    if None in seen.typed.answers:
+        advice = _("Say for each half which option is right.")
+    elif verdict == "fail":
+        advice = _("Change the answer of one half, or the words that decide it.")
+    else:
+        advice = _("Write both halves.")
+    return Check("flipped answers", None, verdict, _("Opposite answers"), "", advice, "answer_2")
+
+
+def _overlap(seen: _Seen) -> Check:
+    first, second = map(text.words, seen.typed.sentences)
+    share = text.overlap(first, second) if first and second else 0.0
+    figure = f"{int(share * 100)} %" if first and second else ""
+    label = _("At least %d %% of the words shared") % round(OVERLAP * 100)
+    advice = _("Let the second half repeat the first but for the words that decide.")
+    return Check("overlap", None, _patient(seen, "overlap"), label, figure, advice, "sentence_2")
+
+
+def _edit(seen: _Seen) -> Check:
+    first, second = map(text.tokens, seen.typed.sentences)
+    figure = ""
+    distance = text.edit_distance(first, second)
+    longer = max(len(first), len(second))
+    if first and second:
+        figure = _("%(distance)d of %(longer)d") % {"distance": distance, "longer": longer}
+    label = _("A few words differ, %d %% at most") % round(EDIT * 100)
+    same = first == second
+    advice = (
+        _("The halves are the same; change the words that decide the answer.")
+        if same
+        else _("Change fewer words between the halves.")
+    )
+    return Check(
+        "edit distance",
+        None,
+        _patient(seen, "edit distance"),
+        label,
+        figure,
+        advice,
+        ("sentence_2"),
+    )
+
+
+def _patient(seen: _Seen, rule: str) -> Verdict:
+    """Return the verdict on both halves; none is against one that is still being written."""
+    verdict = seen.verdict(rule)
+    unfinished = any(seen.short(half) for half in (0, 1))
+    return "todo" if verdict == "fail" and unfinished else verdict

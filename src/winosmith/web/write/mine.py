@@ -1,0 +1,172 @@
+"""The pages of one's own twins: how they stand, what judges said, what can be done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.db.models import Exists, OuterRef
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from winosmith.errors import InputError
+from winosmith.web.judge.votes import Vote, votes_of
+from winosmith.web.moderate import appeals
+from winosmith.web.people.current import existing_writer
+from winosmith.web.people.models import Person
+from winosmith.web.problems.hints import live_hints
+from winosmith.web.problems.models import Problem, State, Twin
+from winosmith.web.problems.once import new_key, once
+from winosmith.web.write import rules
+from winosmith.web.write.counts import counts
+from winosmith.web.write.preview import preview
+
+__all__ = ["appeal", "revise", "twin", "twins", "withdraw"]
+
+SIZE = 20
+"""Twins on a page."""
+
+
+@require_safe
+def twins(request: HttpRequest) -> HttpResponse:
+    """Show one's twins, the newest first."""
+    person = existing_writer(request)
+    halves = Problem.objects.filter(twin=OuterRef("pk"), gold=False)
+    mine = Twin.objects.filter(contributor=person) if person else Twin.objects.none()
+    query = mine.filter(Exists(halves)).prefetch_related("problems").order_by("-pk")
+    page = Paginator(query, SIZE).get_page(request.GET.get("page"))
+    context = {
+        "twins": page.object_list,
+        "page": {
+            "newer": f"page={page.number - 1}" if page.has_previous() else "",
+            "older": f"page={page.number + 1}" if page.has_next() else "",
+        },
+        "counts": counts(person),
+    }
+    return render(request, "write/mine.html", context)
+
+
+@require_safe
+def twin(request: HttpRequest, ref: str) -> HttpResponse:
+    """Show one of one's twins, with what the judges said once it is decided."""
+    person, found = _own(request, ref)
+    return render(request, "write/twin.html", _page(person, found))
+
+
+@require_POST
+def withdraw(request: HttpRequest, ref: str) -> HttpResponse:
+    """Take a twin back."""
+
+    def act(person: Person, found: Twin) -> str:
+        rules.withdraw(person, found, request.POST.get("reason", "").strip()[:500])
+        return _("The twin is withdrawn: nobody but you and the moderators sees it any more.")
+
+    return _acted(request, ref, act)
+
+
+@require_POST
+def revise(request: HttpRequest, ref: str) -> HttpResponse:
+    """Open the form, filled with a twin, to write a version that replaces it."""
+    person, found = _own(request, ref)
+    try:
+        return redirect("write:draft", rules.revise(person, found).ref)
+    except InputError as refused:
+        return render(request, "write/twin.html", _page(person, found, str(refused)), status=422)
+
+
+@require_POST
+def appeal(request: HttpRequest, ref: str) -> HttpResponse:
+    """Ask a moderator to look again at one half."""
+
+    def act(person: Person, found: Twin) -> str:
+        wanted = request.POST.get("problem", "")
+        half = next((one for one in rules.own_problems(person, found) if one.ref == wanted), None)
+        if half is None:
+            raise InputError(_("This half is not part of the twin; open the page again."))
+        appeals.appeal(person, half, request.POST.get("text", ""))
+        return _("A moderator will read your appeal and answer here.")
+
+    return _acted(request, ref, act)
+
+
+def _acted(request: HttpRequest, ref: str, act: Callable[[Person, Twin], str]) -> HttpResponse:
+    """Do something to a twin once for a form, and lead back to its page."""
+    person, found = _own(request, ref)
+    try:
+        result, _new = once(
+            person, request.POST.get("key", ""), lambda: {"said": act(person, found)}
+        )
+    except InputError as refused:
+        context = _page(person, found, str(refused), request.POST)
+        return render(request, "write/twin.html", context, status=422)
+    messages.success(request, str(result["said"]))
+    return redirect("write:twin", ref)
+
+
+def _own(request: HttpRequest, ref: str) -> tuple[Person, Twin]:
+    person = existing_writer(request)
+    found = Twin.objects.select_related("revises").filter(ref=ref, contributor=person).first()
+    if person is None or found is None or not rules.own_problems(person, found):
+        raise Http404
+    return person, found
+
+
+def _page(person: Person, found: Twin, error: str = "", sent: Any = None) -> dict[str, Any]:
+    problems = rules.own_problems(person, found)
+    held = any(problem.state == State.HELD for problem in problems)
+    sent = sent or {}
+    readings = preview(rules.typed_of(found)) if len(problems) == 2 else [()] * len(problems)
+    return {
+        "twin": found,
+        "halves": [
+            {
+                "problem": problem,
+                "state": State(problem.state),
+                "readings": reading,
+                "votes": _votes(problem),
+                "history": _history(problem),
+                "appeal": appeals.open_appeal(problem),
+                "may_appeal": appeals.may_appeal(person, problem),
+                "typed": sent.get("text", "") if sent.get("problem") == problem.ref else "",
+                "key": new_key(),
+            }
+            for problem, reading in zip(problems, readings, strict=True)
+        ],
+        "held": held,
+        "hints": live_hints(problems, person, without=found.pk) if held else [],
+        "anonymous": person.anonymous,
+        "may_withdraw": rules.may_withdraw(person, found),
+        "may_revise": rules.may_revise(person, found),
+        "later": Twin.objects.filter(revises=found).first(),
+        "key": new_key(),
+        "error": error,
+        "longest_appeal": appeals.LONGEST,
+    }
+
+
+def _votes(problem: Problem) -> list[dict[str, Any]]:
+    """Return what judges said, once nobody is asked any more."""
+    if problem.decided is None or problem.state == State.JUDGING:
+        return []
+    return [
+        {"vote": vote, "choice": _option(problem, vote.choice), "first": _local(problem, vote)}
+        for vote in votes_of(problem)
+    ]
+
+
+def _local(problem: Problem, vote: Vote) -> str:
+    return "" if vote.local_choice is None else _option(problem, vote.local_choice)
+
+
+def _option(problem: Problem, choice: int | None) -> str:
+    return _("neither") if choice is None else str(problem.options[choice])
+
+
+def _history(problem: Problem) -> list[Any]:
+    """Return what was done to a problem and why, without telling who did it."""
+    events = problem.events.exclude(reason="").order_by("pk")
+    return [(event.at, event.reason, event.kind) for event in events]

@@ -1,0 +1,47 @@
+"""Drafts: twins that somebody is still writing."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+from winosmith.web.problems.once import new_key
+
+__all__ = ["Draft"]
+
+
+class Draft(models.Model):
+    """A topic with what somebody has typed for it so far.
+
+    Attributes:
+        ref: its address, and the key under which it is sent: one draft becomes one twin, from
+            however many windows it is sent.
+        topic: the title of the topic; `text` is its text, `anchors` the words drawn from it.
+        typed: what the form holds, as `fields.Typed.as_form` has it.
+        version: rises with each save, so that no window overwrites what another one saved.
+        revises: the twin that it will replace; None for a new one.
+    """
+
+    ref = models.CharField(max_length=32, unique=True, default=new_key)
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="drafts")
+    topic = models.CharField(max_length=200, blank=True)
+    text = models.TextField(blank=True)
+    anchors = models.JSONField(default=list, blank=True)
+    typed = models.JSONField(default=dict, blank=True)
+    version = models.PositiveIntegerField(default=0)
+    revises = models.ForeignKey(
+        "problems.Twin", models.CASCADE, null=True, blank=True, related_name="drafts"
+    )
+    created = models.DateTimeField(default=timezone.now)
+    saved = models.DateTimeField(default=timezone.now, db_index=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["revises"], name="one_revision_at_a_time")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.topic} ({self.ref[:8]})"

@@ -1,0 +1,131 @@
+"""What the page of a draft shows: the form, the checklist, the preview, the meter."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+
+from winosmith.web.problems.association import association
+from winosmith.web.problems.hints import text_hints
+from winosmith.web.problems.lookalikes import Lookalike, lookalikes
+from winosmith.web.write.checking import Check, examine
+from winosmith.web.write.fields import DOMAINS, LONGEST_OPTION, LONGEST_SENTENCE, Typed
+from winosmith.web.write.preview import preview
+
+if TYPE_CHECKING:
+    from winosmith.web.people.models import Person
+    from winosmith.web.write.models import Draft
+
+__all__ = ["checked", "page"]
+
+MOST_NEAR = 3
+"""Near-duplicates that are shown."""
+
+
+def page(
+    draft: Draft,
+    typed: Typed,
+    person: Person,
+    *,
+    faults: dict[str, list[str]] | None = None,
+    stored: Draft | None = None,
+    error: str = "",
+) -> dict[str, Any]:
+    """Return the context of the whole page.
+
+    Args:
+        draft: as this window last read it.
+        typed: what the form holds.
+        person: the contributor.
+        faults: why it was refused, by field.
+        stored: what another window saved meanwhile.
+        error: why nothing came of what was asked for.
+    """
+    form, faults = typed.as_form(), faults or {}
+    options = [{"number": n, "name": f"option_{n}", "value": form[f"option_{n}"]} for n in (1, 2)]
+    for option in options:
+        option["faults"] = faults.get(str(option["name"]), [])
+    halves = [
+        {
+            "number": number,
+            "title": title,
+            "sentence": form[f"sentence_{number}"],
+            "answer": form[f"answer_{number}"],
+            "faults": faults.get(f"sentence_{number}", []),
+            "answer_faults": faults.get(f"answer_{number}", []),
+            "error": f"sentence-{number}-error",
+            "answer_error": f"answer-{number}-error",
+        }
+        for number, title in ((1, _("First half")), (2, _("Second half")))
+    ]
+    return {
+        "draft": draft,
+        "typed": typed,
+        "version": stored.version if stored else draft.version,
+        "domains": list(zip(DOMAINS, _domain_labels(), strict=True)),
+        "domain_faults": faults.get("domain", []),
+        "options": options,
+        "halves": halves,
+        "fault_count": sum(map(len, faults.values())),
+        "first_fault": next(iter(faults), ""),
+        "stored": stored,
+        "stored_typed": Typed.of(stored.typed) if stored else None,
+        "error": error,
+        "longest_sentence": LONGEST_SENTENCE,
+        "longest_option": LONGEST_OPTION,
+        **checked(draft, typed, person),
+    }
+
+
+def checked(draft: Draft, typed: Typed, person: Person) -> dict[str, Any]:
+    """Return the context of what changes as somebody types."""
+    checks = examine(typed, draft.anchors)
+    halves = typed.halves()
+    meter = association(halves)
+    return {
+        "draft": draft,
+        "groups": _groups(checks),
+        "passed": sum(check.verdict == "pass" for check in checks),
+        "failed": sum(check.verdict == "fail" for check in checks),
+        "all": len(checks),
+        "ready": all(check.verdict == "pass" for check in checks),
+        "previews": preview(typed),
+        "near": _near(draft, typed, person),
+        "hints": text_hints(halves, settings.RULES.words_to_flag),
+        "meter": meter,
+        "readings": [
+            {
+                "number": number,
+                "percent": round(reading.share * 100),
+                "words": ", ".join(reading.words),
+                "strong": reading.share >= 0.65,
+            }
+            for number, reading in enumerate(meter.readings, 1)
+            if reading.share is not None and typed.sentences[number - 1]
+        ],
+    }
+
+
+def _domain_labels() -> tuple[str, str]:
+    return _("Social: two people of the same gender"), _("Physical: two things")
+
+
+def _groups(checks: list[Check]) -> list[tuple[str, list[Check]]]:
+    names = ((0, _("First half")), (1, _("Second half")), (None, _("Both together")))
+    return [(name, [check for check in checks if check.half == half]) for half, name in names]
+
+
+def _near(draft: Draft, typed: Typed, person: Person) -> list[dict[str, Any]]:
+    found: dict[tuple[str, str], Lookalike] = {}
+    for half in typed.halves():
+        if len(half.sentence.split()) >= 5:  # fewer words are no sentence yet
+            for one in lookalikes(
+                half.sentence, half.options, without=draft.revises_id, reader=person
+            ):
+                key = (one.where, one.ref)
+                if key not in found or one.share > found[key].share:
+                    found[key] = one
+    nearest = sorted(found.values(), key=lambda one: -one.share)[:MOST_NEAR]
+    return [{"one": one, "percent": round(one.share * 100)} for one in nearest]

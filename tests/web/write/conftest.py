@@ -1,0 +1,47 @@
+"""Contributors who have agreed to the texts, and a twin that breaks no rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+FORM = {
+    "domain": "physical",
+    "option_1": "kettle",
+    "option_2": "bucket",
+    "sentence_1": "Ann carried the water in the bucket and not in the kettle because the _ was "
+    "much too small for the garden.",
+    "answer_1": "0",
+    "sentence_2": "Ann carried the water in the bucket and not in the kettle because the _ was "
+    "just large enough for the garden.",
+    "answer_2": "1",
+}
+"""A twin that holds the anchor word "water" and keeps every rule."""
+
+
+@pytest.fixture
+def contributor(person: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a maker of people who have agreed to the texts that hold now."""
+    from winosmith.web.people.agree import agree
+
+    def make(name: str = "ann", **fields: Any) -> Any:
+        somebody = person(name, **fields)
+        agree(somebody)
+        return somebody
+
+    return make
+
+
+@pytest.fixture
+def draft() -> Callable[..., Any]:
+    """Return a maker of drafts whose anchor words are "water", "garden" and "hose"."""
+    from winosmith.topics import Topic
+    from winosmith.web.write.drafts import start
+
+    def make(somebody: Any) -> Any:
+        text = "Pour the water from a hose. The garden needs water each evening in a dry summer."
+        return start(somebody, Topic("Water a garden", text, ("water", "garden", "hose")))
+
+    return make
