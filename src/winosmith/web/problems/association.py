@@ -8,6 +8,7 @@ own, so that nobody waits for it.
 
 from __future__ import annotations
 
+import logging
 import math
 import threading
 import time
@@ -19,7 +20,7 @@ from django.db import connection
 
 from winosmith import Dataset, Problem, practice
 from winosmith.problem import BLANK
-from winosmith.text import tokens
+from winosmith.text import content_words, tokens
 from winosmith.web.problems.halves import AnyHalf
 from winosmith.web.problems.public import public_problems
 
@@ -54,7 +55,7 @@ class Reading:
         share: what it gives to the right option, 0–1: 0.5 where it can't tell the options apart,
             more where it gives the answer away. None while the half has no answer or not two
             options to choose from.
-        words: those that give it away, the strongest first.
+        words: the content words that give it away, the strongest first.
     """
 
     share: float | None
@@ -103,7 +104,7 @@ def reading(half: AnyHalf, solver: WordAssociation) -> Reading:
     wrong = [option for number, option in enumerate(options) if number != half.answer]
     gains = {
         word: _weight(solver, right, word) - max(_weight(solver, other, word) for other in wrong)
-        for word in sentence
+        for word in content_words(half.sentence)
     }
     telling = sorted((word for word in gains if gains[word] >= TELLING), key=lambda w: -gains[w])
     return Reading(_share(scores, half.answer), tuple(telling[:MOST_WORDS]))
@@ -154,14 +155,20 @@ class _Learner:
         return self.learnt
 
     def work(self) -> None:
-        """Learn; the thread's own connection to the database is closed after it."""
+        """Learn; what fails is logged, and what was learnt before stays.
+
+        The thread's own connection to the database is closed after it.
+        """
         try:
             self.learnt = learn()
+        except Exception:  # noqa: BLE001 - whatever it is, people go on writing
+            _LOG.exception("the association meter could not learn")
         finally:
             connection.close()
 
 
 _LEARNER = _Learner()
+_LOG = logging.getLogger(__name__)
 
 
 def _words(text: str) -> list[str]:

@@ -24,7 +24,8 @@ _CONTACTS = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 
-_CAPITALISED = re.compile(r"[A-Z][a-z]+(?:['’-][A-Z]?[a-z]+)*|[A-Z]\.")
+_INITIAL = re.compile(r"[A-Z]\.")
+_CAPITALISED = re.compile(rf"[A-Z][a-z]+(?:['’-][A-Z]?[a-z]+)*|{_INITIAL.pattern}")
 _ENDS_SENTENCE = re.compile(r"[.?!:;\"”’)]$")
 _NO_NAMES = frozenset(
     """mr mrs ms miss dr prof sir lady lord aunt uncle grandma grandpa king queen prince princess
@@ -107,13 +108,14 @@ def _pairs(text: str) -> Iterable[tuple[str, str]]:
     """Yield the capitalised words that follow each other, cut of marks and possessives."""
     starts, before = True, ""
     for word in words(text):
-        bare = re.sub(r"['’]s?$", "", word.strip("\"'“”‘’().,;:?!"))
+        initial = bool(_INITIAL.fullmatch(word))
+        bare = word if initial else re.sub(r"['’]s?$", "", word.strip("\"'“”‘’().,;:?!"))
         name = bare if _CAPITALISED.fullmatch(bare) else ""
         if starts and name.lower() in FUNCTION_WORDS | _OPENERS:
             name = ""
         if before and name:
             yield before, name
-        starts = bool(_ENDS_SENTENCE.search(word))
+        starts = bool(_ENDS_SENTENCE.search(word)) and not initial
         before = "" if starts or word.endswith(",") else name
 
 

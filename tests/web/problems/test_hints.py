@@ -1,0 +1,246 @@
+"""Hints: what each names, what it leaves alone, and what it keeps to itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from winosmith import formats, practice
+from winosmith.web.problems.characters import foreign_lookalikes, invisible
+from winosmith.web.problems.suspicions import contact_data, flagged_words, full_names, shouting
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What an idiot he is.",
+        "What an IDIOT!",
+        "What an іdiοt he is.",  # a Cyrillic і, a Greek ο
+        "What an id\u200biot he is.",
+        "What an id\u00adiot he is.",
+        "What an ｉｄｉｏｔ he is.",
+        "What an 𝐢𝐝𝐢𝐨𝐭 he is.",
+        "idiot",
+    ],
+)
+def test_a_listed_word_is_found_however_it_is_spelt(text: str) -> None:
+    """Capitals, foreign letters, invisible and mathematical characters hide no listed word."""
+    assert flagged_words(text, ["idiot"]) == ["idiot"]
+
+
+@pytest.mark.parametrize("text", ["idiotic", "It was idiosyncratic.", "", "an id iot"])
+def test_a_listed_word_is_no_part_of_another(text: str) -> None:
+    """A word of the list does not stand for words that hold it."""
+    assert flagged_words(text, ["idiot"]) == []
+
+
+def test_phrases_and_beginnings_can_be_listed() -> None:
+    """A listed phrase is met over any space, a word with a star by all that begin with it."""
+    text = "The old  geezer babbled (a*b)."
+    assert flagged_words(text, ["Old Geezer", "babb*", "a*b", "*", " "]) == [
+        "Old Geezer",
+        "babb*",
+        "a*b",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Write to ann.b+c@mail.example.org.", ["ann.b+c@mail.example.org"]),
+        ("See https://example.org/a?b=c, please.", ["https://example.org/a?b=c"]),
+        ("See www.example.org or example.com/shop.", ["www.example.org", "example.com/shop"]),
+        ("Ask @ann_b about it.", ["@ann_b"]),
+        ("Call +49 30 1234567 now.", ["+49 30 1234567"]),
+        ("Call (212) 555-0134 or 555-0134.", ["(212) 555-0134", "555-0134"]),
+        ("Call 212.555.0134.", ["212.555.0134"]),
+    ],
+)
+def test_contact_data_is_named(text: str, found: list[str]) -> None:
+    """E-mail and web addresses, telephone numbers and names in social media are found."""
+    assert contact_data(text) == found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "From 1990-2000 it cost 1,000,000 dollars at 10:30 on 2020-11-21.",
+        "He got up at 7.30 and ran 12.5 miles.",
+        "It ended.Then it began, e.g. in Ann's car etc. and so on.",
+        "They won 3-1 (2-0) against 11 players.",
+    ],
+)
+def test_numbers_of_other_things_are_no_contact_data(text: str) -> None:
+    """Years, dates, prices, hours and scores are left alone."""
+    assert contact_data(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "found"),
+    [
+        ("The judge praised Barack Obama because _ won.", ["judge", "man"], ["Barack Obama"]),
+        ("Angela Merkel met the press and _ smiled.", ["press"], ["Angela Merkel"]),
+        ("He met Jean-Luc Picard's crew.", [], ["Jean-Luc Picard"]),
+        ("Ann met J. Smith.", ["Ann"], ["J. Smith"]),
+    ],
+)
+def test_full_names_are_named(text: str, options: list[str], found: list[str]) -> None:
+    """Two capitalised words in a row that are no option are told as what may be a person's name."""
+    assert full_names(text, options) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("Robert thanked Samuel because _ was kind.", ["Robert", "Samuel"]),
+        ("Yesterday Robert met Samuel.", ["Robert", "Samuel"]),
+        ("After Ann left, Maria came. When Bob slept, Ben read.", []),
+        ("Ann, Bob and Mr. Smith went to New York on Christmas Eve.", []),
+        ("On Monday Morning they saw Lake Erie and Aunt Mary.", []),
+        ('It was late. Robert slept. "Maria," Ann said.', []),
+    ],
+)
+def test_first_names_titles_and_places_are_left_alone(text: str, options: list[str]) -> None:
+    """What Winograd sentences are made of gives no hint."""
+    assert full_names(text, options) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("He SHOUTED VERY LOUDLY.", ["SHOUTED", "VERY", "LOUDLY"]),
+        ("Really?! No!!", ["?!", "!!"]),
+        ("NASA and UNICEF met the FBI in the USA.", []),
+        ("He was happy!", []),
+    ],
+)
+def test_shouting_is_named(text: str, found: list[str]) -> None:
+    """Several words in capitals and repeated marks are shouting; abbreviations are not."""
+    assert shouting(text) == found
+
+
+def test_characters_are_named() -> None:
+    """Invisible and foreign characters are told by their names; other scripts are at home."""
+    assert invisible("a\u200b\u202eb\x07\ufeff") == [
+        "RIGHT-TO-LEFT OVERRIDE",
+        "U+0007",
+        "ZERO WIDTH NO-BREAK SPACE",
+        "ZERO WIDTH SPACE",
+    ]
+    assert foreign_lookalikes("a pοt") == ["GREEK SMALL LETTER OMICRON"]
+    assert foreign_lookalikes("Кот сидит на столе, а _ пуст.") == []
+    assert foreign_lookalikes("café, naïve Zoë, π and Ω, “quoted” – 50 €") == []
+    assert invisible("café — “quoted”\ttab\n") == []
+
+
+def test_what_is_written_with_care_gets_no_hint(db: Any) -> None:
+    """None of the twins that ship gives a hint of its text."""
+    from winosmith.web.problems.hints import text_hints
+
+    for problem in practice.handwritten():
+        assert text_hints([problem]) == []
+
+
+def test_hints_are_rare_on_published_data(db: Any, data_dir: Path) -> None:
+    """Of WinoGrande's development set fewer than 1 % of the problems give a hint of their text."""
+    from winosmith.web.problems.hints import text_hints
+
+    data = formats.read(data_dir / "winogrande" / "dev.jsonl")
+    assert sum(bool(text_hints([problem])) for problem in data) < 0.01 * len(data)
+
+
+def _half(sentence: str) -> Any:
+    from winosmith.web.problems.halves import Half
+
+    return Half(sentence, ("cup", "jug"), 0)
+
+
+TEXT = "The cup hit the jug on the table near the window, and because it was thin the _ broke."
+
+
+def test_a_hint_names_what_was_found_once(db: Any) -> None:
+    """Both halves hold the same: one hint a kind, with three findings at most."""
+    from django.conf import settings
+    from django.test import override_settings
+
+    from winosmith.web.problems.hints import hints
+
+    text = f"{TEXT} Call 555-0134, 555-0135, 555-0136 or 555-0137, you clod."
+    with override_settings(RULES=replace(settings.RULES, words_to_flag=("clod",))):
+        assert hints([_half(text), _half(text + " ")]) == [
+            "words on this site's list: clod",
+            "what may be contact data: 555-0134, 555-0135, 555-0136, …",
+        ]
+    assert hints([_half(TEXT)]) == []
+
+
+def test_a_full_name_as_an_option_is_named(db: Any) -> None:
+    """Options with a first and a last name give a hint; those with a first name do not."""
+    from winosmith.web.problems.halves import Half
+    from winosmith.web.problems.hints import hints
+
+    text = "{0} met {1} and _ smiled."
+    full, first = ("Ada Lovelace", "Alan Turing"), ("Ada", "Alan")
+    assert hints([Half(text.format(*full), full, 0)]) == [
+        "what may be a real person's full name: Ada Lovelace, Alan Turing"
+    ]
+    assert hints([Half(text.format(*first), first, 0)]) == []
+
+
+def test_near_duplicates_are_hints(db: Any, person: Callable[..., Any]) -> None:
+    """Published, public and hidden near-duplicates are told, each as far as its reader may know."""
+    from winosmith import Dataset, Problem
+    from winosmith.web.problems.hints import hints, live_hints
+    from winosmith.web.problems.lookalikes import remember, remember_published
+    from winosmith.web.problems.models import Problem as Row
+    from winosmith.web.problems.models import Twin
+
+    ann = person("ann")
+    remember_published(Dataset([Problem("w-1", TEXT, ("cup", "jug"))]), "WinoGrande")
+    for ref, fields in (
+        ("open", {"state": "valid"}),
+        ("held", {"state": "held"}),
+        ("embargoed", {"state": "valid", "embargo": True}),
+    ):
+        twin = Twin.objects.create(ref=f"t-{ref}")
+        text = TEXT.replace("thin", ref)
+        remember(
+            Row.objects.create(
+                ref=ref, twin=twin, sentence=text, options=["cup", "jug"], answer=0, **fields
+            )
+        )
+    hidden = "shares most of its words with a problem of this site that is not public"
+    known = [
+        "shares 100 % of its words with w-1 of WinoGrande",
+        "shares 95 % of its words with open of this site",
+    ]
+    assert live_hints([_half(TEXT), _half(TEXT)], ann) == [*known, hidden]
+    assert hints([_half(TEXT), _half(TEXT)], ann) == [*known, hidden]
+    Row.objects.filter(ref="held").update(state="withdrawn")
+    assert live_hints([_half(TEXT)], ann) == known
+    assert hints([_half(TEXT)], ann) == [*known, hidden]
+    for told in (live_hints([_half(TEXT)], ann), hints([_half(TEXT)], ann)):
+        assert "embargoed" not in " ".join(told)
+
+
+@pytest.mark.parametrize(
+    "halves",
+    [
+        [],
+        [("", (), None)],
+        [("_", ("",), 5), ("\ud800", ("a", "a"), None)],
+        [("_ " * 2000, ("x" * 5000, "\x00"), 1)],
+    ],
+    ids=["none", "nothing", "half characters", "long"],
+)
+def test_what_is_half_written_does_no_harm(db: Any, halves: list[Any]) -> None:
+    """Unfinished and absurd input gives a list of hints, and no error."""
+    from winosmith.web.problems.halves import Half
+    from winosmith.web.problems.hints import hints, live_hints
+
+    assert isinstance(live_hints([Half(*half) for half in halves]), list)
+    assert isinstance(hints([Half(*half) for half in halves]), list)
