@@ -30,7 +30,7 @@ __all__ = ["DocumentAdmin", "ReadOnly"]
 AREAS = ("people", "problems", "write", "judge", "moderate")
 """The applications whose tables are shown."""
 
-SECRETS = frozenset({"password", "salt", "digest", "token"})
+SECRETS = frozenset({"password", "salt", "entry", "digest", "token", "session_key", "session_data"})
 """Columns that nobody reads, admins neither."""
 
 

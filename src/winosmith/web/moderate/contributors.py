@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from django.db.models import Count
@@ -12,6 +13,7 @@ from winosmith.web.problems.models import Problem, State
 
 __all__ = ["Written", "person_of", "written_by"]
 
+_NAME = re.compile(r"p-[0-9a-f]{12}")
 _known: dict[str, int] = {}
 """People by pseudonym, as far as this process has made them; a hit is made again to be sure."""
 
@@ -41,15 +43,23 @@ class Written:
 def person_of(name: str) -> Person | None:
     """Return whom a pseudonym stands for; None for nobody.
 
-    Pseudonyms are in no table, so that a stolen one tells nobody who is who: they are made anew
-    until the one asked for comes, and those that were made are kept by this process.
+    Pseudonyms are in no table, so that a stolen one tells nobody who is who. This process keeps
+    those that it has made; for one that it does not know, or that an erasure has changed, it makes
+    all of them anew: 8 µs for each person.
     """
-    if name not in _known:
-        since = max(_known.values(), default=0)
-        for person in Person.objects.filter(pk__gt=since).order_by("pk").only("pk", "salt"):
-            _known[pseudonym(person)] = person.pk
+    if not _NAME.fullmatch(name):
+        return None
+    return _who(name) or (_make_all(), _who(name))[1]
+
+
+def _who(name: str) -> Person | None:
     person = Person.objects.filter(pk=_known.get(name)).first()
     return person if person is not None and pseudonym(person) == name else None
+
+
+def _make_all() -> None:
+    everybody = Person.objects.only("pk", "salt").iterator(chunk_size=5000)
+    _known.update({pseudonym(person): person.pk for person in everybody})
 
 
 def written_by(person: Person) -> Written:

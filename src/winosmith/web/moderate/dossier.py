@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from django.utils.translation import gettext as _
+
+from winosmith.web.judge.votes import Vote, skips_of, votes_of
 from winosmith.web.moderate import undoing
 from winosmith.web.moderate.contributors import written_by
 from winosmith.web.moderate.deciding import actions_for
@@ -23,8 +26,6 @@ def dossier(reader: Person, problem: Problem) -> dict[str, Any]:
     Both halves with their differences, hints and near-duplicates with their text, the votes
     without names, the history, the contributor's record, and what the reader can do.
     """
-    from winosmith.web.judge.votes import votes_of
-
     contributor = problem.twin.contributor
     events = problem.events.select_related("actor", "problem__twin").order_by("-pk")
     last = undoing.undoable(reader, problem)
@@ -37,11 +38,30 @@ def dossier(reader: Person, problem: Problem) -> dict[str, Any]:
                 problem.sentence, problem.options, without=problem.twin_id, reader=reader
             )
         ],
-        "votes": list(votes_of(problem)),
+        "votes": [_vote(problem, vote) for vote in votes_of(problem, excluded=True)],
+        "skips": list(skips_of(problem).items()),
         "events": [entry(event) for event in events],
         "undoable": last.pk if last else None,
         "record": written_by(contributor) if contributor else None,
         "actions": actions_for(reader, problem),
+    }
+
+
+def _vote(problem: Problem, vote: Vote) -> dict[str, Any]:
+    """Return a vote with its options as texts."""
+    chose, local = (
+        problem.options[index] if index is not None and index < len(problem.options) else ""
+        for index in (vote.choice, vote.local_choice)
+    )
+    return {
+        "judge": vote.judge,
+        "chose": chose or _("neither"),
+        "local": local,
+        "right": vote.right,
+        "ambiguous": vote.ambiguous,
+        "associative": vote.associative,
+        "excluded": vote.excluded,
+        "comment": vote.comment,
     }
 
 

@@ -95,6 +95,8 @@ class Appointment(models.Model):
         NO_MODERATOR = "no-moderator", _("no longer a moderator")
         PAUSE = "pause", _("paused as a judge")
         RESUME = "resume", _("judges again")
+        EXCLUDE = "exclude", _("votes taken out of the count")
+        INCLUDE = "include", _("votes counted again")
 
     person = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.PROTECT, related_name="appointments"

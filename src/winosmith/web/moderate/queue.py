@@ -11,10 +11,11 @@ from django.http import QueryDict
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from winosmith.web.judge.models import Contest
 from winosmith.web.moderate.contributors import person_of
 from winosmith.web.moderate.index import matching
 from winosmith.web.moderate.models import Appeal
-from winosmith.web.moderate.votes import close
+from winosmith.web.moderate.votes import close, paused_people
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.read.terms import parse
 
@@ -204,10 +205,15 @@ def _unmarked(mark: str) -> tuple[datetime, int] | None:
 
 
 def waiting() -> dict[str, int]:
-    """Return how many problems are held and how many appeals are open; 1000 stands for more."""
+    """Return how much awaits a moderator, of each kind; 1000 stands for more."""
     held: QuerySet[Any] = Problem.objects.filter(state=State.HELD)
     appeals: QuerySet[Any] = Appeal.objects.filter(answer=None)
-    return {"held": held[:1000].count(), "appeals": appeals[:1000].count()}
+    return {
+        "held": held[:1000].count(),
+        "appeals": appeals[:1000].count(),
+        "contests": Contest.objects.filter(upheld=None)[:1000].count(),
+        "paused": paused_people()[:1000].count(),
+    }
 
 
 def has_open_appeal() -> Exists:

@@ -6,12 +6,13 @@ from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
+from winosmith.web.judge import exclusion
 from winosmith.web.moderate.deciding import LONGEST
 from winosmith.web.moderate.models import Appointment
-from winosmith.web.moderate.votes import is_paused, pause, resume
+from winosmith.web.moderate.votes import is_paused, judged_by
 from winosmith.web.people.models import Person
 
-__all__ = ["appoint", "may_appoint", "possible"]
+__all__ = ["appoint", "carry_out", "may_appoint", "possible"]
 
 Kind = Appointment.Kind
 
@@ -31,6 +32,9 @@ def possible(person: Person, other: Person) -> list[Appointment.Kind]:
         return []
     kinds = [Kind.NO_JUDGE if other.is_judge else Kind.JUDGE]
     kinds.append(Kind.RESUME if is_paused(other) else Kind.PAUSE)
+    judged = judged_by(other)
+    kinds += [Kind.EXCLUDE] * (judged.answers > judged.excluded)
+    kinds += [Kind.INCLUDE] * (judged.excluded > 0)
     if person.is_superuser:
         kinds.append(Kind.NO_MODERATOR if other.is_moderator else Kind.MODERATOR)
     return kinds
@@ -43,7 +47,10 @@ def appoint(person: Person, other: Person, kind: str, reason: str) -> Appointmen
         person: a moderator; for making moderators, an admin.
         other: read again first.
         kind: one of `Appointment.Kind`.
-        reason: 1 to LONGEST characters; of a pause the judge reads it.
+        reason: 1 to LONGEST characters.
+
+    Returns:
+        What was written down; `carry_out` does what takes longer than a moment.
 
     Raises:
         InputError: the person may not, or it is so already.
@@ -55,16 +62,27 @@ def appoint(person: Person, other: Person, kind: str, reason: str) -> Appointmen
         now = Person.objects.select_for_update().get(pk=other.pk)
         if kind not in possible(person, now):
             raise InputError(_("You can't do that to this person, or somebody else just did."))
-        _change(person, now, Kind(kind), reason)
+        _change(person, now, Kind(kind))
         return Appointment.objects.create(person=now, actor=person, kind=kind, reason=reason)
 
 
-def _change(person: Person, other: Person, kind: Appointment.Kind, reason: str) -> None:
+def carry_out(appointment: Appointment) -> None:
+    """Take somebody's votes out of the count, or count them again, a problem at a time.
+
+    Problems that lack votes then are judged on. Nothing else of an appointment is left to do.
+    Interrupted, it goes on when it is called again.
+    """
+    change = {Kind.EXCLUDE: exclusion.exclude_votes, Kind.INCLUDE: exclusion.include_votes}
+    if appointment.kind in change and appointment.actor:
+        change[Kind(appointment.kind)](appointment.person, appointment.actor, appointment.reason)
+
+
+def _change(person: Person, other: Person, kind: Appointment.Kind) -> None:
     if kind in (Kind.JUDGE, Kind.NO_JUDGE):
         Person.objects.filter(pk=other.pk).update(is_judge=kind == Kind.JUDGE)
     elif kind in (Kind.MODERATOR, Kind.NO_MODERATOR):
         Person.objects.filter(pk=other.pk).update(is_moderator=kind == Kind.MODERATOR)
     elif kind == Kind.PAUSE:
-        pause(other, by=person, reason=reason)
-    else:
-        resume(other, by=person, reason=reason)
+        exclusion.pause(other, person)
+    elif kind == Kind.RESUME:
+        exclusion.resume(other, person)

@@ -19,6 +19,7 @@ from winosmith.web.moderate.dossier import dossier
 from winosmith.web.moderate.log import what_is_done
 from winosmith.web.moderate.models import Batch
 from winosmith.web.moderate.queue import AGES, ONLY, TABS, Where, page, waiting
+from winosmith.web.moderate.votes import note_read
 from winosmith.web.people.gates import moderators_only
 from winosmith.web.problems.models import Event, Problem, State
 from winosmith.web.problems.once import new_key, once
@@ -33,6 +34,7 @@ def queue(request: HttpRequest) -> HttpResponse:
     where = Where.read(request.GET.urlencode() if "state" in request.GET or "only" in request.GET
                        or request.GET.get("by") else TABS[0][0])  # fmt: skip
     shown = page(where, request.GET.get("after", ""))
+    note_read(request.user, shown.problems)
     return render(
         request,
         "moderate/queue.html",
@@ -58,6 +60,7 @@ def queue(request: HttpRequest) -> HttpResponse:
 def problem(request: HttpRequest, ref: str) -> HttpResponse:
     """Show everything about a problem that a decision may rest on."""
     found = get_object_or_404(Problem.objects.select_related("twin__contributor"), ref=ref)
+    note_read(request.user, [found])
     return render(
         request,
         "moderate/problem.html",

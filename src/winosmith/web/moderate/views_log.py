@@ -17,7 +17,7 @@ __all__ = ["download", "log"]
 SIZE = 50
 """Entries on a page."""
 
-KINDS = ("submit", "verdict", "appeal", "revise", *ACTIONS, UNDO)
+KINDS = ("submit", "verdict", "recount", "appeal", "revise", *ACTIONS, UNDO)
 """What the filter offers; another kind can be typed into the address."""
 
 

@@ -58,7 +58,9 @@ def appoint(request: HttpRequest, name: str) -> HttpResponse:
         return {"appointment": made.pk}
 
     try:
-        once(request.user, request.POST.get("key", ""), act)
+        result, _new = once(request.user, request.POST.get("key", ""), act)
+        made = Appointment.objects.select_related("person", "actor").get(pk=result["appointment"])
+        roles.carry_out(made)
     except InputError as error:
         return _person(request, other, error, request.POST.get("reason", ""), kind)
     return redirect("moderate:person", name=name)
@@ -100,6 +102,8 @@ def _label(kind: Appointment.Kind) -> str:
         "no-judge": _("Take the role of a judge"),
         "moderator": _("Make a moderator"),
         "no-moderator": _("Take the role of a moderator"),
+        "exclude": _("Take their votes out of the count"),
+        "include": _("Count their votes again"),
         "pause": _("Pause as a judge"),
         "resume": _("Let judge again"),
     }[kind.value]

@@ -1,0 +1,88 @@
+"""Appeals: by whom, when, once at a time, and how a moderator's decision answers them."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from winosmith.errors import InputError
+
+
+def test_a_contributor_appeals_once_until_it_is_answered(
+    db: Any, person: Any, moderator: Any, twin: Any, do: Any
+) -> None:
+    """An appeal is open until a moderator declines it; the reason stands in the history."""
+    from winosmith.web.moderate.appeals import appeal, open_appeal
+
+    ann, eva = person("ann"), moderator()
+    half = twin(ann, state="rejected")[0]
+    appeal(ann, half, "It is about weight.")
+    with pytest.raises(InputError, match="already"):
+        appeal(ann, half, "Again.")
+    do(eva, "decline", half, reason="the votes hold")
+    assert open_appeal(half) is None
+    assert list(half.events.order_by("pk").values_list("kind", "reason")) == [
+        ("appeal", "It is about weight."),
+        ("decline", "the votes hold"),
+    ]
+    appeal(ann, half, "Once more.")
+
+
+@pytest.mark.parametrize("action", ["accept", "reopen"])
+def test_granting_closes_the_appeal(
+    db: Any, person: Any, moderator: Any, twin: Any, do: Any, action: str
+) -> None:
+    """What a moderator accepts or gives to other judges has no open appeal any more."""
+    from winosmith.web.moderate.appeals import appeal, open_appeal
+
+    ann = person("ann")
+    half = twin(ann, state="rejected")[0]
+    made = appeal(ann, half, "Look again.")
+    do(moderator(), action, half)
+    made.refresh_from_db()
+    assert open_appeal(half) is None
+    assert made.answer.kind == action
+
+
+def test_nobody_else_appeals_and_nothing_undecided(
+    db: Any, person: Any, moderator: Any, twin: Any
+) -> None:
+    """Only the contributor appeals, and only against what was decided by others."""
+    from winosmith.web.moderate.appeals import appeal
+    from winosmith.web.problems.states import move
+
+    ann = person("ann")
+    rejected, own = twin(ann, state="rejected")
+    move(own, "withdrawn", by=ann, kind="withdraw")
+    for who, half in ((person("bob"), rejected), (ann, own), (ann, twin(ann)[0])):
+        with pytest.raises(InputError, match="nothing to appeal"):
+            appeal(who, half, "Look again.")
+    for text in ("", "  ", "x" * 2001):
+        with pytest.raises(InputError, match="characters"):
+            appeal(ann, rejected, text)
+
+
+def test_many_windows_appeal_once(database: Any, person: Any, twin: Any) -> None:
+    """Eight windows that appeal at once leave one appeal and one event."""
+    from django.db import connection
+
+    from winosmith.web.moderate.appeals import appeal
+    from winosmith.web.moderate.models import Appeal
+
+    ann = person("ann")
+    half = twin(ann, state="rejected")[0]
+
+    def press(_: int) -> bool:
+        try:
+            appeal(ann, half, "Look again.")
+        except InputError:
+            return False
+        finally:
+            connection.close()
+        return True
+
+    with ThreadPoolExecutor(8) as threads:
+        assert sum(threads.map(press, range(8))) == 1
+    assert Appeal.objects.count() == half.events.count() == 1

@@ -1,0 +1,315 @@
+"""The moderators' pages: who gets them, what they show, what their forms do."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from typing import Any
+
+import pytest
+
+KEY = "0123456789abcdef0123456789abcdef"
+
+
+def _pick(half: Any) -> str:
+    from winosmith.web.moderate.deciding import last_event
+
+    return f"{half.ref}:{last_event([half]).get(half.pk, 0)}"
+
+
+def _sent(half: Any, action: str = "withdraw", key: str = KEY, **more: str) -> dict[str, str]:
+    return {"key": key, "action": action, "pick": _pick(half), "preset": "0", **more}
+
+
+PAGES = (
+    "", "problems/{ref}/", "ask/?action=reject", "contests/", "log/", "log.csv", "people/",
+    "people/{name}/", "batches/{mark}/",
+)  # fmt: skip
+FORMS = ("act/", "undo/", "batches/{mark}/go-on/", "people/{name}/appoint/", "contests/1/settle/")
+
+
+@pytest.mark.parametrize("role", [None, {}, {"is_judge": True}])
+def test_only_moderators_get_in(
+    db: Any, person: Any, moderator: Any, twin: Any, visit: Any, do: Any, role: Any
+) -> None:
+    """Visitors are led to the log-in, others get 403, on every page and form; nothing changes."""
+    from winosmith.web.people.pseudonyms import pseudonym
+
+    half = twin()[0]
+    mark = do(moderator(), "let-through", half).mark
+    client = visit(None if role is None else person("ann", **role))
+    names = {"ref": half.ref, "name": pseudonym(person("bob")), "mark": mark}
+    expected = 302 if role is None else 403
+    for page in PAGES:
+        assert client.get(f"/moderate/{page.format(**names)}").status_code == expected
+    for form in FORMS:
+        sent = {**_sent(half), "batch": mark, "kind": "judge", "reason": "x"}
+        assert client.post(f"/moderate/{form.format(**names)}", sent).status_code == expected
+    half.refresh_from_db()
+    assert half.state == "judging"
+
+
+def test_every_page_opens(
+    db: Any, person: Any, moderator: Any, twin: Any, visit: Any, do: Any
+) -> None:
+    """A moderator gets every page; a name or mark that is none is not found."""
+    from winosmith.web.people.pseudonyms import pseudonym
+
+    ann, eva = person("ann"), moderator()
+    half = twin(ann, hints=["names: Ada Lovelace"])[0]
+    mark = do(eva, "let-through", half).mark
+    client = visit(eva)
+    names = {"ref": half.ref, "name": pseudonym(ann), "mark": mark}
+    for page in PAGES:
+        answer = client.get(f"/moderate/{page.format(**names)}")
+        assert answer.status_code == 200
+    for page in ("problems/none/", "batches/none/", "people/p-000000000000/", "ask/?action=x"):
+        assert client.get(f"/moderate/{page}").status_code == 404
+
+
+def test_a_problem_is_shown_with_all_that_a_decision_needs(
+    db: Any, person: Any, moderator: Any, twin: Any, visit: Any
+) -> None:
+    """Differences, hints, near-duplicates' texts and votes stand there, and nobody's name."""
+    from winosmith.web.judge.slots import answer, claim, open_slots
+    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.problems.lookalikes import remember
+
+    ann, bob = person("ann"), person("bob", is_judge=True)
+    half, other = twin(ann, state="judging", hints=["names: Ada Lovelace"])
+    near = twin(state="withdrawn")[0]
+    near = twin(state="rejected")[0]
+    remember(near)
+    open_slots(half)
+    slot = claim(bob)
+    assert slot is not None
+    slot.local_at = slot.taken_at
+    slot.save()
+    answer(bob, half.ref, None, ambiguous=True, comment="Both fit.")
+    page = visit(moderator()).get(f"/moderate/problems/{half.ref}/").content.decode()
+    assert "<mark>big.</mark>" in page
+    assert "<mark>small.</mark>" in page
+    assert "Ada Lovelace" in page
+    assert near.sentence.split("_")[0].replace("'", "&#x27;") in page
+    assert "Judge 1" in page
+    assert "Both fit." in page
+    assert "bob" not in page
+    assert pseudonym(bob) not in page
+    assert pseudonym(ann) in page
+    assert ">ann<" not in page
+    assert other.ref in page
+
+
+def test_a_decision_by_form_happens_once(db: Any, moderator: Any, twin: Any, visit: Any) -> None:
+    """Sent three times, a form acts once; each time the same page follows, with the undo."""
+    half = twin()[0]
+    client = visit(moderator())
+    sent = _sent(half, text="in my words", back="/moderate/?state=held&done=old")
+    answers = [client.post("/moderate/act/", sent) for _ in range(3)]
+    assert {a.status_code for a in answers} == {302}
+    assert len({a["Location"] for a in answers}) == 1
+    assert re.fullmatch(r"/moderate/\?state=held&done=[0-9a-f]{32}", answers[0]["Location"])
+    event = half.events.get()
+    assert event.reason.endswith("in my words")
+    assert event.reason != "in my words"
+    assert "Undo" in client.get(answers[0]["Location"]).content.decode()
+
+
+def test_the_second_moderator_gets_both_decisions(
+    db: Any, moderator: Any, twin: Any, visit: Any, do: Any
+) -> None:
+    """Whose page was old gets 409 with what the first did, and can decide again from there."""
+    half = twin()[0]
+    sent = _sent(half, text="my own words")
+    do(moderator(), "let-through", half, reason="the first reason")
+    client = visit(moderator("max"))
+    answer = client.post("/moderate/act/", sent)
+    page = answer.content.decode()
+    assert answer.status_code == 409
+    assert "the first reason" in page
+    assert "eva" in page
+    assert "my own words" in page
+    fields = dict(re.findall(r'name="(key|pick)" value="([^"]+)"', page))
+    assert client.post("/moderate/act/", {**sent, **fields}).status_code == 302
+    half.refresh_from_db()
+    assert half.state == "withdrawn"
+
+
+def test_a_form_without_a_reason_comes_back_with_what_was_typed(
+    db: Any, moderator: Any, twin: Any, visit: Any
+) -> None:
+    """Without a reason the page comes back with status 422 and nothing is done."""
+    half = twin()[0]
+    answer = visit(moderator()).post("/moderate/act/", _sent(half, preset="", text=" "))
+    assert answer.status_code == 422
+    assert "Give a reason" in answer.content.decode()
+    assert not half.events.exists()
+
+
+def test_all_that_match_are_counted_then_done_then_undone(
+    db: Any, moderator: Any, twin: Any, visit: Any
+) -> None:
+    """The page asks with the count; confirmed, all are done under one mark; one press undoes it."""
+    from winosmith.web.problems.models import Problem
+
+    for _ in range(3):
+        twin(state="valid")
+    twin(state="rejected")
+    client = visit(moderator())
+    asked = client.get("/moderate/ask/?action=withdraw&everything=1&where=state%3Dvalid")
+    page = asked.content.decode()
+    assert "<strong>6</strong>" in page
+    fields = dict(
+        re.findall(r'name="(\w+)" value="([^"]*)"', page.split('action="/moderate/act/"')[1])
+    )
+    done = client.post("/moderate/act/", {**fields, "preset": "0"})
+    assert Problem.objects.filter(state="withdrawn").count() == 6
+    mark = done["Location"][-32:]
+    assert client.post("/moderate/undo/", {"key": KEY, "batch": mark}).status_code == 302
+    assert Problem.objects.filter(state="valid").count() == 6
+
+
+def test_a_count_that_changed_is_confirmed_again(
+    db: Any, moderator: Any, twin: Any, visit: Any, do: Any
+) -> None:
+    """When fewer match than the moderator was told, nothing is done until they confirm anew."""
+    halves = twin(state="valid")
+    client = visit(moderator())
+    page = client.get(
+        "/moderate/ask/?action=withdraw&everything=1&where=state%3Dvalid"
+    ).content.decode()
+    fields = dict(
+        re.findall(r'name="(\w+)" value="([^"]*)"', page.split('action="/moderate/act/"')[1])
+    )
+    do(moderator("max"), "reject", halves[0])
+    answer = client.post("/moderate/act/", {**fields, "preset": "0"})
+    assert answer.status_code == 422
+    assert "1 problems match by now, not 2" in answer.content.decode()
+    halves[1].refresh_from_db()
+    assert halves[1].state == "valid"
+
+
+@pytest.mark.parametrize("back", ["https://evil.example/", "//evil.example/moderate/", "/admin/"])
+def test_a_form_leads_nowhere_else(
+    db: Any, moderator: Any, twin: Any, visit: Any, back: str
+) -> None:
+    """A page to return to that is not the moderators' own is replaced by the queue."""
+    answer = visit(moderator()).post("/moderate/act/", _sent(twin()[0], back=back))
+    assert answer["Location"].startswith("/moderate/?done=")
+
+
+def test_the_log_downloads_without_formulas(
+    db: Any, moderator: Any, twin: Any, visit: Any, do: Any
+) -> None:
+    """The log as CSV has who, what, when and why; what a spreadsheet would calculate is defused."""
+    half = twin()[0]
+    do(moderator("eva"), "withdraw", half, reason='=HYPERLINK("http://evil.example")')
+    answer = visit(moderator("max")).get("/moderate/log.csv?what=withdraw")
+    rows = list(csv.DictReader(io.StringIO(b"".join(answer.streaming_content).decode())))
+    assert answer["Content-Disposition"] == 'attachment; filename="audit-log.csv"'
+    assert [(r["who"], r["what"], r["problem"], r["before"], r["after"]) for r in rows] == [
+        ("eva", "withdraw", half.ref, "held", "withdrawn")
+    ]
+    assert rows[0]["reason"].startswith("'=")
+
+
+def test_the_log_filters(
+    db: Any, person: Any, moderator: Any, twin: Any, visit: Any, do: Any
+) -> None:
+    """By who, what, problem and day the log shows those entries and no others."""
+    from winosmith.web.moderate.log import Asked, logged
+    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.problems.states import move
+
+    ann, eva = person("ann"), moderator()
+    half, other = twin(ann, state="judging")
+    move(half, "rejected", by=None, kind="verdict")
+    do(eva, "accept", half)
+    move(other, "withdrawn", by=ann, kind="withdraw")
+    day = half.events.first().at.date().isoformat()
+
+    def kinds(**asked: str) -> list[str]:
+        return [event.kind for event in logged(Asked(**asked))]
+
+    assert kinds() == ["withdraw", "accept", "verdict"]
+    assert kinds(who="site") == ["verdict"]
+    assert kinds(who="eva") == ["accept"]
+    assert kinds(who=pseudonym(ann)) == ["withdraw"]
+    assert kinds(who="ann") == []
+    assert kinds(what="accept") == ["accept"]
+    assert kinds(ref=half.ref) == ["accept", "verdict"]
+    assert kinds(since=day, until=day) == kinds()
+    assert kinds(until="2020-01-01") == kinds(since="2999-01-01") == []
+    assert kinds(since="no day") == kinds()
+
+
+def test_names_are_for_admins(db: Any, person: Any, moderator: Any, visit: Any) -> None:
+    """Moderators meet pseudonyms alone and find nobody by name; an admin reads the name."""
+    from winosmith.web.people.models import Person
+    from winosmith.web.people.pseudonyms import pseudonym
+
+    ann = person("ann-of-the-hills")
+    adam = Person.objects.create_superuser("adam")
+    path = f"/moderate/people/{pseudonym(ann)}/"
+    eva = visit(moderator())
+    for page in ("/moderate/people/", path):
+        assert "ann-of-the-hills" not in eva.get(page).content.decode()
+    assert eva.get("/moderate/people/?who=ann-of-the-hills").status_code == 200
+    assert visit(adam).get("/moderate/people/?who=ann-of-the-hills")["Location"] == path
+    assert "ann-of-the-hills" in visit(adam).get(path).content.decode()
+
+
+def test_a_judge_is_made_by_form_once(db: Any, person: Any, moderator: Any, visit: Any) -> None:
+    """Sent twice, the form makes one appointment; without a reason it comes back with 422."""
+    from winosmith.web.people.pseudonyms import pseudonym
+
+    bob = person("bob")
+    client, path = visit(moderator()), f"/moderate/people/{pseudonym(bob)}/appoint/"
+    assert client.post(path, {"key": KEY, "kind": "judge", "reason": " "}).status_code == 422
+    for _ in range(2):
+        sent = {"key": KEY, "kind": "judge", "reason": "reads well"}
+        assert client.post(path, sent).status_code == 302
+    bob.refresh_from_db()
+    assert (bob.is_judge, bob.appointments.count()) == (True, 1)
+
+
+def test_what_a_moderator_read_they_do_not_judge(
+    db: Any, person: Any, twin: Any, visit: Any
+) -> None:
+    """A moderator who is a judge, too, gets no problem whose answer the queue has shown them."""
+    from winosmith.web.judge.slots import claim, open_slots
+
+    eva = person("eva", is_moderator=True, is_judge=True)
+    half = twin(state="judging")[0]
+    visit(eva).get("/moderate/?state=judging")
+    open_slots(half)
+    assert claim(eva) is None
+    assert claim(person("bob", is_judge=True)) is not None
+
+
+def test_a_contested_gold_question_is_settled_once(
+    db: Any, person: Any, moderator: Any, twin: Any, visit: Any
+) -> None:
+    """A moderator reads the judge's word and settles it; a second one is told."""
+    from winosmith.web.judge.gold import add_gold
+    from winosmith.web.judge.models import Contest, Slot
+
+    half = twin(state="valid")[0]
+    question = add_gold(half, "A big cup does not fit.")
+    slot = Slot.objects.create(
+        problem=half, n=1, place=1, twin=half.twin, gold=True, open=False, right=False, choice=1,
+        holder=person("bob", is_judge=True),
+    )  # fmt: skip
+    one = Contest.objects.create(slot=slot, text="The shelf is meant.")
+    client, path = visit(moderator()), f"/moderate/contests/{one.pk}/settle/"
+    assert "The shelf is meant." in client.get("/moderate/contests/").content.decode()
+    from winosmith.web.judge.models import Judge
+
+    Judge.objects.create(person=slot.holder)
+    assert client.post(path, {"key": KEY, "upheld": "1", "answer": ""}).status_code == 409
+    assert client.post(path, {"key": KEY, "upheld": "1", "answer": "True."}).status_code == 302
+    question.refresh_from_db()
+    assert question.retired
+    other = visit(moderator("max")).post(path, {"key": KEY, "upheld": "0", "answer": "No."})
+    assert other.status_code == 409

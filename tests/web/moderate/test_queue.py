@@ -1,0 +1,124 @@
+"""The queue: filters, pages that neither repeat nor lose a problem, and how fast."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+
+def _refs(query: str) -> set[str]:
+    from winosmith.web.moderate.queue import Where, found
+
+    return set(found(Where.read(query)).values_list("ref", flat=True))
+
+
+def test_each_filter_finds_its_own(db: Any, person: Any, twin: Any) -> None:
+    """State, hint, domain, contributor, age, text and kinds each find what has them, no other."""
+    from winosmith.web.moderate.appeals import appeal
+    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.problems.models import Problem
+
+    ann = person("ann")
+    plain = twin(state="valid")
+    hinted = twin(ann, hints=["names: Ada Lovelace"], domain="social")
+    appealed = twin(ann, state="rejected")
+    appeal(ann, appealed[0], "Look again.")
+    old = twin(state="valid", embargo=True)
+    Problem.objects.filter(twin=old[0].twin).update(created=timezone.now() - timedelta(days=40))
+    gold = twin(state="valid", gold=True)
+    word = hinted[0].sentence.split()[2]
+
+    def refs(*halves: Any) -> set[str]:
+        return {half.ref for half in halves}
+
+    assert _refs("state=held") == refs(*hinted)
+    assert _refs("hint=lovelace") == refs(*hinted)
+    assert _refs("only=hinted") == refs(*hinted)
+    assert _refs("domain=Social") == refs(*hinted)
+    assert _refs(f"by={pseudonym(ann)}") == refs(*hinted, *appealed)
+    assert _refs("only=appeal") == refs(appealed[0])
+    assert _refs("age=over-month") == _refs("only=embargo") == refs(*old)
+    assert _refs("age=day") == refs(*plain, *hinted, *appealed, *gold)
+    assert _refs("only=gold") == refs(*gold)
+    assert _refs(f'text="the cup {word}" -small') == refs(hinted[0])
+    assert _refs("by=p-000000000000") == _refs("text=-cup") == set()
+
+
+@pytest.mark.parametrize("oldest", ["", "1"])
+def test_pages_hold_every_problem_once(db: Any, twin: Any, oldest: str) -> None:
+    """Page by page each problem is met once, in order, though several have the same time."""
+    from winosmith.web.moderate.queue import Where, page
+    from winosmith.web.problems.models import Problem
+
+    now = timezone.now()
+    for n in range(6):
+        for half in twin():
+            Problem.objects.filter(pk=half.pk).update(created=now - timedelta(hours=n // 3))
+    where = Where.read(f"state=held&oldest={oldest}")
+    order = ("created", "pk") if oldest else ("-created", "-pk")
+    expected = list(Problem.objects.order_by(*order))
+    met, mark, pages = [], "", []
+    while True:
+        shown = page(where, mark, size=5)
+        met += shown.problems
+        pages.append(shown)
+        if not shown.older:
+            break
+        mark = _after(shown.older)
+    assert met == expected
+    assert pages[0].newer == ""
+    back = page(where, _after(pages[-1].newer), size=5)
+    assert back.problems == pages[-2].problems
+    assert page(where, _after(back.newer), size=5).newer == ""
+
+
+def _after(query: str) -> str:
+    from django.http import QueryDict
+
+    return str(QueryDict(query)["after"])
+
+
+@pytest.mark.parametrize("mark", ["x", "-", "~", "2026-01-01~1", "2026-01-01T00:00:00+00:00~x"])
+def test_a_mark_that_is_none_shows_the_first_page(db: Any, twin: Any, mark: str) -> None:
+    """A made-up mark leads to the first page."""
+    from winosmith.web.moderate.queue import Where, page
+
+    twin()
+    assert len(page(Where.read("state=held"), mark).problems) == 2
+
+
+def test_a_filter_survives_its_query(db: Any) -> None:
+    """What a filter writes into an address, it reads out of it again; the unknown is left out."""
+    from winosmith.web.moderate.queue import Where
+
+    where = Where.read("state=valid&text=a%26b&age=week&only=nonsense&oldest=1")
+    assert (where.only, where.text) == ("", "a&b")
+    assert Where.read(where.query()) == where
+
+
+def test_the_search_follows_the_text(db: Any, twin: Any) -> None:
+    """A text that is changed, as an erasure does, is found by its new words alone."""
+    half = twin(state="withdrawn")[0]
+    half.sentence = "erased"
+    half.save()
+    assert _refs("text=erased") == {half.ref}
+    assert half.ref not in _refs("text=shelf")
+
+
+def test_the_queue_reads_a_page_from_an_index(db: Any, twin: Any) -> None:
+    """No list of the queue sorts or scans the table of problems: an index has the order."""
+    from django.db import connection
+
+    from winosmith.web.moderate.queue import Where, found
+
+    for query in ("state=held", "state=", "state=valid&age=week", "state=held&age=over-day"):
+        rows = found(Where.read(query)).order_by("-created", "-pk")[:26]
+        sql, params = rows.query.sql_with_params()
+        with connection.cursor() as cursor:
+            cursor.execute(f"EXPLAIN QUERY PLAN {sql}", params)
+            plan = " / ".join(row[-1] for row in cursor.fetchall())
+        assert "TEMP B-TREE" not in plan
+        assert "problems_problem USING INDEX moderate_" in plan
