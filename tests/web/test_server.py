@@ -2,25 +2,50 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import re
+import signal
+import socket
 import subprocess
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
 Start = Callable[..., Any]
 
 
-def _serve(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+def _serve(folder: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a server that is expected to end by itself."""
     return subprocess.run(
         [sys.executable, "-m", "winosmith", "serve", str(folder), *options],
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
+        env={**os.environ, "COLUMNS": "200", **environment},
     )
+
+
+def _port(site: Any) -> int:
+    return int(urlsplit(site.url).port)
+
+
+@contextlib.contextmanager
+def _half_a_request(site: Any) -> Iterator[socket.socket]:
+    """Send a form of which the second half is still to come."""
+    with socket.create_connection(("127.0.0.1", _port(site)), timeout=30) as wire:
+        wire.sendall(
+            b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 8\r\n"
+            b"Content-Type: application/x-www-form-urlencoded\r\n\r\na=b&"
+        )
+        time.sleep(0.5)
+        yield wire
 
 
 @pytest.mark.parametrize(
@@ -35,7 +60,7 @@ def test_a_site_is_served(served: Start, database: str) -> None:
     answer = site.get("/")
     assert answer.status == 200
     assert "Cups &amp; jugs" in answer.text
-    health = site.get("/healthz")
+    health = site.get("/healthz", Host="10.1.2.3")
     assert (health.status, health.body) == (200, b"ok\n")
     assert health.headers["Cache-Control"] == "no-store"
 
@@ -54,3 +79,188 @@ def test_only_while_nobody_is_admin_is_one_let_in(served: Start) -> None:
     site.stop()
     site.start()
     assert "First admin" not in site.printed
+
+
+def test_a_folder_has_one_server(served: Start) -> None:
+    """A second server of a folder is refused with the first one's process id."""
+    site = served()
+    refused = _serve(site.folder, "--port", "0")
+    assert refused.returncode == 2
+    assert f"is served already, by process {site.process.pid};" in refused.stderr
+    assert site.get("/").status == 200
+
+
+def test_a_killed_server_makes_room(served: Start) -> None:
+    """When the master is killed its workers end by themselves, and the next server starts."""
+    site = served()
+    site.process.kill()
+    site.process.wait()
+    assert site.start().get("/").status == 200
+
+
+def test_a_killed_worker_is_replaced(served: Start) -> None:
+    """When a worker is killed the others answer, and a new one comes."""
+    site = served()
+    children = Path(f"/proc/{site.process.pid}/task/{site.process.pid}/children")
+    if not children.exists():
+        pytest.skip("the kernel does not list children")
+    before = children.read_text().split()
+    assert len(before) == 2
+    os.kill(int(before[0]), signal.SIGKILL)
+    assert site.get("/").status == 200
+    until = time.monotonic() + 20
+    while len(now := children.read_text().split()) < 2 or before[0] in now:
+        assert time.monotonic() < until, "no new worker came"
+        time.sleep(0.1)
+    assert all(site.get("/healthz").status == 200 for _ in range(5))
+
+
+@pytest.mark.parametrize(("sign", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
+def test_a_request_is_answered_before_the_server_ends(served: Start, sign: int, code: int) -> None:
+    """Ctrl-C, which reaches the workers as well, and SIGTERM let open requests end first."""
+    site = served()
+    with _half_a_request(site) as wire:
+        os.killpg(site.process.pid, sign) if sign == signal.SIGINT else site.process.send_signal(
+            sign
+        )
+        time.sleep(0.5)
+        assert site.process.poll() is None
+        wire.sendall(b"c=d&")
+        assert wire.recv(1000).startswith(b"HTTP/1.1 403 ")
+    assert site.process.wait(60) == code
+    told = f"start again with: winosmith serve {site.folder}"
+    assert (told in site.log()) == (code == 130)
+
+
+def test_a_taken_port_is_told(served: Start, tmp_path: Path) -> None:
+    """A port on which something listens is refused with what to do."""
+    refused = _serve(tmp_path / "other", "--port", str(_port(served())))
+    assert refused.returncode == 2
+    assert "something listens there already; stop it, or choose another --port" in refused.stderr
+
+
+def test_beyond_loopback_a_public_address_is_needed(tmp_path: Path) -> None:
+    """Listening where others reach needs --public-url."""
+    refused = _serve(tmp_path / "site", "--host", "0.0.0.0", "--port", "0")  # noqa: S104
+    assert refused.returncode == 2
+    assert "--public-url" in refused.stderr
+
+
+def test_only_the_sites_own_names_are_answered(served: Start) -> None:
+    """With a public address its name is answered, behind a proxy that says https, and no other."""
+    site = served(options=("--public-url", "https://twins.example.org"))
+    assert "Address     https://twins.example.org/" in site.printed
+    behind = {"Host": "twins.example.org", "X-Forwarded-Proto": "https"}
+    answer = site.ask("GET", "/", headers=behind)
+    assert answer.status == 200
+    assert "max-age=31536000" in answer.headers["Strict-Transport-Security"]
+    assert site.ask("GET", "/", headers={"Host": "evil.example.org"}).status == 400
+
+
+def test_nothing_is_too_large(served: Start) -> None:
+    """A form beyond the limit is refused before it is read, a header beyond it as well."""
+    site = served()
+    with socket.create_connection(("127.0.0.1", _port(site)), timeout=30) as wire:
+        wire.sendall(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000001\r\n\r\n")
+        assert wire.recv(1000).startswith(b"HTTP/1.1 413 ")
+    assert site.get("/" + "x" * 5000).status == 414
+    assert site.get("/", **{"X-Long": "y" * 9000}).status == 431
+
+
+def test_the_log_knows_nobody(served: Start) -> None:
+    """Neither addresses of people nor what they asked for come into the log."""
+    site = served()
+    site.get("/people/secret-of-ann/")
+    site.ask("GET", "/", headers={"Host": "ann.example.org"})
+    site.ask("POST", "/", "a=b", {"Content-Type": "application/x-www-form-urlencoded"})
+    site.ask("HEAD", "/")
+    with socket.create_connection(("127.0.0.1", _port(site)), timeout=30) as wire:
+        wire.sendall(b"\x16\x03\x01 nonsense of ann\r\n\r\n")
+        wire.recv(1000)
+    site.stop()
+    assert site.log() == site.printed
+
+
+def test_a_head_has_no_body(served: Start) -> None:
+    """HEAD is answered with the headers of GET and nothing else."""
+    answer = served().ask("HEAD", "/")
+    assert (answer.status, answer.body) == (200, b"")
+
+
+def test_static_files_are_kept_by_browsers(served: Start) -> None:
+    """The style sheet's address changes with its content, so that it can be kept for ever."""
+    site = served()
+    sheet = re.search(r'href="(/static/[^"]+\.css)"', site.get("/").text)
+    assert sheet
+    answer = site.get(sheet[1])
+    assert answer.status == 200
+    assert re.search(r"\.[0-9a-f]{12}\.css$", sheet[1])
+    assert "immutable" in answer.headers["Cache-Control"]
+
+
+def test_settings_hold_from_the_next_start(served: Start) -> None:
+    """What the admin writes into site.toml holds when the server starts again; nonsense ends it."""
+    site = served(title="One")
+    site.stop()
+    (site.folder / "site.toml").write_text('title = "Two"\n')
+    assert "Two" in site.start().get("/").text
+    site.stop()
+    (site.folder / "site.toml").write_text("judges = 2\n")
+    refused = _serve(site.folder, "--port", "0")
+    assert refused.returncode == 2
+    assert "must be odd" in refused.stderr
+
+
+@pytest.mark.postgres
+def test_a_password_is_nowhere_to_be_seen(served: Start) -> None:
+    """The password of a database address is neither printed nor among the process's arguments."""
+    site = served(database="postgresql")
+    site.stop()
+    site.database = site.database.replace("postgres@", "postgres:hush-hush@")
+    site.start()
+    assert site.get("/healthz").status == 200
+    arguments = Path(f"/proc/{site.process.pid}/cmdline").read_text()
+    assert "hush" not in site.log() + arguments
+
+
+@pytest.mark.postgres
+def test_health_tells_of_a_lost_database(served: Start, postgres: Any) -> None:
+    """When the database is gone /healthz says 503, and 200 when it is back."""
+    site = served(database="postgresql")
+    name = site.database.rpartition("/")[2]
+
+    def allow(connections: bool) -> None:
+        allowed = f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS {connections}'
+        for statement in (allowed, _END.format(name)):
+            postgres._run("psql", "-qd", postgres.url(), "-c", statement)
+
+    allow(False)
+    answer = site.get("/healthz")
+    assert (answer.status, answer.body) == (503, b"the database does not answer\n")
+    allow(True)
+    assert site.get("/healthz").status == 200
+
+
+_END = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{}'"
+
+
+@pytest.mark.postgres
+def test_a_database_with_too_little_room_is_told(served: Start) -> None:
+    """More workers than PostgreSQL takes connections are refused with both numbers."""
+    site = served(database="postgresql")
+    site.stop()
+    refused = _serve(
+        site.folder, "--port", "0", "--workers", "500", WINOSMITH_DATABASE=site.database
+    )
+    assert refused.returncode == 2
+    assert re.search(r"room for \d+ connections and there are 500 workers", refused.stderr)
+
+
+@pytest.mark.postgres
+def test_a_database_that_is_not_there_is_told(tmp_path: Path, postgres: Any) -> None:
+    """An address that can't be reached is named without its password, with what to check."""
+    address = postgres.url("nothing-here").replace("postgres@", "postgres:hush-hush@")
+    refused = _serve(tmp_path / "site", "--port", "0", "--database", address)
+    assert refused.returncode == 2
+    assert 'database "nothing-here" does not exist; check the address' in refused.stderr
+    assert "hush" not in refused.stderr + refused.stdout

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -55,12 +56,30 @@ def export(folder: str | Path, *, format_name: str = "winosmith", public: bool =
     known = formats.format_named(format_name)
     recipe = {"command": "winosmith admin export", "format": known.name, "public": public}
     output = OutputFolder.open(folder, recipe)
-    with output.or_nothing():
+    with output.or_nothing(), _one_moment():
         counts = {"problems": _write_public(output, known)}
         if not public:
             for name, records in _PRIVATE.items():
                 counts[f"{PRIVATE}/{name}"] = _write(output, f"{PRIVATE}/{name}.jsonl", records())
     return Exported(_digest(output.files), dict(output.files), counts)
+
+
+@contextmanager
+def _one_moment() -> Iterator[None]:
+    """Let all that the block reads be of one moment, without making anybody who writes wait."""
+    from django.db import connection, transaction
+
+    if connection.vendor == "postgresql":
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            yield
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("BEGIN DEFERRED")  # `atomic` would take the lock of those who write
+        try:
+            yield
+        finally:
+            cursor.execute("ROLLBACK")
 
 
 def _write_public(output: OutputFolder, known: formats.Format) -> int:

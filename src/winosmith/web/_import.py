@@ -16,12 +16,15 @@ from winosmith.errors import InputError
 if TYPE_CHECKING:
     from winosmith.web.problems.models import Problem, Twin
 
-__all__ = ["Imported", "import_problems", "with_new_ids"]
+__all__ = ["ATTENTION", "EXPLANATION", "Imported", "import_problems", "with_new_ids"]
 
 As = Literal["judging", "valid", "gold"]
 
 CHUNK = 1000
 """Problems in one transaction; people who write wait for one, not for all."""
+
+EXPLANATION, ATTENTION = "gold.explanation", "gold.attention"
+"""What `extra` holds of a gold question."""
 
 LONGEST = 80
 """Characters of an id, which is part of a page's address."""
@@ -40,7 +43,6 @@ def import_problems(
     as_: As,
     *,
     embargo: bool = False,
-    explanations: dict[str, str] | None = None,
     on_progress: Callable[[int], object] | None = None,
 ) -> Imported:
     """Put problems into the site; what is there already is left as it is.
@@ -51,9 +53,9 @@ def import_problems(
     Args:
         dataset: its ids become those of the site.
         as_: "judging" (people judge them), "valid" (they are part of the set), or "gold" (they
-            check attention, and are never part of the set).
+            check attention, and are never part of the set; `EXPLANATION` says in `extra` why the
+            answer is right, `ATTENTION` that the sentence itself says what to choose).
         embargo: keep all of them out of everything public; without it, those marked so.
-        explanations: by id, why the answer of a gold question is right.
         on_progress: called with the number of problems that are done.
 
     Raises:
@@ -67,7 +69,7 @@ def import_problems(
     added, done, problems = 0, 0, iter(dataset)
     while chunk := list(islice(problems, CHUNK)):
         data = [replace(datum, embargo=True) if embargo else datum for datum in chunk]
-        added += _add(data, as_, explanations or {})
+        added += _add(data, as_)
         done += len(chunk)
         if on_progress:
             on_progress(done)
@@ -126,6 +128,11 @@ def _check(datum: Datum, as_: As) -> None:
             f"the problem {datum.id!r} has no answer; problems "
             f"{'to be judged' if as_ == 'judging' else 'that check attention'} need one"
         )
+    if as_ == "gold" and not str(datum.extra.get(EXPLANATION) or "").strip():
+        raise InputError(
+            f"the problem {datum.id!r} does not say why its answer is right; write it into "
+            f"extra as {EXPLANATION!r} (in CSV: the column of that name): judges will read it"
+        )
 
 
 def _twin_ref(datum: Datum) -> str:
@@ -170,7 +177,7 @@ def _chunks(names: Iterable[str]) -> Iterator[list[str]]:
         yield chunk
 
 
-def _add(data: Sequence[Datum], as_: As, explanations: dict[str, str]) -> int:
+def _add(data: Sequence[Datum], as_: As) -> int:
     """Add those of a chunk that are missing, in one transaction; return how many they were."""
     from winosmith.web._lock import writing
     from winosmith.web.problems.models import Problem
@@ -183,11 +190,11 @@ def _add(data: Sequence[Datum], as_: As, explanations: dict[str, str]) -> int:
         )
         new = [datum for datum in data if datum.id not in known]
         if new:
-            _add_rows(new, as_, explanations)
+            _add_rows(new, as_)
     return len(new)
 
 
-def _add_rows(data: Sequence[Datum], as_: As, explanations: dict[str, str]) -> None:
+def _add_rows(data: Sequence[Datum], as_: As) -> None:
     from django.utils import timezone
 
     from winosmith.web.problems.models import Event, Problem, State
@@ -208,10 +215,12 @@ def _add_rows(data: Sequence[Datum], as_: As, explanations: dict[str, str]) -> N
         for datum in data
     )
     Event.objects.bulk_create(Event(problem=row, kind="import", after=state) for row in rows)
+    if as_ == "gold":
+        _make_gold(data, rows)
+        return
     if as_ == "judging":
         _open_slots(rows)
-    if as_ != "gold":
-        _remember(rows)
+    _remember(rows)
 
 
 def _add_twins(data: Sequence[Datum]) -> dict[str, Twin]:
@@ -227,11 +236,26 @@ def _add_twins(data: Sequence[Datum]) -> dict[str, Twin]:
     return twins
 
 
-def _open_slots(rows: Sequence[Problem]) -> None:
-    from winosmith.web.judge.slots import open_slots
+def _make_gold(data: Sequence[Datum], rows: Sequence[Problem]) -> None:
+    from winosmith.web.judge.gold import add_gold
 
-    for row in rows:
-        open_slots(row)
+    for datum, row in zip(data, rows, strict=True):
+        attention = bool(datum.extra.get(ATTENTION, False))
+        add_gold(row, str(datum.extra[EXPLANATION]), attention=attention)
+
+
+def _open_slots(rows: Sequence[Problem]) -> None:
+    """Open new problems to judges, as `judge.slots.open_slots` does one by one."""
+    from django.conf import settings
+
+    from winosmith.web.judge.models import Slot
+    from winosmith.web.judge.rows import place_of
+
+    Slot.objects.bulk_create(
+        Slot(problem=row, n=n, place=place_of(row) + n, twin_id=row.twin_id)
+        for row in rows
+        for n in range(1, settings.RULES.judges + 1)
+    )
 
 
 def _remember(rows: Sequence[Problem]) -> None:

@@ -1,0 +1,183 @@
+"""`winosmith admin`, as it is typed."""
+
+from __future__ import annotations
+
+import json
+import re
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.web import serving  # type: ignore[import-not-found]
+from tests.web.conftest import prepared_site  # type: ignore[import-not-found]  # noqa: F401
+from winosmith import formats
+from winosmith.testing import made_twins
+
+
+@pytest.fixture
+def site(prepared_site: Path, tmp_path: Path) -> Any:  # noqa: F811
+    """Return a site that is not being served."""
+    return serving.made(prepared_site, tmp_path / "site", {}, None)
+
+
+@pytest.fixture
+def twins(tmp_path: Path) -> str:
+    """Return a file of five twins."""
+    formats.write(made_twins(5), tmp_path / "twins.jsonl")
+    return str(tmp_path / "twins.jsonl")
+
+
+def test_problems_come_in_and_go_out(site: Any, twins: str, tmp_path: Path) -> None:
+    """What is imported as valid is what the public export holds, byte by byte, in any format."""
+    told = site.admin("import", str(site.folder), twins, "--as", "valid").stdout
+    assert told == "10 new, 0 there already\n"
+    again = site.admin("import", str(site.folder), twins, "--as", "valid").stdout
+    assert again == "0 new, 10 there already\n"
+    site.admin("export", str(site.folder), "--out", str(tmp_path / "a"), "--public")
+    assert (tmp_path / "a/problems.jsonl").read_bytes() == Path(twins).read_bytes()
+    assert sorted(path.name for path in (tmp_path / "a").iterdir()) == [
+        "problems.jsonl",
+        "winosmith.json",
+    ]
+    table = ("export", str(site.folder), "--out", str(tmp_path / "b"), "--format", "csv")
+    site.admin(*table)
+    assert formats.read(tmp_path / "b/problems.csv").digest == formats.read(twins).digest
+
+
+def test_an_export_of_the_same_data_has_the_same_digest(
+    site: Any, twins: str, tmp_path: Path
+) -> None:
+    """Two exports of the same data are the same bytes; one more problem makes another digest."""
+    folder = str(site.folder)
+    site.admin("import", folder, twins, "--as", "judging")
+    outs = [
+        json.loads(site.admin("export", folder, "--out", str(tmp_path / name), "--json").stdout)
+        for name in "ab"
+    ]
+    assert outs[0] == outs[1]
+    assert outs[0]["counts"] == {
+        "problems": 0,
+        "private/problems": 10,
+        "private/states": 10,
+        "private/responses": 0,
+        "private/events": 10,
+        "private/people": 0,
+        "private/documents": 2,
+    }
+    formats.write(made_twins(6), tmp_path / "more.jsonl")
+    site.admin("import", folder, str(tmp_path / "more.jsonl"), "--as", "judging")
+    more = site.admin("export", folder, "--out", str(tmp_path / "a"), "--json").stdout
+    assert json.loads(more)["digest"] != outs[0]["digest"]
+
+
+def test_what_is_private_stays_private(site: Any, twins: str, tmp_path: Path) -> None:
+    """A public export holds nothing under embargo; the whole one only below private/."""
+    folder = str(site.folder)
+    site.admin("import", folder, twins, "--as", "valid", "--embargo")
+    site.admin("export", folder, "--out", str(tmp_path / "all"))
+    site.admin("export", folder, "--out", str(tmp_path / "public"), "--public")
+    for place in ("all", "public"):
+        assert (tmp_path / place / "problems.jsonl").read_text() == ""
+    assert (tmp_path / "all/private/problems.jsonl").read_text().count("\n") == 10
+    assert stat.S_IMODE((tmp_path / "all/private/problems.jsonl").stat().st_mode) == 0o600
+
+
+def test_an_export_does_not_go_into_somebody_elses_folder(site: Any, tmp_path: Path) -> None:
+    """A folder that holds something else is refused."""
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full/mine").touch()
+    refused = site.admin("export", str(site.folder), "--out", str(tmp_path / "full"), ok=False)
+    assert refused.returncode == 2
+    assert "is not empty" in refused.stderr
+
+
+def test_published_sentences_are_only_compared_with(site: Any, twins: str, tmp_path: Path) -> None:
+    """Published problems are no part of the set; they are found as near-duplicates by name."""
+    told = site.admin(
+        "import", str(site.folder), twins, "--as", "published", "--source", "Older set"
+    ).stdout
+    assert told == "10 new, 0 there already\n"
+    found = site.do(
+        "from winosmith.web.problems.lookalikes import lookalikes\n"
+        "from winosmith.web.problems.models import Problem, Remembered\n"
+        "row = Remembered.objects.first()\n"
+        "near = lookalikes(row.sentence, row.options)[0]\n"
+        "result = [Problem.objects.count(), near.where, near.share]"
+    )
+    assert found == [0, "Older set", 1.0]
+
+
+def test_gold_comes_from_a_table(site: Any, tmp_path: Path) -> None:
+    """A CSV file with explanations becomes gold questions, under new ids."""
+    table = tmp_path / "gold.csv"
+    table.write_text(
+        "sentence,option1,option2,answer,gold.explanation,gold.attention\n"
+        "The cup fell and _ broke.,the cup,the floor,1,Cups break.,false\n"
+        "Choose the jug: _.,cup,jug,2,The sentence says so.,true\n"
+    )
+    told = site.admin("gold", str(site.folder), str(table), "--new-ids").stdout
+    assert told == "2 new, 0 there already\n"
+    rows = site.do(
+        "from winosmith.web.judge.models import Gold\n"
+        "result = sorted(Gold.objects.values_list('attention', 'problem__answer'))"
+    )
+    assert rows == [[False, 0], [True, 1]]
+
+
+def test_an_invitation_is_stored_as_a_digest_alone(site: Any) -> None:
+    """The link is printed under the address asked for; the database does not hold it."""
+    link = site.admin(
+        *("invite", str(site.folder), "--role", "moderator", "--minutes", "60"),
+        *("--address", "https://twins.example.org"),
+    ).stdout.strip()
+    assert link.startswith("https://twins.example.org/people/")
+    token = re.findall(r"[\w-]{20,}", link)[-1]
+    data = b"".join(path.read_bytes() for path in site.folder.glob("site.sqlite3*"))
+    assert token.encode() not in data
+    row = site.do(
+        "from winosmith.web.people.models import Invitation\n"
+        "one = Invitation.objects.get()\n"
+        "wait = (one.expires - one.created).total_seconds()\n"
+        "result = [one.is_judge, one.is_moderator, one.is_superuser, round(wait / 60)]"
+    )
+    assert row == [True, True, False, 60]
+
+
+def test_people_are_counted_not_named(site: Any) -> None:
+    """The table of people has numbers by role and no name."""
+    site.people("ann", bob="judge", eva="moderator", adam="admin")
+    told = site.admin("people", str(site.folder), "--json").stdout
+    assert json.loads(told) == {
+        "accounts": 4,
+        "judges": 3,
+        "moderators": 2,
+        "admins": 1,
+        "paused": 0,
+        "anonymous": 0,
+        "erased": 0,
+    }
+    assert "ann" not in told
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("backup", "{}", "x.tar"),
+        ("export", "{}", "--out", "x"),
+        ("invite", "{}", "--role", "judge"),
+        ("people", "{}"),
+        ("tidy", "{}"),
+    ],
+)
+def test_a_folder_that_is_no_site_is_refused(
+    site: Any, tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    """On a folder without a key a command ends with 2, says so, and leaves nothing in it."""
+    (tmp_path / "none").mkdir()
+    named = [part.format(tmp_path / "none") for part in arguments]
+    refused = site.admin(*named, ok=False)
+    assert refused.returncode == 2
+    assert "holds no site" in refused.stderr
+    assert not list((tmp_path / "none").iterdir())

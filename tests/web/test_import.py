@@ -1,0 +1,197 @@
+"""Problems of files into the site, and out again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from winosmith import Dataset, Edit, Extra, Lineage, Origin, Problem
+from winosmith.errors import InputError
+from winosmith.testing import made_twins
+
+
+def _import(dataset: Dataset, as_: Any, **options: Any) -> Any:
+    from winosmith.web._import import import_problems
+
+    return import_problems(dataset, as_, **options)
+
+
+def _twins(count: int = 4) -> Dataset:
+    return made_twins(count)
+
+
+FULL = Problem(
+    id="child.1",
+    sentence="The cup hit the jug and _ broke.",
+    options=("the cup", "the jug", "the mug"),
+    answer=2,
+    pronoun="it",
+    origin=Origin(source="wordnet", author="p-1", created="2020-01-02", domain="physical"),
+    lineage=Lineage("root.1", "root.1", (Edit("substitute", 3, "struck", "hit"),), 1),
+    extra=Extra({"pdp.agree": 0.5}),
+)
+
+
+def test_what_comes_in_goes_out_again(database: Any) -> None:
+    """Problems imported as valid are exported as they were: lineage, origin, extra, ids, order."""
+    from winosmith.web.problems.public import public_problems
+    from winosmith.web.problems.records import as_dataset
+
+    data = Dataset([*_twins(), FULL])
+    made = _import(data, "valid")
+    assert (made.added, made.known) == (len(data), 0)
+    assert as_dataset(public_problems()).digest == data.digest
+
+
+def test_an_import_happens_once(database: Any) -> None:
+    """The same file again adds nothing; a longer one adds what is new, also to a twin."""
+    from winosmith.web.problems.models import Event, Problem, Twin
+
+    data = _twins()
+    assert _import(Dataset(data[:3]), "valid").added == 3
+    made = _import(data, "valid")
+    assert (made.added, made.known) == (5, 3)
+    assert _import(data, "valid").added == 0
+    assert (Problem.objects.count(), Twin.objects.count()) == (8, 4)
+    assert Event.objects.filter(kind="import", after="valid").count() == 8
+
+
+def test_an_interrupt_loses_nothing(database: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After an interrupt between two transactions the same call adds the rest."""
+    from winosmith.web import _import as module
+    from winosmith.web.problems.models import Problem
+
+    monkeypatch.setattr(module, "CHUNK", 3)
+
+    def stop(done: int) -> None:
+        if done >= 6:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        _import(_twins(), "judging", on_progress=stop)
+    assert Problem.objects.count() == 6
+    made = _import(_twins(), "judging")
+    assert (made.added, made.known) == (2, 6)
+    assert all(problem.slots.count() == 3 for problem in Problem.objects.all())
+
+
+def test_imported_problems_are_judged(database: Any, person: Any) -> None:
+    """What is imported to be judged reaches a judge, through the same queue as what is written."""
+    from winosmith.web.judge.slots import claim
+
+    _import(_twins(2), "judging")
+    slot = claim(person("bob", is_judge=True))
+    assert slot is not None
+    assert slot.problem.sentence in {problem.sentence for problem in _twins(2)}
+
+
+def test_imported_slots_are_those_that_opening_makes(database: Any) -> None:
+    """The slots of imported problems are the ones that `open_slots` makes one by one."""
+    from winosmith.web.judge.models import Slot
+    from winosmith.web.judge.slots import open_slots
+    from winosmith.web.problems.models import Problem
+
+    _import(_twins(2), "judging")
+    fields = [field.name for field in Slot._meta.fields if field.name != "id"]
+    made = list(Slot.objects.order_by("place").values(*fields))
+    Slot.objects.all().delete()
+    for problem in Problem.objects.order_by("pk"):
+        open_slots(problem)
+    assert made == list(Slot.objects.order_by("place").values(*fields))
+
+
+def test_imported_problems_are_compared_with(database: Any) -> None:
+    """What is written later is compared with imported sentences, as with those of the site."""
+    from winosmith.web.problems.lookalikes import lookalikes
+
+    _import(_twins(3), "valid")
+    found = lookalikes(_twins(3)[4].sentence, _twins(3)[4].options)
+    assert found
+    assert found[0].share == 1.0
+
+
+def test_gold_questions_are_never_part_of_the_data(database: Any, person: Any) -> None:
+    """Gold questions have an explanation and are not public; what has none is refused."""
+    from winosmith.web.judge.models import Gold
+    from winosmith.web.problems.models import Problem
+    from winosmith.web.problems.public import public_problems
+
+    data = Dataset(
+        replace(problem, extra=Extra({"gold.explanation": "It says so.", "gold.attention": True}))
+        for problem in _twins(2)
+    )
+    with pytest.raises(InputError, match=r"gold\.explanation"):
+        _import(_twins(2), "gold")
+    assert Problem.objects.count() == 0
+    assert _import(data, "gold").added == 4
+    assert set(Gold.objects.values_list("explanation", "attention")) == {("It says so.", True)}
+    assert not public_problems().exists()
+
+
+def test_an_embargo_holds_for_what_is_imported(database: Any) -> None:
+    """With embargo=True nothing of the import is public; marks in the file hold as well."""
+    from winosmith.web.problems.public import public_problems
+
+    first, *rest = _twins(2)
+    _import(Dataset([replace(first, embargo=True), *rest]), "valid")
+    assert public_problems().count() == 3
+    other = Dataset(replace(problem, id=f"x{problem.id}", twin_id=None) for problem in _twins(2))
+    _import(other, "valid", embargo=True)
+    assert public_problems().count() == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "as_", "reason"),
+    [
+        ({"id": "a/b"}, "valid", "--new-ids"),
+        ({"id": "x" * 81}, "valid", "--new-ids"),
+        ({"id": "a\nb"}, "valid", "--new-ids"),
+        ({"twin_id": "a/b"}, "valid", "--new-ids"),
+        ({"answer": None}, "judging", "has no answer"),
+    ],
+)
+def test_what_cannot_be_a_problem_of_the_site_is_refused(
+    db: Any, change: dict[str, Any], as_: str, reason: str
+) -> None:
+    """An id that no page's address can hold, or a missing answer, stops it before anything is in."""
+    from winosmith.web.problems.models import Problem
+
+    data = Dataset([*_twins(1), replace(FULL, **change)])
+    with pytest.raises(InputError, match=reason):
+        _import(data, as_)
+    assert Problem.objects.count() == 0
+
+
+def test_other_problems_keep_their_ids(db: Any) -> None:
+    """A file whose ids mean other problems of the site is refused, or comes under new ids."""
+    from winosmith.web._import import with_new_ids
+    from winosmith.web.problems.models import Problem
+
+    _import(_twins(2), "valid")
+    other = Dataset(replace(problem, sentence=f"Then {problem.sentence}") for problem in _twins(2))
+    with pytest.raises(InputError, match="another problem"):
+        _import(other, "valid")
+    twin = Dataset([replace(_twins(2)[0], id="third")])
+    with pytest.raises(InputError, match="another twin"):
+        _import(twin, "valid")
+    assert _import(with_new_ids(other, "key"), "valid").added == 4
+    assert _import(with_new_ids(other, "key"), "valid").added == 0
+    assert Problem.objects.count() == 8
+
+
+def test_new_ids_keep_what_belongs_together() -> None:
+    """Twins stay twins and children keep their roots under new ids; another key gives others."""
+    from winosmith.web._import import with_new_ids
+
+    root = _twins(1)[0]
+    child = replace(FULL, lineage=Lineage(root.id, root.id))
+    stranger = replace(FULL, id="s", lineage=Lineage("elsewhere", "elsewhere"))
+    old = Dataset([*_twins(1), child, stranger], "set")
+    new = with_new_ids(old, "key")
+    assert new.twins == old.twins
+    assert new[2].root == new[0].id
+    assert new[3].root == "elsewhere"
+    assert not set(new.ids) & set(old.ids)
+    assert not set(new.ids) & set(with_new_ids(old, "other").ids)

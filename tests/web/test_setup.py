@@ -1,0 +1,156 @@
+"""What is made before a site is served: settings, tables, static files; and from older versions."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from winosmith.errors import RecipeError
+from winosmith.web import SiteRules
+from winosmith.web._rules import SiteRules as Rules
+from winosmith.web._setup import SETTINGS, write_settings
+
+RUN = "import sys; from winosmith.web import Site, _setup; site = Site.open(sys.argv[1]); "
+
+
+def _run(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", RUN + code, str(folder)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_first_settings_show_every_rule_as_it_is_built_in(tmp_path: Path) -> None:
+    """With every # taken away, site.toml names each setting with its built-in value."""
+    write_settings(tmp_path)
+    path = tmp_path / "site.toml"
+    assert Rules.read(path) == SiteRules()
+    shown = re.sub(r"(?m)^# (\w+ = )", r"\1", SETTINGS.read_text("utf-8"))
+    named = set(re.findall(r"(?m)^(\w+) = ", shown))
+    assert named == set(SiteRules.__dataclass_fields__)
+    path.write_text(shown.replace('topics = "/path/to/texts"\n', ""))
+    assert Rules.read(path) == SiteRules()
+
+
+def test_settings_of_an_admin_stay(tmp_path: Path) -> None:
+    """A site.toml that is there is never written over."""
+    (tmp_path / "site.toml").write_text("judges = 5\n")
+    write_settings(tmp_path)
+    assert (tmp_path / "site.toml").read_text() == "judges = 5\n"
+
+
+def test_static_files_are_gathered_once(prepared_site: Path, tmp_path: Path) -> None:
+    """A second start gathers nothing; after a change it does."""
+    shutil.copytree(prepared_site, tmp_path / "site")
+    static = tmp_path / "site" / "static"
+    manifest, mark = static / "staticfiles.json", static / "gathered.txt"
+    manifest.unlink()
+    assert _run("_setup.prepare(site)", tmp_path / "site").returncode == 0
+    assert not manifest.exists()
+    mark.write_text("of an older version")
+    assert _run("_setup.prepare(site)", tmp_path / "site").returncode == 0
+    assert manifest.exists()
+    assert len(mark.read_text().strip()) == 64
+
+
+def test_no_migration_is_missing(ready_site: Any) -> None:
+    """The migrations that are committed make the tables that the models describe."""
+    from django.core.management import call_command
+
+    call_command("makemigrations", check=True, dry_run=True, verbosity=1)
+
+
+BACK = """
+site.activate()
+from django.core.management import call_command
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
+graph = MigrationLoader(connection).graph
+ours = [app.label for app in __import__("django.apps", fromlist=["apps"]).apps.get_app_configs()
+        if app.name.startswith("winosmith.web.")]
+for label in ours:
+    firsts = sorted(key[1] for key in graph.nodes if key[0] == label)
+    if firsts:
+        call_command("migrate", label, firsts[0], verbosity=0)
+"""
+
+FILL = """
+site.activate()
+from winosmith.web._lock import writing
+from winosmith.web.people.models import Person
+from winosmith.web.problems.models import Event, Problem, Twin
+with writing():
+    ann = Person.objects.create_user("ann", "twins-and-cups", is_judge=True)
+    twin = Twin.objects.create(ref="t", contributor=ann)
+    for half in "ab":
+        row = Problem.objects.create(ref="t-" + half, twin=twin, sentence="The _ fell.",
+            options=["cup", "jug"], answer=0, state="valid", record={"pronoun": "it"})
+        Event.objects.create(problem=row, actor=ann, kind="submit", after="valid")
+"""
+
+
+def _rows(path: Path) -> dict[str, list[tuple[Any, ...]]]:
+    with closing(sqlite3.connect(path)) as database:
+        tables = ("people_person", "problems_twin", "problems_problem", "problems_event")
+        return {
+            table: database.execute(f"SELECT * FROM {table} ORDER BY id").fetchall()  # noqa: S608
+            for table in tables
+        }
+
+
+def test_an_older_database_comes_forward_with_its_rows(prepared_site: Path, tmp_path: Path) -> None:
+    """A database as the first version of each table made it is brought forward, rows and all."""
+    folder = tmp_path / "site"
+    shutil.copytree(prepared_site, folder)
+    filled = _run(FILL, folder)
+    assert filled.returncode == 0, filled.stderr
+    before = _rows(folder / "site.sqlite3")
+    back = _run(BACK, folder)
+    assert back.returncode == 0, back.stderr
+    older = _run("_setup.opened(site)", folder)
+    forward = _run("_setup.prepare(site); _setup.opened(site)", folder)
+    assert forward.returncode == 0, forward.stderr
+    assert _rows(folder / "site.sqlite3") == before
+    # As long as every table is as it was made first there is nothing that could be older.
+    assert older.returncode == 0 or "those of an older version" in older.stderr
+
+
+def test_a_newer_database_is_refused(prepared_site: Path, tmp_path: Path) -> None:
+    """A database that a newer version wrote is left as it is, with what to install."""
+    shutil.copytree(prepared_site, tmp_path / "site")
+    path = tmp_path / "site" / "site.sqlite3"
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute(
+            "INSERT INTO django_migrations (app, name, applied) "
+            "VALUES ('problems', '0999_from_the_future', '2030-01-01')"
+        )
+    refused = _run("_setup.prepare(site)", tmp_path / "site")
+    assert "problems.0999_from_the_future" in refused.stderr
+    assert "install that version" in refused.stderr
+
+
+def test_a_folder_without_a_site_is_told(tmp_path: Path) -> None:
+    """A command on a folder that was never served says how to begin."""
+    refused = _run("_setup.opened(site)", tmp_path / "new")
+    assert "holds no site yet" in refused.stderr
+    assert "winosmith serve" in refused.stderr
+
+
+def test_a_wrong_setting_stops_before_anything_is_made(tmp_path: Path) -> None:
+    """With nonsense in site.toml no database comes to be."""
+    (tmp_path / "site.toml").write_text("judges = 2")
+    from winosmith.web import Site
+
+    with pytest.raises(RecipeError):
+        Site.open(tmp_path)
+    assert not (tmp_path / "site.sqlite3").exists()
