@@ -36,6 +36,7 @@ def agree(person: Person, shown: set[int] | None = None) -> None:
     """Write down that a person agrees to every text that holds now; the time stands with it.
 
     Args:
+        person: who agrees.
         shown: the documents that the person had before them; None for those that hold now.
 
     Raises:
@@ -72,8 +73,8 @@ def first_documents() -> None:
     Runs after every migration, so at each start of the site.
     """
     with writing():
-        for document_kind in Document.Kind:
-            licence = settings.RULES.licence if document_kind == Document.Kind.LICENCE else ""
-            newest = Document.objects.filter(kind=document_kind).order_by("-version").first()
+        for kind in Document.Kind.values:
+            licence = settings.RULES.licence if kind == "licence" else ""
+            newest = Document.objects.filter(kind=kind).order_by("-version").first()
             if newest is None or newest.licence != licence:
-                publish(document_kind, shipped(document_kind, licence), licence=licence)
+                publish(kind, shipped(kind, licence), licence=licence)

@@ -66,7 +66,7 @@ def agreed(view: View[P]) -> View[P]:
     """Ask for consent before a contribution, and come back; a new version is asked again."""
 
     @wraps(view)
-    def gated(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+    def gated(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         person = existing_writer(request)
         if person is None and not settings.RULES.anonymous:
             return _go(request, "people:login")
@@ -79,7 +79,7 @@ def agreed(view: View[P]) -> View[P]:
 
 def _gate(view: View[P], may: Callable[[Person], bool]) -> View[P]:
     @wraps(view)
-    def gated(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+    def gated(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         if not request.user.is_authenticated:
             return _go(request, "people:login")
         if not may(request.user):

@@ -29,7 +29,7 @@ BITS = {4: 24, 6: 48}
 """Of an address that are kept: what a provider commonly gives to one customer or office."""
 
 
-class TooMany(WinosmithError):
+class TooMany(WinosmithError):  # noqa: N818 - it tells when to come again, not of a fault
     """Somebody did something more often than the site allows; `again` is when they may."""
 
     def __init__(self, what: str, again: datetime):

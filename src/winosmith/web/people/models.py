@@ -119,6 +119,14 @@ class Document(models.Model):
             models.UniqueConstraint(fields=["kind", "version"], name="document_version")
         ]
 
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()}, version {self.version}"
+
+    def blocks(self) -> list[tuple[bool, str]]:
+        """Return its paragraphs, each with whether it is a heading: a line without a stop."""
+        found = [block.strip() for block in self.text.split("\n\n") if block.strip()]
+        return [("\n" not in block and block[-1] not in ".!?:", block) for block in found]
+
 
 class Agreement(models.Model):
     """That a person agreed to a version of a text, and when."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from winosmith.web.people.models import Document
-
 __all__ = ["shipped"]
 
 CONSENT = """\
@@ -71,4 +69,4 @@ without your name.
 
 def shipped(kind: str, licence: str = "") -> str:
     """Return the text of a kind that a new site starts with; headings are lines without a stop."""
-    return LICENCE.format(licence=licence) if kind == Document.Kind.LICENCE else CONSENT
+    return LICENCE.format(licence=licence) if kind == "licence" else CONSENT

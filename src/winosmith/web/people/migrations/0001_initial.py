@@ -4,9 +4,10 @@ import django.contrib.auth.validators
 import django.db.models.deletion
 import django.db.models.functions.text
 import django.utils.timezone
-import winosmith.web.people.models
 from django.conf import settings
 from django.db import migrations, models
+
+import winosmith.web.people.models
 
 
 class Migration(migrations.Migration):

@@ -1,0 +1,160 @@
+"""Accounts: made, entered, and given a new password."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import cast
+
+from django.conf import settings
+from django.contrib.auth import authenticate
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError
+from django.http import HttpRequest
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from winosmith.errors import InputError
+from winosmith.web._lock import writing
+from winosmith.web.people.invitations import use
+from winosmith.web.people.limits import address, network, refund, spend
+from winosmith.web.people.models import Invitation, Person, new_salt
+
+__all__ = ["JOINS", "end_sessions", "enter", "new_password", "sign_up"]
+
+RESERVED = ("anonymous-", "erased-")
+"""Names that the site itself gives."""
+
+WRONG_HERE, WRONG_NETWORK, WRONG_NAME = 10, 300, 200
+"""Failed log-ins an hour: with one name from one network (a person who guesses), from one network
+(a class may sit behind one), and with one name from anywhere (many machines that guess)."""
+
+TAKEN = gettext_lazy("This name is taken; choose another one.")
+
+JOINS = 120
+"""New accounts an hour from one network."""
+
+
+def sign_up(
+    name: str,
+    password: str,
+    *,
+    anonymous: Person | None = None,
+    invitation: Invitation | None = None,
+) -> Person:
+    """Make an account.
+
+    Args:
+        name: shown to moderators alone.
+        password: checked as `AUTH_PASSWORD_VALIDATORS` says.
+        anonymous: who wrote in this browser so far. They become the account, so that what they
+            wrote stays theirs and they never judge it.
+        invitation: gives its roles, and is used up in the same transaction.
+
+    Raises:
+        InputError: the site asks for an invitation, the name is taken or none, or the invitation
+            was used meanwhile.
+        ValidationError: the password is too easy to guess.
+    """
+    if invitation is None and settings.RULES.signup == "invited":
+        raise InputError(_("This site takes new people by invitation; ask a moderator for a link."))
+    name = _checked_name(name)
+    roles = {
+        field: bool(invitation and getattr(invitation, field))
+        for field in ("is_judge", "is_moderator", "is_superuser")
+    }
+    try:
+        return _made(name, password, anonymous, invitation, roles)
+    except IntegrityError:  # somebody took the name in the same moment
+        raise InputError(TAKEN) from None
+
+
+def _made(
+    name: str,
+    password: str,
+    anonymous: Person | None,
+    invitation: Invitation | None,
+    roles: dict[str, bool],
+) -> Person:
+    with writing():
+        if _taken(name):
+            raise InputError(TAKEN)
+        person = Person.objects.select_for_update().filter(
+            pk=anonymous.pk if anonymous else None, anonymous=True, is_active=True
+        ).first() or Person(name=name)
+        person.name, person.anonymous = name, False
+        for field, given in roles.items():
+            setattr(person, field, given)
+        validate_password(password, person)
+        person.set_password(password)
+        person.save()
+        if invitation is not None:
+            use(invitation, person)
+    return person
+
+
+def _checked_name(name: str) -> str:
+    name = unicodedata.normalize("NFKC", name).strip()
+    try:
+        Person._meta.get_field("name").clean(name, None)
+    except ValidationError as error:
+        raise InputError(" ".join(error.messages)) from None
+    if name.lower().startswith(RESERVED):
+        raise InputError(_("Names that begin like this are the site’s own; choose another one."))
+    return name
+
+
+def _taken(name: str) -> bool:
+    try:
+        Person.objects.get_by_natural_key(name)
+    except Person.DoesNotExist:
+        return False
+    return True
+
+
+def enter(request: HttpRequest, name: str, password: str) -> Person | None:
+    """Return the person of a name and password; None where they don't fit.
+
+    Failures are counted before the password is looked at, so that many tries at once are many.
+
+    Raises:
+        TooMany: too many failures within an hour.
+    """
+    name = unicodedata.normalize("NFKC", name).strip()
+    tries = (
+        (f"network {network(address(request))}", WRONG_NETWORK),
+        (f"name {name.lower()}", WRONG_NAME),
+        (f"both {network(address(request))} {name.lower()}", WRONG_HERE),
+    )
+    for somebody, most in tries:
+        spend(somebody, "log-in", most)
+    found = authenticate(request, username=name, password=password)
+    if found is None:
+        return None
+    for somebody, _most in tries:
+        refund(somebody, "log-in")
+    return cast(Person, found)
+
+
+def new_password(person: Person, password: str, invitation: Invitation | None = None) -> None:
+    """Give an account a new password; every log-in session of it ends.
+
+    Raises:
+        ValidationError: the password is too easy to guess.
+        InputError: the link that let the person in was used meanwhile.
+    """
+    with writing():
+        validate_password(password, person)
+        if invitation is not None:
+            use(invitation, person)
+        person.set_password(password)
+        person.save(update_fields=["password"])
+        end_sessions(person)
+
+
+def end_sessions(person: Person) -> None:
+    """Log a person out everywhere."""
+    with writing():
+        person.entry = new_salt()
+        person.save(update_fields=["entry"])
+        person.sessions.all().delete()

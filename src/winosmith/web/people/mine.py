@@ -1,0 +1,98 @@
+"""Everything that the site holds about one person, as one file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import Model
+
+from winosmith.web.people.models import Person
+from winosmith.web.people.pseudonyms import pseudonym
+from winosmith.web.problems.models import Event, Problem
+
+__all__ = ["data_about"]
+
+HIDDEN = {"id", "digest", "session_key", "session_data", "person", "holder", "contributor", "gold"}
+"""Columns that are keys of the site, or would tell which questions were gold."""
+
+
+def data_about(person: Person) -> dict[str, Any]:
+    """Return all data about a person, as JSON can hold them.
+
+    Every table that points at people is in it, also one that is added later.
+    """
+    told: dict[str, Any] = {
+        "name": None if person.anonymous else person.name,
+        "pseudonym": pseudonym(person),
+        "joined": person.joined,
+        "last_login": person.last_login,
+        "roles": {
+            "judge": person.is_judge,
+            "moderator": person.is_moderator,
+            "admin": person.is_superuser,
+        },
+        "problems": [_problem(row) for row in _problems(person)],
+        "agreed": [
+            {"text": a.document.kind, "version": a.document.version, "at": a.at}
+            for a in person.agreements.select_related("document")
+        ],
+    }
+    told["other"] = {
+        f"{model._meta.label}.{column}": rows
+        for model, column in _pointing()
+        if (rows := [_row(row) for row in model._base_manager.filter(**{column: person})])
+    }
+    return told
+
+
+def _pointing() -> list[tuple[type[Model], str]]:
+    """Return each table and column that points at people, but those told in words of their own."""
+    relations = Person._meta.get_fields(include_hidden=True)
+    columns = [
+        (relation.related_model, relation.field.name)
+        for relation in relations
+        if relation.auto_created and not relation.concrete
+    ]
+    own = ("people.Agreement", "problems.Twin")
+    return [
+        (model, column)
+        for model, column in columns
+        if column != "contributor" and model._meta.label not in own
+    ]
+
+
+def _problems(person: Person) -> list[Problem]:
+    rows = Problem.objects.filter(twin__contributor=person, gold=False)
+    return list(rows.select_related("twin").order_by("pk"))
+
+
+def _problem(row: Problem) -> dict[str, Any]:
+    events = Event.objects.filter(problem=row).order_by("pk")
+    return {
+        "id": row.ref,
+        "twin": row.twin.ref,
+        "sentence": row.sentence,
+        "options": row.options,
+        "answer": row.answer,
+        "state": row.state,
+        "reasons": row.reasons,
+        "topic": row.twin.topic,
+        "anchor": row.twin.anchor,
+        "domain": row.twin.domain,
+        "licence": row.twin.licence,
+        "created": row.created,
+        "history": [
+            {"at": e.at, "what": e.kind, "after": e.after, "reason": e.reason} for e in events
+        ],
+    }
+
+
+def _row(row: Model) -> dict[str, Any]:
+    """Return a row without what is not the person's: keys, and marks of gold."""
+    told = {
+        field.name: getattr(row, field.attname)
+        for field in row._meta.concrete_fields
+        if field.name not in HIDDEN and not field.is_relation
+    }
+    problem = getattr(row, "problem", None)
+    return told | ({"problem": problem.ref} if problem is not None else {})
