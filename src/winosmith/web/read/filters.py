@@ -75,6 +75,9 @@ class Filters(forms.Form):
         widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
     )
 
+    def __init__(self, *args: Any, **fields: Any):
+        super().__init__(*args, label_suffix="", **fields)
+
     def clean(self) -> dict[str, Any]:
         """Refuse a time that ends before it begins."""
         data: dict[str, Any] = super().clean() or {}

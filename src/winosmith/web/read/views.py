@@ -35,9 +35,10 @@ __all__ = [
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
     """Show what the site is for, where its data stand, and how to take part."""
-    newest = list(public_problems().order_by("-id")[:6])
-    context = {"figures": figures(), "groups": _by_twin(newest)[:3]}
-    return render(request, "read/home.html", context)
+    newest = _by_twin(list(public_problems().order_by("-id")[:12]))
+    whole = [halves for _twin, _credit, halves in newest if len(halves) == 2]
+    example = whole[0] if whole else []
+    return render(request, "read/home.html", {"figures": figures(), "example": example})
 
 
 @require_safe

@@ -19,7 +19,10 @@ from winosmith.web.problems.records import numbers, rows
 
 __all__ = ["VOTES", "votes"]
 
-VOTES = {"votes.csv": "a plain table", "votes.jsonl": "JSON Lines"}
+VOTES = {
+    "votes.csv": "a plain table: problem_id, participant, choice …",
+    "votes.jsonl": "JSON Lines, one answer a line",
+}
 """File name → what it is."""
 
 

@@ -1,0 +1,165 @@
+"""Take the pictures of the platform: a site with made data, served and looked at in Chromium.
+
+    python docs/make_platform_screenshots.py [FOLDER OF A SITE THAT IS MADE]
+
+Needs the extras `web` and `test`, and Chromium. Written: docs/images/platform-*.png.
+"""
+
+from __future__ import annotations
+
+import io
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+from playwright.sync_api import Page, sync_playwright
+
+TARGET = Path(__file__).resolve().parent / "images"
+PASSWORD = "twins-and-cups"
+WIDTH, HEIGHT, SCALE = 1000, 720, 1.5
+
+PICTURES = {
+    "home": ("/", None),
+    "read": ("/problems/", None),
+    "guidelines": ("/guidelines/", None),
+    "download": ("/download/", None),
+    "card": ("/card/", None),
+    "write": ("/write/", "ann"),
+    "judge": ("/judge/", "bob"),
+    "moderate": ("/moderate/", "eva"),
+}
+"""Name of a picture → the page, and who looks at it."""
+
+
+def fill(folder: Path) -> None:
+    """Make people and twins, and let judges judge most of them."""
+    from winosmith.web import Site, _setup
+
+    site = Site.open(folder)
+    _setup.prepare(site)
+    site.activate()
+    from winosmith import practice
+    from winosmith.web.people.agree import agree
+    from winosmith.web.people.models import Person
+    from winosmith.web.problems.models import State
+
+    everyone = {
+        "ann": {},
+        "tom": {},
+        "zoe": {},
+        **{name: {"is_judge": True} for name in ("bob", "cem", "dora", "emil", "fay", "gus")},
+        "eva": {"is_judge": True, "is_moderator": True},
+    }
+    people = {name: Person.objects.create_user(name, PASSWORD, **f) for name, f in everyone.items()}
+    for person in people.values():
+        agree(person)
+    twins = practice.handwritten()
+    rng = random.Random(7)  # noqa: S311 - made data
+    for number, pair in enumerate(twins.twins):
+        state = State.HELD if number % 12 == 11 else State.JUDGING
+        _twin([twins[row] for row in pair], people[rng.choice(["ann", "tom", "zoe"])], state)
+    _judge([people[name] for name in ("bob", "cem", "dora", "emil", "fay", "gus")], rng)
+
+
+def _twin(halves: list[Any], contributor: Any, state: Any) -> None:
+    from winosmith.web.judge.slots import open_slots
+    from winosmith.web.problems.models import Problem, State, Twin
+    from winosmith.web.problems.records import row_fields, twin_fields
+
+    fields = {**twin_fields(halves[0]), "source": "crowd", "licence": "CC-BY-4.0"}
+    twin = Twin.objects.create(ref=halves[0].twin_id, contributor=contributor, **fields)
+    for half in halves:
+        columns = {**row_fields(half), "record": {}}
+        hints = ["looks like another sentence of this site"] if state == State.HELD else []
+        row = Problem.objects.create(twin=twin, state=state, hints=hints, **columns)
+        if state == State.JUDGING:
+            open_slots(row)
+
+
+def _judge(judges: list[Any], rng: random.Random) -> None:
+    """Let judges take what they get, and be right nine times out of ten."""
+    from winosmith.web.judge.slots import answer, answer_local, claim, needs_local
+
+    for turn in range(330):
+        person = judges[turn % len(judges)]
+        slot = claim(person)
+        if slot is None:
+            continue
+        right = slot.problem.answer
+        if needs_local(slot):
+            answer_local(person, slot.problem.ref, rng.randrange(2))
+        choice = right if rng.random() < 0.93 else 1 - right
+        answer(person, slot.problem.ref, choice, ambiguous=rng.random() < 0.05)
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[str]:
+    """Serve the site; yield its address."""
+    command = [sys.executable, "-m", "winosmith", "serve", str(folder), "--port", "0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        for line in process.stdout or ():
+            if found := re.search(r"^Address +(\S+?)/?$", line):
+                yield found[1]
+                return
+        raise SystemExit("the site did not start")
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def shoot(page: Page, name: str) -> None:
+    """Write one picture of what is in the window."""
+    shot = Image.open(io.BytesIO(page.screenshot()))
+    path = TARGET / f"platform-{name}.png"
+    shot.convert("RGB").quantize(96).save(path, optimize=True)
+    print(f"{path}: {path.stat().st_size / 1000:.0f} kB")  # noqa: T201
+
+
+def log_in(page: Page, address: str, name: str) -> None:
+    """Log somebody in by the form."""
+    page.goto(f"{address}/people/login/")
+    page.locator("input[name=username]").fill(name)
+    page.locator("input[name=password]").fill(PASSWORD)
+    page.locator("main form button").first.click()
+
+
+def main() -> None:
+    """Make the site, serve it, and take every picture."""
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(tempfile.mkdtemp()) / "site"
+    if not (folder / "site.sqlite3").exists():
+        # A process of its own: Django serves one site a process.
+        code = f"import sys; sys.path.insert(0, {str(TARGET.parent)!r}); "
+        code += "import make_platform_screenshots as m; m.fill(m.Path(sys.argv[1]))"
+        subprocess.run([sys.executable, "-c", code, str(folder)], check=True)
+    with serving(folder) as address, sync_playwright() as started:
+        browser = started.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
+        for name, (path, who) in PICTURES.items():
+            context = browser.new_context(
+                viewport={"width": WIDTH, "height": HEIGHT}, device_scale_factor=SCALE
+            )
+            page = context.new_page()
+            if who:
+                log_in(page, address, who)
+            answer = page.goto(f"{address}{path}")
+            if answer is None or not answer.ok:
+                print(f"{path}: {answer and answer.status}", file=sys.stderr)  # noqa: T201
+                continue
+            page.wait_for_load_state("networkidle")
+            shoot(page, name)
+            context.close()
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
