@@ -35,12 +35,12 @@ class Action:
     letter: str
     meaning: Any
     past: Any
-    starts: frozenset[State]
-    to: State | None
+    starts: frozenset[Any]
+    to: Any
     reasons: tuple[Any, ...]
 
 
-def _states(*states: State) -> frozenset[State]:
+def _states(*states: Any) -> frozenset[Any]:
     return frozenset(states)
 
 

@@ -49,7 +49,10 @@ def person_of(name: str) -> Person | None:
     """
     if not _NAME.fullmatch(name):
         return None
-    return _who(name) or (_make_all(), _who(name))[1]
+    if (found := _who(name)) is None:
+        _make_all()
+        found = _who(name)
+    return found
 
 
 def _who(name: str) -> Person | None:

@@ -48,7 +48,7 @@ def ensure(alias: str = "default") -> None:
     """
     connection = connections[alias]
     with connection.cursor() as cursor:
-        missing = _POSTGRESQL
+        missing: tuple[str, ...] = _POSTGRESQL
         if connection.vendor == "sqlite":
             cursor.execute(
                 "SELECT count(*) FROM sqlite_master WHERE name IN (%s, %s, %s, %s)",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
@@ -26,11 +28,11 @@ def may_appoint(person: Person, other: Person) -> bool:
     return person.moderates and apart and not other.is_superuser
 
 
-def possible(person: Person, other: Person) -> list[Appointment.Kind]:
+def possible(person: Person, other: Person) -> list[Any]:
     """Return what the person can change about another one now."""
     if not may_appoint(person, other):
         return []
-    kinds = [Kind.NO_JUDGE if other.is_judge else Kind.JUDGE]
+    kinds: list[Any] = [Kind.NO_JUDGE if other.is_judge else Kind.JUDGE]
     kinds.append(Kind.RESUME if is_paused(other) else Kind.PAUSE)
     judged = judged_by(other)
     kinds += [Kind.EXCLUDE] * (judged.answers > judged.excluded)

@@ -1,0 +1,209 @@
+"""Moderation in a real browser, on a real server: keys, bulk, undo, two tabs, small screens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.conftest import axe_faults  # type: ignore[import-not-found]
+from tests.web.serving import PASSWORD  # type: ignore[import-not-found]
+
+pytestmark = pytest.mark.browser
+
+TWINS = """
+from winosmith.web._lock import writing
+from winosmith.web.people.models import Person
+from winosmith.web.problems.models import Problem, Twin
+from winosmith.web.problems.states import move
+texts = (
+    ("The suitcase would not close over the _ because it was far too {}.", ("full", "thick"),
+     ["suitcase", "jacket"]),
+    ("Ben lent Tom his umbrella, since _ had to walk home through the {}.", ("rain", "office"),
+     ["Ben", "Tom"]),
+    ("The carpenter swapped the saw for the file because the _ was too {}.", ("rough", "smooth"),
+     ["saw", "file"]),
+    ("Nina asked Ada Lovelace for advice, for _ had {} the machine.", ("built", "broken"),
+     ["Nina", "Ada"]),
+)
+with writing():
+    ann = Person.objects.get(name="ann")
+    for n, (sentence, words, options) in enumerate(texts):
+        twin = Twin.objects.create(ref=f"t{n}", contributor=ann, domain="physical", topic="Travel")
+        for answer, word in enumerate(words):
+            Problem.objects.create(
+                ref=f"p{n}{answer}", twin=twin, sentence=sentence.format(word), options=options,
+                answer=answer, state="held", hints=["what may be a real person's full name: "
+                "Ada Lovelace"] if n == 3 else [],
+            )
+"""
+
+STATES = """
+from winosmith.web.problems.models import Problem
+result = dict(Problem.objects.values_list("ref", "state"))
+"""
+
+
+@pytest.fixture
+def moderated(served: Callable[..., Any]) -> Any:
+    """Return a server with four held twins and a moderator."""
+    site = served()
+    site.people("ann", eva="moderator", max="moderator")
+    site.do(TWINS)
+    return site
+
+
+@pytest.fixture
+def open_page(browser: Any) -> Iterator[Callable[..., Any]]:
+    """Return a maker of pages of a browser in which somebody is logged in."""
+    contexts = []
+
+    def make(site: Any, name: str = "eva", **options: Any) -> Any:
+        context = browser.new_context(**options)
+        context.set_default_timeout(15_000)
+        contexts.append(context)
+        page = context.new_page()
+        page.faults = []
+        page.on("console", lambda said: page.faults.append(said.text) if _is_fault(said) else None)
+        page.on("pageerror", lambda error: page.faults.append(str(error)))
+        page.goto(f"{site.url}/people/login/?next=/moderate/")
+        page.fill("input[name=username]", name)
+        page.fill("input[name=password]", PASSWORD)
+        page.press("input[name=password]", "Enter")
+        page.wait_for_url("**/moderate/")
+        return page
+
+    yield make
+    for context in contexts:
+        context.close()
+
+
+def _is_fault(said: Any) -> bool:
+    return said.type == "error" and "409" not in said.text and "422" not in said.text
+
+
+def test_keys_alone_moderate(moderated: Any, open_page: Callable[..., Any]) -> None:
+    """With letters alone one decides, undoes and looks closely; the content policy refuses none."""
+    page = open_page(moderated)
+    key = page.keyboard.press
+    key("j")
+    key("l")
+    page.wait_for_url("**/moderate/ask/**")
+    key("Enter")
+    page.wait_for_url("**done=**")
+    assert moderated.do(STATES)["p00"] == "judging"
+    for letter in "jxjxr":
+        key(letter)
+    page.wait_for_url("**/moderate/ask/**")
+    key("2")
+    assert page.is_checked("#why-2")
+    key("Enter")
+    page.wait_for_url("**done=**")
+    states = moderated.do(STATES)
+    assert [states["p01"], states["p10"]] == ["rejected", "rejected"]
+    key("z")
+    page.wait_for_function("document.querySelector('.done')?.textContent.includes('undone')")
+    states = moderated.do(STATES)
+    assert [states["p01"], states["p10"]] == ["held", "held"]
+    key("j")
+    key("v")
+    page.wait_for_url("**/moderate/problems/p01/")
+    assert page.locator("mark").count() == 2
+    assert page.faults == []
+
+
+def test_letters_are_text_in_a_field_and_can_be_switched_off(
+    moderated: Any, open_page: Callable[..., Any]
+) -> None:
+    """Typed into a field, letters act on nothing; switched off, they do nowhere, from then on."""
+    page = open_page(moderated)
+    page.keyboard.press("/")
+    page.keyboard.type("jacket wrl")
+    assert page.input_value("#f-text") == "jacket wrl"
+    assert "/moderate/" in page.url
+    assert "ask" not in page.url
+    page.uncheck("#letters")
+    page.reload()
+    page.locator("h1").click()
+    page.keyboard.press("j")
+    page.keyboard.press("w")
+    assert page.locator(".rows .current").count() == 0
+    assert page.locator(".deeds kbd").first.is_hidden()
+
+
+def test_bulk_asks_with_the_count_and_is_undone(
+    moderated: Any, open_page: Callable[..., Any]
+) -> None:
+    """All that match are counted before, done after, and given back by one press."""
+    page = open_page(moderated)
+    page.check("#everything")
+    page.click("button[value=withdraw]")
+    assert "8 problems match" in page.inner_text("main")
+    page.click(".reason button")
+    page.wait_for_url("**done=**")
+    assert set(moderated.do(STATES).values()) == {"withdrawn"}
+    page.click(".done button")
+    page.wait_for_function("document.querySelector('.done')?.textContent.includes('undone')")
+    assert set(moderated.do(STATES).values()) == {"held"}
+
+
+def test_two_tabs_and_the_back_button_do_nothing_twice(
+    moderated: Any, open_page: Callable[..., Any]
+) -> None:
+    """An old tab gets the first decision instead; a form sent again does nothing more."""
+    first, second = open_page(moderated), open_page(moderated, "max")
+    ask = "/moderate/ask/?action={}&pick=p00:0&back=/moderate/"
+    first.goto(moderated.url + ask.format("let-through"))
+    second.goto(moderated.url + ask.format("withdraw"))
+    second.fill("#why-text", "A copy of another one.")
+    first.click(".reason button")
+    first.wait_for_url("**done=**")
+    second.click(".reason button")
+    assert "Somebody was quicker" in second.inner_text("h1")
+    assert "let through to judging by eva" in second.inner_text("main")
+    assert second.input_value("#why-text") == "A copy of another one."
+    assert moderated.do(STATES)["p00"] == "judging"
+    first.go_back()
+    first.click(".reason button")
+    first.wait_for_load_state()
+    assert moderated.do(STATES)["p00"] == "judging"
+    events = "from winosmith.web.problems.models import Event; result = Event.objects.count()"
+    assert moderated.do(events) == 1
+
+
+PAGES = (
+    "/moderate/", "/moderate/?state=&text=umbrella", "/moderate/problems/p30/", "/moderate/log/",
+    "/moderate/ask/?action=reject&pick=p00:0", "/moderate/people/", "/moderate/contests/",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_are_accessible_and_fit_a_small_screen(
+    moderated: Any, open_page: Callable[..., Any], axe_source: str, scheme: str
+) -> None:
+    """The checker axe finds nothing on any page, and at 320 px nothing has to be scrolled sideways."""
+    page = open_page(
+        moderated,
+        viewport={"width": 320, "height": 640},
+        color_scheme=scheme,
+        bypass_csp=True,
+    )
+    for path in PAGES:
+        page.goto(moderated.url + path)
+        assert axe_faults(page, axe_source) == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
+def test_without_scripts_everything_works(moderated: Any, open_page: Callable[..., Any]) -> None:
+    """Without JavaScript a moderator filters, picks, decides and undoes."""
+    page = open_page(moderated, java_script_enabled=False)
+    page.goto(f"{moderated.url}/moderate/?state=held&text=umbrella")
+    assert page.locator("[data-row]").count() == 2
+    page.locator("input[name=pick]").first.check()
+    page.click("button[value=let-through]")
+    page.click(".reason button")
+    assert "let through to judging" in page.inner_text(".done")
+    assert "judging" in moderated.do(STATES).values()
+    page.click(".done button")
+    assert set(moderated.do(STATES).values()) == {"held"}
