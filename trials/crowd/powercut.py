@@ -81,7 +81,7 @@ class PowerCut:
 @contextmanager
 def power_cuts(folder: Path) -> Iterator[PowerCut]:
     """Compile the library and watch a folder; the logs are in memory where that is possible."""
-    memory = Path("/dev/shm")
+    memory = Path("/dev/shm")  # noqa: S108
     log = Path(tempfile.mkdtemp(prefix="powercut-", dir=memory if memory.is_dir() else None))
     try:
         log.chmod(0o755)  # PostgreSQL runs as another user

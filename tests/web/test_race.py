@@ -1,0 +1,57 @@
+"""Judges race for problems: leases run out, answers come twice and again; votes stay exact."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import absent  # type: ignore[import-not-found]
+
+DATABASES = ("sqlite", pytest.param("postgresql", marks=pytest.mark.postgres))
+
+
+@pytest.fixture(autouse=True)
+def _trials(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Make the trials' harness importable, here and in the processes that it starts."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "trials"))
+    for module in ("django", "psycopg"):
+        if importlib.util.find_spec(module) is None:
+            absent(f"{module} is not installed")
+    yield
+    for name in [name for name in sys.modules if name.partition(".")[0] == "crowd"]:
+        del sys.modules[name]
+
+
+def raced(database: str, fault: str) -> dict[str, Any]:
+    """Return what a small race came to, on a database of its own."""
+    from crowd.race import Race, race
+    from crowd.scenario import apart, place
+
+    from winosmith.testing import find_postgres
+
+    if database == "postgresql" and find_postgres() is None:
+        absent("PostgreSQL is not installed")
+    with place(database) as where:
+        how = Race(judges=12, problems=10, fault=fault)
+        found: dict[str, Any] = apart(race, where.folder, where.database, how)
+        return found
+
+
+@pytest.mark.parametrize("database", DATABASES)
+def test_a_race_of_judges_gives_each_problem_exactly_k_votes(database: str) -> None:
+    """Twelve judges in two windows each give ten problems thirty votes, and nobody votes twice."""
+    found = raced(database, "")
+    assert found["faults"] == 0
+    assert found["errors"] == 0
+    assert found["votes"] == found["answers"] == 30
+
+
+@pytest.mark.parametrize("database", DATABASES)
+def test_a_site_that_counts_before_it_inserts_is_found_out(database: str) -> None:
+    """The same race, where votes are counted first and inserted then, goes beyond k."""
+    assert raced(database, "unlocked-votes")["too_many"] > 0

@@ -1,0 +1,155 @@
+"""`winosmith serve` with a fault on purpose: a trial that no fault fails proves nothing.
+
+    python -m crowd.careless FAULT serve DIR …
+
+`none` serves the site as it is.
+"""
+
+from __future__ import annotations
+
+import secrets
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+
+def none() -> None:
+    """Nothing is wrong."""
+
+
+def unsynced() -> None:
+    """SQLite tells of a commit before the disk has it (PRAGMA synchronous=OFF)."""
+    _with_synchronous("OFF")
+
+
+def normal_sync() -> None:
+    """SQLite in WAL mode syncs at checkpoints alone (PRAGMA synchronous=NORMAL)."""
+    _with_synchronous("NORMAL")
+
+
+def _with_synchronous(level: str) -> None:
+    from django.db import connections
+
+    options = connections.settings["default"]["OPTIONS"]
+    careful = options["init_command"]
+    options["init_command"] = careful.replace("synchronous=FULL", f"synchronous={level}")
+    assert options["init_command"] != careful
+    connections["default"].close()
+    del connections["default"]
+
+
+def unlocked_votes() -> None:
+    """A vote is counted, found wanted, then inserted: as popular annotation tools do it."""
+    from winosmith.web.judge import answering, taking
+
+    _everywhere(taking.claim, claim_unlocked)
+    _everywhere(answering.answer, answer_unlocked)
+    _everywhere(answering.answer_local, lambda person, ref, choice: None)
+
+
+def forgetful_forms() -> None:
+    """A form's key is looked up first and noted last: two clicks at once both act."""
+    from winosmith.web.problems import once
+
+    _everywhere(once.once, once_unlocked)
+
+
+FAULTS: dict[str, Callable[[], None]] = {
+    "none": none,
+    "unsynced": unsynced,
+    "normal-sync": normal_sync,
+    "unlocked-votes": unlocked_votes,
+    "forgetful-forms": forgetful_forms,
+}
+
+
+def claim_unlocked(person: Any) -> Any:
+    """Return a slot on the first problem with fewer than k votes that the person has not judged."""
+    from django.conf import settings
+    from django.db.models import Count, Q
+
+    from winosmith.web.judge.models import Slot
+    from winosmith.web.problems.models import Problem, State
+
+    given = Count("slots", filter=~Q(slots__answered_at=None))
+    rows = Problem.objects.filter(state=State.JUDGING).exclude(twin__contributor=person)
+    rows = rows.exclude(slots__in=Slot.objects.filter(holder=person, open=False))
+    problem = rows.annotate(given=given).filter(given__lt=settings.RULES.judges).first()
+    if problem is None:
+        return None
+    return Slot(problem=problem, twin_id=problem.twin_id, holder=person, shown=[0, 1], n=1)
+
+
+def answer_unlocked(person: Any, ref: str, choice: int | None, **marks: Any) -> Any:
+    """Count the votes, then insert one; between the two, others do the same."""
+    from django.conf import settings
+    from django.utils import timezone
+
+    from winosmith.errors import InputError
+    from winosmith.web.judge.models import Slot
+    from winosmith.web.problems.models import Problem
+
+    problem = Problem.objects.get(ref=ref)
+    votes = Slot.objects.filter(problem=problem, gold=False).exclude(answered_at=None)
+    if votes.count() >= settings.RULES.judges or votes.filter(holder=person).exists():
+        raise InputError("enough people have judged this")
+    time.sleep(0.002)  # what a busy machine does by itself
+    return Slot.objects.create(
+        problem=problem,
+        n=1000 + secrets.randbelow(1_000_000),
+        place=0,
+        twin_id=problem.twin_id,
+        holder=person,
+        open=False,
+        taken_at=timezone.now(),
+        shown=[0, 1],
+        choice=choice,
+        answered_at=timezone.now(),
+    )
+
+
+def once_unlocked(person: Any, key: str, act: Callable[[], dict[str, Any]]) -> Any:
+    """Look a key up, act, then note it."""
+    from winosmith.web.problems.models import Done
+
+    if done := Done.objects.filter(person=person, key=key).first():
+        return done.result, False
+    result = act()
+    Done.objects.get_or_create(person=person, key=key, defaults={"result": result})
+    return result, True
+
+
+def _everywhere(original: Any, other: Any) -> None:
+    """Replace a function in every module of the platform that has it."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("winosmith.web"):
+            for key, value in list(vars(module).items()):
+                if value is original:
+                    setattr(module, key, other)
+
+
+def main() -> None:
+    """Put the fault in as soon as Django is set up, and do what the command line says."""
+    fault = FAULTS[sys.argv.pop(1)]
+    from winosmith.web import Site
+
+    activate = Site.activate
+
+    def activate_carelessly(site: Site) -> None:
+        activate(site)
+        if fault is not none and not vars(fault).get("done"):
+            from django.urls import get_resolver
+
+            get_resolver().url_patterns  # noqa: B018 - every view is there to be replaced in
+            fault()
+            vars(fault)["done"] = True
+
+    Site.activate = activate_carelessly  # type: ignore[method-assign]
+    from winosmith.cli import main as command
+
+    sys.exit(command())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+"""The site's own database, read and filled beside the server: people, their sessions, the audit.
+
+For a process of its own (`scenario.py`), in which Django is set up for the site.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+
+
+@dataclass(frozen=True)
+class Someone:
+    """A person of the crowd, and the cookie under which they are logged in."""
+
+    name: str
+    key: int
+    cookies: dict[str, str]
+
+
+def make_people(prefix: str, count: int, **fields: Any) -> list[Someone]:
+    """Make people who agreed to the texts and are logged in, each with a session of their own."""
+    from winosmith.web._lock import writing
+    from winosmith.web.people.agree import agree
+    from winosmith.web.people.models import Person
+
+    made = []
+    with writing():
+        for number in range(count):
+            person = Person.objects.create_user(f"{prefix}-{number}", None, **fields)
+            agree(person)
+            made.append(Someone(person.name, person.pk, _session(person)))
+    return made
+
+
+def _session(person: Any) -> dict[str, str]:
+    from importlib import import_module
+
+    from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+
+    store = import_module(settings.SESSION_ENGINE).SessionStore()
+    store[SESSION_KEY] = str(person.pk)
+    store[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]
+    store[HASH_SESSION_KEY] = person.get_session_auth_hash()
+    store.save()
+    return {settings.SESSION_COOKIE_NAME: store.session_key}
+
+
+def make_problems(
+    count: int, contributor: int | None = None, *, state: str = "judging"
+) -> list[str]:
+    """Make problems (two a twin), open to the judges where they are judged; return their refs."""
+    import secrets
+
+    from winosmith.web._lock import writing
+    from winosmith.web.judge.slots import open_slots
+    from winosmith.web.problems.models import Event, Problem, Twin
+
+    from .sentences import twin_of
+
+    refs = []
+    with writing():
+        for number in range(-(-count // 2)):
+            twin = Twin.objects.create(
+                ref=secrets.token_hex(8), contributor_id=contributor, domain="physical"
+            )
+            for half in twin_of(f"seed{number}").halves():
+                problem = Problem.objects.create(
+                    ref=secrets.token_hex(8),
+                    twin=twin,
+                    sentence=half[0],
+                    options=["lantern", "kettle"],
+                    answer=half[1],
+                    state=state,
+                )
+                Event.objects.create(problem=problem, kind="submit", after=state)
+                if state == "judging":
+                    open_slots(problem)
+                refs.append(problem.ref)
+    return refs
+
+
+@dataclass(frozen=True)
+class Votes:
+    """What must never be among votes, counted, and how many votes there are in all."""
+
+    votes: int
+    too_many: int
+    twice: int
+    own: int
+    both_halves: int
+    undecided: int
+
+    @property
+    def faults(self) -> int:
+        """How much is wrong; 0 is right."""
+        return self.too_many + self.twice + self.own + self.both_halves + self.undecided
+
+
+def audit_votes() -> Votes:
+    """Count votes beyond k, by one person twice, by contributors, by readers of the other half."""
+    from winosmith.web.judge.models import Slot
+    from winosmith.web.problems.models import Problem, State
+
+    k = settings.RULES.judges
+    rows = list(
+        Slot.objects.filter(gold=False, excluded=False)
+        .exclude(answered_at=None)
+        .values_list("problem_id", "holder_id", "problem__twin__contributor_id", "problem__twin_id")
+    )
+    a_problem = Counter(row[0] for row in rows)
+    a_person = Counter((row[0], row[1]) for row in rows)
+    a_twin = Counter((row[3], row[1]) for row in rows)
+    states = dict(Problem.objects.filter(pk__in=a_problem).values_list("pk", "state"))
+    decided = (State.VALID, State.REJECTED)
+    return Votes(
+        votes=len(rows),
+        too_many=sum(count > k for count in a_problem.values()),
+        twice=sum(count > 1 for count in a_person.values()),
+        own=sum(holder == contributor for _, holder, contributor, _ in rows),
+        both_halves=0
+        if settings.RULES.both_halves
+        else sum(count > 1 for count in a_twin.values()) - sum(c > 1 for c in a_person.values()),
+        undecided=sum(
+            (count >= k) != (states[key] in decided)
+            for key, count in a_problem.items()
+            if states[key] in (State.JUDGING, *decided)
+        ),
+    )

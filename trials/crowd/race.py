@@ -1,0 +1,126 @@
+"""A race of judges by rules alone: threads that claim, answer, click twice, replay and dawdle."""
+
+from __future__ import annotations
+
+import random
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from .scenario import opened
+
+
+@dataclass
+class Race:
+    """How a race is run.
+
+    Attributes:
+        judges: people; each judges in two windows at once.
+        problems: how many they race for; the first judges wrote them.
+        fault: one of `careless.FAULTS`.
+    """
+
+    judges: int = 64
+    problems: int = 100
+    fault: str = ""
+    seed: int = 0
+
+
+def race(folder: Path, database: str | None, how: Race) -> dict[str, Any]:
+    """Run a race in this process; return what the audit found and what happened."""
+    opened(folder, database, gold_every=0)
+    from . import careless, inside
+
+    if how.fault:
+        from winosmith.web.judge import slots  # noqa: F401 - where the fault is put in
+
+        careless.FAULTS[how.fault]()
+    people = inside.make_people("judge", how.judges, is_judge=True)
+    for writer in people[:5]:
+        inside.make_problems(how.problems // 5, writer.key)
+    happened = {"answers": 0, "refused": 0, "expired": 0, "errors": 0}
+    lock, over = threading.Lock(), threading.Event()
+    with ThreadPoolExecutor(2 * how.judges + 1) as threads:
+        dawdler = threads.submit(_expire, over, how.seed, happened)
+        windows = [
+            threads.submit(_judge, person.key, how.seed * 1000 + window, happened, lock)
+            for person in people
+            for window in (0, 1)
+        ]
+        for window in windows:
+            window.result()
+        over.set()
+        dawdler.result()
+    return {**vars(inside.audit_votes()), "faults": inside.audit_votes().faults, **happened}
+
+
+def _judge(key: int, seed: int, happened: dict[str, int], lock: threading.Lock) -> None:
+    """Judge until nothing is left: each answer is sent once, twice, or again much later."""
+    from django.db import DatabaseError, connection
+
+    from winosmith.errors import InputError
+    from winosmith.web.judge import slots
+    from winosmith.web.people.models import Person
+
+    rng = random.Random(key * 7919 + seed)  # noqa: S311
+    person, before, idle = Person.objects.get(pk=key), [], 0
+
+    def count(what: str) -> None:
+        with lock:
+            happened[what] += 1
+
+    def answer(ref: str) -> None:
+        try:
+            slots.answer_local(person, ref, rng.randrange(2))
+            slots.answer(person, ref, rng.randrange(2))
+        except InputError:
+            count("refused")
+        except DatabaseError:
+            count("errors")
+        else:
+            count("answers")
+
+    while idle < 3:
+        try:
+            slot = slots.claim(person)
+        except (InputError, DatabaseError):
+            count("errors")
+            slot = None
+        if slot is None:
+            idle += 1
+            continue
+        idle = 0
+        ref = slot.problem.ref
+        if rng.random() < 0.2:
+            continue  # walks away; the same problem is there when they come back
+        answer(ref)
+        before.append(ref)
+        if rng.random() < 0.3:
+            answer(ref)
+        if rng.random() < 0.3:
+            answer(rng.choice(before))
+    connection.close()
+
+
+def _expire(over: threading.Event, seed: int, happened: dict[str, int]) -> None:
+    """Let leases run out, a random few at a time, until the race is over."""
+    from django.db import connection
+    from django.utils import timezone
+
+    from winosmith.web._lock import writing
+    from winosmith.web.judge.models import Slot
+
+    rng = random.Random(seed)  # noqa: S311
+    while not over.wait(0.01):
+        held = Slot.objects.filter(open=True).exclude(holder=None)
+        keys = list(held.values_list("pk", flat=True))
+        chosen = rng.sample(keys, len(keys) // 3)
+        with writing():
+            past = timezone.now() - timedelta(seconds=1)
+            happened["expired"] += Slot.objects.filter(
+                pk__in=chosen, open=True, holder__isnull=False
+            ).update(lease_until=past)
+    connection.close()

@@ -1,0 +1,74 @@
+"""One scenario of a trial, in a process of its own: a process can set Django up for one site."""
+
+from __future__ import annotations
+
+import multiprocessing
+import tempfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from winosmith.testing import PostgresServer, find_postgres, postgres_server
+
+from .powercut import PowerCut, can_cut, power_cuts
+
+DATABASES = ("sqlite", "postgresql")
+
+
+@dataclass
+class Place:
+    """Where a scenario runs: a folder for the site, the database server, what cuts the power."""
+
+    folder: Path
+    postgres: PostgresServer | None = None
+    cuts: PowerCut | None = None
+
+    @property
+    def database(self) -> str | None:
+        """The address of the PostgreSQL database; None for SQLite."""
+        return self.postgres.url("winosmith") if self.postgres else None
+
+
+@contextmanager
+def place(database: str, *, cut: bool = False, **settings: str) -> Iterator[Place]:
+    """Make a folder, and for "postgresql" a server, with what cuts its power; all of it goes."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="winosmith-trial-")))
+        made = Place(folder / "site")
+        made.folder.mkdir(mode=0o700)
+        if database == "postgresql":
+            made.postgres = stack.enter_context(postgres_server(**settings))
+            made.postgres.create("winosmith")
+        if cut and can_cut():
+            watched = made.postgres.folder / "data" if made.postgres else made.folder
+            made.cuts = stack.enter_context(power_cuts(watched))
+            if made.postgres:
+                made.postgres.stop()
+                made.postgres.environment = made.cuts.environment()
+                made.postgres.start()
+        yield made
+
+
+def databases(asked: str = "") -> tuple[str, ...]:
+    """Return the databases to try; PostgreSQL where it is installed."""
+    if asked:
+        return (asked,)
+    return DATABASES if find_postgres() else DATABASES[:1]
+
+
+def apart(scenario: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    """Run a scenario in a new process, and return what it returns."""
+    spawned = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=spawned) as process:
+        return process.submit(scenario, *arguments, **named).result()
+
+
+def opened(folder: Path, database: str | None, **rules: Any) -> None:
+    """Set Django up in this process for a site, whose tables are made where they are not there."""
+    from winosmith.web import Site, _setup
+
+    site = Site.open(folder, database=database)
+    _setup.prepare(site.with_rules(**rules) if rules else site)

@@ -1,0 +1,160 @@
+"""A site under trial: `winosmith serve` as a process, its workers, and the ways to kill it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from winosmith.testing import PostgresServer
+
+from .browser import Browser, Unanswered
+from .powercut import Lost, PowerCut
+
+RULES: dict[str, Any] = {
+    "review": "none",
+    "gold_every": 0,
+    "writes_per_hour": 1_000_000,
+    "answers_per_hour": 1_000_000,
+}
+"""Of a site under trial, where a trial does not say otherwise: nothing slows the crowd down."""
+
+TOPIC = "The old lantern stood beside the wooden harbour with a copper kettle and a heavy anchor."
+
+
+@dataclass
+class Server:
+    """A site and the process that serves it.
+
+    Attributes:
+        folder: the site's.
+        postgres: the database server; None for SQLite.
+        fault: one of `careless.FAULTS`, what the site is made to do wrong; "" for nothing.
+        cuts: what plays power cuts in `folder`, or in the database server's.
+        options: further options of `winosmith serve`.
+    """
+
+    folder: Path
+    postgres: PostgresServer | None = None
+    fault: str = ""
+    cuts: PowerCut | None = None
+    options: tuple[str, ...] = ("--workers", "2")
+    rules: dict[str, Any] = field(default_factory=dict)
+    url: str = ""
+    process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        topics = self.folder / "topics.jsonl"
+        lines = [{"title": f"Topic {number}", "text": TOPIC} for number in range(20)]
+        topics.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        said = {**RULES, "topics": "topics.jsonl", **self.rules}
+        settings = "".join(f"{name} = {json.dumps(value)}\n" for name, value in said.items())
+        (self.folder / "site.toml").write_text(settings)
+
+    @property
+    def database(self) -> str | None:
+        """The address of the PostgreSQL database; None for SQLite."""
+        return self.postgres.url("winosmith") if self.postgres else None
+
+    @property
+    def log(self) -> Path:
+        """Where the server prints."""
+        return self.folder.with_name(f"{self.folder.name}.log")
+
+    def start(self) -> Server:
+        """Start the server, on the port that it had before, and wait until it answers."""
+        port = self.url.rpartition(":")[2] or "0"
+        command = [sys.executable, "-m", "crowd.careless", self.fault or "none", "serve"]
+        watched = self.cuts.environment() if self.cuts and not self.postgres else {}
+        here = str(Path(__file__).parents[1])
+        paths = os.pathsep.join(filter(None, (here, os.environ.get("PYTHONPATH"))))
+        with self.log.open("a") as out:
+            begin = out.tell()
+            self.process = subprocess.Popen(
+                [*command, str(self.folder), "--port", port, *self.options],
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                env={
+                    **os.environ,
+                    **watched,
+                    "WINOSMITH_DATABASE": self.database or "",
+                    "PYTHONUNBUFFERED": "1",
+                    "PYTHONPATH": paths,
+                },
+                start_new_session=True,
+            )
+        until = time.monotonic() + 120
+        while time.monotonic() < until and self.process.poll() is None:
+            printed = self.log.read_text()[begin:]
+            if found := re.search(r"^Address +(\S+?)/?$", printed, re.MULTILINE):
+                self.url = found[1]
+                with contextlib.suppress(Unanswered):
+                    if Browser(self.url, 20).get("/healthz").status == 200:
+                        return self
+            time.sleep(0.02)
+        raise RuntimeError(f"the server did not start:\n{self.log.read_text()[begin:]}")
+
+    def processes(self) -> list[int]:
+        """Return the ids of the master (first) and its workers."""
+        assert self.process is not None
+        done = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True)
+        pairs = (line.split() for line in done.stdout.splitlines())
+        workers = [int(pid) for pid, parent in pairs if int(parent) == self.process.pid]
+        return [self.process.pid, *workers]
+
+    def kill_worker(self, number: int) -> None:
+        """Kill one of the workers (kill -9); the master starts another one."""
+        if workers := self.processes()[1:]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(workers[number % len(workers)], signal.SIGKILL)
+
+    def kill(self) -> None:
+        """Kill the master and all workers at once (kill -9); they are dead when this returns."""
+        assert self.process is not None
+        group = self.process.pid
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(group, signal.SIGKILL)
+        self.process.wait()
+        while _group_lives(group):
+            time.sleep(0.005)
+
+    def stop(self) -> None:
+        """Ask the server to end."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            self.process.wait(60)
+
+    def cut_power(self, rng: Any) -> Lost:
+        """Kill everything that writes, and take back what the disk does not have yet.
+
+        A random part of it reached the disk, or nothing. Everything is started again.
+        """
+        keep = rng.choice((0.0, 0.0, 0.5, 0.9))
+        lost = Lost(0, 0, 0)
+        if self.postgres:
+            self.postgres.kill()
+            if self.cuts:
+                lost = self.cuts.cut(rng, keep=keep)
+            self.postgres.start()
+        else:
+            self.kill()
+            if self.cuts:
+                lost = self.cuts.cut(rng, keep=keep)
+            self.start()
+        return lost
+
+
+def _group_lives(group: int) -> bool:
+    """Whether a process of a group is there that is no corpse."""
+    done = subprocess.run(["ps", "-A", "-o", "pgid=,stat="], capture_output=True, text=True)
+    rows = (line.split() for line in done.stdout.splitlines())
+    return any(int(row[0]) == group and row[1][0] != "Z" for row in rows)

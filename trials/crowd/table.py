@@ -1,0 +1,52 @@
+"""Tables that trials print, and whether every row met its target."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Table:
+    """Rows of a trial, printed as they come, in Markdown.
+
+    Attributes:
+        columns: their names; the last one says whether the target was met.
+    """
+
+    title: str
+    columns: Sequence[str]
+    failed: int = field(default=0)
+
+    def __post_init__(self) -> None:
+        print(f"\n### {self.title}\n\n| {' | '.join((*self.columns, 'met'))} |")
+        print("|" + "---|" * (len(self.columns) + 1), flush=True)
+
+    def row(self, *cells: object, met: bool) -> None:
+        """Print a row."""
+        self.failed += not met
+        print(f"| {' | '.join(map(str, cells))} | {'yes' if met else '**no**'} |", flush=True)
+
+
+def machine() -> str:
+    """Return what machine the figures are of."""
+    return (
+        f"{os.cpu_count()} cores ({platform.machine()}), {platform.system()} "
+        f"{platform.release()}, Python {platform.python_version()}"
+    )
+
+
+def end(*tables: Table) -> None:
+    """End the trial: with exit code 1 where a target was not met."""
+    failed = sum(table.failed for table in tables)
+    print(f"\n{machine()}: {f'{failed} targets missed' if failed else 'every target met'}")
+    sys.exit(1 if failed else 0)
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """Return the value that a share of the values does not exceed; 0 for none."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0

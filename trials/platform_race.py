@@ -1,0 +1,54 @@
+"""Never more than k votes, two by one person, one by the contributor, however judges race.
+
+    python trials/platform_race.py            64 judges in two windows each, on both databases
+    python trials/platform_race.py --quick    16 judges
+
+By rules (threads of one process) and over HTTP (a served site, sessions, forms). Leases run out
+meanwhile, answers are sent twice at once and again much later. A site that counts first and
+inserts then must fail: the trial can.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from crowd.race import Race, race
+from crowd.scenario import apart, databases, place
+from crowd.table import Table, end
+
+COLUMNS = (
+    "database", "how", "fault on purpose", "votes", "beyond k", "twice by one",
+    "by the contributor", "on both halves", "undecided", "refused", "leases run out",
+)  # fmt: skip
+
+
+def shown(table: Table, database: str, how: str, fault: str, found: dict[str, Any]) -> None:
+    """Print what a race came to; one with a fault on purpose must be found out."""
+    wrong = found["faults"] + (found["answers"] != found["votes"]) + (found["votes"] == 0)
+    table.row(
+        database, how, fault or "none", found["votes"], found["too_many"], found["twice"],
+        found["own"], found["both_halves"], found["undecided"], found["refused"], found["expired"],
+        met=(wrong > 0) if fault else (wrong == 0 and not found["errors"]),
+    )  # fmt: skip
+
+
+def main() -> None:
+    """Run the races and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small counts")
+    parser.add_argument("--database", default="", help="sqlite or postgresql alone")
+    asked = parser.parse_args()
+    judges, problems, rounds = (16, 30, 1) if asked.quick else (64, 200, 3)
+    table = Table(f"A race of {judges} judges for {problems} problems", COLUMNS)
+    for database in databases(asked.database):
+        for fault in (*[""] * rounds, "unlocked-votes"):
+            with place(database) as where:
+                how = Race(judges=judges, problems=problems, fault=fault)
+                found = apart(race, where.folder, where.database, how)
+                shown(table, database, "rules", fault, found)
+    end(table)
+
+
+if __name__ == "__main__":
+    main()
