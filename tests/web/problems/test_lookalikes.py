@@ -233,6 +233,13 @@ def test_a_publication_has_a_name(db: Any, name: str) -> None:
         remember_published(Dataset(), name)
 
 
+def test_a_text_of_any_length_is_compared(database: Any, problem: Callable[..., Any]) -> None:
+    """A text of thousands of different words is no error, and a copy of it is found."""
+    long = " ".join(f"word{number}" for number in range(5000)) + " _."
+    problem("a", long)
+    assert [one.ref for one in _near(long)] == ["a"]
+
+
 @pytest.mark.parametrize("sentence", ["", "_", "The _", "\udc80 _ \x00", "ß" * 5000])
 def test_a_sentence_that_is_hardly_begun_has_no_lookalikes(
     db: Any, problem: Callable[..., Any], sentence: str

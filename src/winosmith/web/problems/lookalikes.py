@@ -30,6 +30,9 @@ __all__ = ["LEAST", "Lookalike", "forget", "lookalikes", "remember", "remember_p
 LEAST = 0.7
 """The share of words from which a sentence counts as near: that of the halves of a twin."""
 
+MOST_NUMBERS = 100
+"""Numbers that a text is asked for by, at most: three times as many as a half has."""
+
 MOST_OF_A_NUMBER = 200
 """Sentences looked at for one number: one that more have tells nothing."""
 
@@ -90,7 +93,7 @@ def lookalikes(
         most: how many.
     """
     words = compared(sentence, options)
-    worth_it = _likeliest(_stored_under(shingles(words)))
+    worth_it = _likeliest(_stored_under(shingles(words)[:MOST_NUMBERS]))
     rows = Remembered.objects.select_related("problem__twin").filter(pk__in=worth_it)
     passed = _line_of(without)
     near: dict[Any, Lookalike] = {}
