@@ -1,0 +1,56 @@
+"""Twins that await judges, and judges who answer them."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+_numbers = itertools.count(1)
+
+
+def twin(contributor: Any = None, *, halves: int = 2, opened: bool = True, **fields: Any) -> Any:
+    """Make a twin whose halves are being judged; return them in order."""
+    from winosmith.web.judge.slots import open_slots
+    from winosmith.web.problems.models import Problem, State, Twin
+
+    number = next(_numbers)
+    row = Twin.objects.create(ref=f"t{number}", contributor=contributor)
+    made = []
+    for at in range(halves):
+        end = ("broke", "held")[at % 2]
+        problem = Problem.objects.create(
+            ref=f"q{number}x{at}",
+            twin=row,
+            sentence=f"After the cup had hit jug number {number} on the shelf, the _ {end}.",
+            options=["cup", "jug"],
+            answer=at % 2,
+            state=State.JUDGING,
+            **fields,
+        )
+        if opened:
+            open_slots(problem)
+        made.append(problem)
+    return made
+
+
+def give(person: Any, choice: int | None = None, **marks: Any) -> Any:
+    """Let a person take the next problem and answer it, rightly unless told otherwise."""
+    from winosmith.web.judge.slots import answer, answer_local, claim, needs_local
+
+    slot = claim(person)
+    assert slot is not None
+    ref = slot.problem.ref
+    right = slot.problem.answer if choice is None else choice
+    if needs_local(slot):
+        answer_local(person, ref, marks.pop("local", 1 - slot.problem.answer))
+    return answer(person, ref, right, **marks)
+
+
+def gold(count: int, *, attention: bool = False) -> list[Any]:
+    """Make gold questions."""
+    from winosmith.web.judge.gold import add_gold
+
+    made = [twin(halves=1, opened=False)[0] for _ in range(count)]
+    for problem in made:
+        add_gold(problem, "A jug is heavier than a cup.", attention=attention)
+    return made

@@ -1,0 +1,175 @@
+"""Gold questions: fair, indistinguishable, and never votes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.web.judge.making import give, gold, twin  # type: ignore[import-not-found]
+from winosmith.errors import InputError
+
+Maker = Callable[..., Any]
+
+
+def _paused(person: Any) -> bool:
+    from winosmith.web.judge.models import Judge
+
+    return Judge.objects.get(person=person).paused is not None
+
+
+def test_gold_is_never_a_vote(db: Any, rules: Any, person: Maker) -> None:
+    """An answer to a gold question is in no votes, responses or verdicts."""
+    from winosmith.web.judge.votes import responses, votes_of
+
+    rules(gold_every=1)
+    (problem,) = gold(1)
+    slot = give(person("ann"))
+    problem.refresh_from_db()
+    assert slot.gold and slot.right and slot.problem == problem
+    assert (votes_of(problem), list(responses([problem])), problem.state) == ([], [], "judging")
+
+
+def test_gold_comes_as_often_as_the_site_says(db: Any, rules: Any, person: Maker) -> None:
+    """Of 200 problems about one in five is gold, at distances that differ."""
+    rules(gold_every=5, judges=1, local_first=False)
+    gold(80)
+    for _ in range(170):
+        twin(halves=1)
+    ann = person("ann")
+    found = [give(ann).gold for _ in range(200)]
+    assert 20 <= sum(found) <= 65
+    places = [at for at, is_gold in enumerate(found) if is_gold]
+    assert len({after - before for before, after in zip(places, places[1:], strict=False)}) > 3
+
+
+def test_a_gold_question_is_asked_once_a_person(db: Any, rules: Any, person: Maker) -> None:
+    """With all gold questions answered, a judge gets problems; others still get the gold."""
+    rules(gold_every=1, judges=1)
+    gold(2), twin(halves=1), twin(halves=1)
+    ann, bob = person("ann"), person("bob")
+    assert [give(ann).gold for _ in range(3)] == [True, True, False]
+    assert give(bob).gold
+
+
+def test_one_miss_pauses_nobody(db: Any, rules: Any, person: Maker) -> None:
+    """Nine misses in a row, one short of the least number, leave a judge judging."""
+    rules(gold_every=1)
+    gold(9)
+    ann = person("ann")
+    for _ in range(9):
+        give(ann, choice=1)
+    assert not _paused(ann)
+
+
+@pytest.mark.parametrize(("right", "paused"), [(4, True), (5, False), (9, False)])
+def test_who_guesses_is_paused_by_the_interval(
+    db: Any, rules: Any, person: Maker, right: int, paused: bool
+) -> None:
+    """Of ten: with 4 right the upper end of Wilson's interval is under 0.75, with 5 it is not."""
+    from winosmith.web.judge.slots import claim
+
+    rules(gold_every=1)
+    gold(10), twin()
+    ann = person("ann")
+    for at in range(10):
+        give(ann, choice=0 if at < right else 1)
+    assert _paused(ann) is paused
+    if paused:
+        with pytest.raises(InputError, match="paused"):
+            claim(ann)
+    else:
+        assert claim(ann) is not None
+
+
+def test_a_paused_judge_keeps_their_votes_until_a_moderator_decides(
+    db: Any, rules: Any, person: Maker
+) -> None:
+    """The pause takes no vote out; a moderator lets the judge go on, counting anew."""
+    from winosmith.web.judge.exclusion import resume
+    from winosmith.web.judge.gold import record
+    from winosmith.web.judge.models import Judge
+    from winosmith.web.judge.slots import claim
+    from winosmith.web.judge.votes import votes_of
+
+    (problem,) = twin(halves=1)
+    ann, eva = person("ann"), person("eva", is_moderator=True)
+    give(ann)
+    rules(gold_every=1)
+    gold(10), twin()
+    Judge.objects.update(until_gold=None)
+    for _ in range(10):
+        give(ann, choice=1)
+    assert _paused(ann) and len(votes_of(problem)) == 1
+    resume(ann, eva)
+    assert claim(ann) is not None
+    assert record(ann, Judge.objects.get(person=ann).gold_since) == (0, 0)
+
+
+def test_a_contested_answer_counts_only_when_it_is_settled(
+    db: Any, rules: Any, person: Maker
+) -> None:
+    """A contest lifts the pause that hangs on it; upheld, the question is retired for all."""
+    from winosmith.web.judge.gold import contest, record, settle
+    from winosmith.web.judge.models import Gold
+
+    rules(gold_every=1)
+    gold(10)
+    ann, bob, eva = person("ann"), person("bob"), person("eva", is_moderator=True)
+    slots = [give(ann, choice=0 if at < 4 else 1) for at in range(10)]
+    assert _paused(ann)
+    made = contest(ann, slots[9].problem.ref, "The jug is glass, too.")
+    assert not _paused(ann) and record(ann) == (4, 9)
+    settle(made, eva, upheld=False)
+    assert _paused(ann) and record(ann) == (4, 10)
+    with pytest.raises(InputError, match="settled this"):
+        settle(made, eva, upheld=True)
+    other = contest(ann, slots[8].problem.ref, "Both fit.")
+    settle(other, eva, upheld=True)
+    assert Gold.objects.filter(retired=True).count() == 1
+    assert record(ann) == (4, 9) and not _paused(ann)
+    assert slots[8].problem.ref not in {give(bob).problem.ref for _ in range(9)}
+
+
+def test_a_right_answer_is_not_contested(db: Any, rules: Any, person: Maker) -> None:
+    """There is nothing to contest where the answer was right, or was another's."""
+    from winosmith.web.judge.gold import contest
+
+    rules(gold_every=1)
+    gold(1)
+    ann = person("ann")
+    slot = give(ann)
+    for somebody in (ann, person("bob")):
+        with pytest.raises(InputError, match="nothing to contest"):
+            contest(somebody, slot.problem.ref, "But no.")
+
+
+def test_attention_is_shown_as_a_whole(db: Any, rules: Any, person: Maker) -> None:
+    """A question that says itself what to choose hides none of its words."""
+    from winosmith.web.judge.slots import claim, needs_local
+
+    rules(gold_every=1)
+    gold(1, attention=True)
+    slot = claim(person("ann"))
+    assert slot.gold and not needs_local(slot)
+
+
+def test_gold_needs_an_answer_an_explanation_and_no_votes(
+    db: Any, rules: Any, person: Maker
+) -> None:
+    """A withheld answer, a missing explanation or a vote keep a problem from becoming gold."""
+    from winosmith.web.judge.gold import add_gold
+
+    (withheld,) = twin(halves=1, opened=False)
+    withheld.answer = None
+    (voted,) = twin(halves=1)
+    give(person("ann"))
+    (plain,) = twin(halves=1, opened=False)
+    for problem, words, why in (
+        (withheld, "because", "no answer"),
+        (plain, " ", "say why"),
+        (voted, "because", "have judged"),
+    ):
+        with pytest.raises(InputError, match=why):
+            add_gold(problem, words)

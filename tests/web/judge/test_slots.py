@@ -1,0 +1,395 @@
+"""Slots: who gets which problem, leases, and that no problem gets more votes than asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.web.judge.making import give, twin  # type: ignore[import-not-found]
+from winosmith.errors import InputError
+
+Maker = Callable[..., Any]
+
+
+def _later(minutes: int) -> None:
+    """Let all leases be that much older."""
+    from django.db.models import F
+
+    from winosmith.web.judge.models import Slot
+
+    rows = Slot.objects.exclude(lease_until=None)
+    rows.update(lease_until=F("lease_until") - timedelta(minutes=minutes))
+
+
+def test_a_problem_gets_k_slots_once(db: Any, rules: Any) -> None:
+    """Opening a problem twice leaves it with the slots of the first time."""
+    from winosmith.web.judge.slots import open_slots
+
+    rules(judges=5)
+    (problem,) = twin(halves=1)
+    open_slots(problem)
+    assert sorted(problem.slots.values_list("n", flat=True)) == [1, 2, 3, 4, 5]
+
+
+def test_three_people_decide_a_problem(db: Any, rules: Any, person: Maker) -> None:
+    """The third vote brings the verdict, and nobody gets the problem afterwards."""
+    from winosmith.web.judge.slots import claim
+
+    (problem,) = twin(halves=1)
+    for name in ("ann", "bob"):
+        give(person(name))
+        problem.refresh_from_db()
+        assert problem.state == "judging"
+    give(person("cat"))
+    problem.refresh_from_db()
+    assert (problem.state, problem.reasons) == ("valid", [])
+    assert claim(person("dan")) is None
+
+
+def test_nobody_judges_what_they_wrote(db: Any, rules: Any, person: Maker) -> None:
+    """A contributor is offered neither half of their twin."""
+    from winosmith.web.judge.slots import claim
+
+    ann = person("ann")
+    twin(ann)
+    assert claim(ann) is None
+    assert claim(person("bob")) is not None
+
+
+def test_nobody_judges_both_halves(db: Any, rules: Any, person: Maker) -> None:
+    """Who judged one half is not offered the other, unless the site allows it."""
+    from winosmith.web.judge.slots import claim
+
+    first, second = twin()
+    ann = person("ann")
+    assert give(ann).problem == first
+    assert claim(ann) is None
+    rules(both_halves=True)
+    found = claim(ann)
+    assert found is not None and found.problem == second
+
+
+def test_what_was_read_under_the_looser_rule_still_counts(
+    db: Any, rules: Any, person: Maker
+) -> None:
+    """A half that was judged while both were allowed keeps the other away once they are not."""
+    from winosmith.web.judge.slots import claim
+
+    twin()
+    ann = person("ann")
+    rules(both_halves=True)
+    give(ann)
+    rules(both_halves=False)
+    assert claim(ann) is None
+
+
+def test_anonymous_people_never_judge(db: Any, rules: Any) -> None:
+    """A person without an account is refused."""
+    from winosmith.web.judge.slots import claim
+    from winosmith.web.people.models import Person
+
+    twin()
+    with pytest.raises(InputError, match="may not judge"):
+        claim(Person.objects.create_anonymous())
+
+
+def test_only_judges_judge_where_the_site_says_so(db: Any, rules: Any, person: Maker) -> None:
+    """Without open judging, an account needs the role."""
+    from winosmith.web.judge.slots import claim
+
+    rules(open_judging=False)
+    twin()
+    with pytest.raises(InputError, match="may not judge"):
+        claim(person("ann"))
+    assert claim(person("bob", is_judge=True)) is not None
+
+
+def test_taking_twice_gives_the_same(db: Any, rules: Any, person: Maker) -> None:
+    """Who holds a problem gets that one again, with its options in the same order."""
+    from winosmith.web.judge.slots import claim
+
+    twin(), twin()
+    ann = person("ann")
+    first, again = claim(ann), claim(ann)
+    assert first is not None and again is not None
+    assert (first.pk, first.shown) == (again.pk, again.shown)
+
+
+def test_a_begun_problem_is_finished_first(db: Any, rules: Any, person: Maker) -> None:
+    """Three people who begin at the same place all get the oldest problem."""
+    from winosmith.web.judge.slots import claim
+
+    oldest = twin()[0]
+    twin()
+    assert [claim(person(name)).problem for name in ("a", "b", "c")] == [oldest] * 3
+
+
+def test_abandoned_work_comes_back_first(db: Any, rules: Any, person: Maker) -> None:
+    """When a lease ran out, somebody else gets that slot before any fresh one, without a trace."""
+    from winosmith.web.judge.slots import answer_local, claim
+
+    rules(judges=1)
+    begun = twin(halves=1)[0]
+    twin(halves=1)
+    ann, bob, cat = person("ann"), person("bob"), person("cat")
+    slot = claim(ann)
+    answer_local(ann, begun.ref, 1)
+    assert claim(bob).problem != begun
+    _later(21)
+    retaken = claim(cat)
+    assert retaken.pk == slot.pk and retaken.holder == cat
+    assert (retaken.local_choice, retaken.local_at) == (None, None)
+
+
+def test_a_late_answer_counts_until_somebody_took_the_place(
+    db: Any, rules: Any, person: Maker
+) -> None:
+    """After the lease one's answer is kept; once another judge has the slot it is refused."""
+    from winosmith.web.judge.slots import Gone, answer, claim
+
+    rules(judges=1, local_first=False)
+    twin(halves=1), twin(halves=1)
+    ann, bob = person("ann"), person("bob")
+    ref = claim(ann).problem.ref
+    _later(60)
+    assert answer(ann, ref, 0).answered_at is not None
+    ref = claim(ann).problem.ref
+    _later(60)
+    assert claim(bob).problem.ref == ref
+    with pytest.raises(Gone, match="somebody else took it"):
+        answer(ann, ref, 0)
+
+
+def test_an_answer_stays(db: Any, rules: Any, person: Maker) -> None:
+    """A second answer to the same problem is refused and changes nothing."""
+    from winosmith.web.judge.slots import Gone, answer
+
+    twin()
+    ann = person("ann")
+    slot = give(ann, 0)
+    with pytest.raises(Gone, match="answered this problem already"):
+        answer(ann, slot.problem.ref, 1)
+    slot.refresh_from_db()
+    assert slot.choice == 0
+
+
+def test_the_local_context_comes_first_and_stays(db: Any, rules: Any, person: Maker) -> None:
+    """The whole can't be answered before the local context, whose first answer is kept."""
+    from winosmith.web.judge.slots import answer, answer_local, claim
+
+    twin()
+    ann = person("ann")
+    ref = claim(ann).problem.ref
+    with pytest.raises(InputError, match="local context first"):
+        answer(ann, ref, 0)
+    answer_local(ann, ref, 1)
+    answer_local(ann, ref, 0)
+    assert answer(ann, ref, 0).local_choice == 1
+
+
+@pytest.mark.parametrize("choice", [-1, 2, 99])
+def test_a_choice_is_an_option(db: Any, rules: Any, person: Maker, choice: int) -> None:
+    """An option that the problem has not is refused, for the local context and the whole."""
+    from winosmith.web.judge.slots import answer, answer_local, claim
+
+    twin()
+    ann = person("ann")
+    ref = claim(ann).problem.ref
+    for act in (answer_local, answer):
+        with pytest.raises(InputError, match="one of the options"):
+            act(ann, ref, choice)
+
+
+def test_neither_is_for_the_ambiguous(db: Any, rules: Any, person: Maker) -> None:
+    """No choice is an answer only of who marks the problem as ambiguous."""
+    from winosmith.web.judge.slots import answer, claim
+
+    rules(local_first=False)
+    twin()
+    ann = person("ann")
+    ref = claim(ann).problem.ref
+    with pytest.raises(InputError, match="or mark the problem as ambiguous"):
+        answer(ann, ref, None)
+    assert answer(ann, ref, None, ambiguous=True).choice is None
+
+
+def test_a_problem_of_others_cant_be_answered(db: Any, rules: Any, person: Maker) -> None:
+    """Nobody answers a problem that they do not hold, be it another's, or none at all."""
+    from winosmith.web.judge.slots import Gone, answer, claim
+
+    twin()
+    ref = claim(person("ann")).problem.ref
+    for asked in (ref, "no-such-problem", ""):
+        with pytest.raises(Gone):
+            answer(person(f"bob{len(asked)}"), asked, 0)
+
+
+def test_passed_on_work_goes_to_others_first(db: Any, rules: Any, person: Maker) -> None:
+    """Who passes a problem on never sees it again; the next judge gets it at once."""
+    from winosmith.web.judge.slots import claim, skip
+    from winosmith.web.judge.votes import skips_of
+
+    rules(judges=1)
+    passed = twin(halves=1)[0]
+    other = twin(halves=1)[0]
+    ann = person("ann")
+    claim(ann)
+    skip(ann, passed.ref, "known")
+    assert claim(ann).problem == other
+    assert claim(person("bob")).problem == passed
+    assert skips_of(passed) == {"I know this sentence": 1}
+
+
+def test_a_reason_is_one_of_those_offered(db: Any, rules: Any, person: Maker) -> None:
+    """Passing on for a reason that is none is refused, and the problem stays held."""
+    from winosmith.web.judge.slots import claim, current, skip
+
+    ann = person("ann")
+    twin()
+    slot = claim(ann)
+    with pytest.raises(InputError, match="why you pass it on"):
+        skip(ann, slot.problem.ref, "bored")
+    assert current(ann) == slot
+
+
+def test_the_last_answer_can_be_taken_back_for_a_minute(db: Any, rules: Any, person: Maker) -> None:
+    """Within a minute and before the verdict the answer is open again; then it is not."""
+    from winosmith.web.judge.models import Slot
+    from winosmith.web.judge.slots import Gone, answer, claim, current, undo
+
+    twin(), twin()
+    ann = person("ann")
+    slot = give(ann, 0)
+    claim(ann)
+    assert undo(ann, slot.problem.ref).open
+    assert current(ann).pk == slot.pk
+    answer(ann, slot.problem.ref, 1)
+    Slot.objects.filter(pk=slot.pk).update(answered_at=slot.taken_at - timedelta(minutes=2))
+    with pytest.raises(Gone, match="any more"):
+        undo(ann, slot.problem.ref)
+    slot.refresh_from_db()
+    assert (slot.choice, slot.open) == (1, False)
+
+
+def test_the_deciding_answer_stays(db: Any, rules: Any, person: Maker) -> None:
+    """An answer that brought the verdict can't be taken back."""
+    from winosmith.web.judge.slots import Gone, undo
+
+    rules(judges=1)
+    (problem,) = twin(halves=1)
+    ann = person("ann")
+    give(ann)
+    with pytest.raises(Gone):
+        undo(ann, problem.ref)
+
+
+def test_a_closed_problem_takes_no_answers(db: Any, rules: Any, person: Maker) -> None:
+    """What a moderator took out of judging is refused to its holder; let through, it is whole."""
+    from winosmith.web.judge.slots import Gone, answer, claim, close_slots, open_slots
+
+    rules(local_first=False)
+    (problem,) = twin(halves=1)
+    give(person("ann"))
+    bob = person("bob")
+    claim(bob)
+    close_slots(problem)
+    with pytest.raises(Gone, match="not judged any more"):
+        answer(bob, problem.ref, 0)
+    assert claim(person("cat")) is None
+    open_slots(problem)
+    assert problem.slots.count() == 3
+    assert problem.slots.filter(open=True, holder=None).count() == 2
+
+
+def test_judged_anew_it_gets_an_odd_number_in_all(db: Any, rules: Any, person: Maker) -> None:
+    """A problem that everybody judged gets k + 1 more slots, for people who have not read it."""
+    from winosmith.web.judge.slots import claim, open_slots
+    from winosmith.web.problems.models import State
+    from winosmith.web.problems.states import move
+
+    (problem,) = twin(halves=1)
+    before = [person(name) for name in ("a", "b", "c")]
+    for judge in before:
+        give(judge, 1 - problem.answer)
+    problem.refresh_from_db()
+    assert problem.state == "rejected"
+    move(problem, State.JUDGING, by=None, kind="reopen")
+    open_slots(problem)
+    assert problem.slots.count() == 7
+    assert [claim(judge) for judge in before] == [None] * 3
+    for name in "defg":
+        give(person(name))
+    problem.refresh_from_db()
+    assert problem.state == "valid"
+
+
+def test_more_judges_are_asked_when_the_site_asks_for_more(
+    db: Any, rules: Any, person: Maker
+) -> None:
+    """A problem opened for one judge gets two more when the site meanwhile asks for three."""
+    rules(judges=1)
+    (problem,) = twin(halves=1)
+    rules(judges=3)
+    give(person("a"))
+    problem.refresh_from_db()
+    assert (problem.state, problem.slots.count()) == ("judging", 3)
+
+
+def test_nothing_left_is_explained(db: Any, rules: Any, person: Maker) -> None:
+    """What is one's own, was read, or is held by others is counted apart."""
+    from winosmith.web.judge.nothing import why_nothing
+    from winosmith.web.judge.slots import claim
+
+    rules(judges=1)
+    ann, bob = person("ann"), person("bob")
+    twin(), twin(halves=1), twin(ann, halves=1)
+    give(ann)
+    assert claim(bob) is not None
+    give(ann)
+    found = why_nothing(ann)
+    assert (found.own, found.seen, found.held) == (1, 1, 0) and found.until is None
+    assert why_nothing(person("cat")).held == 1
+
+
+def test_the_queue_wraps_once(db: Any, rules: Any, person: Maker) -> None:
+    """Who has come to the end of the queue gets what lies before their place in it."""
+    from winosmith.web.judge.models import Judge
+    from winosmith.web.judge.slots import claim
+
+    (problem,) = twin(halves=1)
+    ann = person("ann")
+    Judge.objects.create(person=ann, cursor=10**12)
+    assert claim(ann).problem == problem
+
+
+def test_the_queue_is_read_from_its_index(database: Any, rules: Any, person: Maker) -> None:
+    """The database finds fresh and returned slots, and what was read, by index, not by a scan."""
+    from django.db import connection
+    from django.utils import timezone
+
+    from winosmith.web.judge.queue import fresh, returned
+
+    twins = [twin() for _ in range(150)]
+    ann = person("ann")
+    for _ in range(20):
+        give(ann)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+        if connection.vendor == "postgresql":
+            cursor.execute("SET enable_seqscan = off")
+    place = twins[30][0].slots.get(n=1).place
+    for query, index in (
+        (fresh(ann, place), "slot_fresh"),
+        (returned(ann, timezone.now()), "slot_leased"),
+    ):
+        plan = query[:1].explain()
+        assert index in plan, plan
+        assert "TEMP B-TREE" not in plan and "Sort" not in plan, plan
+        assert "SCAN judge_slot" not in plan.replace("SCAN judge_slot USING INDEX", ""), plan
+        assert "seen_twin" in plan or "seen_block" in plan, plan
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("SET enable_seqscan = on")

@@ -1,0 +1,227 @@
+"""Verdicts, votes as data, and what a moderator takes out of the count."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.web.judge.making import give, twin  # type: ignore[import-not-found]
+from winosmith.errors import InputError
+
+Maker = Callable[..., Any]
+
+VOTES = st.lists(
+    st.tuples(st.sampled_from([0, 1]), st.sampled_from([0, 1, None]), st.booleans(), st.booleans()),
+    min_size=3,
+    max_size=3,
+)
+"""For each of three judges: the local choice, the choice, and the marks."""
+
+
+def _judge(problem: Any, people: list[Any], votes: Any) -> None:
+    from winosmith.web.judge.slots import answer, answer_local, claim
+
+    for judge, (local, choice, ambiguous, associative) in zip(people, votes, strict=True):
+        slot = claim(judge)
+        assert slot.problem == problem
+        answer_local(judge, problem.ref, local)
+        both = ambiguous or choice is None
+        answer(judge, problem.ref, choice, ambiguous=both, associative=associative)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(votes=VOTES)
+def test_a_download_checked_again_gives_the_same(
+    db: Any, rules: Any, person: Maker, tmp_path: Path, votes: Any
+) -> None:
+    """The verdict is that of `validate.check` on the written problems and votes, read again."""
+    from django.db import transaction
+
+    from winosmith import Dataset, formats, validate
+    from winosmith.web.judge.verdicts import vote_rules
+    from winosmith.web.judge.votes import responses
+    from winosmith.web.problems.models import Problem
+    from winosmith.web.problems.records import as_dataset
+
+    with transaction.atomic():
+        (problem,) = twin(person("author"), halves=1)
+        _judge(problem, [person(name) for name in ("a", "b", "c")], votes)
+        problem.refresh_from_db()
+        data = as_dataset(Problem.objects.filter(pk=problem.pk))
+        formats.write(data, tmp_path / "set.jsonl", "jsonl")
+        validate.write_votes(list(responses([problem])), tmp_path / "votes.csv")
+        read: Dataset = formats.read(tmp_path / "set.jsonl")
+        again = validate.votes(read, validate.read_votes(tmp_path / "votes.csv"), vote_rules())
+        assert problem.state == ("valid" if len(again.kept) else "rejected")
+        assert problem.reasons == (again.dropped[0].reason.split(" | ") if again.dropped else [])
+        transaction.set_rollback(True)
+
+
+@pytest.mark.parametrize(
+    ("votes", "reason"),
+    [
+        ([(0, 0, False, False), (0, 1, False, False), (1, 1, False, False)], "majority"),
+        ([(1, 0, True, False), (1, 0, True, False), (1, 0, False, False)], "ambiguity"),
+        ([(1, 0, False, True), (1, 0, False, True), (1, 0, False, False)], "word association"),
+        ([(0, 0, False, False)] * 3, "local context"),
+    ],
+)
+def test_each_rule_has_its_reason(
+    db: Any, rules: Any, person: Maker, votes: Any, reason: str
+) -> None:
+    """A wrong majority, ambiguity, association and a telling local context each reject."""
+    (problem,) = twin(halves=1)
+    _judge(problem, [person(name) for name in ("a", "b", "c")], votes)
+    problem.refresh_from_db()
+    assert problem.state == "rejected"
+    assert [found.partition(":")[0] for found in problem.reasons] == [reason]
+    assert problem.events.get(kind="verdict").reason == problem.reasons[0]
+
+
+def test_votes_are_read_without_names(db: Any, rules: Any, person: Maker) -> None:
+    """Votes carry "Judge 1" and what was said; nothing in them is a name or a pseudonym."""
+    from winosmith.web.judge.votes import votes_of
+    from winosmith.web.people.pseudonyms import pseudonym
+
+    (problem,) = twin(halves=1)
+    ann = person("ann-marie")
+    give(ann, ambiguous=True, comment="Could be both.")
+    (vote,) = votes_of(problem)
+    assert (vote.judge, vote.choice, vote.ambiguous, vote.right) == ("Judge 1", 0, True, True)
+    assert (vote.local_choice, vote.comment) == (1, "Could be both.")
+    assert "ann-marie" not in repr(vote) and pseudonym(ann) not in repr(vote)
+
+
+def test_a_judge_is_one_participant_in_the_data(db: Any, rules: Any, person: Maker) -> None:
+    """Responses carry one pseudonym a person, the local one before the whole."""
+    from winosmith.web.judge.votes import responses
+
+    first, second = twin(halves=1)[0], twin(halves=1)[0]
+    ann = person("ann")
+    give(ann), give(ann)
+    found = list(responses([first, second]))
+    assert len({response.participant for response in found}) == 1
+    assert [response.purpose for response in found] == ["local", "validate"] * 2
+
+
+def test_excluded_votes_bring_the_problem_back(db: Any, rules: Any, person: Maker) -> None:
+    """A decided problem that loses a vote is judged on by one more; counted again it is decided."""
+    from winosmith.web.judge.exclusion import exclude_votes, include_votes
+    from winosmith.web.judge.votes import responses, votes_of
+
+    eva = person("eva", is_moderator=True)
+    (problem,) = twin(halves=1)
+    judges = [person(name) for name in ("a", "b", "c")]
+    for judge in judges:
+        give(judge)
+    assert exclude_votes(judges[0], eva, "guesses") == 1
+    problem.refresh_from_db()
+    assert (problem.state, problem.slots.filter(open=True).count()) == ("judging", 1)
+    assert len(votes_of(problem)) == 2 and len(votes_of(problem, excluded=True)) == 3
+    assert len(list(responses([problem]))) == 4
+    give(person("dan"))
+    problem.refresh_from_db()
+    assert problem.state == "valid"
+    assert include_votes(judges[0], eva, "it was a mistake") == 1
+    problem.refresh_from_db()
+    assert (problem.state, len(votes_of(problem))) == ("valid", 4)
+    kinds = set(problem.events.values_list("kind", flat=True))
+    assert {"exclude-vote", "include-vote", "recount", "verdict"} <= kinds
+
+
+def test_a_recount_can_turn_the_verdict(db: Any, rules: Any, person: Maker) -> None:
+    """Where enough votes are left without the excluded ones, the verdict follows them at once."""
+    from winosmith.web.judge.exclusion import exclude_votes
+    from winosmith.web.judge.slots import open_slots
+    from winosmith.web.problems.models import State
+    from winosmith.web.problems.states import move
+
+    rules(judges=1)
+    eva = person("eva", is_moderator=True)
+    (problem,) = twin(halves=1)
+    give(person("a"), 1)
+    problem.refresh_from_db()
+    move(problem, State.JUDGING, by=eva, kind="reopen")
+    open_slots(problem)
+    bob = person("bob")
+    give(bob, 1), give(person("cat"), 0)
+    problem.refresh_from_db()
+    assert problem.state == "rejected"
+    exclude_votes(bob, eva, "guesses")
+    exclude_votes(person("a2"), eva, "has none")
+    problem.refresh_from_db()
+    assert problem.state == "rejected"  # one against one is no majority
+    from winosmith.web.people.models import Person
+
+    exclude_votes(Person.objects.get(name="a"), eva, "guesses")
+    problem.refresh_from_db()
+    assert problem.state == "valid"
+
+
+def test_what_a_moderator_decided_stays(db: Any, rules: Any, person: Maker) -> None:
+    """Votes taken out of the count don't move a problem that a moderator accepted."""
+    from winosmith.web.judge.exclusion import exclude_votes
+    from winosmith.web.problems.models import State
+    from winosmith.web.problems.states import move
+
+    rules(judges=1)
+    eva, ann = person("eva", is_moderator=True), person("ann")
+    (problem,) = twin(halves=1)
+    give(ann, 1)
+    problem.refresh_from_db()
+    move(problem, State.VALID, by=eva, kind="accept", reason="the judge erred")
+    exclude_votes(ann, eva, "guesses")
+    problem.refresh_from_db()
+    assert problem.state == "valid"
+
+
+def test_only_another_moderator_excludes(db: Any, rules: Any, person: Maker) -> None:
+    """Neither a judge nor the person themselves takes votes out, and not without a reason."""
+    from winosmith.web.judge.exclusion import exclude_votes
+
+    ann, eva = person("ann"), person("eva", is_moderator=True)
+    for somebody, by, reason in ((eva, ann, "x"), (eva, eva, "x"), (ann, eva, "  ")):
+        with pytest.raises(InputError):
+            exclude_votes(somebody, by, reason)
+
+
+def test_agreement_is_that_of_the_votes(db: Any, rules: Any, person: Maker) -> None:
+    """Shares and alpha come out as they do from the table of all votes."""
+    from django.core.cache import cache
+
+    from winosmith.metrics import krippendorff_alpha
+    from winosmith.web.judge.agreement import figures
+
+    cache.clear()
+    assert figures().problems == 0
+    problems = [twin(halves=1)[0] for _ in range(3)]
+    for name, choices in (("a", (0, 0, 1)), ("b", (0, 1, 1)), ("c", (0, 0, 1))):
+        judge = person(name)
+        for choice in choices:
+            give(judge, choice)
+    cache.clear()
+    found = figures()
+    assert (found.problems, found.valid, found.unanimous) == (3, 2, 2)
+    assert found.pairs == pytest.approx((3 + 1 + 3) / 9)
+    expected = krippendorff_alpha([[3, 0], [2, 1], [0, 3]]).value
+    assert found.alpha is not None and found.alpha.value == pytest.approx(expected)
+    assert found.alpha_of == len(problems)
+    cache.clear()
+
+
+def test_timings_are_forgotten(db: Any, rules: Any, person: Maker) -> None:
+    """How long answers took is gone after `forget_timings`, and the answers are not."""
+    from django.utils import timezone
+
+    from winosmith.web.judge.votes import forget_timings
+
+    (problem,) = twin(halves=1)
+    give(person("ann"))
+    assert forget_timings(timezone.now()) == 1
+    slot = problem.slots.get(n=1)
+    assert (slot.seconds, slot.local_seconds, slot.choice) == (None, None, 0)
