@@ -45,7 +45,7 @@ def sign_up(
     """Make an account.
 
     Args:
-        name: shown to moderators alone.
+        name: shown to those alone who run the site.
         password: checked as `AUTH_PASSWORD_VALIDATORS` says.
         anonymous: who wrote in this browser so far. They become the account, so that what they
             wrote stays theirs and they never judge it.

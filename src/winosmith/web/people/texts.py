@@ -25,8 +25,8 @@ Digests, timings and drafts are deleted after the number of days that this page 
 What others see
 
 Sentences that judges find valid are shown to everyone and can be downloaded. They stand under a \
-pseudonym, never under your name. Moderators see which name wrote what, so that they can act on \
-abuse. Judges never learn who wrote a sentence, and writers never learn who judged it.
+pseudonym, never under your name. Those who run the site can look up which name stands behind a \
+pseudonym, so that they can act on abuse. Judges never learn who wrote a sentence, and writers never learn who judged it.
 
 What to leave out
 

@@ -1,0 +1,315 @@
+"""At the door: accounts, invitations, passwords, sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from winosmith.errors import InputError
+
+PASSWORD = "twins-and-cups"
+TYPED = {"name": "Ann", "password": PASSWORD, "again": PASSWORD}
+
+
+def _named(name: str) -> Any:
+    from winosmith.web.people.models import Person
+
+    return Person.objects.get_by_natural_key(name)
+
+
+def test_a_new_account_is_logged_in_and_no_more_than_a_contributor(db: Any, visit: Any) -> None:
+    """Signing up logs in, leads where one was headed, and gives no role."""
+    browser = visit()
+    answer = browser.post("/people/join/", {**TYPED, "next": "/people/texts/"})
+    assert (answer.status_code, answer.headers["Location"]) == (302, "/people/texts/")
+    ann = _named("Ann")
+    assert browser.get("/people/").context["person"] == ann
+    assert not (ann.is_judge or ann.is_moderator or ann.is_superuser or ann.anonymous)
+
+
+@pytest.mark.parametrize("name", ["ann", "ANN", "Ａnn"])
+def test_names_differ_by_more_than_capitals(db: Any, visit: Any, person: Any, name: str) -> None:
+    """A name that differs from a taken one by capitals or width alone is refused."""
+    person("Ann")
+    answer = visit().post("/people/join/", {**TYPED, "name": name, "password": "other-cups-9"})
+    assert answer.status_code == 422
+    answer = visit().post(
+        "/people/join/", {"name": name, "password": "other-cups-9", "again": "other-cups-9"}
+    )
+    assert answer.status_code == 422
+    assert "taken" in answer.content.decode()
+
+
+def test_a_double_click_on_sign_up_makes_one_account(db: Any, visit: Any) -> None:
+    """The same sign-up sent again from before the answer logs in to the account that is there."""
+    assert visit().post("/people/join/", TYPED).status_code == 302
+    again = visit().post("/people/join/", TYPED)
+    assert again.status_code == 302
+    from winosmith.web.people.models import Person
+
+    assert Person.objects.filter(name="Ann").count() == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"name": "anonymous-abc"}, "site’s own"),
+        ({"name": "erased-abc"}, "site’s own"),
+        ({"name": "a b"}, "valid username"),
+        ({"password": "12345678", "again": "12345678"}, "numeric"),
+        ({"again": "something else"}, "two different"),
+        ({"name": ""}, "required"),
+    ],
+)
+def test_what_is_wrong_with_a_sign_up_is_said(
+    db: Any, visit: Any, changes: dict[str, str], reason: str
+) -> None:
+    """A sign-up that can't be taken is shown again with the reason, and makes nobody."""
+    from winosmith.web.people.models import Person
+
+    answer = visit().post("/people/join/", TYPED | changes)
+    assert answer.status_code == 422
+    assert reason in answer.content.decode()
+    assert not Person.objects.exists()
+
+
+def test_who_wrote_without_an_account_keeps_it_when_signing_up(db: Any, visit: Any) -> None:
+    """The person without an account becomes the account: the same row, so the same sentences."""
+    from winosmith.web.people.models import Document, Person
+
+    browser = visit()
+    shown = list(Document.objects.values_list("pk", flat=True))
+    browser.post("/people/consent/", {"agree": "yes", "shown": shown})
+    before = Person.objects.get(anonymous=True)
+    browser.post("/people/join/", TYPED)
+    assert _named("Ann").pk == before.pk
+    assert Person.objects.count() == 1
+    assert _named("Ann").agreements.count() == len(shown)
+
+
+def test_what_was_written_before_log_in_is_never_judged_by_its_writer(
+    db: Any, visit: Any, person: Any, twin: Any
+) -> None:
+    """Who logs in takes over what they wrote in this browser; the queue never gives it to them."""
+    from winosmith.web.judge.slots import claim
+    from winosmith.web.people.models import Document, Person
+
+    ann, bob = person("ann", is_judge=True), person("bob", is_judge=True)
+    browser = visit()
+    shown = list(Document.objects.values_list("pk", flat=True))
+    browser.post("/people/consent/", {"agree": "yes", "shown": shown})
+    halves = twin(Person.objects.get(anonymous=True))
+    browser.post("/people/login/", {"name": "ann", "password": PASSWORD})
+    assert {half.twin.__class__.objects.get().contributor for half in halves} == {ann}
+    assert claim(ann) is None
+    assert claim(bob).problem in halves
+
+
+def test_what_its_writer_has_judged_in_secret_is_withdrawn(
+    db: Any, person: Any, twin: Any
+) -> None:
+    """Where an account read, as a judge, what it wrote without one, the twin is withdrawn."""
+    from winosmith.web.judge.slots import claim
+    from winosmith.web.people.adoption import adopt
+    from winosmith.web.people.models import Person
+    from winosmith.web.problems.models import Problem
+
+    ann, hidden = person("ann", is_judge=True), Person.objects.create_anonymous()
+    twin(hidden)
+    assert claim(ann) is not None
+    adopt(ann, hidden)
+    assert set(Problem.objects.values_list("state", flat=True)) == {"withdrawn"}
+
+
+def test_a_log_in_goes_only_to_pages_of_this_site(db: Any, visit: Any, person: Any) -> None:
+    """`next` leads to another site for nobody."""
+    person("ann")
+    for to in ("https://evil.example/", "//evil.example", "/\\evil.example", "javascript:alert(1)"):
+        typed = {"name": "ann", "password": PASSWORD, "next": to}
+        assert visit().post("/people/login/", typed).headers["Location"] == "/"
+
+
+def test_a_log_in_gives_a_new_session(db: Any, visit: Any, person: Any) -> None:
+    """The session's key from before the log-in is worth nothing after it."""
+    from winosmith.web.people.models import Document
+
+    person("ann")
+    browser = visit()
+    shown = list(Document.objects.values_list("pk", flat=True))
+    browser.post("/people/consent/", {"agree": "yes", "shown": shown})
+    before = browser.cookies["session"].value
+    browser.post("/people/login/", {"name": "ANN", "password": PASSWORD})
+    assert browser.cookies["session"].value != before
+    planted = visit()
+    planted.cookies["session"] = before
+    assert planted.get("/people/").status_code == 302
+
+
+def test_guessing_a_password_ends_after_ten_tries(db: Any, visit: Any, person: Any) -> None:
+    """After ten failures from one network the right password waits, too; other networks do not."""
+    person("ann")
+    browser, typed = visit(), {"name": "ann", "password": "wrong"}
+    tries = [browser.post("/people/login/", typed).status_code for _ in range(11)]
+    assert tries == [422] * 10 + [429]
+    right = {"name": "ann", "password": PASSWORD}
+    assert visit().post("/people/login/", right).status_code == 429
+    assert visit().post("/people/login/", right, REMOTE_ADDR="192.0.2.7").status_code == 302
+
+
+def test_log_ins_that_succeed_are_not_counted(db: Any, visit: Any, person: Any) -> None:
+    """A person may log in as often as they like."""
+    person("ann")
+    right = {"name": "ann", "password": PASSWORD}
+    assert {visit().post("/people/login/", right).status_code for _ in range(12)} == {302}
+
+
+def test_a_new_password_ends_every_other_session(db: Any, visit: Any, person: Any) -> None:
+    """Changing the password keeps this browser logged in, and no other."""
+    ann = person("ann")
+    here, there = visit(ann), visit(ann)
+    typed = {"old": PASSWORD, "password": "jugs-and-shelves", "again": "jugs-and-shelves"}
+    assert here.post("/people/password/", typed).status_code == 302
+    assert here.get("/people/").status_code == 200
+    assert there.get("/people/").status_code == 302
+    login = {"name": "ann", "password": PASSWORD}
+    assert visit().post("/people/login/", login).status_code == 422
+
+
+def test_logging_out_everywhere_ends_every_session(db: Any, visit: Any, person: Any) -> None:
+    """After "log out everywhere" no browser is logged in, and no session of theirs is left."""
+    ann = person("ann")
+    here, there = visit(ann), visit(ann)
+    here.post("/people/logout/", {"everywhere": "yes"})
+    assert [here.get("/people/").status_code, there.get("/people/").status_code] == [302, 302]
+    assert not ann.sessions.exists()
+
+
+def test_a_link_makes_one_account_with_its_roles(db: Any, visit: Any) -> None:
+    """A link works once; to look at it uses it up for nobody."""
+    from winosmith.web.people.invitations import invite
+
+    path = invite(["admin"], 30)
+    assert visit().get(path).status_code == 200
+    assert visit().get(path).status_code == 200
+    assert visit().post(path, TYPED).status_code == 302
+    assert _named("Ann").is_superuser
+    assert visit().get(path).status_code == 410
+    assert visit().post(path, TYPED | {"name": "Bob"}).status_code == 410
+
+
+def test_a_link_is_stored_as_a_digest_alone(db: Any) -> None:
+    """No column of the database holds what the link holds."""
+    from winosmith.web.people.invitations import invite
+    from winosmith.web.people.models import Invitation
+
+    token = invite(["judge"], 30).split("/")[-2]
+    row = Invitation.objects.values().get()
+    assert token not in str(row)
+    assert len(token) == 32
+
+
+def test_a_link_that_ran_out_or_was_taken_back_works_no_more(db: Any, visit: Any) -> None:
+    """After its minutes, or taken back, a link is over."""
+    from winosmith.web.people.invitations import find, invite, take_back
+    from winosmith.web.people.models import Invitation
+
+    path, other = invite(["judge"], 30), invite(["judge"], 30)
+    found = find(other.split("/")[-2])
+    assert found is not None
+    take_back(found)
+    assert visit().get(other).status_code == 410
+    row = Invitation.objects.get(used=None)
+    row.expires -= timedelta(minutes=31)
+    row.save()
+    assert visit().post(path, TYPED).status_code == 410
+
+
+def test_a_link_used_by_sixteen_at_once_makes_one_admin(database: Any) -> None:
+    """Of sixteen people who use one link in the same moment one becomes an admin, no more."""
+    from django.db import connection
+
+    from winosmith.web.people.accounts import sign_up
+    from winosmith.web.people.invitations import find, invite
+    from winosmith.web.people.models import Person
+
+    invitation = find(invite(["admin"], 30).split("/")[-2])
+
+    def join(number: int) -> bool:
+        try:
+            sign_up(f"somebody-{number}", PASSWORD, invitation=invitation)
+        except InputError:
+            return False
+        finally:
+            connection.close()
+        return True
+
+    with ThreadPoolExecutor(16) as threads:
+        joined = list(threads.map(join, range(16)))
+    assert sum(joined) == 1
+    assert Person.objects.count() == Person.objects.filter(is_superuser=True).count() == 1
+
+
+def test_a_name_taken_by_sixteen_at_once_is_one_persons(database: Any) -> None:
+    """Of sixteen sign-ups with one name one succeeds, and the others are told."""
+    from django.db import connection
+
+    from winosmith.web.people.accounts import sign_up
+    from winosmith.web.people.models import Person
+
+    def join(number: int) -> bool:
+        try:
+            sign_up("Ann" if number % 2 else "ann", PASSWORD)
+        except InputError as error:
+            assert "taken" in str(error)  # noqa: PT017
+            return False
+        finally:
+            connection.close()
+        return True
+
+    with ThreadPoolExecutor(16) as threads:
+        assert sum(threads.map(join, range(16))) == 1
+    assert Person.objects.count() == 1
+
+
+def test_by_invitation_alone(db: Any, visit: Any, rules: Callable[..., None]) -> None:
+    """Where the site asks for an invitation, signing up without one makes nobody."""
+    from winosmith.web.people.models import Person
+
+    rules(signup="invited")
+    assert "by a link" in visit().post("/people/join/", TYPED).content.decode()
+    assert not Person.objects.exists()
+
+
+def test_moderators_invite_judges_and_no_moderators(db: Any, visit: Any, person: Any) -> None:
+    """The page makes a moderator links for contributors and judges alone."""
+    from winosmith.web.people.models import Invitation
+
+    browser = visit(person("eva", is_moderator=True))
+    refused = browser.post("/people/invitations/", {"role": "admin", "days": 7})
+    assert refused.status_code == 422
+    assert not Invitation.objects.exists()
+    made = browser.post("/people/invitations/", {"role": "judge", "days": 7})
+    assert "http://testserver/people/join/" in made.content.decode()
+    assert Invitation.objects.get().made_by.name == "eva"
+
+
+def test_a_lost_password_is_set_anew_by_a_link(db: Any, visit: Any, person: Any) -> None:
+    """An admin's link sets a new password for one account, once, and ends its sessions."""
+    ann, admin = person("ann"), person("adam", is_superuser=True)
+    there = visit(ann)
+    made = visit(admin).post(
+        "/people/invitations/", {"role": "contributor", "days": 1, "name": "Ann"}
+    )
+    path = made.context["link"].removeprefix("http://testserver")
+    typed = {"password": "jugs-and-shelves", "again": "jugs-and-shelves"}
+    assert visit().post(path, typed).status_code == 302
+    assert visit().post(path, typed).status_code == 410
+    assert there.get("/people/").status_code == 302
+    assert (
+        visit().post("/people/login/", {"name": "ann", "password": "jugs-and-shelves"}).status_code
+        == 302
+    )
