@@ -1,0 +1,219 @@
+"""Downloads: every format, the same bytes as the library writes, in constant memory."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from winosmith import formats
+from winosmith.practice import handwritten
+
+
+def _body(answer: Any) -> bytes:
+    return b"".join(answer.streaming_content)
+
+
+@pytest.fixture
+def handmade(db: Any, person: Callable[..., Any]) -> Any:
+    """Import the twins written by hand as public problems."""
+    from winosmith.web.problems.models import Problem, State, Twin
+    from winosmith.web.problems.records import row_fields, twin_fields
+
+    for pair in handwritten().twins:
+        halves = [handwritten()[row] for row in pair]
+        made = Twin.objects.create(ref=halves[0].twin_id, **twin_fields(halves[0]))
+        for half in halves:
+            Problem.objects.create(twin=made, state=State.VALID, **row_fields(half))
+    return handwritten()
+
+
+def test_an_import_comes_out_as_it_went_in(handmade: Any) -> None:
+    """Problems that were put into the site come out as the same data set, field by field."""
+    from winosmith.web.problems.public import public_problems
+    from winosmith.web.problems.records import as_dataset
+
+    assert as_dataset(public_problems()) == handmade
+
+
+def _names() -> list[str]:
+    return [known.name for known in formats.FORMATS if known.write is not None]
+
+
+@pytest.mark.parametrize("name", _names())
+def test_each_format_is_what_the_library_writes(
+    handmade: Any, visit: Callable[..., Any], tmp_path: Path, name: str
+) -> None:
+    """A file has the bytes of `winosmith.formats.write`; what does not fit is told, or left out."""
+    from winosmith.web.read.exports import FILES
+
+    files = [file for file, known in FILES.items() if known.name == name]
+    if name == "superglue-wsc":
+        assert not files  # it holds claims, not problems
+        return
+    unfit = formats.unfit(list(handmade), name)
+    fitting = [datum for row, datum in enumerate(handmade) if row not in unfit]
+    answer = visit().get(f"/download/{files[0]}")
+    if unfit:
+        assert answer.status_code == 422
+        assert f"{len(fitting)} of {len(handmade)} problems".encode() in answer.content
+        answer = visit().get(f"/download/{files[0]}?fitting=1")
+    formats.write(fitting, tmp_path / "expected", name)
+    assert _body(answer) == (tmp_path / "expected").read_bytes()
+
+
+def test_tables_of_many_chunks_have_one_header(
+    handmade: Any, monkeypatch: pytest.MonkeyPatch, visit: Callable[..., Any], tmp_path: Path
+) -> None:
+    """Written in chunks whose columns differ, a table is the one that is written at once."""
+    from winosmith.web.problems import records
+    from winosmith.web.problems.models import Problem
+
+    row = Problem.objects.order_by("id")[70]
+    row.record = {**row.record, "extra": {"csv.colour": "red"}, "pronoun": "it"}
+    row.options = [*row.options, "the third"]
+    row.save()
+    data = records.as_dataset(Problem.objects.all())
+    monkeypatch.setattr(records, "CHUNK", 10)
+    formats.write(list(data), tmp_path / "whole.csv", "csv")
+    body = _body(visit().get("/download/problems.csv"))
+    assert body == (tmp_path / "whole.csv").read_bytes()
+
+
+def test_the_digest_is_that_of_the_data(
+    handmade: Any, visit: Callable[..., Any], tmp_path: Path
+) -> None:
+    """X-Data-Digest is the digest of the data set that is read from the file."""
+    answer = visit().get("/download/problems.jsonl")
+    (tmp_path / "problems.jsonl").write_bytes(_body(answer))
+    assert formats.read(tmp_path / "problems.jsonl").digest == answer["X-Data-Digest"]
+    assert answer["Content-Disposition"] == 'attachment; filename="problems.jsonl"'
+
+
+def test_gzip_and_checksum(handmade: Any, visit: Callable[..., Any]) -> None:
+    """NAME.gz is the same file packed, the same bytes each time; checksums are of each."""
+    plain, packed = (
+        _body(visit().get(f"/download/problems.csv{end}?domain=social")) for end in ("", ".gz")
+    )
+    assert gzip.decompress(packed) == plain
+    assert _body(visit().get("/download/problems.csv.gz?domain=social")) == packed
+    for name, body in (("problems.csv", plain), ("problems.csv.gz", packed)):
+        line = _body(visit().get(f"/download/{name}.sha256?domain=social")).decode()
+        assert line == f"{hashlib.sha256(body).hexdigest()}  {name}\n"
+
+
+def test_an_unchanged_file_is_not_sent_again(handmade: Any, visit: Callable[..., Any]) -> None:
+    """With the ETag of before, an answer is 304; a change of the data or of the form is not."""
+    from winosmith.web.problems.models import Problem
+
+    client = visit()
+    tag = client.get("/download/problems.csv")["ETag"]
+    again = client.get("/download/problems.csv", headers={"If-None-Match": tag})
+    assert (again.status_code, again["ETag"], again.content) == (304, tag, b"")
+    assert client.get("/download/problems.csv.gz")["ETag"] != tag
+    assert client.head("/download/problems.csv")["ETag"] == tag
+    Problem.objects.filter(pk=Problem.objects.first().pk).update(embargo=True)
+    changed = client.get("/download/problems.csv", headers={"If-None-Match": tag})
+    assert (changed.status_code, changed["ETag"] == tag) == (200, False)
+
+
+def test_a_withdrawal_during_a_download_ends_it(
+    handmade: Any, visit: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file is never other than its digest: withdrawn meanwhile, the download breaks off."""
+    from winosmith.errors import InputError
+    from winosmith.web.problems import records
+    from winosmith.web.problems.models import Problem
+
+    monkeypatch.setattr(records, "CHUNK", 10)
+    answer = visit().get("/download/problems.jsonl")
+    parts = iter(answer.streaming_content)
+    assert next(parts)
+    last = Problem.objects.order_by("id").last()
+    Problem.objects.filter(pk=last.pk).update(state="withdrawn")
+    with pytest.raises(InputError, match="withdrawn during the download"):
+        list(parts)
+
+
+@pytest.mark.parametrize("name", ["other.csv", "problems.exe", "problems.csv.zip", "..", "a%0ab"])
+def test_there_are_no_other_files(db: Any, visit: Callable[..., Any], name: str) -> None:
+    """A name that is none of ours is not found."""
+    assert visit().get(f"/download/{name}").status_code == 404
+
+
+def test_memory_does_not_grow_with_the_rows(db: Any, visit: Callable[..., Any]) -> None:
+    """Four times the rows take no more memory than the numbers of the rows themselves."""
+    from winosmith.web.problems.models import Problem, State, Twin
+
+    made = Twin.objects.create(ref="t")
+
+    def add(first: int, last: int) -> None:
+        Problem.objects.bulk_create(
+            Problem(
+                ref=f"r{n:06}",
+                twin=made,
+                sentence=f"The cup {n} hit the jug {'x' * 200} _ broke.",
+                options=["cup", "jug"],
+                answer=0,
+                state=State.VALID,
+            )
+            for n in range(first, last)
+        )
+
+    def peak() -> int:
+        tracemalloc.start()
+        for _ in visit().get("/download/problems.csv").streaming_content:
+            pass
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return most
+
+    add(0, 2500)
+    peak()
+    few = peak()
+    add(2500, 10_000)
+    assert peak() < few * 1.25
+
+
+def test_votes_are_a_file_of_their_own(
+    db: Any,
+    visit: Callable[..., Any],
+    twin: Callable[..., Any],
+    person: Callable[..., Any],
+    tmp_path: Path,
+) -> None:
+    """The judges' answers to public problems come out as `winosmith.validate` reads them."""
+    from winosmith.validate import read_votes
+    from winosmith.web.judge.models import Slot
+    from winosmith.web.people.pseudonyms import pseudonym
+
+    bob = person("bob", is_judge=True)
+    public, hidden = twin(states=("valid", "judging"))
+    now = public.created
+    for n, problem in enumerate((public, hidden)):
+        Slot.objects.create(
+            problem=problem,
+            n=1,
+            place=n,
+            twin=problem.twin,
+            holder=bob,
+            open=False,
+            choice=0,
+            ambiguous=True,
+            answered_at=now,
+            local_choice=1,
+            shown=[1, 0],
+            seconds=2.5,
+        )
+    for name in ("votes.csv", "votes.jsonl"):
+        (tmp_path / name).write_bytes(_body(visit().get(f"/download/{name}")))
+        votes = read_votes(tmp_path / name)
+        assert {vote.problem_id for vote in votes} == {public.ref}
+        assert [(vote.purpose, vote.choice) for vote in votes] == [("local", 1), ("validate", 0)]
+        assert {vote.participant for vote in votes} == {pseudonym(bob)}
+        assert votes[1].ambiguous

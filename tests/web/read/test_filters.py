@@ -1,0 +1,100 @@
+"""Filters and pages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+
+def _refs(**query: str) -> set[str]:
+    from winosmith.web.read.filters import Filters
+
+    return set(Filters(query).apply().values_list("ref", flat=True))
+
+
+def test_each_filter_narrows(db: Any, twin: Callable[..., Any], person: Callable[..., Any]) -> None:
+    """Domain, twins or singles, contributor, days and agreement each leave what they say."""
+    from winosmith.web.judge.models import Verdict
+    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.problems.models import Twin
+
+    ann = person("ann")
+    social = twin(domain="social", by=ann)
+    single = twin(domain="physical", states=("valid", "rejected"))[:1]
+    other = twin(domain="farm")
+    old = datetime(2026, 1, 31, 23, 59, tzinfo=UTC)
+    Twin.objects.filter(pk=social[0].twin_id).update(created=old)
+    Verdict.objects.create(problem=social[0], counts="3", valid=True)
+    Verdict.objects.create(problem=social[1], counts="2,1", valid=True)
+    s, one, o = ({row.ref for row in rows} for rows in (social, single, other))
+    assert _refs() == s | one | o
+    assert (_refs(domain="social"), _refs(domain="physical"), _refs(domain="other")) == (s, one, o)
+    assert (_refs(twins="twins"), _refs(twins="singles")) == (s | o, one)
+    assert (_refs(contributor=pseudonym(ann)), _refs(contributor="p-000000000000")) == (s, set())
+    assert (_refs(until="2026-01-31"), _refs(until="2026-01-30")) == (s, set())
+    assert (_refs(since="2026-02-01"), _refs(since="2026-01-31")) == (one | o, s | one | o)
+    assert _refs(agreement="all") == {social[0].ref}
+    assert _refs(agreement="most") == {social[1].ref}
+    assert _refs(agreement="none") == one | o
+    assert _refs(domain="social", agreement="all", q="large") == {social[0].ref}
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"domain": "nowhere"},
+        {"contributor": "ann"},
+        {"since": "yesterday"},
+        {"since": "2026-02-01", "until": "2026-01-01"},
+        {"q": "x" * 201},
+        {"q": "a\0b"},
+        {"twins": "3"},
+    ],
+)
+def test_a_filter_that_is_none_is_told(
+    db: Any, visit: Callable[..., Any], twin: Callable[..., Any], query: dict[str, str]
+) -> None:
+    """A filter that can't be used shows no problem and no file, and says so with status 422."""
+    twin("trophy")
+    for path in ("/problems/", "/download/", "/download/problems.csv"):
+        answer = visit().get(path, query)
+        assert (answer.status_code, b"suitcase" in answer.content) == (422, False)
+
+
+def test_pages_lead_on_and_back(
+    db: Any, visit: Callable[..., Any], twin: Callable[..., Any]
+) -> None:
+    """Following "Older" shows every problem once, newest first; "Newer" leads the same way back."""
+    for _ in range(26):
+        twin("trophy")
+    client, path, seen, pages = visit(), "/problems/?q=trophy", [], []
+    while path:
+        page = client.get(path).content.decode()
+        pages.append(re.findall(r"half\d{6}[ab]", page))
+        seen += [ref for found in client.get(path).context["groups"] for ref in found[2][::-1]]
+        older = re.search(r'rel="next" href="([^"]+)"', page)
+        path = "/problems/" + older[1].replace("&amp;", "&") if older else ""
+    assert [len(page) > 0 for page in pages] == [True, True, True]
+    assert [row.pk for row in seen] == sorted((row.pk for row in seen), reverse=True)
+    assert len({row.pk for row in seen}) == len(seen) == 52
+    back = page
+    for expected in pages[1::-1]:
+        newer = re.search(r'rel="prev" href="([^"]+)"', back)
+        assert newer is not None
+        back = client.get("/problems/" + newer[1].replace("&amp;", "&")).content.decode()
+        assert re.findall(r"half\d{6}[ab]", back) == expected
+
+
+def test_a_page_mark_tells_nothing(db: Any) -> None:
+    """A mark is undone by this site alone, and another text is none."""
+    from winosmith.web.read.pages import sealed, unsealed
+
+    assert [unsealed(sealed(n)) for n in (1, 2, 10**12)] == [1, 2, 10**12]
+    mark = sealed(5)
+    assert len(mark) == 32
+    assert unsealed("") is unsealed("5") is unsealed("é" * 32) is None
+    assert unsealed(mark[:-1] + ("0" if mark[-1] != "0" else "1")) is None

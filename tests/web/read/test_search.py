@@ -1,0 +1,90 @@
+"""The full-text index: what it finds, and that it is in step whatever is done to the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+def _found(text: str) -> set[str]:
+    from winosmith.web.read.filters import Filters
+
+    return set(Filters({"q": text}).apply().values_list("ref", flat=True))
+
+
+SEARCHES = {
+    "trophy": True,
+    "TROPHY": True,
+    "troph": False,
+    "trophy suitcase": True,
+    '"trophy did not"': True,
+    '"did trophy"': False,
+    "trophy -suitcase": False,
+    "trophy -piano": True,
+    "trophy -": True,
+    'trophy "': True,
+    "-trophy": False,
+    "_ ... !": False,
+    "trophy OR piano": False,
+    "trophy AND": False,
+    "trop*": False,
+    "sentence:trophy": False,
+    "NEAR(trophy suitcase)": False,
+    "trophy' OR 1=1 --": False,
+    '"trophy" NOT': True,
+    "the _ was": True,
+}
+"""What is typed, and whether it finds the sentence; "not" is one of its words."""
+
+
+def test_words_are_found(database: Any, twin: Callable[..., Any]) -> None:
+    """Both databases find the same: whole words in any case, phrases, and not what has a minus."""
+    halves = {half.ref for half in twin("trophy")}
+    found = {text: _found(text) == halves for text in SEARCHES}
+    assert found == SEARCHES
+    assert all(_found(text) in (set(), halves) for text in SEARCHES)
+
+
+def test_the_index_follows_every_change(database: Any, twin: Callable[..., Any]) -> None:
+    """A row is found from when it becomes public until it stops being so, by any statement."""
+    from winosmith.web.problems.models import Problem
+
+    first, second = twin("trophy", states=("judging", "valid"))
+    assert _found("trophy") == {second.ref}
+    Problem.objects.filter(pk=first.pk).update(state="valid")
+    assert _found("trophy") == {first.ref, second.ref}
+    for hidden in ({"embargo": True}, {"gold": True}, {"state": "withdrawn"}):
+        Problem.objects.filter(pk=second.pk).update(**hidden)
+        assert _found("trophy") == {first.ref}
+        Problem.objects.filter(pk=second.pk).update(embargo=False, gold=False, state="valid")
+        assert _found("trophy") == {first.ref, second.ref}
+    Problem.objects.filter(pk=first.pk).update(sentence="A piano is where the _ was.")
+    assert (_found("trophy"), _found("piano")) == ({second.ref}, {first.ref})
+    Problem.objects.filter(pk=second.pk).delete()
+    assert _found("trophy") == set()
+
+
+def test_the_index_comes_back_after_the_table_was_rebuilt(
+    database: Any, twin: Callable[..., Any]
+) -> None:
+    """Where a migration dropped the index, the next one makes it again, with what is public."""
+    from winosmith.web.read.index import drop, ensure
+
+    drop()
+    first, second = twin("trophy", states=("valid", "held"))
+    ensure()
+    ensure()
+    assert _found("trophy") == {first.ref}
+    second.state = "valid"
+    second.save()
+    assert _found("trophy") == {first.ref, second.ref}
+
+
+def test_what_was_searched_for_is_marked(
+    db: Any, visit: Callable[..., Any], twin: Callable[..., Any]
+) -> None:
+    """The words that were found are marked in the sentence, no parts of words."""
+    twin("hat")
+    page = visit().get("/problems/?q=hat").content.decode()
+    assert page.count("<mark>hat</mark>") == 2
+    assert "w<mark>" not in page

@@ -1,0 +1,129 @@
+"""What nobody may see changes nothing on any public page, in any file, search, count or header."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+HIDDEN: dict[str, dict[str, Any]] = {
+    "held": {"states": ("held", "held")},
+    "judging": {"states": ("judging", "judging")},
+    "withdrawn": {"states": ("withdrawn", "withdrawn")},
+    "revised": {"states": ("revised", "revised")},
+    "embargo": {"embargo": True},
+    "embargo, rejected": {"states": ("rejected", "rejected"), "embargo": True},
+    "gold": {"gold": True},
+    "rejected, gold": {"states": ("rejected", "rejected"), "gold": True},
+}
+"""Every way not to be public, but for a rejection, which the funnel counts."""
+
+PAGES = ("/", "/problems/", "/download/", "/guidelines/", "/card/", "/card/data-card.md")
+
+
+def _queries(author: str) -> list[str]:
+    return [
+        "",
+        "?q=zebra",
+        "?q=suitcase",
+        "?q=-zebra+suitcase",
+        f"?contributor={author}",
+        "?domain=other",
+        "?twins=twins",
+        "?twins=singles",
+        "?agreement=none",
+        "?since=2020-01-01",
+    ]
+
+
+def _answers(client: Any, author: str) -> dict[str, tuple[Any, ...]]:
+    """Return all that a visitor can get: status, body and what the headers tell of the data."""
+    from winosmith.web.read.exports import FILES
+    from winosmith.web.read.votes import VOTES
+
+    files = [f"/download/{name}?fitting=1" for name in (*FILES, *VOTES)]
+    narrowed = [
+        f"{path}{query}"
+        for path in ("/problems/", "/download/", "/download/problems.jsonl", "/download/votes.csv")
+        for query in _queries(author)
+    ]
+    return {path: _answer(client, path) for path in (*PAGES, *files, *narrowed)}
+
+
+def _answer(client: Any, path: str) -> tuple[Any, ...]:
+    answer = client.get(path)
+    body = b"".join(answer.streaming_content) if answer.streaming else answer.content
+    body = re.sub(rb'name="csrfmiddlewaretoken" value="\w+"', b"", body)
+    return answer.status_code, body, answer.get("ETag"), answer.get("X-Data-Digest")
+
+
+@pytest.mark.parametrize("kind", HIDDEN)
+@pytest.mark.parametrize("who", ["visitor", "account"])
+def test_what_is_hidden_changes_nothing(
+    db: Any,
+    visit: Callable[..., Any],
+    twin: Callable[..., Any],
+    person: Callable[..., Any],
+    kind: str,
+    who: str,
+) -> None:
+    """With hidden twins beside the public ones, every answer is the same, byte for byte."""
+    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.read.downloads import MOST
+
+    assert MOST > 2 * 60
+    ann, eve = person("ann"), person("eve")
+    twin("trophy", by=ann)
+    client = visit(eve if who == "account" else None)
+    before = _answers(client, pseudonym(ann))
+    for _ in range(3):
+        hidden = twin("zebra", by=ann, domain="farm", **HIDDEN[kind])
+    after = _answers(client, pseudonym(ann))
+    assert [path for path in before if before[path] != after[path]] == []
+    found = _answer(client, f"/problems/{hidden[0].ref}/")
+    assert found == _answer(client, "/problems/half999999a/")
+    assert found[0] == 404
+
+
+@pytest.mark.parametrize("state", ["held", "judging", "withdrawn", "revised", "rejected"])
+def test_a_hidden_half_stays_hidden_beside_its_public_one(
+    db: Any, visit: Callable[..., Any], twin: Callable[..., Any], state: str
+) -> None:
+    """The page of a public half, and the list, keep the other half until it is public."""
+    shown, hidden = twin("trophy", states=("valid", state))
+    for path in (f"/problems/{shown.ref}/", "/problems/", "/"):
+        page = visit().get(path).content.decode()
+        assert hidden.ref not in page
+        assert "was small" not in page.replace('<span class="blank">_</span> ', "")
+    assert visit().get(f"/problems/{hidden.ref}/").status_code == 404
+
+
+def test_who_sees_what_is_not_public(
+    db: Any, visit: Callable[..., Any], twin: Callable[..., Any], person: Callable[..., Any]
+) -> None:
+    """A contributor sees their own, a moderator all; nobody else, and gold no contributor."""
+    ann, bob = person("ann"), person("bob", is_judge=True)
+    eva, old = person("eva", is_moderator=True), person("old", is_moderator=True, is_active=False)
+    sees: dict[str, set[str]] = {}
+    for kind, fields in HIDDEN.items():
+        ref = twin("zebra", by=ann, **fields)[0].ref
+        for somebody in (None, ann, bob, eva, old):
+            if visit(somebody).get(f"/problems/{ref}/").status_code == 200:
+                sees.setdefault(somebody.name, set()).add(kind)
+    assert sees == {"ann": {k for k in HIDDEN if "gold" not in k}, "eva": set(HIDDEN)}
+
+
+def test_a_judge_who_read_a_half_is_not_asked_about_the_other(
+    db: Any, visit: Callable[..., Any], twin: Callable[..., Any], person: Callable[..., Any]
+) -> None:
+    """A page that shows a public half whose other half is being judged is noted for an account."""
+    from winosmith.web.judge.seen import has_seen
+
+    bob, eve, ann = person("bob"), person("eve"), person("ann")
+    shown, waiting = twin("trophy", states=("valid", "judging"))
+    visit(bob).get("/problems/")
+    visit(eve).get(f"/problems/{shown.ref}/")
+    visit(ann).get("/problems/?q=zebra")
+    assert [has_seen(who, waiting) for who in (bob, eve, ann)] == [True, True, False]
