@@ -72,7 +72,7 @@ def examine(typed: Typed, anchors: Sequence[str]) -> list[Check]:
     usable = _usable(typed.options)
     anchor = anchor_of(typed.sentences, anchors)
     rows: dict[int, int] = {}
-    problems = []
+    problems: list[Problem] = []
     for half, sentence in enumerate(typed.sentences):
         if sentence.count(BLANK) == 1 and sentence != BLANK:
             rows[half] = len(problems)

@@ -44,9 +44,11 @@ def page(
         error: why nothing came of what was asked for.
     """
     form, faults = typed.as_form(), faults or {}
-    options = [{"number": n, "name": f"option_{n}", "value": form[f"option_{n}"]} for n in (1, 2)]
+    options: list[dict[str, Any]] = [
+        {"number": n, "name": f"option_{n}", "value": form[f"option_{n}"]} for n in (1, 2)
+    ]
     for option in options:
-        option["faults"] = faults.get(str(option["name"]), [])
+        option["faults"] = faults.get(option["name"], [])
     halves = [
         {
             "number": number,

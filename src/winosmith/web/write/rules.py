@@ -212,7 +212,7 @@ def _made(
     return twin
 
 
-def _first_state(person: Person, found: Sequence[str]) -> State:
+def _first_state(person: Person, found: Sequence[str]) -> str:
     review = settings.RULES.review
     held = review == "all" or (review == "flagged" and (person.anonymous or bool(found)))
     return State.HELD if held else State.JUDGING
@@ -229,9 +229,9 @@ def _replace(person: Person, twin: Twin) -> bool:
     return any(problem.embargo for problem in problems)
 
 
-def _retire(person: Person, problem: Problem, to: State, kind: str, reason: str) -> None:
+def _retire(person: Person, problem: Problem, to: str, kind: str, reason: str) -> None:
     from winosmith.web.judge.slots import close_slots
 
-    event = move(problem, to, by=person, kind=kind, reason=reason)
+    event = move(problem, State(to), by=person, kind=kind, reason=reason)
     if event.before == State.JUDGING:
         close_slots(problem)

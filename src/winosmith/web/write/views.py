@@ -19,7 +19,7 @@ from winosmith.errors import InputError
 from winosmith.web.people.agree import has_agreed
 from winosmith.web.people.current import existing_writer, writer
 from winosmith.web.people.gates import agreed
-from winosmith.web.people.limits import spend
+from winosmith.web.people.limits import TooMany, spend
 from winosmith.web.people.models import Person
 from winosmith.web.write import drafts, rules
 from winosmith.web.write.counts import counts
@@ -76,6 +76,9 @@ def draft(request: HttpRequest, ref: str) -> HttpResponse:
     except Refused as refused:
         kept = drafts.save(found, typed, _version(request))
         return _shown(request, page(kept, typed, person, faults=refused.faults), 422)
+    except TooMany:
+        drafts.save(found, typed, _version(request))
+        raise
     except InputError as refused:
         return _shown(request, page(found, typed, person, error=str(refused)), 422)
     place = "topic" if do in ("topic", "words") else "checks"

@@ -9,32 +9,59 @@ import winosmith.web.problems.once
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('problems', '0001_initial'),
+        ("problems", "0001_initial"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Draft',
+            name="Draft",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('ref', models.CharField(default=winosmith.web.problems.once.new_key, max_length=32, unique=True)),
-                ('topic', models.CharField(blank=True, max_length=200)),
-                ('text', models.TextField(blank=True)),
-                ('anchors', models.JSONField(blank=True, default=list)),
-                ('typed', models.JSONField(blank=True, default=dict)),
-                ('version', models.PositiveIntegerField(default=0)),
-                ('created', models.DateTimeField(default=django.utils.timezone.now)),
-                ('saved', models.DateTimeField(db_index=True, default=django.utils.timezone.now)),
-                ('person', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='drafts', to=settings.AUTH_USER_MODEL)),
-                ('revises', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='drafts', to='problems.twin')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "ref",
+                    models.CharField(
+                        default=winosmith.web.problems.once.new_key, max_length=32, unique=True
+                    ),
+                ),
+                ("topic", models.CharField(blank=True, max_length=200)),
+                ("text", models.TextField(blank=True)),
+                ("anchors", models.JSONField(blank=True, default=list)),
+                ("typed", models.JSONField(blank=True, default=dict)),
+                ("version", models.PositiveIntegerField(default=0)),
+                ("created", models.DateTimeField(default=django.utils.timezone.now)),
+                ("saved", models.DateTimeField(db_index=True, default=django.utils.timezone.now)),
+                (
+                    "person",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="drafts",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "revises",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="drafts",
+                        to="problems.twin",
+                    ),
+                ),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('revises',), name='one_revision_at_a_time')],
+                "constraints": [
+                    models.UniqueConstraint(fields=("revises",), name="one_revision_at_a_time")
+                ],
             },
         ),
     ]

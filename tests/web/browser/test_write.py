@@ -1,0 +1,292 @@
+"""Writing in a real browser against a real server: keyboard, offline, back, two windows, phone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.conftest import axe_faults  # type: ignore[import-not-found]
+from tests.web.write.conftest import FORM  # type: ignore[import-not-found]
+
+pytestmark = pytest.mark.browser
+
+_SESSION = """
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from winosmith.topics import Topic
+from winosmith.web.people.models import Person
+from winosmith.web.people.sessions import SessionStore
+from winosmith.web.write.drafts import start
+ann = Person.objects.get(name="ann")
+session = SessionStore()
+session[SESSION_KEY] = str(ann.pk)
+session[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
+session[HASH_SESSION_KEY] = ann.get_session_auth_hash()
+session.create()
+text = "Pour the water from a hose. The garden needs water each evening in a dry summer."
+draft = start(ann, Topic("Water a garden", text, ("water", "garden", "hose")))
+result = [session.session_key, draft.ref]
+"""
+
+_TWINS = """
+from winosmith.web.problems.models import Twin
+found = [twin.problems.order_by("answer") for twin in Twin.objects.all()]
+result = [[half.sentence for half in halves] for halves in found]
+"""
+
+_VOTES = """
+from django.utils import timezone
+from winosmith.web.judge.models import Slot
+from winosmith.web.people.models import Person
+from winosmith.web.problems.models import Problem, State
+from winosmith.web.problems.states import move
+for number, half in enumerate(Problem.objects.all()):
+    for slot in Slot.objects.filter(problem=half).order_by("n"):
+        slot.holder = Person.objects.create_user(f"judge {half.pk} {slot.n}")
+        slot.choice = (half.answer + number * (slot.n != 2)) % 2
+        slot.ambiguous, slot.local_choice = slot.n == 3, slot.n % 2
+        slot.comment = "Either may be too small." if slot.n == 3 else ""
+        slot.open, slot.answered_at = False, timezone.now()
+        slot.save()
+    if number:
+        Problem.objects.filter(pk=half.pk).update(reasons=["1 of 3 judges chose the answer"])
+    move(half, State.REJECTED if number else State.VALID, by=None, kind="verdict")
+"""
+
+
+class Desk:
+    """Ann at her desk: a server, a browser that is logged in, and a draft on a topic."""
+
+    def __init__(self, site: Any, browser: Any):
+        self.site, self.browser = site, browser
+        site.people("ann")
+        self.session, self.ref = site.do(_SESSION)
+        self.address = f"{site.url}/write/{self.ref}/"
+        self.complaints: list[str] = []
+        self.contexts: list[Any] = []
+
+    def page(self, **settings: Any) -> Any:
+        """Open a window in a context of its own."""
+        context = self.browser.new_context(**{"bypass_csp": False, **settings})
+        context.add_cookies([{"name": "session", "value": self.session, "url": self.site.url}])
+        self.contexts.append(context)
+        return self.window(context)
+
+    def window(self, context: Any) -> Any:
+        """Open one more window of a context; what its console complains of is kept."""
+        page = context.new_page()
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on(
+            "console",
+            lambda said: (
+                self.complaints.append(said.text)
+                if said.type == "error" and "Failed to load resource" not in said.text
+                else None
+            ),
+        )
+        return page
+
+    def twins(self) -> Any:
+        """Return the sentences of each twin that was sent, by their answers."""
+        return self.site.do(_TWINS)
+
+
+@pytest.fixture
+def desk(served: Callable[..., Any], browser: Any) -> Iterator[Desk]:
+    """Seat Ann; afterwards no page may have complained."""
+    made = Desk(served(goal=1000), browser)
+    yield made
+    for context in made.contexts:
+        context.close()
+    assert made.complaints == []
+
+
+def _type_all(page: Any) -> None:
+    """Fill the form as a person would, with what is in FORM."""
+    page.check("#domain-physical")
+    for name in ("option_1", "option_2", "sentence_1", "sentence_2"):
+        page.fill(f"#{name}", FORM[name])
+
+
+def _saved(page: Any) -> None:
+    page.wait_for_selector("#saved:has-text('Saved at')")
+
+
+def test_a_whole_twin_by_the_keyboard_alone(desk: Desk) -> None:
+    """From the draft to the sent twin no mouse is needed, and live checks follow the typing."""
+    page = desk.page()
+    page.goto(desk.address)
+    keys = page.keyboard
+    page.focus("summary")
+    for _times in range(2):
+        keys.press("Tab")  # past "Other words" and "Another topic"
+    keys.press("Tab")
+    keys.press("Space")  # the first domain
+    keys.press("ArrowDown")  # the second
+    for name in ("option_1", "option_2", "sentence_1"):
+        keys.press("Tab")
+        assert page.evaluate("document.activeElement.id") == name
+        keys.type(FORM[name])
+    page.locator(".checklist .pass").nth(5).wait_for()
+    keys.press("Tab")  # the answer of the first half: preset to the first option
+    assert page.evaluate("document.activeElement.id") == "answer_1_0"
+    assert page.inner_text("label[for=answer_1_0]") == "kettle"
+    keys.press("ArrowDown")  # the other option: the second half's answer turns with it
+    assert page.is_checked("#answer_2_0")
+    keys.press("ArrowUp")
+    assert page.is_checked("#answer_2_1")
+    keys.press("Tab")
+    keys.press("Enter")  # "Copy the first half" leads into the second
+    assert page.evaluate("document.activeElement.id") == "sentence_2"
+    assert page.input_value("#sentence_2") == FORM["sentence_1"]
+    keys.press("Control+a")
+    keys.type(FORM["sentence_2"])
+    page.wait_for_selector(".tally.ready")
+    assert page.inner_text("#tally").startswith("All checks pass")
+    keys.press("Control+Enter")
+    page.wait_for_url("**/write/mine/*/")
+    assert desk.twins() == [[FORM["sentence_1"], FORM["sentence_2"]]]
+
+
+def test_what_was_typed_offline_survives_a_closed_tab(desk: Desk) -> None:
+    """Typed without a connection, then the tab is closed: the next tab has it and saves it."""
+    page = desk.page()
+    page.goto(desk.address)
+    page.context.set_offline(True)
+    page.fill("#sentence_1", FORM["sentence_1"])
+    page.wait_for_selector("#saved:has-text('Not connected')")
+    page.close()
+    page.context.set_offline(False)
+    again = desk.window(page.context)
+    again.goto(desk.address)
+    assert again.input_value("#sentence_1") == FORM["sentence_1"]
+    _saved(again)
+    other = desk.page()  # another browser, which stores nothing of the first
+    other.goto(desk.address)
+    assert other.input_value("#sentence_1") == FORM["sentence_1"]
+
+
+def test_a_lost_connection_is_made_up_for(desk: Desk) -> None:
+    """What was typed while the connection was gone is saved when it is back, without a click."""
+    page = desk.page()
+    page.goto(desk.address)
+    page.context.set_offline(True)
+    page.fill("#option_1", "kettle")
+    page.wait_for_selector("#saved:has-text('Not connected')")
+    page.context.set_offline(False)
+    _saved(page)
+    assert page.evaluate("localStorage.length") == 0
+
+
+def test_double_clicks_and_the_back_button_send_one_twin(desk: Desk) -> None:
+    """A double click sends one twin; going back leads to it, and says that it was sent already."""
+    page = desk.page()
+    page.goto(desk.address)
+    _type_all(page)
+    page.wait_for_selector(".tally.ready")
+    page.dblclick("#submit", no_wait_after=True)
+    page.wait_for_url("**/write/mine/*/")
+    page.wait_for_selector("h1[data-sent]")
+    page.go_back()
+    page.wait_for_url("**/write/mine/*/")
+    assert "sent already" in page.inner_text(".messages")
+    assert len(desk.twins()) == 1
+
+
+def test_two_tabs_choose_which_text_to_keep(desk: Desk) -> None:
+    """The later tab is shown both texts and overwrites only when told; the other one then sees."""
+    from playwright.sync_api import expect
+
+    one = desk.page()
+    two = desk.window(one.context)
+    one.goto(desk.address)
+    two.goto(desk.address)
+    one.fill("#option_1", "kettle")
+    _saved(one)
+    two.fill("#option_1", "pot")
+    two.wait_for_selector("#conflict .conflict")
+    shown = two.inner_text("#conflict")
+    assert "kettle /" in shown
+    assert "pot /" in shown
+    two.click("[data-keep]")
+    _saved(two)
+    one.fill("#option_1", "mug")
+    one.wait_for_selector("#conflict .conflict")
+    one.click("#conflict a")
+    expect(one.locator("#option_1")).to_have_value("pot")
+    assert not one.locator(".conflict").count()
+
+
+def test_everything_works_without_a_script(desk: Desk) -> None:
+    """Draw, check, be refused, mend and send: buttons alone do it."""
+    page = desk.page(java_script_enabled=False)
+    page.goto(f"{desk.site.url}/write/")
+    page.click("text=Draw a topic and write")
+    page.goto(desk.address)
+    page.fill("#sentence_1", FORM["sentence_1"])
+    page.press("#option_1", "Enter")
+    assert page.locator(".checklist .pass").count() >= 3
+    assert page.input_value("#sentence_1") == FORM["sentence_1"]
+    page.click("text=Copy the first half")
+    assert page.input_value("#sentence_2") == FORM["sentence_1"]
+    page.click("#submit")
+    assert "not sent yet" in page.inner_text("#refused")
+    _type_all(page)
+    page.click("#submit")
+    assert page.url.startswith(f"{desk.site.url}/write/mine/")
+    assert desk.twins() == [[FORM["sentence_1"], FORM["sentence_2"]]]
+
+
+def _walk(desk: Desk, page: Any, look: Callable[[str], None]) -> None:
+    """Visit each page of writing, in each of its states."""
+    page.goto(desk.address)
+    look("empty")
+    page.click("#submit")
+    page.wait_for_selector("#refused")
+    look("refused")
+    _type_all(page)
+    page.wait_for_selector(".tally.ready")
+    page.fill("#sentence_2", FORM["sentence_2"] + " " + "more words than thirty " * 3)
+    page.wait_for_selector("li.fail[data-rule=length]")
+    page.wait_for_selector(".meter")
+    look("checks")
+    _saved(page)
+    other = desk.window(page.context)
+    other.goto(desk.address)
+    other.fill("#option_1", "pot")
+    _saved(other)
+    other.close()
+    page.fill("#option_1", "jug")
+    page.wait_for_selector("#conflict .conflict")
+    look("conflict")
+    page.click("[data-keep]")
+    _saved(page)
+    page.goto(f"{desk.site.url}/write/")
+    look("start")
+    page.click(".draft a.button")
+    _type_all(page)
+    page.wait_for_selector(".tally.ready")
+    page.click("#submit")
+    page.wait_for_selector("h1[data-sent]")
+    look("sent")
+    desk.site.do(_VOTES)
+    page.reload()
+    page.click(".withdraw summary")
+    look("decided")
+    page.goto(f"{desk.site.url}/write/mine/")
+    look("mine")
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (320, "light"), (320, "dark")])
+def test_no_page_scrolls_sideways_and_axe_objects_to_none(
+    desk: Desk, axe_source: str, width: int, scheme: str
+) -> None:
+    """On a desktop and 320 px wide, by day and by night, every state of every page is in order."""
+    page = desk.page(viewport={"width": width, "height": 800}, color_scheme=scheme, bypass_csp=True)
+
+    def look(_name: str) -> None:
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert axe_faults(page, axe_source) == []
+
+    _walk(desk, page, look)

@@ -1,0 +1,157 @@
+"""The live checklist, the anchor, the preview."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.web.write.conftest import FORM  # type: ignore[import-not-found]
+
+ANCHORS = ("water", "garden", "hose")
+
+
+def _checks(anchors: Any = ANCHORS, **changes: str) -> dict[tuple[str, Any], Any]:
+    from winosmith.web.write.checking import examine
+    from winosmith.web.write.fields import Typed
+
+    return {
+        (check.rule, check.half): check for check in examine(Typed.of({**FORM, **changes}), anchors)
+    }
+
+
+def test_a_whole_twin_passes_every_check(site: Any) -> None:
+    """A twin that keeps the rules passes all, with its figures beside them."""
+    checks = _checks()
+    assert {check.verdict for check in checks.values()} == {"pass"}
+    assert checks["length", 0].figure == "22"
+    assert checks["overlap", None].figure == "86 %"
+    assert checks["edit distance", None].figure == "3 of 23"
+
+
+def test_every_active_structural_rule_is_on_the_list(site: Any) -> None:
+    """What `winosmith.validate` checks of a twin is what the contributor sees, and more."""
+    from winosmith import Dataset, Origin, Problem
+    from winosmith.validate import examine_structure
+
+    halves = [
+        Problem(
+            name,
+            FORM[f"sentence_{n}"],
+            ("kettle", "bucket"),
+            n - 1,
+            "t",
+            None,
+            Origin(anchor="water"),
+        )
+        for n, name in ((1, "a"), (2, "b"))
+    ]
+    checked = examine_structure(Dataset(halves)).checked
+    rules = {rule for rule, number in checked.items() if number}
+    assert rules <= {rule for rule, _half in _checks()}
+    assert len(rules) == 8
+
+
+def test_nothing_fails_before_something_is_written(site: Any) -> None:
+    """An empty form has no failed check, and none that passes but the preset answers' ones."""
+    from winosmith.web.write.checking import examine
+    from winosmith.web.write.fields import Typed
+
+    assert {check.verdict for check in examine(Typed(), ANCHORS)} == {"todo"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "rule", "half", "figure", "advice"),
+    [
+        ({"sentence_1": "The _ is small."}, "length", 0, "4", "Write 11 more words."),
+        ({"sentence_2": "word " * 31 + "_"}, "length", 1, "32", "Take away 2 words."),
+        ({"sentence_1": FORM["sentence_1"].replace("_", "it")}, "blank", 0, "", "underscore"),
+        ({"sentence_1": FORM["sentence_1"] + " _"}, "blank", 0, "", "there are 2"),
+        ({"option_1": "pot"}, "options", 0, "", "missing: “pot”"),
+        ({"option_2": "Kettle"}, "options differ", None, "", "must differ"),
+        ({"option_2": ""}, "options differ", None, "", "Give both"),
+        ({"answer_2": "0"}, "flipped answers", None, "", "Change the answer"),
+        ({"answer_2": ""}, "flipped answers", None, "", "Say for each half"),
+        ({"sentence_2": FORM["sentence_1"]}, "edit distance", None, "0 of 23", "the same"),
+        ({"domain": "other"}, "domain", None, "", "people or about things"),
+        ({"option_1": "k" * 101}, "options differ", None, "", "100 characters"),
+        ({"sentence_1": FORM["sentence_1"] + "e" * 1000}, "length", 0, "22", "1000 characters"),
+    ],
+)
+def test_each_broken_rule_says_what_to_do(
+    site: Any, changes: dict[str, str], rule: str, half: int | None, figure: str, advice: str
+) -> None:
+    """A broken rule does not pass, and its advice names the way out."""
+    check = _checks(**changes)[rule, half]
+    assert check.verdict != "pass"
+    assert check.figure == figure
+    assert advice in check.advice
+
+
+def test_halves_that_share_too_little_fail(site: Any) -> None:
+    """A second half of other words fails the overlap and the edit distance."""
+    other = (
+        "Whoever fills a kettle or a bucket in summer knows that water is heavy and that the _ "
+        "never suffices."
+    )
+    checks = _checks(sentence_2=other)
+    assert checks["overlap", None].verdict == checks["edit distance", None].verdict == "fail"
+    assert checks["overlap", None].field == "sentence_2"
+
+
+def test_both_halves_hold_the_same_anchor_word(site: Any) -> None:
+    """A drawn word in one half and another one in the other do not do."""
+    checks = _checks(
+        sentence_1=FORM["sentence_1"].replace("garden", "flowers"),
+        sentence_2=FORM["sentence_2"].replace("water", "soup"),
+    )
+    assert "fail" in {checks["anchor", 0].verdict, checks["anchor", 1].verdict}
+
+
+def test_the_anchor_is_what_both_halves_hold(site: Any) -> None:
+    """All drawn words that both halves hold make the anchor; else the most frequent one."""
+    from winosmith.web.write.checking import anchor_of
+
+    both = [FORM["sentence_1"], FORM["sentence_2"]]
+    assert anchor_of(both, ANCHORS) == "water garden"
+    assert anchor_of(["A hose.", "Nothing."], ANCHORS) == "hose"
+    assert anchor_of(both, ()) == ""
+
+
+def test_a_drawn_function_word_fails(site: Any) -> None:
+    """An anchor of function words alone is refused as WinoGrande refused it."""
+    assert _checks(("because",))["function word", None].verdict == "fail"
+
+
+def test_without_anchors_nothing_asks_for_one(site: Any) -> None:
+    """A revision of a twin that has no anchor is not asked for one."""
+    assert not {rule for rule, _half in _checks(())} & {"anchor", "function word"}
+
+
+def test_the_preview_marks_what_differs_and_what_is_right(site: Any) -> None:
+    """Each half reads with each option; the differing words are marked, the answer is ticked."""
+    from winosmith.web.write.fields import Typed
+    from winosmith.web.write.preview import preview
+
+    typed = Typed.of(FORM)
+    for half, (sentence, readings) in enumerate(zip(typed.sentences, preview(typed), strict=True)):
+        assert [reading.right for reading in readings] == [half == 0, half == 1]
+        for reading in readings:
+            whole = "".join(piece.text for piece in reading.pieces)
+            assert whole == sentence.replace("_", reading.option)
+    marked = [
+        [piece.text for piece in readings[0].pieces if piece.kind == "differs"]
+        for readings in preview(typed)
+    ]
+    assert marked == [["much too small"], ["just large enough"]]
+
+
+def test_what_was_typed_is_tidied(site: Any) -> None:
+    """Lines, double spaces, long blanks, NUL and characters that turn the text are mended."""
+    from winosmith.web.write.fields import Typed, tidy
+
+    assert tidy(" a\r\n b\x00  ____ c\u202e ") == "a b _ c"
+    assert tidy("e\u0301 \ud800") == "é ?"
+    typed = Typed.of(FORM)
+    assert Typed.of(typed.as_form()) == typed
+    assert Typed.of({"answer_1": "7", "domain": "<b>"}).answers == (None, 1)

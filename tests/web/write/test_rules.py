@@ -1,0 +1,327 @@
+"""Sending, revising and withdrawing twins, as rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.web.write.conftest import FORM  # type: ignore[import-not-found]
+from winosmith.errors import InputError
+
+ANCHORS = ("water", "garden", "hose")
+
+
+def _typed(**changes: str) -> Any:
+    from winosmith.web.write.fields import Typed
+
+    return Typed.of({**FORM, **changes})
+
+
+def _send(somebody: Any, key: str = "", **arguments: Any) -> Any:
+    from winosmith.web.problems.once import new_key
+    from winosmith.web.write.rules import submit
+
+    typed = arguments.pop("typed", _typed())
+    return submit(somebody, typed, key or new_key(), anchors=ANCHORS, **arguments)
+
+
+def _rules(**changes: Any) -> Any:
+    from django.conf import settings
+    from django.test import override_settings
+
+    return override_settings(RULES=replace(settings.RULES, **changes))
+
+
+def test_a_twin_that_is_sent_goes_to_the_judges(db: Any, contributor: Callable[..., Any]) -> None:
+    """Both halves are stored with random ids, are being judged in k slots, and are remembered."""
+    from winosmith.web.judge.models import Slot
+    from winosmith.web.problems.models import Remembered
+
+    ann = contributor()
+    twin = _send(ann, topic="Water a garden")
+    halves = list(twin.problems.all())
+    assert (twin.contributor, twin.anchor, twin.topic) == (ann, "water garden", "Water a garden")
+    assert (twin.domain, twin.source, twin.licence) == ("physical", "crowd", "CC-BY-4.0")
+    assert {half.sentence: half.answer for half in halves} == {
+        FORM["sentence_1"]: 0,
+        FORM["sentence_2"]: 1,
+    }
+    assert {half.state for half in halves} == {"judging"}
+    assert len({twin.ref, *(half.ref for half in halves)}) == 3
+    for half in halves:
+        event = half.events.get()
+        assert (event.kind, event.after, event.actor) == ("submit", "judging", ann)
+        assert Slot.objects.filter(problem=half).count() == 3
+        assert Remembered.objects.filter(problem=half).exists()
+
+
+def test_the_order_of_the_halves_tells_nothing(db: Any, contributor: Callable[..., Any]) -> None:
+    """Of 40 twins, the half that was typed first comes first in some and second in others."""
+    ann = contributor()
+    first = {
+        _send(ann).problems.order_by("pk").first().sentence == FORM["sentence_1"]
+        for _number in range(40)
+    }
+    assert first == {True, False}
+
+
+def test_a_key_makes_one_twin(database: Any, contributor: Callable[..., Any]) -> None:
+    """Sixteen threads that send the same form make one twin with two halves."""
+    from django.db import connection
+
+    from winosmith.web.problems.models import Problem, Twin
+    from winosmith.web.problems.once import new_key
+
+    ann, key = contributor(), new_key()
+
+    def send(_number: int) -> str:
+        try:
+            return str(_send(ann, key).ref)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(16) as threads:
+        refs = set(threads.map(send, range(16)))
+    assert [len(refs), Twin.objects.count(), Problem.objects.count()] == [1, 1, 2]
+
+
+def test_a_refusal_writes_nothing_and_names_the_fields(
+    db: Any, contributor: Callable[..., Any]
+) -> None:
+    """A twin that breaks rules leaves no row; the same key may send the mended one."""
+    from winosmith.web.problems.models import Done, Twin
+    from winosmith.web.problems.once import new_key
+    from winosmith.web.write.rules import Refused
+
+    ann, key = contributor(), new_key()
+    with pytest.raises(Refused) as refused:
+        _send(ann, key, typed=_typed(sentence_1="Too short, the _ is.", answer_2="0", domain=""))
+    assert set(refused.value.faults) >= {"sentence_1", "answer_2", "domain"}
+    assert not Twin.objects.exists()
+    assert not Done.objects.exists()
+    assert _send(ann, key).problems.count() == 2
+
+
+def test_without_consent_nothing_is_taken(db: Any, person: Callable[..., Any]) -> None:
+    """Somebody who has not agreed to the texts can't send a twin."""
+    from winosmith.web.problems.models import Twin
+
+    with pytest.raises(InputError, match="Agree to the site"):
+        _send(person("bob"))
+    assert not Twin.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("review", "anonymous", "flagged", "state"),
+    [
+        ("none", True, True, "judging"),
+        ("flagged", False, False, "judging"),
+        ("flagged", True, False, "held"),
+        ("flagged", False, True, "held"),
+        ("all", False, False, "held"),
+    ],
+)
+def test_who_looks_first_is_the_site_s_choice(
+    db: Any,
+    contributor: Callable[..., Any],
+    review: str,
+    anonymous: bool,
+    flagged: bool,
+    state: str,
+) -> None:
+    """A moderator looks first at all, at what is flagged or without an account, or at none."""
+    from winosmith.web.judge.models import Slot
+
+    ann = contributor(anonymous=anonymous)
+    with _rules(review=review, words_to_flag=("garden",) if flagged else ()):
+        twin = _send(ann)
+    assert {half.state for half in twin.problems.all()} == {state}
+    assert Slot.objects.exists() == (state == "judging")
+    assert all(bool(half.hints) == flagged for half in twin.problems.all())
+
+
+def test_a_failed_condition_takes_everything_back(db: Any, contributor: Callable[..., Any]) -> None:
+    """What must succeed first (a rate limit) is in the same transaction as the twin."""
+    from winosmith.web.people.limits import TooMany, spend
+    from winosmith.web.problems.models import Twin
+
+    ann = contributor()
+    for _number in range(2):
+        _send(ann, before=lambda: spend(ann, "write", 2))
+    with pytest.raises(TooMany):
+        _send(ann, before=lambda: spend(ann, "write", 2))
+    assert Twin.objects.count() == 2
+
+
+def test_a_revision_replaces_the_old_halves(db: Any, contributor: Callable[..., Any]) -> None:
+    """A child version names its parent; the parent's halves are revised, their slots closed."""
+    from winosmith.web.judge.models import Slot
+    from winosmith.web.problems.models import Problem
+    from winosmith.web.write.rules import revise, typed_of
+
+    ann = contributor()
+    old = _send(ann)
+    Problem.objects.filter(twin=old).update(embargo=True)
+    draft = revise(ann, old)
+    assert revise(ann, old) == draft
+    assert draft.revises == old
+    assert set(typed_of(old).sentences) == {FORM["sentence_1"], FORM["sentence_2"]}
+    new = _send(ann, draft.ref, typed=_typed(option_2="bucket"), revises=old)
+    assert {half.state for half in old.problems.all()} == {"revised"}
+    assert {half.state for half in new.problems.all()} == {"judging"}
+    assert new.revises == old
+    assert all(half.embargo for half in new.problems.all())
+    assert not Slot.objects.filter(problem__twin=old, open=True).exists()
+    with pytest.raises(InputError, match="can't be revised"):
+        revise(ann, old)
+    with pytest.raises(InputError, match="can't be revised"):
+        _send(ann, revises=old)
+
+
+def test_only_the_contributor_revises_or_withdraws(
+    db: Any, contributor: Callable[..., Any]
+) -> None:
+    """Somebody else, even a moderator, can do neither by these rules, and nothing changes."""
+    from winosmith.web.write.rules import revise, withdraw
+
+    twin = _send(contributor())
+    for other in (contributor("bob"), contributor("eva", is_moderator=True)):
+        with pytest.raises(InputError):
+            withdraw(other, twin)
+        with pytest.raises(InputError):
+            revise(other, twin)
+        with pytest.raises(InputError):
+            _send(other, revises=twin)
+    assert {half.state for half in twin.problems.all()} == {"judging"}
+
+
+def test_a_withdrawn_twin_is_out_of_judging(db: Any, contributor: Callable[..., Any]) -> None:
+    """Withdrawing hides both halves and closes their slots; a second time there is nothing."""
+    from winosmith.web.judge.models import Slot
+    from winosmith.web.write.rules import may_revise, may_withdraw, withdraw
+
+    ann = contributor()
+    twin = _send(ann)
+    withdraw(ann, twin, "a slip")
+    assert {half.state for half in twin.problems.all()} == {"withdrawn"}
+    assert {half.events.last().reason for half in twin.problems.all()} == {"a slip"}
+    assert not Slot.objects.filter(open=True).exists()
+    assert not may_withdraw(ann, twin)
+    assert not may_revise(ann, twin)
+    with pytest.raises(InputError, match="nothing to withdraw"):
+        withdraw(ann, twin)
+
+
+def test_what_is_released_or_valid_is_not_revised(db: Any, contributor: Callable[..., Any]) -> None:
+    """A twin whose halves are both valid, or that was released, keeps its text."""
+    from winosmith.web.problems.models import Problem
+    from winosmith.web.write.rules import may_revise
+
+    ann = contributor()
+    valid, released = _send(ann), _send(ann)
+    Problem.objects.filter(twin=valid).update(state="valid")
+    Problem.objects.filter(twin=released).update(released=True)
+    assert not may_revise(ann, valid)
+    assert not may_revise(ann, released)
+
+
+def test_counts_are_the_person_s_own(db: Any, contributor: Callable[..., Any]) -> None:
+    """Today's twins, those being judged and those valid are counted, each twin once."""
+    from winosmith.web.problems.models import Problem
+    from winosmith.web.write.counts import counts
+
+    ann, bob = contributor(), contributor("bob")
+    with _rules(review="none"):
+        first, _second, third = _send(ann), _send(ann), _send(ann)
+    _send(bob)
+    Problem.objects.filter(twin=first).update(state="valid")
+    Problem.objects.filter(pk=third.problems.first().pk).update(state="valid")
+    with _rules(goal=12):
+        found = counts(ann)
+    assert (found.today, found.waiting, found.judging, found.valid) == (3, 0, 2, 1)
+    assert (found.site, found.goal, found.share) == (3, 12, 25)
+    assert counts(None).today == 0
+
+
+def test_drafts_are_saved_and_never_overwritten_unseen(
+    database: Any, contributor: Callable[..., Any], draft: Callable[..., Any]
+) -> None:
+    """Of sixteen windows that save different texts of one version, one wins; the others know."""
+    from django.db import connection
+
+    from winosmith.web.write.drafts import Stale, draft_of, save
+
+    ann = contributor()
+    one = draft(ann)
+
+    def write(number: int) -> str:
+        try:
+            return str(save(one, _typed(option_1=f"kettle {number}"), 0).version)
+        except Stale as stale:
+            return str(stale.draft.typed["option_1"])
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(16) as threads:
+        results = sorted(threads.map(write, range(16)))
+    now = draft_of(ann, one.ref)
+    assert now.version == 1
+    assert results == ["1", *[now.typed["option_1"]] * 15]
+
+
+def test_drafts_are_their_writer_s_alone(
+    db: Any, contributor: Callable[..., Any], draft: Callable[..., Any]
+) -> None:
+    """Nobody else opens a draft; untouched topics are no drafts; there are not too many."""
+    from winosmith.web.write import drafts
+
+    ann, bob = contributor(), contributor("bob")
+    one = draft(ann)
+    assert drafts.draft_of(bob, one.ref) is None
+    assert drafts.draft_of(None, one.ref) is None
+    assert drafts.drafts_of(ann) == []
+    drafts.save(one, _typed(), 0)
+    assert drafts.drafts_of(ann) == [one]
+    for _number in range(drafts.MOST - 1):
+        draft(ann)
+    with pytest.raises(InputError, match="finish or discard"):
+        draft(ann)
+
+
+def test_other_words_and_another_topic_keep_what_was_typed(
+    db: Any, contributor: Callable[..., Any], draft: Callable[..., Any]
+) -> None:
+    """Drawing again changes topic or words and the version, and no text."""
+    from winosmith.web.write import drafts
+
+    one = drafts.save(draft(contributor()), _typed(), 0)
+    words = drafts.redraw(one, "words")
+    assert (words.topic, words.version) == ("Water a garden", 2)
+    assert set(words.anchors) != {"water", "garden", "hose"}
+    other = drafts.redraw(words, "topic")
+    assert other.topic != "Water a garden"
+    assert other.typed == _typed().as_form()
+
+
+def test_drafts_go_with_retention_and_with_their_writer(
+    db: Any, contributor: Callable[..., Any], draft: Callable[..., Any]
+) -> None:
+    """Old drafts are deleted when the site tidies up, and all when somebody is erased."""
+    from datetime import timedelta
+
+    from django.utils import timezone
+
+    from winosmith.web.people.signals import erasing, tidying
+    from winosmith.web.write.models import Draft
+
+    ann, bob, now = contributor(), contributor("bob"), timezone.now()
+    old, young, other = draft(ann), draft(ann), draft(bob)
+    Draft.objects.filter(pk=old.pk).update(saved=now - timedelta(days=91))
+    tidying.send(None, now=now, before=now - timedelta(days=90))
+    assert set(Draft.objects.all()) == {young, other}
+    erasing.send(None, person=ann, texts=False)
+    assert set(Draft.objects.all()) == {other}
