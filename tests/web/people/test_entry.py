@@ -109,9 +109,7 @@ def test_what_was_written_before_log_in_is_never_judged_by_its_writer(
     assert claim(bob).problem in halves
 
 
-def test_what_its_writer_has_judged_in_secret_is_withdrawn(
-    db: Any, person: Any, twin: Any
-) -> None:
+def test_what_its_writer_has_judged_in_secret_is_withdrawn(db: Any, person: Any, twin: Any) -> None:
     """Where an account read, as a judge, what it wrote without one, the twin is withdrawn."""
     from winosmith.web.judge.slots import claim
     from winosmith.web.people.adoption import adopt

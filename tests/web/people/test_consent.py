@@ -1,0 +1,160 @@
+"""Consent: asked before the first contribution, stored with version and time, asked again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from winosmith.errors import InputError
+
+
+def _shown(page: Any) -> list[str]:
+    return re.findall(r'name="shown" value="(\d+)"', page.content.decode())
+
+
+def test_consent_comes_before_writing_and_leads_back(db: Any, visit: Any) -> None:
+    """A visitor who wants to write reads the texts first, and comes to the page they wanted."""
+    from django.utils import timezone
+
+    from winosmith.web.people.models import Agreement, Person
+
+    browser = visit()
+    to = browser.get("/write/?x=1").headers["Location"]
+    assert to == "/people/consent/?next=%2Fwrite%2F%3Fx%3D1"
+    page = browser.get(to)
+    assert not Person.objects.exists()
+    answer = browser.post(
+        "/people/consent/", {"agree": "yes", "shown": _shown(page), "next": "/write/?x=1"}
+    )
+    assert answer.headers["Location"] == "/write/?x=1"
+    assert browser.get("/write/?x=1").status_code == 200
+    kinds = Agreement.objects.values_list("document__kind", "document__version")
+    assert sorted(kinds) == [("consent", 1), ("licence", 1)]
+    assert timezone.now() - Agreement.objects.order_by("at")[0].at < timedelta(minutes=1)
+
+
+def test_htmx_is_led_to_the_consent_page_as_a_whole(db: Any, visit: Any) -> None:
+    """A part of a page that htmx asks for is answered with where the browser should go."""
+    answer = visit().get("/write/", headers={"HX-Request": "true"})
+    assert (answer.status_code, answer.headers["HX-Redirect"]) == (
+        204,
+        "/people/consent/?next=%2Fwrite%2F",
+    )
+
+
+def test_an_unticked_box_agrees_to_nothing(db: Any, visit: Any) -> None:
+    """Sending the form without the tick stores nothing and makes nobody."""
+    from winosmith.web.people.models import Agreement, Person
+
+    page = visit().get("/people/consent/")
+    answer = visit().post("/people/consent/", {"shown": _shown(page)})
+    assert answer.status_code == 422
+    assert "Tick the box" in answer.content.decode()
+    assert not Person.objects.exists()
+    assert not Agreement.objects.exists()
+
+
+def test_a_new_version_is_asked_again(db: Any, visit: Any, person: Any) -> None:
+    """After a new version, who agreed to the old one is asked, and both agreements stay."""
+    from winosmith.web.people.agree import agree, has_agreed, publish
+
+    ann = person("ann")
+    agree(ann)
+    assert has_agreed(ann)
+    publish("consent", "You take part in something else.")
+    assert not has_agreed(ann)
+    browser = visit(ann)
+    assert browser.get("/write/").status_code == 302
+    page = browser.get("/people/consent/")
+    assert "A text has changed" in page.content.decode()
+    assert "something else" in page.content.decode()
+    browser.post("/people/consent/", {"agree": "yes", "shown": _shown(page)})
+    assert has_agreed(ann)
+    assert ann.agreements.count() == 3
+
+
+def test_a_version_that_came_meanwhile_is_not_agreed_to_unread(
+    db: Any, visit: Any, person: Any
+) -> None:
+    """A form that showed an older version does not agree to the newer one."""
+    from winosmith.web.people.agree import has_agreed, publish
+
+    ann = person("ann")
+    browser = visit(ann)
+    shown = _shown(browser.get("/people/consent/"))
+    publish("licence", "You give everything to everyone.", licence="CC0-1.0")
+    answer = browser.post("/people/consent/", {"agree": "yes", "shown": shown})
+    assert answer.status_code == 422
+    assert "everything to everyone" in answer.content.decode()
+    assert not has_agreed(ann)
+
+
+def test_agreeing_twice_stores_it_once(db: Any, person: Any) -> None:
+    """A form sent twice leaves the first time as it was."""
+    from winosmith.web.people.agree import agree
+
+    ann = person("ann")
+    agree(ann)
+    before = list(ann.agreements.values_list("document", "at"))
+    agree(ann)
+    assert list(ann.agreements.values_list("document", "at")) == before
+
+
+@pytest.mark.parametrize("text", ["", "  \n"])
+def test_an_empty_text_is_no_version(db: Any, text: str) -> None:
+    """Neither an empty text nor the one that holds becomes a new version."""
+    from winosmith.web.people.agree import current_documents, publish
+
+    with pytest.raises(InputError, match="empty"):
+        publish("consent", text)
+    consent = current_documents()[0]
+    with pytest.raises(InputError, match="holds already"):
+        publish("consent", consent.text)
+
+
+def test_another_licence_of_the_site_is_a_new_version(
+    db: Any, person: Any, rules: Callable[..., None]
+) -> None:
+    """A site that starts with another licence has a new contributor licence, which is asked."""
+    from winosmith.web.people.agree import agree, current_documents, first_documents, has_agreed
+
+    ann = person("ann")
+    agree(ann)
+    first_documents()
+    assert has_agreed(ann)
+    rules(licence="CC0-1.0")
+    first_documents()
+    licence = current_documents()[1]
+    assert (licence.version, licence.licence) == (2, "CC0-1.0")
+    assert "CC0-1.0" in licence.text
+    assert not has_agreed(ann)
+
+
+def test_every_version_can_be_read_by_everyone(db: Any, visit: Any) -> None:
+    """The texts have public pages; a version that is none is not found."""
+    from winosmith.web.people.agree import publish
+
+    publish("consent", "New words.")
+    page = visit().get("/people/texts/").content.decode()
+    assert "New words." in page
+    assert "/people/texts/consent/1/" in page
+    assert "What is kept about you" in visit().get("/people/texts/consent/1/").content.decode()
+    assert visit().get("/people/texts/consent/9/").status_code == 404
+    assert visit().get("/people/texts/other/1/").status_code == 404
+
+
+def test_without_anonymous_writers_consent_asks_to_log_in(
+    db: Any, visit: Any, rules: Callable[..., None]
+) -> None:
+    """Where the site takes sentences from accounts alone, visitors come to the log-in page."""
+    from winosmith.web.people.models import Person
+
+    rules(anonymous=False)
+    assert visit().get("/write/").headers["Location"].startswith("/people/login/?")
+    answer = visit().post("/people/consent/", {"agree": "yes"})
+    assert answer.headers["Location"] == "/people/login/"
+    assert not Person.objects.exists()

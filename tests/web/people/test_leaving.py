@@ -1,0 +1,224 @@
+"""One's own data, hiding what one wrote, being erased."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from winosmith.errors import InputError
+
+PASSWORD = "twins-and-cups"
+
+
+def _everything() -> str:
+    """Return every row of every table of the site, as text."""
+    from django.apps import apps
+
+    return "\n".join(
+        str(row)
+        for model in apps.get_models()
+        if model._meta.managed
+        for row in model._base_manager.values()
+    )
+
+
+def _all_about(person: Any, other: Any, twin: Any) -> list[Any]:
+    """Let a person write, judge, comment, agree, draft, log in and send a form."""
+    from winosmith.web.judge.slots import answer, answer_local, claim, needs_local
+    from winosmith.web.people.agree import agree
+    from winosmith.web.problems.once import new_key, once
+    from winosmith.web.write.models import Draft
+
+    agree(person)
+    mine = twin(person)
+    twin(other)
+    slot = claim(person)
+    if needs_local(slot):
+        answer_local(person, slot.problem.ref, 0)
+    answer(person, slot.problem.ref, 0, comment="a comment by me")
+    once(person, new_key(), lambda: {"mine": 1})
+    Draft.objects.create(person=person, topic="my draft's topic")
+    return list(mine)
+
+
+def test_my_data_tell_all_and_nothing_of_others(
+    db: Any, visit: Any, person: Any, twin: Any
+) -> None:
+    """The file holds what I wrote, judged, drafted and agreed to; no key, salt or other name."""
+    ann, bob = person("ann", is_judge=True), person("bobby-who-writes")
+    _all_about(ann, bob, twin)
+    answer = visit(ann).get("/people/about-me.json")
+    assert answer.headers["Content-Disposition"] == 'attachment; filename="about-me.json"'
+    told = json.loads(answer.content)
+    assert told["name"] == "ann"
+    assert len(told["problems"]) == len(told["agreed"]) == 2
+    text = answer.content.decode()
+    assert "a comment by me" in text
+    assert "my draft's topic" in text
+    ann.refresh_from_db()
+    for secret in (ann.password, ann.salt, ann.entry, "bobby-who-writes"):
+        assert secret not in text
+
+
+def test_every_table_that_points_at_people_is_told(db: Any) -> None:
+    """A table with a column for a person is in the file, or is told in words of its own."""
+    from django.apps import apps
+
+    from winosmith.web.people.mine import _pointing
+    from winosmith.web.people.models import Person
+
+    told = {(model._meta.label, column) for model, column in _pointing()}
+    own = {("people.Agreement", "person"), ("problems.Twin", "contributor")}
+    own.add(("judge.Slot", "contributor"))
+    pointing = {
+        (model._meta.label, field.name)
+        for model in apps.get_models(include_auto_created=True)
+        for field in model._meta.concrete_fields
+        if field.is_relation and field.related_model is Person
+    }
+    assert pointing - told == own
+
+
+def test_hiding_takes_everything_off_the_site(
+    db: Any, visit: Any, person: Any, twin: Any, key_of: Any
+) -> None:
+    """Hidden twins are withdrawn whatever their state, are judged no more, and only mine are."""
+    from winosmith.web.judge.slots import claim
+    from winosmith.web.problems.models import Problem
+    from winosmith.web.problems.public import public_problems
+
+    ann, bob, judge = person("ann"), person("bob"), person("judge", is_judge=True)
+    for state in ("judging", "valid", "held", "rejected"):
+        twin(ann, state=state)
+    theirs = twin(bob, state="valid")
+    browser = visit(ann)
+    key = key_of(browser.get("/people/"))
+    assert browser.post("/people/hide/", {"key": key}).status_code == 302
+    assert set(public_problems()) == set(theirs)
+    mine = Problem.objects.filter(twin__contributor=ann)
+    assert set(mine.values_list("state", flat=True)) == {"withdrawn"}
+    assert claim(judge) is None
+    assert "4 twins are hidden" in browser.get("/people/").content.decode()
+
+
+def test_erasure_leaves_no_trace_of_the_name(db: Any, visit: Any, person: Any, twin: Any) -> None:
+    """After an erasure no row holds name, secrets, session, comments, drafts or unreleased text."""
+    from winosmith.web.people.pseudonyms import pseudonym
+
+    ann, bob = person("ann-the-unmistakable", is_judge=True), person("bob")
+    mine = _all_about(ann, bob, twin)
+    browser = visit(ann)
+    ann.refresh_from_db()
+    before, secrets = pseudonym(ann), (ann.password, ann.salt, browser.cookies["session"].value)
+    typed = {"texts": "on", "sure": "on", "password": PASSWORD}
+    answer = browser.post("/people/erase/", typed)
+    assert "You are erased" in answer.content.decode()
+    rows = _everything()
+    words = ("unmistakable", "a comment by me", "my draft's topic", mine[0].sentence, "Kettles 1 ")
+    for gone in (*words, *secrets):
+        assert gone not in rows
+    ann.refresh_from_db()
+    assert pseudonym(ann) != before
+    assert not ann.is_active
+    assert not ann.agreements.exists()
+    assert browser.get("/people/").status_code == 302
+
+
+def test_released_text_stays_without_its_writer(db: Any, person: Any, twin: Any) -> None:
+    """Released halves stay public under another pseudonym; agreements stay with them, nameless."""
+    from winosmith.web.people.agree import agree
+    from winosmith.web.people.erasure import erase
+    from winosmith.web.problems.public import public_problems
+    from winosmith.web.problems.records import as_problem
+
+    ann = person("ann")
+    agree(ann)
+    released = twin(ann, state="valid", released=True)
+    waiting = twin(ann)
+    author = as_problem(released[0]).origin.author
+    erase(ann, texts=True)
+    assert set(public_problems()) == set(released)
+    now = public_problems()[0]
+    assert now.sentence == released[0].sentence
+    assert as_problem(now).origin.author != author
+    assert now.twin.contributor.agreements.count() == 2
+    waiting[0].refresh_from_db()
+    assert (waiting[0].state, waiting[0].sentence) == ("withdrawn", "_")
+
+
+def test_who_keeps_their_texts_here_keeps_them_nameless(db: Any, person: Any, twin: Any) -> None:
+    """Erased without their texts, somebody leaves them on the site, still being judged."""
+    from winosmith.web.people.erasure import erase
+
+    ann = person("ann")
+    half = twin(ann)[0]
+    erase(ann, texts=False)
+    before = half.sentence
+    half.refresh_from_db()
+    assert (half.state, half.sentence) == ("judging", before)
+
+
+def test_what_an_erased_judge_held_goes_to_others(db: Any, person: Any, twin: Any) -> None:
+    """An erased judge's open problem is free at once; their votes stay."""
+    from winosmith.web.judge.slots import claim
+    from winosmith.web.people.erasure import erase
+
+    ann, bob = person("ann", is_judge=True), person("bob", is_judge=True)
+    held = twin(None)
+    slot = claim(ann)
+    erase(ann, texts=False)
+    slot.refresh_from_db()
+    assert slot.holder is None
+    assert claim(bob).problem in held
+
+
+def test_an_erased_account_lets_nobody_in(db: Any, visit: Any, person: Any) -> None:
+    """Neither the old name nor the new one logs in, and the name is free again."""
+    from winosmith.web.people.erasure import erase
+
+    ann = person("ann")
+    erase(ann, texts=False)
+    ann.refresh_from_db()
+    for name in ("ann", ann.name):
+        typed = {"name": name, "password": PASSWORD}
+        assert visit().post("/people/login/", typed).status_code == 422
+    typed = {"name": "ann", "password": PASSWORD, "again": PASSWORD}
+    assert visit().post("/people/join/", typed).status_code == 302
+
+
+def test_the_only_admin_is_not_erased(db: Any, person: Any) -> None:
+    """A site keeps an admin: the last one is refused, the last but one not."""
+    from winosmith.web.people.erasure import erase
+
+    adam = person("adam", is_superuser=True)
+    with pytest.raises(InputError, match="only admin"):
+        erase(adam, texts=False)
+    person("eve", is_superuser=True)
+    erase(adam, texts=False)
+    adam.refresh_from_db()
+    assert adam.erased
+
+
+def test_a_wrong_password_erases_nobody(db: Any, visit: Any, person: Any) -> None:
+    """Erasing asks for the password and for a tick; without either nothing happens."""
+    ann = person("ann")
+    browser = visit(ann)
+    for typed in ({"sure": "on", "password": "no"}, {"password": PASSWORD}):
+        assert browser.post("/people/erase/", typed).status_code == 422
+    ann.refresh_from_db()
+    assert not ann.erased
+
+
+def test_an_admin_erases_who_asked_for_it(db: Any, visit: Any, person: Any) -> None:
+    """With their own password an admin erases somebody by name; others can't."""
+    ann, adam = person("ann"), person("adam", is_superuser=True)
+    typed = {"sure": "on", "password": PASSWORD}
+    assert (
+        visit(person("eva", is_moderator=True)).post("/people/erase/ann/", typed).status_code == 403
+    )
+    assert visit(adam).post("/people/erase/ann/", typed).status_code == 302
+    ann.refresh_from_db()
+    assert ann.erased
+    assert visit(adam).post("/people/erase/ann/", typed).status_code == 404

@@ -1,0 +1,156 @@
+"""Rate limits: by account or network, shared by all workers, without an address in the database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+
+def test_an_hour_that_is_full_says_when_to_come_again(db: Any, person: Any) -> None:
+    """The fourth of three an hour is refused, counted for nobody, and told a time to come."""
+    from django.utils import timezone
+
+    from winosmith.web.people.limits import TooMany, spend
+    from winosmith.web.people.models import Hits
+
+    ann = person("ann")
+    for _ in range(3):
+        spend(ann, "write", 3)
+    spend(ann, "judge", 3)
+    with pytest.raises(TooMany) as refused:
+        spend(ann, "write", 3)
+    assert Hits.objects.get(what="write").count == 3
+    wait = refused.value.again - timezone.now()
+    assert timedelta() < wait <= timedelta(hours=2)
+    assert refused.value.seconds > 0
+
+
+def test_hits_of_the_last_hour_fade(db: Any, person: Any) -> None:
+    """The clock hour before counts as far as the last hour reaches into it, and then has room."""
+    from django.utils import timezone
+
+    from winosmith.web.people import limits
+    from winosmith.web.people.models import Hits
+
+    ann = person("ann")
+    limits.spend(ann, "write", 10)
+    hour = timezone.now().replace(minute=0, second=0, microsecond=0)
+    Hits.objects.update(hour=hour - timedelta(hours=1), count=1000)
+    with pytest.raises(limits.TooMany) as refused:
+        limits.spend(ann, "write", 10)
+    again = refused.value.again
+    left = 10 - 1000 * (1 - (again - hour) / timedelta(hours=1))
+    assert left >= 1 - 1e-6
+    assert again <= hour + timedelta(hours=1)
+
+
+def test_a_full_hour_has_room_when_it_says(db: Any, person: Any) -> None:
+    """After a full clock hour the told time is when its hits have faded by one."""
+    from django.utils import timezone
+
+    from winosmith.web.people import limits
+
+    hour = timezone.now().replace(minute=0, second=0, microsecond=0)
+    told = limits._again(0, 10, 10, hour, hour + timedelta(minutes=50))
+    next_hour = hour + timedelta(hours=1)
+    assert told > next_hour
+    assert 10 * (1 - (told - next_hour) / timedelta(hours=1)) <= 9 + 1e-6
+
+
+def test_sixteen_threads_never_spend_more_than_there_is(database: Any, person: Any) -> None:
+    """Of sixteen at once, five of five an hour get through, and the sixth never."""
+    from django.db import connection
+
+    from winosmith.web.people.limits import TooMany, spend
+
+    ann = person("ann")
+
+    def one(_: int) -> bool:
+        try:
+            spend(ann, "write", 5)
+        except TooMany:
+            return False
+        finally:
+            connection.close()
+        return True
+
+    with ThreadPoolExecutor(16) as threads:
+        assert sum(threads.map(one, range(16))) == 5
+
+
+@pytest.mark.parametrize(
+    ("address", "network"),
+    [
+        ("192.0.2.77", "192.0.2.0/24"),
+        ("::ffff:192.0.2.77", "192.0.2.0/24"),
+        ("2001:db8:1:2:3::4", "2001:db8:1::/48"),
+        ("[2001:db8:1:2::]", "2001:db8:1::/48"),
+        ("", "unknown"),
+        ("198.51.100.999", "unknown"),
+    ],
+)
+def test_a_network_is_a_truncated_address(address: str, network: str, site: Any) -> None:
+    """Of an address the /24 counts, or the /48 of IPv6."""
+    from winosmith.web.people import limits
+
+    assert limits.network(address) == network
+
+
+def test_no_address_is_stored(db: Any, rf: Callable[..., Any]) -> None:
+    """What is stored of a visitor is a digest: neither address nor network is in the row."""
+    from winosmith.web.people.limits import spend
+    from winosmith.web.people.models import Hits
+
+    spend(rf(REMOTE_ADDR="192.0.2.77"), "write", 5)
+    spend(rf(REMOTE_ADDR="192.0.2.78"), "write", 5)
+    row = Hits.objects.values().get()
+    assert row["count"] == 2
+    assert "192.0" not in str(row)
+
+
+def test_the_proxys_word_alone_counts(db: Any, rf: Callable[..., Any]) -> None:
+    """Behind a proxy the last hop is who asks; without one, headers are air."""
+    from dataclasses import replace
+
+    from django.conf import settings
+    from django.test import override_settings
+
+    from winosmith.web.people.limits import address
+
+    request = rf(REMOTE_ADDR="127.0.0.1", HTTP_X_FORWARDED_FOR="203.0.113.9, 192.0.2.77")
+    assert address(request) == "127.0.0.1"
+    with override_settings(SITE=replace(settings.SITE, public_url="https://twins.example.org")):
+        assert address(request) == "192.0.2.77"
+        assert address(rf(REMOTE_ADDR="127.0.0.1")) == "127.0.0.1"
+
+
+@pytest.fixture
+def rf() -> Callable[..., Any]:
+    """Return a maker of requests by nobody in particular."""
+    from django.contrib.auth.models import AnonymousUser
+    from django.test import RequestFactory
+
+    def make(**meta: Any) -> Any:
+        request = RequestFactory().get("/", **meta)
+        request.user = AnonymousUser()
+        return request
+
+    return make
+
+
+def test_too_many_is_a_page_with_a_time(db: Any, visit: Any, rules: Callable[..., None]) -> None:
+    """Who does something too often gets status 429, Retry-After, and a page with the minutes."""
+    from winosmith.web.people import accounts
+    from winosmith.web.people.models import Hits
+
+    typed = {"name": "x y", "password": "twins-and-cups", "again": "twins-and-cups"}
+    assert visit().post("/people/join/", typed).status_code == 422
+    Hits.objects.filter(what="join").update(count=accounts.JOINS)
+    late = visit().post("/people/join/", typed)
+    assert late.status_code == 429
+    assert int(late.headers["Retry-After"]) > 0
+    assert "come again in" in late.content.decode()

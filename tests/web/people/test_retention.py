@@ -1,0 +1,62 @@
+"""Retention: what is older than the site keeps goes, and nothing else."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+
+def test_what_is_old_goes_and_what_is_not_stays(
+    db: Any, visit: Any, person: Any, twin: Any, rules: Any
+) -> None:
+    """Hits go after a day, sessions when they end, all else after the days of the setting."""
+    from django.utils import timezone
+
+    from winosmith.web.judge.models import Slot
+    from winosmith.web.people.invitations import invite
+    from winosmith.web.people.limits import spend
+    from winosmith.web.people.models import Hits, Invitation, Person, Session
+    from winosmith.web.people.retention import tidy
+    from winosmith.web.problems.models import Done, Problem
+    from winosmith.web.problems.once import new_key, once
+    from winosmith.web.write.models import Draft
+
+    rules(retention_days=30)
+    ann = person("ann")
+    twin(ann)
+    spend(ann, "write", 5)
+    once(ann, new_key(), dict)
+    invite(["judge"], 30)
+    Draft.objects.create(person=ann, topic="x")
+    visit(ann)
+    Person.objects.create_anonymous()
+    wrote = Person.objects.create_anonymous()
+    twin(wrote)
+    slot = Slot.objects.filter(problem__twin__contributor=ann)[0]
+    slot.open, slot.answered_at, slot.seconds, slot.choice = False, timezone.now(), 7.5, 0
+    slot.save()
+    tables = (Hits, Done, Invitation, Draft, Session)
+
+    def rows() -> list[int]:
+        return [model.objects.count() for model in tables]
+
+    now = timezone.now()
+    assert sum(tidy(now).values()) == 0
+    assert tidy(now + timedelta(days=2))["hits"] == 1
+    assert rows() == [0, 1, 1, 1, 1]
+    tidy(now + timedelta(days=29))
+    assert rows() == [0, 1, 1, 1, 1]
+    gone = tidy(now + timedelta(days=31))
+    assert rows() == [0, 0, 0, 0, 1]
+    assert {name for name, count in gone.items() if count} == {
+        "forms",
+        "invitations",
+        "timings",
+        "people",
+        "write",
+    }
+    slot.refresh_from_db()
+    assert (slot.seconds, slot.choice) == (None, 0)
+    assert set(Person.objects.all()) == {ann, wrote}
+    assert Problem.objects.count() == 4
+    assert tidy(now + timedelta(days=61))["sessions"] == 1
