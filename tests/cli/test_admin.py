@@ -145,6 +145,37 @@ def test_an_invitation_is_stored_as_a_digest_alone(site: Any) -> None:
     assert row == [True, True, False, 60]
 
 
+def test_somebody_is_let_back_in(site: Any) -> None:
+    """A link for a person sets their password; for a name that nobody has there is none."""
+    site.people(adam="admin")
+    link = site.admin("invite", str(site.folder), "--for", "Adam").stdout
+    assert "/people/join/" in link
+    named = "from winosmith.web.people.models import Invitation\n"
+    assert site.do(named + "result = Invitation.objects.get().person.name") == "adam"
+    refused = site.admin("invite", str(site.folder), "--for", "nobody", ok=False)
+    assert refused.returncode == 2
+    assert "there is no account 'nobody'" in refused.stderr
+    both = site.admin("invite", str(site.folder), "--for", "adam", "--role", "judge", ok=False)
+    assert "give --role for a new account, or --for NAME" in both.stderr
+
+
+def test_what_is_too_old_goes(site: Any) -> None:
+    """`tidy` deletes by the site's settings, and says how much of what."""
+    site.do(
+        "from datetime import timedelta\n"
+        "from django.utils import timezone\n"
+        "from winosmith.web.people.models import Hits\n"
+        "for days in (0, 400):\n"
+        "    hour = timezone.now() - timedelta(days=days)\n"
+        "    Hits.objects.create(who='x', what='write', hour=hour)\n"
+    )
+    told = site.admin("tidy", str(site.folder)).stdout
+    assert re.search(r"^hits +1$", told, re.MULTILINE)
+    assert (
+        site.do("from winosmith.web.people.models import Hits; result = Hits.objects.count()") == 1
+    )
+
+
 def test_people_are_counted_not_named(site: Any) -> None:
     """The table of people has numbers by role and no name."""
     site.people("ann", bob="judge", eva="moderator", adam="admin")

@@ -128,9 +128,9 @@ class Served:
         while time.monotonic() < until:
             self.printed = log.read_text()[begin:]
             told = self.printed if "Stop with" in self.printed else ""
-            found = re.search(r"^Address +(\S+?)/?$", told, re.MULTILINE)
+            found = re.findall(r"^(?:Address|Listens at) +(\S+?)/?$", told, re.MULTILINE)
             if found:
-                self.url = found[1]
+                self.url = found[-1]
                 with contextlib.suppress(OSError):
                     if self.get("/healthz").status == 200:
                         return self

@@ -155,7 +155,7 @@ def test_an_embargo_holds_for_what_is_imported(database: Any) -> None:
 def test_what_cannot_be_a_problem_of_the_site_is_refused(
     db: Any, change: dict[str, Any], as_: str, reason: str
 ) -> None:
-    """An id that no page's address can hold, or a missing answer, stops it before anything is in."""
+    """An id that no address can hold, or a missing answer, stops it before anything is added."""
     from winosmith.web.problems.models import Problem
 
     data = Dataset([*_twins(1), replace(FULL, **change)])

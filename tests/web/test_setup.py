@@ -154,3 +154,28 @@ def test_a_wrong_setting_stops_before_anything_is_made(tmp_path: Path) -> None:
     with pytest.raises(RecipeError):
         Site.open(tmp_path)
     assert not (tmp_path / "site.sqlite3").exists()
+
+
+def test_a_server_tidies_once_a_day(db: Any, tmp_path: Path) -> None:
+    """What is too old is deleted at the first look and a day later, not in between."""
+    import os
+    from datetime import timedelta
+
+    from django.utils import timezone
+
+    from winosmith.web._tidying import MARK, tidy_when_due
+    from winosmith.web.people.models import Hits
+
+    def old() -> None:
+        Hits.objects.create(who="x", what="write", hour=timezone.now() - timedelta(days=400))
+
+    old()
+    assert tidy_when_due(tmp_path)
+    assert Hits.objects.count() == 0
+    old()
+    assert not tidy_when_due(tmp_path)
+    assert Hits.objects.count() == 1
+    about = (tmp_path / MARK).stat()
+    os.utime(tmp_path / MARK, (about.st_atime, about.st_mtime - 25 * 3600))
+    assert tidy_when_due(tmp_path)
+    assert Hits.objects.count() == 0

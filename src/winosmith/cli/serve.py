@@ -59,19 +59,22 @@ def command(
     _setup.prepare(site)
     workers = workers or _server.usual_workers()
     threads = _server.room_for(workers)
-    _tell(site, public_url or _server.address_of(door))
+    _tell(site, _server.address_of(door))
     _server.run(site, door, workers=workers, threads=threads)
 
 
-def _tell(site: Site, address: str) -> None:
+def _tell(site: Site, door: str) -> None:
     """Print where the data are, where the site is, and how its first admin comes in."""
     from winosmith.web._invite import first_admin_path
 
+    address = site.public_url or door
     lines = [
         f"Database    {site.database.shown}",
         f"Settings    {site.folder / 'site.toml'}",
         f"Address     {address}/",
     ]
+    if site.public_url:
+        lines.append(f"Listens at  {door}")
     if path := first_admin_path(MINUTES):
         lines += [f"First admin {address}{path}", f"            (once, within {MINUTES} minutes)"]
     click.echo("\n".join([*lines, "Stop with Ctrl-C."]))

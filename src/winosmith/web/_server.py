@@ -7,11 +7,13 @@ import os
 import signal
 import socket
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
 from winosmith.errors import InputError, Interrupted, OutputError
 from winosmith.extras import require
+from winosmith.web import _tidying
 from winosmith.web._site import Site
 
 __all__ = ["THREADS", "address_of", "listen", "room_for", "run", "usual_workers"]
@@ -192,15 +194,16 @@ def _settings(site: Site, door: socket.socket, workers: int, threads: int) -> di
         "errorlog": "-",
         "loglevel": "warning",
         "logger_class": _logger(),
-        "post_worker_init": _as_worker,
+        "post_worker_init": partial(_as_worker, site.folder),
         "control_socket_disable": True,
         "chdir": str(site.folder),
     }
 
 
-def _as_worker(worker: Any) -> None:
+def _as_worker(folder: Path, worker: Any) -> None:
     """Leave Ctrl-C to the master: it reaches the whole group, and would cut off requests here."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _tidying.start(folder)
 
 
 def _logger() -> type[Any]:

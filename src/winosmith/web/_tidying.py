@@ -1,0 +1,59 @@
+"""Retention without anybody's doing: one worker a day deletes what the site no longer keeps."""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import random
+import threading
+import time
+from pathlib import Path
+
+__all__ = ["start", "tidy_when_due"]
+
+DAY = 24 * 3600.0
+HOUR = 3600.0
+
+MARK = "tidied"
+"""In the site's folder: its time says when it was done last, its lock who is at it."""
+
+
+def start(folder: Path) -> None:
+    """Look every hour whether it is time, in a thread of this worker that ends with it."""
+    threading.Thread(target=_watch, args=(folder,), name="tidy", daemon=True).start()
+
+
+def _watch(folder: Path) -> None:
+    from django.db import connection
+
+    time.sleep(random.uniform(30, 90))  # noqa: S311 - not all workers at once
+    while True:
+        try:
+            tidy_when_due(folder)
+        except Exception:
+            logging.getLogger("winosmith.web").exception("what is too old could not be deleted")
+        finally:
+            connection.close()
+        time.sleep(HOUR)
+
+
+def tidy_when_due(folder: Path) -> bool:
+    """Delete what is too old unless somebody did within a day; return whether it was done now."""
+    from winosmith.web.people.retention import tidy
+
+    number = os.open(folder / MARK, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        try:
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        about = os.fstat(number)
+        if about.st_size and time.time() - about.st_mtime < DAY:
+            return False
+        tidy()
+        os.pwrite(number, b"done\n", 0)
+        os.utime(number)
+        return True
+    finally:
+        os.close(number)
