@@ -17,7 +17,10 @@ def rules() -> Any:
     changed = []
 
     def change(**changes: Any) -> None:
-        made = override_settings(RULES=replace(settings.RULES, **{"gold_every": 0, **changes}))
+        made = override_settings(
+            RULES=replace(settings.RULES, **{"gold_every": 0, **changes}),
+            PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"],  # quick
+        )
         made.enable()
         changed.append(made)
 

@@ -34,7 +34,7 @@ def _judge(problem: Any, people: list[Any], votes: Any) -> None:
         answer(judge, problem.ref, choice, ambiguous=both, associative=associative)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 @given(votes=VOTES)
 def test_a_download_checked_again_gives_the_same(
     db: Any, rules: Any, person: Maker, tmp_path: Path, votes: Any
@@ -53,7 +53,7 @@ def test_a_download_checked_again_gives_the_same(
         _judge(problem, [person(name) for name in ("a", "b", "c")], votes)
         problem.refresh_from_db()
         data = as_dataset(Problem.objects.filter(pk=problem.pk))
-        formats.write(data, tmp_path / "set.jsonl", "jsonl")
+        formats.write(data, tmp_path / "set.jsonl")
         validate.write_votes(list(responses([problem])), tmp_path / "votes.csv")
         read: Dataset = formats.read(tmp_path / "set.jsonl")
         again = validate.votes(read, validate.read_votes(tmp_path / "votes.csv"), vote_rules())

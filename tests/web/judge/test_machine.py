@@ -1,0 +1,148 @@
+"""Whatever people do in whatever order: never too many votes, never two by one, never one's own."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+
+from tests.web.judge.making import twin  # type: ignore[import-not-found]
+from winosmith.errors import InputError
+
+K, PEOPLE = 3, 6
+
+PERSON = st.integers(0, PEOPLE - 1)
+
+
+def test_no_order_of_events_breaks_the_rules(db: Any, rules: Any) -> None:
+    """Any sequence of taking, answering, replays, passing on, undoing, expiry and closing holds."""
+    rules(judges=K)
+    run_state_machine_as_test(
+        Judging,
+        settings=settings(
+            max_examples=25,
+            stateful_step_count=30,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
+
+
+class Judging(RuleBasedStateMachine):
+    """Six people, of whom one wrote a twin, and three twins; all is rolled back at the end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        from django.db import transaction
+
+        from winosmith.web.people.models import Person
+
+        self.atomic = transaction.atomic()
+        self.atomic.__enter__()
+        self.people = [Person.objects.create_user(f"m{at}") for at in range(PEOPLE)]
+        self.problems = [half for at in range(3) for half in twin(self.people[at])]
+        self.verdicts: dict[str, str] = {}
+        self.keys: list[tuple[Any, str, str, int]] = []
+
+    def teardown(self) -> None:
+        from django.db import transaction
+
+        transaction.set_rollback(True)
+        self.atomic.__exit__(None, None, None)
+
+    @rule(who=PERSON)
+    def take(self, who: int) -> None:
+        from winosmith.web.judge.slots import claim
+
+        claim(self.people[who])
+
+    @rule(who=PERSON, choice=st.integers(0, 1), held=st.booleans(), other=st.integers(0, 5))
+    def send(self, who: int, choice: int, held: bool, other: int) -> None:
+        from winosmith.web.judge.slots import current
+        from winosmith.web.problems.once import new_key
+
+        person = self.people[who]
+        slot = current(person) if held else None
+        ref = slot.problem.ref if slot else self.problems[other].ref
+        self.keys.append((person, new_key(), ref, choice))
+        self._send(*self.keys[-1])
+
+    @rule(at=st.integers(0, 20))
+    def replay(self, at: int) -> None:
+        if self.keys:
+            self._send(*self.keys[at % len(self.keys)])
+
+    def _send(self, person: Any, key: str, ref: str, choice: int) -> None:
+        from winosmith.web.judge.slots import answer, answer_local
+        from winosmith.web.problems.once import once
+
+        def act() -> dict[str, Any]:
+            answer_local(person, ref, 1 - choice)
+            answer(person, ref, choice)
+            return {}
+
+        try:
+            once(person, key, act)
+        except InputError:
+            pass
+
+    @rule(who=PERSON)
+    def pass_on(self, who: int) -> None:
+        from winosmith.web.judge.slots import current, skip
+
+        slot = current(self.people[who])
+        if slot is not None:
+            skip(self.people[who], slot.problem.ref, "unsure")
+
+    @rule(who=PERSON)
+    def take_back(self, who: int) -> None:
+        from winosmith.web.judge.answering import undoable
+        from winosmith.web.judge.slots import undo
+
+        slot = undoable(self.people[who])
+        if slot is not None:
+            undo(self.people[who], slot.problem.ref)
+
+    @rule()
+    def expire(self) -> None:
+        from django.db.models import F
+
+        from winosmith.web.judge.models import Slot
+
+        rows = Slot.objects.exclude(lease_until=None)
+        rows.update(lease_until=F("lease_until") - timedelta(hours=1))
+
+    @rule(at=st.integers(0, 5))
+    def hold_and_let_through(self, at: int) -> None:
+        from winosmith.web.judge.slots import close_slots, open_slots
+
+        problem = self.problems[at]
+        problem.refresh_from_db()
+        if problem.state == "judging":
+            close_slots(problem)
+            open_slots(problem)
+
+    @invariant()
+    def holds(self) -> None:
+        from winosmith.web.judge.models import Seen, Slot
+
+        slots = list(Slot.objects.select_related("problem__twin"))
+        votes = [slot for slot in slots if slot.answered_at]
+        for problem in self.problems:
+            cast = [slot.holder_id for slot in votes if slot.problem_id == problem.pk]
+            assert len(cast) <= K and len(set(cast)) == len(cast)
+            assert sum(slot.problem_id == problem.pk for slot in slots) == K
+            problem.refresh_from_db()
+            assert (len(cast) == K) == (problem.state in ("valid", "rejected"))
+            # A verdict, once there, stays.
+            if problem.state != "judging":
+                assert self.verdicts.setdefault(problem.ref, problem.state) == problem.state
+        held = [slot for slot in slots if slot.holder_id is not None]
+        twins = [(slot.holder_id, slot.twin_id) for slot in held]
+        assert len(set(twins)) == len(twins)
+        assert all(slot.holder_id != slot.problem.twin.contributor_id for slot in held)
+        seen = set(Seen.objects.values_list("person_id", "twin_id"))
+        assert set(twins) <= seen

@@ -1,0 +1,201 @@
+"""The pages of judging, as people without a screen see them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.web.judge.making import give, gold, twin  # type: ignore[import-not-found]
+
+Maker = Callable[..., Any]
+
+
+@pytest.fixture
+def judge(db: Any, rules: Any, person: Maker, visit: Maker) -> Callable[[str], Any]:
+    """Return a maker of browsers of judges who agreed to the texts."""
+    from winosmith.web.people.agree import agree
+
+    def make(name: str, **fields: Any) -> Any:
+        somebody = person(name, **fields)
+        agree(somebody)
+        client = visit(somebody)
+        client.person = somebody
+        return client
+
+    return make
+
+
+def _fields(page: Any, action: str) -> dict[str, str]:
+    """Return the hidden fields of the form that goes to an address."""
+    form = re.search(rf'<form[^>]*action="{action}".*?</form>', page.content.decode(), re.S)
+    assert form, page.content.decode()
+    return dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', form[0]))
+
+
+def _send(client: Any, page: Any, action: str, **more: str) -> Any:
+    return client.post(action, {**_fields(page, action), **more}, follow=True)
+
+
+def test_a_problem_is_judged_in_two_steps(judge: Any) -> None:
+    """The local context hides the rest of the sentence; then comes the whole, and then the next."""
+    (problem,) = twin(halves=1)
+    ann = judge("ann")
+    start = ann.get("/judge/")
+    assert "Start judging" in start.content.decode() and not problem.slots.exclude(holder=None)
+    local = _send(ann, start, "/judge/next/")
+    text = local.content.decode()
+    assert "After the cup" not in text and "shelf, the" in text and "Step 1 of 2" in text
+    whole = _send(ann, local, "/judge/local/", choice="1")
+    assert "After the cup" in whole.content.decode()
+    done = _send(ann, whole, "/judge/answer/", choice="0", associative="on", comment="<b>Hm</b>")
+    slot = problem.slots.get(n=1)
+    assert (slot.local_choice, slot.choice, slot.associative) == (1, 0, True)
+    assert slot.comment == "<b>Hm</b>" and not slot.ambiguous
+    assert "Nothing is left for you" in done.content.decode()
+
+
+def test_looking_takes_nothing(judge: Any) -> None:
+    """Opening the page of judging writes nothing: no slot is taken until a form asks for one."""
+    from winosmith.web.judge.models import Judge, Seen
+
+    twin()
+    judge("ann").get("/judge/")
+    assert not Seen.objects.exists() and not Judge.objects.exists()
+
+
+def test_options_stand_in_the_order_that_is_stored(judge: Any) -> None:
+    """The first key is the first option shown, which is not always the problem's first."""
+    orders = set()
+    for at in range(12):
+        (problem,) = twin(halves=1)
+        ann = judge(f"ann{at}")
+        page = _send(ann, ann.get("/judge/"), "/judge/next/").content.decode()
+        slot = ann.person.slots.get()
+        values = [int(value) for value in re.findall(r'name="choice" value="(\d)"', page)]
+        assert values == slot.shown
+        orders.add(tuple(values))
+        slot.delete()
+        problem.slots.all().delete()
+    assert orders == {(0, 1), (1, 0)}
+
+
+def test_a_form_sent_twice_answers_once(judge: Any, rules: Any) -> None:
+    """A double click leads both times to the next problem, and one answer is kept."""
+    rules(local_first=False)
+    twin(), twin()
+    ann = judge("ann")
+    page = _send(ann, ann.get("/judge/"), "/judge/next/")
+    fields = {**_fields(page, "/judge/answer/"), "choice": "0"}
+    pages = [ann.post("/judge/answer/", fields, follow=True) for _ in range(2)]
+    assert [page.status_code for page in pages] == [200, 200]
+    assert ann.person.slots.filter(open=False).count() == 1
+    assert ann.person.slots.filter(open=True).count() == 1
+
+
+def test_another_window_is_told_that_it_is_too_late(judge: Any, rules: Any) -> None:
+    """A form of a problem answered in another window is refused with 409; the comment is shown."""
+    rules(local_first=False)
+    twin(), twin()
+    ann = judge("ann")
+    page = _send(ann, ann.get("/judge/"), "/judge/next/")
+    other = ann.get("/judge/")
+    _send(ann, page, "/judge/answer/", choice="0")
+    late = _send(ann, other, "/judge/answer/", choice="1", comment="my thought")
+    assert late.status_code == 409 and "my thought" in late.content.decode()
+    assert ann.person.slots.get(open=False).choice == 0
+
+
+def test_a_mistake_keeps_what_was_typed(judge: Any, rules: Any) -> None:
+    """Without a choice the form comes back with status 422, the reason and the comment."""
+    rules(local_first=False)
+    twin()
+    ann = judge("ann")
+    page = _send(ann, ann.get("/judge/"), "/judge/next/")
+    again = _send(ann, page, "/judge/answer/", associative="on", comment="so far")
+    text = again.content.decode()
+    assert again.status_code == 422 and "Choose the option that fits" in text
+    assert "so far" in text and re.search(r'name="associative" checked', text)
+
+
+@pytest.mark.parametrize("choice", ["x", "9", "-1", "１", "1" * 400])
+def test_a_forged_choice_is_refused(judge: Any, rules: Any, choice: str) -> None:
+    """A choice that the form does not offer is answered with 422, and nothing is kept."""
+    rules(local_first=False)
+    twin()
+    ann = judge("ann")
+    page = _send(ann, ann.get("/judge/"), "/judge/next/")
+    assert _send(ann, page, "/judge/answer/", choice=choice).status_code == 422
+    assert not ann.person.slots.filter(open=False).exists()
+
+
+def test_gold_looks_like_any_other_and_is_told_at_once(judge: Any, rules: Any) -> None:
+    """The page of a gold question differs in words and keys alone; the answer is explained."""
+    rules(gold_every=1, local_first=False)
+    (asked,) = gold(1)
+    ann, bob = judge("ann"), judge("bob")
+    first = _send(ann, ann.get("/judge/"), "/judge/next/")
+    twin(halves=1)
+    give(bob.person)
+    second = _send(bob, bob.get("/judge/"), "/judge/next/")
+    pages = []
+    for page in (first, second):
+        text = re.sub(r'value="[^"]*"', "", page.content.decode())
+        text = re.sub(r"number \d+|\d+ judged|ann|bob|checked", "", text)
+        pages.append(re.sub(r"<form class=\"undo\".*?</form>", "", text, flags=re.S).split())
+    assert sorted(set(pages[0]) ^ set(pages[1])) == []
+    told = _send(ann, first, "/judge/answer/", choice="1")
+    text = told.content.decode()
+    assert "Not the known answer" in text and "A jug is heavier" in text
+    path = f"/judge/contest/{asked.ref}/"
+    contested = _send(ann, told, path, text="Cups are glass.")
+    assert "until a moderator has looked" in contested.content.decode()
+    assert judge("cat").get(f"/judge/checked/{asked.ref}/").status_code == 404
+
+
+def test_a_moderator_settles_and_lets_go_on(judge: Any, rules: Any) -> None:
+    """Moderators see contests and judges; they settle, pause, exclude; judges get 403 there."""
+    from winosmith.web.judge.gold import contest
+    from winosmith.web.judge.models import Contest, Judge
+
+    rules(gold_every=1)
+    gold(1), twin()
+    ann, eva = judge("ann"), judge("eva", is_moderator=True)
+    slot = give(ann.person, 1)
+    contest(ann.person, slot.problem.ref, "Cups are glass.")
+    assert ann.get("/judge/attention/").status_code == 403
+    page = eva.get("/judge/attention/")
+    assert "Cups are glass." in page.content.decode()
+    _send(eva, page, "/judge/attention/contest/", upheld="yes")
+    assert Contest.objects.get().upheld is True
+    rules(gold_every=0)
+    give(ann.person)
+    page = eva.get("/judge/attention/")
+    assert _send(eva, page, "/judge/attention/judge/", what="exclude").status_code == 422
+    done = _send(eva, page, "/judge/attention/judge/", what="exclude", reason="guesses")
+    assert "Votes changed: 1" in done.content.decode() or done.status_code == 422
+    _send(eva, eva.get("/judge/attention/"), "/judge/attention/judge/", what="pause")
+    assert Judge.objects.get(person=ann.person).paused is not None
+    assert "paused" in ann.get("/judge/").content.decode()
+
+
+@pytest.mark.parametrize(
+    "path", ["/judge/", "/judge/next/", "/judge/local/", "/judge/answer/", "/judge/skip/"]
+)
+def test_visitors_are_sent_to_log_in(db: Any, visit: Maker, path: str) -> None:
+    """Nobody without an account sees or sends anything of judging."""
+    method = "get" if path == "/judge/" else "post"
+    answer = getattr(visit(), method)(path)
+    assert answer.status_code == 302 and "next=" in answer.headers["Location"]
+
+
+def test_agreement_is_for_everyone(db: Any, rules: Any, visit: Maker) -> None:
+    """The page of agreement opens without an account, with or without votes."""
+    from django.core.cache import cache
+
+    cache.clear()
+    page = visit().get("/judge/agreement/")
+    assert page.status_code == 200 and "No problem has been decided" in page.content.decode()
+    cache.clear()

@@ -1,0 +1,104 @@
+"""Many judges at once, in threads, on both databases."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import Any
+
+from tests.web.judge.making import twin  # type: ignore[import-not-found]
+from winosmith.errors import InputError
+
+Maker = Callable[..., Any]
+
+
+def test_a_race_gives_each_problem_its_votes_and_no_more(
+    database: Any, rules: Any, person: Maker
+) -> None:
+    """64 judges who click twice, replay and lose leases give 3 votes each, by 3 people, not one's
+    own; all problems end decided.
+    """
+    from django.db import connection
+    from django.db.models import F
+
+    from winosmith.web.judge.models import Slot
+    from winosmith.web.judge.slots import answer, claim
+    from winosmith.web.problems.models import Problem
+    from winosmith.web.problems.once import new_key, once
+
+    rules(local_first=False)
+    people = [person(f"judge{number}") for number in range(64)]
+    for author in people[:10]:
+        twin(author)
+
+    def judge(who: Any) -> list[str]:
+        faults = []
+        try:
+            for turn in range(4):
+                slot = claim(who)
+                if slot is None:
+                    continue
+                ref, key = slot.problem.ref, new_key()
+                if (who.pk + turn) % 5 == 0:  # away: the lease runs out
+                    rows = Slot.objects.filter(pk=slot.pk, holder=who, open=True)
+                    rows.update(lease_until=F("lease_until") - timedelta(hours=1))
+                    if turn % 2:
+                        continue
+
+                def act(ref: str = ref) -> dict[str, Any]:
+                    return {"choice": answer(who, ref, 0).choice}
+
+                for _ in range(2):
+                    try:
+                        once(who, key, act)
+                    except InputError:
+                        pass
+                    except Exception as error:  # noqa: BLE001 - the test names it
+                        faults.append(repr(error))
+        except Exception as error:  # noqa: BLE001
+            faults.append(repr(error))
+        finally:
+            connection.close()
+        return faults
+
+    with ThreadPoolExecutor(16) as threads:
+        assert [fault for faults in threads.map(judge, people) for fault in faults] == []
+    Slot.objects.filter(open=True).exclude(lease_until=None).update(
+        lease_until=F("taken_at") - timedelta(hours=1)
+    )
+    for who in people:  # whoever is left finishes what was abandoned
+        while (slot := claim(who)) is not None:
+            answer(who, slot.problem.ref, 0)
+    votes = list(Slot.objects.exclude(answered_at=None).select_related("problem__twin"))
+    assert set(Counter(slot.problem_id for slot in votes).values()) == {3}
+    assert len({(slot.twin_id, slot.holder_id) for slot in votes}) == len(votes) == 60
+    assert all(slot.holder_id != slot.problem.twin.contributor_id for slot in votes)
+    assert not Problem.objects.filter(state="judging").exists()
+
+
+def test_the_last_two_votes_at_once_bring_one_verdict(
+    database: Any, rules: Any, person: Maker
+) -> None:
+    """Three judges who answer in the same moment leave the problem decided, by one verdict."""
+    from django.db import connection
+
+    from winosmith.web.judge.slots import answer, claim
+
+    rules(local_first=False)
+    problems = [twin(halves=1)[0] for _ in range(8)]
+    people = [person(name) for name in ("a", "b", "c")]
+
+    def send(who: Any, ref: str) -> None:
+        try:
+            answer(who, ref, 0)
+        finally:
+            connection.close()
+
+    for problem in problems:
+        assert {claim(who).problem for who in people} == {problem}
+        with ThreadPoolExecutor(3) as threads:
+            list(threads.map(send, people, [problem.ref] * 3))
+        problem.refresh_from_db()
+        assert (problem.state, problem.events.filter(kind="verdict").count()) == ("valid", 1)
