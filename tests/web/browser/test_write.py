@@ -247,6 +247,7 @@ def _walk(desk: Desk, page: Any, look: Callable[[str], None]) -> None:
     look("refused")
     _type_all(page)
     page.wait_for_selector(".tally.ready")
+    assert not page.locator("#refused, .errorlist").count()  # told no longer once it is mended
     page.fill("#sentence_2", FORM["sentence_2"] + " " + "more words than thirty " * 3)
     page.wait_for_selector("li.fail[data-rule=length]")
     page.wait_for_selector(".meter")

@@ -106,6 +106,24 @@ def test_a_refusal_writes_nothing_and_names_the_fields(
     assert _send(ann, key).problems.count() == 2
 
 
+def test_an_empty_form_is_told_the_first_things_alone(site: Any) -> None:
+    """Of a half that is not written, and of both together, nothing more is said than to write."""
+    from winosmith.web.write.fields import Typed
+    from winosmith.web.write.rules import _faults
+
+    assert _faults(Typed(), ANCHORS) == {
+        "domain": ["Say whether it is about people or about things."],
+        "option_1": ["Give both options: the two people or things that the blank may stand for."],
+        "sentence_1": ["Write this half."],
+        "sentence_2": ["Write this half."],
+    }
+    assert set(_faults(_typed(sentence_2=""), ANCHORS)) == {"sentence_2"}
+    assert _faults(_typed(answer_1=""), ANCHORS) == {
+        "answer_2": ["Say for each half which option is right."]
+    }
+    assert _faults(_typed(), ANCHORS) == {}
+
+
 def test_without_consent_nothing_is_taken(db: Any, person: Callable[..., Any]) -> None:
     """Somebody who has not agreed to the texts can't send a twin."""
     from winosmith.web.problems.models import Twin

@@ -92,6 +92,7 @@ def checked(draft: Draft, typed: Typed, person: Person) -> dict[str, Any]:
         "passed": sum(check.verdict == "pass" for check in checks),
         "failed": sum(check.verdict == "fail" for check in checks),
         "all": len(checks),
+        "next": _next(checks),
         "ready": all(check.verdict == "pass" for check in checks),
         "previews": preview(typed),
         "near": _near(draft, typed, person),
@@ -117,6 +118,17 @@ def _domain_labels() -> tuple[str, str]:
 def _groups(checks: list[Check]) -> list[tuple[str, list[Check]]]:
     names = ((0, _("First half")), (1, _("Second half")), (None, _("Both together")))
     return [(name, [check for check in checks if check.half == half]) for half, name in names]
+
+
+def _next(checks: list[Check]) -> str:
+    """Return what to do first: of what fails, else of what is not there yet."""
+    titles = {0: _("First half"), 1: _("Second half")}
+    for verdict in ("fail", "todo"):
+        for check in checks:
+            if check.verdict == verdict:
+                where = f"{titles[check.half]}: " if check.half is not None else ""
+                return where + check.advice
+    return ""
 
 
 def _near(draft: Draft, typed: Typed, person: Person) -> list[dict[str, Any]]:

@@ -43,6 +43,9 @@ SOURCE = "crowd"
 OPEN = (State.HELD, State.JUDGING, State.REJECTED)
 """Where a half stands when a revision may help it."""
 
+OF_THE_FORM = ("domain", "options differ")
+"""Checks of fields that no half has; the other ones of both halves wait until both are written."""
+
 GONE = (State.WITHDRAWN, State.REVISED)
 
 
@@ -165,10 +168,18 @@ def typed_of(twin: Twin) -> Typed:
 
 
 def _faults(typed: Typed, anchors: Sequence[str]) -> dict[str, list[str]]:
+    """Return what to do, by field; of a half that is empty no more than to write it."""
+    open_checks = [check for check in examine(typed, anchors) if check.verdict != "pass"]
+    first = [
+        check
+        for check in open_checks
+        if (check.half is None or typed.sentences[check.half] or check.rule == "blank")
+        and (check.verdict == "fail" or check.half is not None or check.rule in OF_THE_FORM)
+    ]
     faults: dict[str, list[str]] = {}
-    for check in examine(typed, anchors):
-        if check.verdict != "pass" and check.advice not in faults.get(check.field, []):
-            faults.setdefault(check.field, []).append(check.advice)
+    for check in first or open_checks:
+        if check.advice not in faults.setdefault(check.field, []):
+            faults[check.field].append(check.advice)
     return faults
 
 

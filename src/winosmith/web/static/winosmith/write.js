@@ -25,7 +25,17 @@
   };
   const refresh = () => { label(); light(); };
 
-  form.addEventListener("input", refresh);
+  // What was refused is no longer told of a field that somebody is mending.
+  const mend = (event) => {
+    const place = event.target.closest?.(".wrong");
+    if (!place || place === form) return;
+    place.classList.remove("wrong");
+    for (const told of place.querySelectorAll(".errorlist")) told.remove();
+    event.target.removeAttribute("aria-invalid");
+    if (!form.querySelector(".errorlist")) field("refused")?.remove();
+  };
+
+  form.addEventListener("input", (event) => { mend(event); refresh(); });
   form.addEventListener("change", (event) => {
     if (event.target.name !== "answer_1") return;
     field(`answer_2_${1 - Number(event.target.value)}`).checked = true;
@@ -47,5 +57,6 @@
     }
   });
   field("refused")?.focus();
+  form.classList.add("live");
   refresh();
 })();
