@@ -68,7 +68,7 @@ def open_page(browser: Any) -> Iterator[Callable[..., Any]]:
         page.on("console", lambda said: page.faults.append(said.text) if _is_fault(said) else None)
         page.on("pageerror", lambda error: page.faults.append(str(error)))
         page.goto(f"{site.url}/people/login/?next=/moderate/")
-        page.fill("input[name=username]", name)
+        page.fill("input[name=name]", name)
         page.fill("input[name=password]", PASSWORD)
         page.press("input[name=password]", "Enter")
         page.wait_for_url("**/moderate/")
@@ -103,7 +103,7 @@ def test_keys_alone_moderate(moderated: Any, open_page: Callable[..., Any]) -> N
     states = moderated.do(STATES)
     assert [states["p01"], states["p10"]] == ["rejected", "rejected"]
     key("z")
-    page.wait_for_function("document.querySelector('.done')?.textContent.includes('undone')")
+    page.locator(".done", has_text="undone").wait_for()
     states = moderated.do(STATES)
     assert [states["p01"], states["p10"]] == ["held", "held"]
     key("j")
@@ -144,7 +144,7 @@ def test_bulk_asks_with_the_count_and_is_undone(
     page.wait_for_url("**done=**")
     assert set(moderated.do(STATES).values()) == {"withdrawn"}
     page.click(".done button")
-    page.wait_for_function("document.querySelector('.done')?.textContent.includes('undone')")
+    page.locator(".done", has_text="undone").wait_for()
     assert set(moderated.do(STATES).values()) == {"held"}
 
 
@@ -182,7 +182,7 @@ PAGES = (
 def test_pages_are_accessible_and_fit_a_small_screen(
     moderated: Any, open_page: Callable[..., Any], axe_source: str, scheme: str
 ) -> None:
-    """The checker axe finds nothing on any page, and at 320 px nothing has to be scrolled sideways."""
+    """The checker axe finds nothing on any page, and at 320 px none scrolls sideways."""
     page = open_page(
         moderated,
         viewport={"width": 320, "height": 640},

@@ -82,6 +82,9 @@ class Slot(models.Model):
             models.Index(fields=["holder", "open", "answered_at"], name="slot_of_judge"),
         ]
 
+    def __str__(self) -> str:
+        return f"slot {self.n} of problem {self.problem_id}"
+
 
 class Seen(models.Model):
     """That a person has read a problem, to judge it or in a human test.
@@ -109,6 +112,9 @@ class Seen(models.Model):
         ]
         indexes: ClassVar = [models.Index(fields=["person", "twin", "problem"], name="seen_twin")]
 
+    def __str__(self) -> str:
+        return f"problem {self.problem_id} was read, {self.at:%Y-%m-%d %H:%M}"
+
 
 class Skip(models.Model):
     """That a judge passed a problem on, and why."""
@@ -127,6 +133,9 @@ class Skip(models.Model):
     reason = models.CharField(max_length=10, choices=Reason)
     comment = models.TextField(blank=True)
     at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"problem {self.problem_id}: {self.get_reason_display()}"
 
 
 class Judge(models.Model):
@@ -147,6 +156,9 @@ class Judge(models.Model):
     gold_since = models.DateTimeField(null=True)
     paused = models.DateTimeField(null=True, db_index=True)
 
+    def __str__(self) -> str:
+        return f"judge {self.pk}{', paused' if self.paused else ''}"
+
 
 class Gold(models.Model):
     """That a problem's answer is known: it is asked to see whether judges read with care.
@@ -163,6 +175,9 @@ class Gold(models.Model):
     explanation = models.TextField()
     attention = models.BooleanField(default=False)
     retired = models.BooleanField(default=False)
+
+    def __str__(self) -> str:
+        return f"gold question {self.pk}{', retired' if self.retired else ''}"
 
 
 class Contest(models.Model):
@@ -181,6 +196,9 @@ class Contest(models.Model):
     )
     answer = models.TextField(blank=True)
 
+    def __str__(self) -> str:
+        return f"{self.text[:60]}"
+
 
 class Verdict(models.Model):
     """What the votes on a problem came to, when the last one was given.
@@ -195,3 +213,6 @@ class Verdict(models.Model):
     counts = models.CharField(max_length=60, db_index=True)
     valid = models.BooleanField()
     at = models.DateTimeField(default=timezone.now, db_index=True)
+
+    def __str__(self) -> str:
+        return f"{'valid' if self.valid else 'not valid'}, {self.counts}"

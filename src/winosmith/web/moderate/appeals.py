@@ -14,7 +14,7 @@ from winosmith.web.problems.models import Event, Problem, State
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
 
-__all__ = ["LONGEST", "appeal", "may_appeal", "open_appeal", "settle"]
+__all__ = ["APPEALED", "LONGEST", "appeal", "may_appeal", "open_appeal", "settle"]
 
 LONGEST = 2000
 """Characters of an appeal."""

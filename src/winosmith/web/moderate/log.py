@@ -10,6 +10,7 @@ from datetime import UTC, datetime, time, timedelta
 from django.db.models import QuerySet
 from django.http import QueryDict
 from django.utils.dateparse import parse_date
+from django.utils.translation import gettext_lazy as _
 
 from winosmith.web.moderate.actions import ACTIONS, UNDO
 from winosmith.web.moderate.contributors import person_of
@@ -20,6 +21,18 @@ from winosmith.web.problems.models import Event
 __all__ = ["COLUMNS", "Asked", "defused", "known_as", "lines", "logged", "what_is_done"]
 
 COLUMNS = ("event", "at", "who", "what", "problem", "before", "after", "reason", "batch", "undoes")
+
+_PAST = {
+    UNDO: _("undone"),
+    "submit": _("submitted"),
+    "verdict": _("judged"),
+    "recount": _("judged again"),
+    "appeal": _("appealed"),
+    "revise": _("revised"),
+    "exclude-vote": _("a vote taken out of the count"),
+    "include-vote": _("a vote counted again"),
+}
+"""What others than moderators did, in words."""
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """What makes a spreadsheet calculate the text of a cell."""
@@ -106,7 +119,7 @@ def defused(text: str) -> str:
 
 def what_is_done(kind: str) -> str:
     """Return the words for a kind of event."""
-    return str(ACTIONS[kind].past) if kind in ACTIONS else kind if kind != UNDO else "undone"
+    return str(ACTIONS[kind].past if kind in ACTIONS else _PAST.get(kind, kind))
 
 
 def _people(who: str) -> list[int]:

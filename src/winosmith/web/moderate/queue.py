@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from winosmith.web.judge.models import Contest
+from winosmith.web.moderate.appeals import APPEALED
 from winosmith.web.moderate.contributors import person_of
 from winosmith.web.moderate.index import matching
 from winosmith.web.moderate.models import Appeal
@@ -100,6 +101,13 @@ class Where:
             if values[name] not in known:
                 values[name] = ""
         return cls(**values)
+
+    def states(self) -> set[Any]:
+        """Return the states that what is found can be in."""
+        if self.state:
+            return {State(self.state)}
+        decided = {State.VALID, State.REJECTED}
+        return {"close": decided, "appeal": set(APPEALED)}.get(self.only, set(State))
 
     def query(self) -> str:
         """Return the query string that asks for this."""

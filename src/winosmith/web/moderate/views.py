@@ -44,7 +44,7 @@ def queue(request: HttpRequest) -> HttpResponse:
             "here": request.get_full_path(),
             "page": shown,
             "rows": rows.rows(request.user, shown.problems),
-            "actions": ACTIONS.values(),
+            "actions": [action for action in ACTIONS.values() if action.starts & where.states()],
             "tabs": [(query, label, Where.read(query) == where) for query, label in TABS],
             "waiting": waiting(),
             "states": State.choices,

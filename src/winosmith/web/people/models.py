@@ -140,6 +140,9 @@ class Agreement(models.Model):
             models.UniqueConstraint(fields=["person", "document"], name="agreed_once")
         ]
 
+    def __str__(self) -> str:
+        return f"{self.document}, {self.at:%Y-%m-%d %H:%M}"
+
 
 class Invitation(models.Model):
     """A link that makes one account with the roles it names; it works once, for a while.
@@ -168,6 +171,9 @@ class Invitation(models.Model):
         Person, models.SET_NULL, null=True, blank=True, related_name="invited_by"
     )
 
+    def __str__(self) -> str:
+        return f"invitation of {self.created:%Y-%m-%d %H:%M}"
+
 
 class Hits(models.Model):
     """How often somebody did something in an hour: rate limits that all workers share."""
@@ -181,6 +187,9 @@ class Hits(models.Model):
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["who", "what", "hour"], name="hits_of_an_hour")
         ]
+
+    def __str__(self) -> str:
+        return f"{self.count} {self.what}, {self.hour:%Y-%m-%d %H:00}"
 
 
 class Session(AbstractBaseSession):

@@ -36,6 +36,9 @@ class Remembered(models.Model):
             )
         ]
 
+    def __str__(self) -> str:
+        return self.ref or f"problem {self.problem_id}"
+
 
 class Shingle(models.Model):
     """That a sentence is stored under a number of its sketch; see `problems.sketch`.

@@ -45,6 +45,9 @@ class Twin(models.Model):
     revises = models.ForeignKey("self", models.PROTECT, null=True, blank=True)
     created = models.DateTimeField(default=timezone.now)
 
+    def __str__(self) -> str:
+        return self.ref
+
 
 class Problem(models.Model):
     """One half.
@@ -84,6 +87,9 @@ class Problem(models.Model):
             ),
         ]
 
+    def __str__(self) -> str:
+        return f"{self.ref}: {self.sentence[:60]}"
+
 
 class Event(models.Model):
     """What was done to a problem, by whom, from which state to which: the audit log.
@@ -101,6 +107,9 @@ class Event(models.Model):
     undoes = models.OneToOneField("self", models.PROTECT, null=True, blank=True)
     at = models.DateTimeField(default=timezone.now, db_index=True)
 
+    def __str__(self) -> str:
+        return f"{self.kind}, {self.before} → {self.after}, {self.at:%Y-%m-%d %H:%M}"
+
 
 class Done(models.Model):
     """That a form was sent, and what came of it: sent again, it does nothing but say so."""
@@ -114,3 +123,6 @@ class Done(models.Model):
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["person", "key"], name="done_once")
         ]
+
+    def __str__(self) -> str:
+        return f"form {self.key[:8]}, {self.at:%Y-%m-%d %H:%M}"

@@ -1,0 +1,129 @@
+"""Django's admin pages: they show, under the strict policy, and bypass no rule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+
+def _models() -> list[Any]:
+    from django.contrib import admin
+
+    return list(admin.site._registry)
+
+
+@pytest.fixture
+def adam(db: Any) -> Any:
+    """Return an admin."""
+    from winosmith.web.people.models import Person
+
+    return Person.objects.create_superuser("adam", "twins-and-cups")
+
+
+def _path(model: Any, page: str) -> str:
+    return f"/admin/{model._meta.app_label}/{model._meta.model_name}/{page}"
+
+
+def test_every_table_is_shown_and_nothing_can_be_changed(
+    adam: Any, twin: Any, visit: Any, do: Any
+) -> None:
+    """Lists and rows open; adding, changing and deleting is refused, but for a new document."""
+    from winosmith.web.people.models import Document
+    from winosmith.web.problems.models import Event, Problem
+
+    half = twin(adam)[0]
+    other = twin()[0]
+    do(adam, "withdraw", other)
+    client = visit(adam)
+    for model in _models():
+        assert client.get(_path(model, "")).status_code == 200
+        if model is not Document:
+            assert client.get(_path(model, "add/")).status_code == 403
+            assert client.post(_path(model, "add/"), {}).status_code == 403
+        row = model.objects.first()
+        if row is not None:
+            assert client.get(_path(model, f"{row.pk}/change/")).status_code == 200
+            assert client.post(_path(model, f"{row.pk}/change/"), {"x": "1"}).status_code == 403
+            assert (
+                client.post(_path(model, f"{row.pk}/delete/"), {"post": "yes"}).status_code == 403
+            )
+            sent = {"action": "delete_selected", "_selected_action": row.pk, "post": "yes"}
+            client.post(_path(model, ""), sent)
+            assert model.objects.filter(pk=row.pk).exists()
+    assert Problem.objects.count() == 4
+    assert Event.objects.count() == 1
+    assert half.state == "held"
+
+
+def test_no_page_shows_a_secret(adam: Any, visit: Any) -> None:
+    """Neither password hashes nor the salts of pseudonyms nor digests of invitations are shown."""
+    from django.utils import timezone
+
+    from winosmith.web.people.models import Invitation, Person
+
+    invitation = Invitation.objects.create(digest="d" * 64, expires=timezone.now())
+    client = visit(adam)
+    pages = [
+        client.get(_path(Person, f"{adam.pk}/change/")),
+        client.get(_path(Person, "")),
+        client.get(_path(Invitation, f"{invitation.pk}/change/")),
+        client.get(_path(Invitation, "")),
+    ]
+    for page in pages:
+        text = page.content.decode()
+        assert page.status_code == 200
+        for secret in (adam.password, adam.salt, "d" * 64):
+            assert secret not in text
+
+
+def test_a_document_gets_a_new_version(adam: Any, visit: Any) -> None:
+    """A new text becomes the next version; the same one again comes back with what is wrong."""
+    from winosmith.web.people.models import Document
+
+    before = Document.objects.filter(kind="consent").count()
+    client, path = visit(adam), _path(Document, "add/")
+    sent = {"kind": "consent", "text": "We keep what you write."}
+    assert client.post(path, sent).status_code == 302
+    newest = Document.objects.filter(kind="consent").order_by("-version").first()
+    assert newest is not None
+    assert newest.text == "We keep what you write."
+    assert Document.objects.filter(kind="consent").count() == before + 1
+    again = client.post(path, sent)
+    assert again.status_code == 200
+    assert "holds already" in again.content.decode()
+    assert Document.objects.filter(kind="consent").count() == before + 1
+
+
+@pytest.mark.parametrize("role", [{}, {"is_judge": True}, {"is_moderator": True}])
+def test_only_admins_get_in(db: Any, person: Any, visit: Any, role: dict[str, bool]) -> None:
+    """Everybody else gets 403 on each page, visitors the site's own log-in."""
+    client, visitor = visit(person("ann", **role)), visit()
+    for path in ("/admin/", "/admin/people/person/", "/admin/login/"):
+        answer = client.get(path, follow=True)
+        assert answer.status_code == 403
+        first = visitor.get(path, follow=True)
+        assert first.redirect_chain[-1][0].startswith("/people/login/?next=")
+
+
+def test_the_password_is_only_taken_by_the_sites_own_log_in(adam: Any, visit: Any) -> None:
+    """Django's own log-in form takes no password: there is no door beside the one that counts."""
+    client = visit()
+    sent = {"username": "adam", "password": "twins-and-cups"}
+    answer = client.post("/admin/login/?next=/admin/", sent)
+    assert answer["Location"].startswith("/people/login/")
+    assert "_auth_user_id" not in client.session
+
+
+def test_rows_say_what_they_are(adam: Any, twin: Any) -> None:
+    """No row calls itself by its number alone."""
+    import re
+
+    from django.db.models import Model
+
+    twin(adam)
+    for model in _models():
+        assert model.__str__ is not Model.__str__
+        row = model.objects.first()
+        if row is not None:
+            assert not re.fullmatch(r"\w+ object \(\d+\)", str(row))
