@@ -20,7 +20,7 @@ __all__ = ["ATTENTION", "EXPLANATION", "Imported", "import_problems", "with_new_
 
 As = Literal["judging", "valid", "gold"]
 
-CHUNK = 1000
+CHUNK = 250
 """Problems in one transaction; people who write wait for one, not for all."""
 
 EXPLANATION, ATTENTION = "gold.explanation", "gold.attention"
