@@ -330,3 +330,50 @@ def test_my_twins_come_in_pages(opened: Any) -> None:
     assert second.count("Sentence &lt;i&gt;") == 1
     assert "page=2" in first
     assert client.get("/write/mine/t0/").status_code == 404
+
+
+def test_without_an_account_one_writes_by_the_session(db: Any, visit: Callable[..., Any]) -> None:
+    """A session without an account draws, writes, sends and sees its own twin, which is held."""
+    from winosmith.web.people.agree import agree
+    from winosmith.web.people.models import Person
+    from winosmith.web.people.sessions import WRITER
+    from winosmith.web.write.models import Draft
+
+    somebody = Person.objects.create_anonymous()
+    agree(somebody)
+    client = visit()
+    session = client.session
+    session[WRITER] = somebody.pk
+    session.save()
+    address = client.post("/write/").headers["Location"]
+    Draft.objects.filter(person=somebody).update(anchors=["water"])
+    where = client.post(address, {**FORM, "version": "0", "do": "submit"}).headers["Location"]
+    page = _text(client.get(where))
+    assert "you write without an account" in page
+    assert "awaits a moderator" in page
+    assert visit().get(where).status_code == 404
+
+
+def test_consent_is_asked_for_before_anything_is_kept(
+    db: Any, person: Callable[..., Any], visit: Callable[..., Any]
+) -> None:
+    """Somebody who has not agreed is led to the texts and back, and no draft is made."""
+    from winosmith.web.write.models import Draft
+
+    for somebody in (None, person("bob")):
+        answer = visit(somebody).post("/write/")
+        assert answer.status_code == 302
+        assert answer.headers["Location"].startswith("/people/")
+    assert not Draft.objects.exists()
+
+
+def test_a_new_consent_text_costs_nothing_that_was_typed(opened: Any) -> None:
+    """When the texts change while somebody writes, they are asked, and the draft is kept."""
+    from winosmith.web.people.agree import publish
+
+    publish("consent", "A new text.")
+    answer = _sent(opened)
+    opened[1].refresh_from_db()
+    assert answer.headers["Location"].startswith("/people/")
+    assert opened[2].replace("/", "%2F") in answer.headers["Location"].replace("/", "%2F")
+    assert opened[1].typed["sentence_1"] == FORM["sentence_1"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db.models import Exists, OuterRef, QuerySet
@@ -53,7 +53,7 @@ def counts(person: Person | None) -> Counts:
     halves = Problem.objects.filter(twin=OuterRef("pk"), gold=False)
     midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
 
-    def having(state: str) -> QuerySet[Twin]:
+    def having(state: Any) -> QuerySet[Twin]:
         return mine.filter(Exists(halves.filter(state=state)))
 
     valid = having(State.VALID).exclude(Exists(halves.exclude(state=State.VALID)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.utils.translation import gettext as _
@@ -223,7 +223,7 @@ def _made(
     return twin
 
 
-def _first_state(person: Person, found: Sequence[str]) -> str:
+def _first_state(person: Person, found: Sequence[str]) -> Any:
     review = settings.RULES.review
     held = review == "all" or (review == "flagged" and (person.anonymous or bool(found)))
     return State.HELD if held else State.JUDGING
@@ -240,7 +240,7 @@ def _replace(person: Person, twin: Twin) -> bool:
     return any(problem.embargo for problem in problems)
 
 
-def _retire(person: Person, problem: Problem, to: str, kind: str, reason: str) -> None:
+def _retire(person: Person, problem: Problem, to: Any, kind: str, reason: str) -> None:
     from winosmith.web.judge.slots import close_slots
 
     event = move(problem, State(to), by=person, kind=kind, reason=reason)
