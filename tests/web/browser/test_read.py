@@ -1,0 +1,214 @@
+"""Reading in a real browser against a real server: search, download, back, phone, dark, hostile."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import axe_faults  # type: ignore[import-not-found]
+from tests.web.hostile import TEXTS  # type: ignore[import-not-found]
+
+pytestmark = pytest.mark.browser
+
+_FILL = """
+from winosmith import practice
+from winosmith.web._lock import writing
+from winosmith.web.people.models import Person
+from winosmith.web.problems.models import Problem, Twin
+from winosmith.web.problems.records import row_fields, twin_fields
+data = practice.handwritten()
+ann = Person.objects.create_user("ann")
+with writing():
+    for pair in data.twins[:15]:
+        halves = [data[row] for row in pair]
+        twin = Twin.objects.create(
+            ref=halves[0].twin_id, contributor=ann, **{**twin_fields(halves[0]), "topic": "Home"}
+        )
+        for half in halves:
+            Problem.objects.create(
+                twin=twin, state="valid", **{**row_fields(half), "record": {}}
+            )
+result = Problem.objects.first().ref
+"""
+
+_HOSTILE = """
+import json
+from winosmith.web._lock import writing
+from winosmith.web.problems.models import Problem, Twin
+with writing():
+    for n, text in enumerate(TEXTS):
+        twin = Twin.objects.create(
+            ref=f"bad{n}", domain=text[:40], topic=text, anchor=text, licence=text[:60],
+            source=text[:80],
+        )
+        Problem.objects.create(
+            ref=f"bad{n}a", twin=twin, state="valid", options=[text, "cup"], answer=0,
+            sentence=f"{text} stood beside the cup until the _ fell {text}",
+        )
+result = None
+"""
+
+PAGES = (
+    "/",
+    "/problems/",
+    "/problems/?q=the",
+    "/problems/?since=x",
+    "/problems/?q=zzzz",
+    "/download/",
+    "/guidelines/",
+    "/card/",
+    "/nope",
+)
+
+
+@pytest.fixture
+def reader(served: Callable[..., Any], browser: Any) -> Iterator[Any]:
+    """Return a server with problems on it, and an opener of windows that keeps complaints."""
+    site = served()
+    ref = site.do(_FILL)
+    contexts: list[Any] = []
+    complaints: list[str] = []
+
+    def window(**settings: Any) -> Any:
+        context = browser.new_context(**settings)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("dialog", lambda dialog: (complaints.append(dialog.message), dialog.dismiss()))
+        page.on(
+            "console",
+            lambda said: (
+                complaints.append(said.text)
+                if said.type == "error" and "status of 4" not in said.text
+                else None
+            ),
+        )
+        return page
+
+    yield site, window, ref
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def test_search_details_and_the_way_back(reader: Any) -> None:
+    """A search narrows the list without a reload, its words are marked, and Back brings it back."""
+    site, window, _ = reader
+    page = window()
+    page.goto(f"{site.url}/problems/")
+    assert page.locator(".list .sentence").count() == 20
+    page.fill("input[name=q]", "candle")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("mark")
+    assert "q=candle" in page.url
+    assert page.locator(".list .sentence").count() == 2
+    page.click("text=Details")
+    page.wait_for_selector("h1:has-text('A twin')")
+    assert "Cite it" in page.content()
+    page.go_back()
+    page.wait_for_selector("mark")
+    assert page.input_value("input[name=q]") == "candle"
+    page.goto(f"{site.url}/problems/")
+    page.click("text=Older")
+    page.wait_for_selector("text=Newer")
+    assert page.locator(".list .sentence").count() == 10
+    page.go_back()
+    page.wait_for_selector("text=Older")
+    assert page.locator(".list .sentence").count() == 20
+
+
+def test_reading_needs_no_script(reader: Any) -> None:
+    """Search, filters and pages work with JavaScript switched off."""
+    site, window, _ = reader
+    page = window(java_script_enabled=False)
+    page.goto(f"{site.url}/problems/")
+    page.click("summary")
+    page.select_option("select[name=domain]", "social")
+    page.fill("input[name=q]", "umbrella")
+    page.click("button:has-text('Search')")
+    assert page.locator("mark").count() >= 2
+    assert "domain=social" in page.url
+    page.click("text=Download these")
+    assert "q=umbrella" in page.url
+
+
+def test_files_are_saved(reader: Any, tmp_path: Path) -> None:
+    """A click saves the file under its name, plain and packed, with the rows that the page shows."""
+    site, window, _ = reader
+    page = window(accept_downloads=True)
+    page.goto(f"{site.url}/download/?q=umbrella")
+    with page.expect_download() as saved:
+        page.click("a:text-is('problems.jsonl')")
+    assert saved.value.suggested_filename == "problems.jsonl"
+    lines = Path(saved.value.path()).read_text("utf-8").splitlines()
+    assert [json.loads(line)["twin_id"] for line in lines] == ["a24f68d1337b"] * 2
+    with page.expect_download() as packed:
+        page.locator("tr:has-text('problems.csv') a:has-text('gzip')").click()
+    assert packed.value.suggested_filename == "problems.csv.gz"
+    assert gzip.decompress(Path(packed.value.path()).read_bytes()).count(b"\r\n") == 3
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_public_page_is_accessible(reader: Any, axe_source: str, scheme: str) -> None:
+    """axe finds nothing on any public page, light or dark, on a desk or 320 px wide."""
+    site, window, ref = reader
+    for width in (1200, 320):
+        page = window(
+            bypass_csp=True, color_scheme=scheme, viewport={"width": width, "height": 700}
+        )
+        for path in (*PAGES, f"/problems/{ref}/"):
+            page.goto(f"{site.url}{path}")
+            page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+            assert axe_faults(page, axe_source) == [], (path, scheme, width)
+            wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+            assert wide <= 0, (path, width, wide)
+
+
+def test_a_keyboard_reaches_the_content_first(reader: Any) -> None:
+    """The first stop of the Tab key skips the navigation."""
+    site, window, _ = reader
+    page = window()
+    page.goto(f"{site.url}/problems/")
+    page.keyboard.press("Tab")
+    assert page.inner_text(":focus") == "Skip to the content"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "content"
+
+
+def test_nothing_hostile_runs(reader: Any) -> None:
+    """With hostile texts in every column, no page runs, loads or sends anything of theirs."""
+    site, window, _ = reader
+    site.do(f"TEXTS = {list(TEXTS)!r}\n{_HOSTILE}")
+    page = window()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.add_init_script(
+        "window.broken = [];"
+        "document.addEventListener('securitypolicyviolation',"
+        " e => window.broken.push(e.violatedDirective + ' ' + e.blockedURI))"
+    )
+    page.goto(f"{site.url}/problems/?q=cup")
+    shown = 0
+    while True:
+        shown += page.locator(".list .sentence").count()
+        assert page.evaluate("[window.ran, window.broken]") == [None, []]
+        if not page.locator("a[rel=next]").count():
+            break
+        page.click("a[rel=next]")
+        page.wait_for_load_state("load")
+    assert shown == len(TEXTS)
+    for n in range(len(TEXTS)):
+        page.goto(f"{site.url}/problems/bad{n}a/")
+        text = TEXTS[n]
+        sentence = page.text_content(".sentence")
+        assert sentence == f"{text} stood beside the cup until the _ fell {text}"
+        page.hover(".options li")
+        assert page.evaluate("[window.ran, window.broken]") == [None, []], text
+    page.goto(f"{site.url}/card/")
+    assert page.evaluate("[window.ran, window.broken]") == [None, []]
+    assert not [url for url in asked if not url.startswith(site.url)]

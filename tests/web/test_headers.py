@@ -1,0 +1,103 @@
+"""The security headers of every address of the site, whatever it answers and to whom."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+WANTED = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+ARGUMENTS = {
+    "str": "zz",
+    "slug": "zz",
+    "int": 1,
+    "path": "zz",
+    "uuid": "00000000-0000-0000-0000-000000000000",
+}
+
+
+def _addresses(patterns: Any = None, start: str = "/") -> Iterator[str]:
+    """Yield an address for every route, with arguments of the right kind."""
+    from django.urls import get_resolver
+    from django.urls.resolvers import RoutePattern, URLResolver
+
+    for found in get_resolver().url_patterns if patterns is None else patterns:
+        if not isinstance(found.pattern, RoutePattern):
+            continue  # the admin's catch-all, which leads to its log-in page
+        route = str(found.pattern)
+        for name, converter in found.pattern.converters.items():
+            kind = type(converter).__name__.removesuffix("Converter").lower()
+            value = str(ARGUMENTS.get({"string": "str"}.get(kind, kind), "zz"))
+            route = route.replace(f"<{name}>", value)
+            for known in ARGUMENTS:
+                route = route.replace(f"<{known}:{name}>", value)
+        if isinstance(found, URLResolver):
+            yield from _addresses(found.url_patterns, start + route)
+        else:
+            yield start + route
+
+
+def _policy(answer: Any) -> dict[str, list[str]]:
+    parts = (part.split() for part in answer.headers["Content-Security-Policy"].split(";"))
+    return {part[0]: part[1:] for part in parts}
+
+
+@pytest.mark.parametrize("who", [None, "ann", "adam"])
+def test_every_address_has_the_headers(
+    db: Any, visit: Callable[..., Any], person: Callable[..., Any], who: str | None
+) -> None:
+    """Pages, files, redirects and errors carry them, to visitors, contributors and the admin."""
+    somebody = person(who, is_superuser=who == "adam", is_moderator=who == "adam") if who else None
+    addresses = sorted(set(_addresses()))
+    assert len(addresses) > 60
+    client = visit(somebody)
+    client.raise_request_exception = False
+    for address in ["/no-such-page", "/static/winosmith/none.css", *addresses]:
+        if address == "/admin/logout/":
+            continue
+        answer = client.get(address)
+        assert answer.status_code < 500, address
+        assert {name: answer.headers.get(name) for name in WANTED} == WANTED, address
+        policy = _policy(answer)
+        assert policy["default-src"] == ["'none'"], address
+        assert policy["script-src"] == policy["style-src"] == ["'self'"], address
+        assert policy["form-action"] == ["'self'"], address
+        assert policy["frame-ancestors"] == policy["base-uri"] == ["'none'"], address
+        assert "unsafe" not in answer.headers["Content-Security-Policy"], address
+        if not address.startswith("/static/"):
+            assert "private" in answer.headers["Cache-Control"], address
+            assert "public" not in answer.headers["Cache-Control"], address
+
+
+def test_an_unknown_host_gets_nothing(db: Any, visit: Callable[..., Any]) -> None:
+    """A request under another host's name is answered by 400, without that name in the answer."""
+    answer = visit().get("/", headers={"Host": "evil.example"})
+    assert answer.status_code == 400
+    assert b"evil" not in answer.content
+    assert not any("evil" in value for value in answer.headers.values())
+
+
+def test_cookies_are_out_of_scripts_reach(db: Any, visit: Callable[..., Any]) -> None:
+    """The session's and the form key's cookies are HttpOnly and SameSite."""
+    client = visit()
+    client.get("/people/login/")
+    client.post("/people/login/", {"name": "x", "password": "y"})
+    assert client.cookies
+    for cookie in client.cookies.values():
+        assert (cookie["httponly"], cookie["samesite"]) == (True, "Lax")
+
+
+def test_public_pages_set_no_cookie(db: Any, visit: Callable[..., Any]) -> None:
+    """Who only reads gets no cookie."""
+    client = visit()
+    for path in ("/", "/problems/", "/problems/?q=x", "/download/", "/guidelines/", "/card/"):
+        client.get(path)
+    assert not client.cookies

@@ -1,0 +1,165 @@
+"""Hostile texts through the forms: kept as they are, run nowhere, the same in every export."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.web.hostile import TEXTS, Page  # type: ignore[import-not-found]
+
+FRAME = (
+    "In the garden number {n}, Ann gave water to the bucket and also to {text} since the _ was {t}."
+)
+
+
+def _form(n: int, text: str) -> dict[str, str]:
+    """Return a twin that holds a text in its sentences and as an option."""
+    return {
+        "domain": "physical",
+        "option_1": text,
+        "option_2": "bucket",
+        "sentence_1": FRAME.format(n=n, text=text, t="empty"),
+        "answer_1": "0",
+        "sentence_2": FRAME.format(n=n, text=text, t="full"),
+        "answer_2": "1",
+    }
+
+
+@pytest.fixture
+def filled(db: Any, person: Callable[..., Any], visit: Callable[..., Any]) -> list[dict[str, str]]:
+    """Send a twin for each text by the form that contributors use, and let all be found valid."""
+    from winosmith.topics import Topic
+    from winosmith.web.people.agree import agree
+    from winosmith.web.problems.models import Problem
+    from winosmith.web.write.drafts import start
+
+    forms, client = [], None
+    for n, text in enumerate(TEXTS):
+        if n % 40 == 0:
+            ann = person(f"ann{n}")
+            agree(ann)
+            client = visit(ann)
+        draft = start(ann, Topic("Garden", "Water the garden each evening.", ("water", "garden")))
+        form = _form(n, text)
+        sent = client.post(
+            f"/write/{draft.ref}/", {**form, "version": str(draft.version), "do": "submit"}
+        )
+        assert sent.status_code == 302, (text, _complaints(sent))
+        mine = client.get(sent["Location"])
+        assert Page(mine.content.decode()).faults == []
+        forms.append(form)
+    Problem.objects.update(state="valid")
+    return forms
+
+
+def _complaints(answer: Any) -> list[str]:
+    return re.findall(r'class="(?:error|fault)[^>]*>([^<]+)', answer.content.decode())
+
+
+def _expected(forms: list[dict[str, str]]) -> set[tuple[str, tuple[str, ...], str]]:
+    return {
+        (
+            form[f"sentence_{half}"],
+            tuple(sorted((form["option_1"], form["option_2"]))),
+            form[f"option_{int(form[f'answer_{half}']) + 1}"],
+        )
+        for form in forms
+        for half in (1, 2)
+    }
+
+
+def test_there_are_enough_texts() -> None:
+    """The corpus has 60 texts or more, all different, none of them with a blank."""
+    assert len(set(TEXTS)) == len(TEXTS) >= 60
+    assert not any("_" in text for text in TEXTS)
+
+
+def test_texts_come_back_as_they_are_from_every_page(
+    filled: list[dict[str, str]], visit: Callable[..., Any]
+) -> None:
+    """Lists, problem pages, drafts and searches show the very text, and nothing that would run."""
+    from winosmith.web.problems.models import Problem
+
+    shown: set[str] = set()
+    path: str | None = "/problems/"
+    client = visit()
+    while path:
+        html = client.get(path).content.decode()
+        page = Page(html)
+        assert page.faults == []
+        shown |= set(page.sentences)
+        older = re.search(r'rel="next" href="([^"]+)"', html)
+        path = "/problems/" + older[1].replace("&amp;", "&") if older else None
+    assert shown == {form[f"sentence_{half}"] for form in filled for half in (1, 2)}
+    for problem in Problem.objects.all()[::2]:
+        page = Page(client.get(f"/problems/{problem.ref}/").content.decode())
+        assert page.faults == []
+        assert problem.sentence in page.sentences
+        assert set(problem.options) <= {option.strip() for option in page.options}
+
+
+def test_texts_come_back_as_they_are_from_every_file(
+    filled: list[dict[str, str]], visit: Callable[..., Any], tmp_path: Path
+) -> None:
+    """JSON Lines, CSV and WinoGrande's form hold the very texts when they are read again."""
+    from winosmith import formats
+
+    for name in ("problems.jsonl", "problems.csv", "problems.winogrande.jsonl"):
+        body = b"".join(visit().get(f"/download/{name}").streaming_content)
+        (tmp_path / name).write_bytes(body)
+        found = {
+            (datum.sentence, tuple(sorted(datum.options)), datum.options[datum.answer or 0])
+            for datum in formats.read(tmp_path / name)
+        }
+        assert found == _expected(filled)
+
+
+def test_no_cell_is_a_formula(filled: list[dict[str, str]], visit: Callable[..., Any]) -> None:
+    """No cell of a table starts as a formula does, and each row has as many cells as the header."""
+    body = b"".join(visit().get("/download/problems.csv").streaming_content).decode()
+    rows = list(csv.reader(io.StringIO(body, newline=""), strict=True))
+    assert {len(row) for row in rows} == {len(rows[0])}
+    assert not [cell for row in rows for cell in row if re.match(r"[=+\-@\t\r]", cell)]
+    assert sum(cell.startswith("'") for row in rows for cell in row) >= 2 * 8
+
+
+@pytest.mark.parametrize("path", ["/problems/", "/download/", "/people/login/", "/people/join/"])
+def test_addresses_are_no_way_in(db: Any, visit: Callable[..., Any], path: str) -> None:
+    """A hostile text in any parameter is neither run nor put into a header, nor leads elsewhere."""
+    names = ("q", "domain", "twins", "contributor", "since", "after", "before", "next", "agreement")
+    for text in TEXTS:
+        answer = visit().get(path, dict.fromkeys(names, text))
+        assert answer.status_code in (200, 422), text
+        assert Page(answer.content.decode()).faults == [], text
+        assert not any("evil" in value or "ran=1" in value for value in answer.headers.values())
+
+
+def test_a_name_that_attacks_is_no_name(db: Any, visit: Callable[..., Any]) -> None:
+    """Accounts have names of letters, digits and a few signs; others are refused."""
+    from winosmith.web.people.models import Person
+
+    for text in TEXTS:
+        form = {"name": text[:60], "password": "twins-and-cups", "again": "twins-and-cups"}
+        answer = visit().post("/people/join/", form)
+        if answer.status_code != 302:
+            assert Page(answer.content.decode()).faults == [], text
+    allowed = re.compile(r"[\w.@+-]+")
+    assert all(allowed.fullmatch(name) for name in Person.objects.values_list("name", flat=True))
+
+
+def test_files_have_names_of_ours(filled: list[dict[str, str]], visit: Callable[..., Any]) -> None:
+    """Whatever is asked for, the name of a file is one of a fixed list, and its type is, too."""
+    for text in TEXTS[:12]:
+        answer = visit().get("/download/problems.jsonl", {"q": text, "name": text})
+        assert answer["Content-Disposition"] == 'attachment; filename="problems.jsonl"'
+        assert answer["Content-Type"] == "application/x-ndjson"
+        assert answer["X-Content-Type-Options"] == "nosniff"
+        for line in b"".join(answer.streaming_content).splitlines():
+            json.loads(line)
