@@ -13,7 +13,7 @@ TAG = re.compile(r"<(/?)(form|input|textarea|button|select|option)\b([^>]*)>", r
 ATTRIBUTE = re.compile(r"""([\w:-]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?""")
 
 
-class Unanswered(OSError):
+class Unanswered(OSError):  # noqa: N818 - it tells of no fault of the caller
     """The server did not answer: nobody can tell whether it did what was asked."""
 
 

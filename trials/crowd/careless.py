@@ -15,16 +15,16 @@ from typing import Any
 
 
 def none() -> None:
-    """Nothing is wrong."""
+    """Leave all as it is."""
 
 
 def unsynced() -> None:
-    """SQLite tells of a commit before the disk has it (PRAGMA synchronous=OFF)."""
+    """Let SQLite tell of a commit before the disk has it (PRAGMA synchronous=OFF)."""
     _with_synchronous("OFF")
 
 
 def normal_sync() -> None:
-    """SQLite in WAL mode syncs at checkpoints alone (PRAGMA synchronous=NORMAL)."""
+    """Let SQLite sync at checkpoints alone (PRAGMA synchronous=NORMAL)."""
     _with_synchronous("NORMAL")
 
 
@@ -40,7 +40,7 @@ def _with_synchronous(level: str) -> None:
 
 
 def unlocked_votes() -> None:
-    """A vote is counted, found wanted, then inserted: as popular annotation tools do it."""
+    """Let votes be counted first and inserted then, as popular annotation tools do it."""
     from winosmith.web.judge import answering, taking
 
     _everywhere(taking.claim, claim_unlocked)
@@ -49,7 +49,7 @@ def unlocked_votes() -> None:
 
 
 def forgetful_forms() -> None:
-    """A form's key is looked up first and noted last: two clicks at once both act."""
+    """Let a form’s key be looked up first and noted last: two clicks at once both act."""
     from winosmith.web.problems import once
 
     _everywhere(once.once, once_unlocked)

@@ -5,11 +5,15 @@ For a process of its own (`scenario.py`), in which Django is set up for the site
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
+
+from .acts import Told
 
 
 @dataclass(frozen=True)
@@ -81,6 +85,48 @@ def make_problems(
                     open_slots(problem)
                 refs.append(problem.ref)
     return refs
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What became of writes that were acknowledged: not there, there twice, or otherwise than told."""
+
+    told: int
+    missing: int
+    twice: int
+    otherwise: int
+
+
+def audit_told(told: Sequence[Told]) -> Kept:
+    """Look each acknowledged write up; writes that were never acknowledged may be there once."""
+    from winosmith.web.judge.models import Slot
+    from winosmith.web.problems.models import Event, Problem
+
+    twins: dict[str, Counter[int]] = {}
+    for sentence, twin in Problem.objects.values_list("sentence", "twin_id"):
+        twins.setdefault(sentence.split()[1], Counter())[twin] += 1
+    votes = {
+        (holder, ref): choice
+        for holder, ref, choice in Slot.objects.exclude(answered_at=None).values_list(
+            "holder_id", "problem__ref", "choice"
+        )
+    }
+    acts = Counter(
+        reason.split()[-1] for reason in Event.objects.values_list("reason", flat=True) if reason
+    )
+    missing = otherwise = 0
+    for write in told:
+        if write.kind == "twin":
+            missing += write.mark not in twins
+        elif write.kind == "moderation":
+            missing += write.mark not in acts
+        elif (write.person, write.mark) not in votes:
+            missing += 1
+        else:
+            otherwise += votes[write.person, write.mark] != write.choice
+    twice = sum(set(found.values()) != {2} or len(found) > 1 for found in twins.values())
+    twice += sum(count > 1 for mark, count in acts.items() if re.fullmatch(r"m\w+m", mark))
+    return Kept(len(told), missing, twice, otherwise)
 
 
 @dataclass(frozen=True)

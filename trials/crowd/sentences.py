@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+import random
 from dataclasses import dataclass
+
+TOPIC = "A lantern and a kettle stood at the harbour: kettle, lantern, harbour."
+"""The topic of a site under trial: whatever anchor words are drawn, every twin has them."""
 
 
 @dataclass(frozen=True)
@@ -29,10 +34,22 @@ class Made:
         }
 
 
+@functools.cache
+def words() -> tuple[str, ...]:
+    """Return words of the articles that ship, so that no two twins read alike."""
+    from winosmith.topics import shipped
+
+    topics = shipped()
+    texts = (topics.draw(seed).text for seed in range(60))
+    found = {word.strip(".,;:!?") for text in texts for word in text.split()}
+    return tuple(sorted(w for w in found if w.isascii() and w.islower() and 4 <= len(w) <= 9))
+
+
 def twin_of(mark: str) -> Made:
     """Return a twin about the words of the trial's topic; the mark is a word of both halves."""
+    a, b, c, d, e, f, g, h = random.Random(mark).sample(words(), 8)  # noqa: S311
     text = (
-        f"In {mark} harbour the old lantern stood beside the wooden copper kettle and heavy anchor "
-        "until the _ was moved because it was"
+        f"In {mark} {a} {b} harbour the {c} lantern {d} beside the {e} kettle and the {f} {g}, "
+        f"until the _ was moved with {h}"
     )
-    return Made(mark, (f"{text} bright.", f"{text} boiling."))
+    return Made(mark, (f"{text} brightness.", f"{text} boiling."))

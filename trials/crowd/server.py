@@ -18,6 +18,7 @@ from winosmith.testing import PostgresServer
 
 from .browser import Browser, Unanswered
 from .powercut import Lost, PowerCut
+from .sentences import TOPIC
 
 RULES: dict[str, Any] = {
     "review": "none",
@@ -26,8 +27,6 @@ RULES: dict[str, Any] = {
     "answers_per_hour": 1_000_000,
 }
 """Of a site under trial, where a trial does not say otherwise: nothing slows the crowd down."""
-
-TOPIC = "The old lantern stood beside the wooden harbour with a copper kettle and a heavy anchor."
 
 
 @dataclass

@@ -1,0 +1,83 @@
+"""A site that is killed under load keeps what it acknowledged; a careless one is found out."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import absent  # type: ignore[import-not-found]
+
+DATABASES = ("sqlite", pytest.param("postgresql", marks=pytest.mark.postgres))
+
+
+@pytest.fixture(autouse=True)
+def _trials(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Make the trials' harness importable, here and in the processes that it starts."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "trials"))
+    for module in ("django", "psycopg", "gunicorn"):
+        if importlib.util.find_spec(module) is None:
+            absent(f"{module} is not installed")
+    from crowd.powercut import can_cut
+
+    if not can_cut():
+        absent("power cuts need Linux and gcc")
+    yield
+    for name in [name for name in sys.modules if name.partition(".")[0] == "crowd"]:
+        del sys.modules[name]
+
+
+def tormented(database: str, fault: str) -> Any:
+    """Return what a site came to whose worker, server and power were cut off, once each."""
+    from crowd.killing import Plan, torment
+    from crowd.scenario import place
+
+    from winosmith.testing import find_postgres
+
+    if database == "postgresql" and find_postgres() is None:
+        absent("PostgreSQL is not installed")
+    with place(database, cut=True) as where:
+        plan = Plan(kills=4, between=5, writers=3, judges=4, moderators=1, fault=fault)
+        return torment(where, plan)
+
+
+@pytest.mark.parametrize("database", DATABASES)
+def test_what_was_acknowledged_outlives_kills_and_power_cuts(database: str) -> None:
+    """Two killed workers, a killed server and a power cut lose no acknowledged write."""
+    found = tormented(database, "")
+    assert found.kills == {"worker": 2, "server": 1, "power": 1}
+    assert found.told >= 25
+    assert found.errors == []
+    assert found.destroyed == ""
+    assert (found.missing, found.twice, found.otherwise, found.vote_faults) == (0, 0, 0, 0)
+
+
+def test_a_site_that_syncs_nothing_is_found_out() -> None:
+    """The same kills, with SQLite's synchronous=OFF, lose writes or the whole database."""
+    found = tormented("sqlite", "unsynced")
+    assert found.missing or found.destroyed
+
+
+def test_a_power_cut_takes_what_was_not_synced_and_nothing_else(tmp_path: Path) -> None:
+    """Of two lines, one synced, the synced one is left after a cut; a cut loses nothing later."""
+    import random
+    import subprocess
+
+    from crowd.powercut import power_cuts
+
+    code = (
+        "import os, sys; f = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY);"
+        "os.write(f, b'synced\\n'); os.fsync(f); os.write(f, b'lost\\n'); os.pwrite(f, b'S', 0)"
+    )
+    with power_cuts(tmp_path) as cuts:
+        file = tmp_path / "file"
+        subprocess.run([sys.executable, "-c", code, str(file)], env=cuts.environment(), check=True)
+        assert file.read_bytes() == b"Synced\nlost\n"
+        lost = cuts.cut(random.Random(0), keep=0.0)
+        assert (lost.files, lost.unsynced, lost.writes) == (1, 2, 2)
+        assert file.read_bytes() == b"synced\n"
+        assert cuts.cut(random.Random(0), keep=0.0).writes == 0

@@ -1,0 +1,180 @@
+"""What people of a crowd do on the site, page by page, and what they were told was done."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Literal
+
+from .browser import Browser, Form, Page, Unanswered
+from .sentences import twin_of
+
+Kind = Literal["twin", "vote", "moderation"]
+
+
+@dataclass(frozen=True)
+class Told:
+    """A write that the server acknowledged: what it was, whose, and by which mark to find it."""
+
+    kind: Kind
+    person: int
+    mark: str
+    choice: int | None = None
+
+
+class Confused(AssertionError):  # noqa: N818 - it tells of the site, not of the caller
+    """The site answered what it never should."""
+
+
+@dataclass
+class Visitor:
+    """One person at their browser.
+
+    Attributes:
+        told: what the server acknowledged, in order.
+        seconds: how long each form took that was answered, by what it was.
+        patience: seconds for which a form without an answer is sent again, with the same key.
+    """
+
+    key: int
+    browser: Browser
+    seed: int = 0
+    patience: float = 60
+    clicks: int = 1
+    told: list[Told] = field(default_factory=list)
+    seconds: dict[str, list[float]] = field(default_factory=dict)
+    unanswered: int = 0
+    errors: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.rng = random.Random(f"{self.key} {self.seed}")  # noqa: S311
+        self.numbers = itertools.count()
+
+    def read(self, path: str) -> Page:
+        """Open a page, however often the server is killed meanwhile."""
+        return self._patiently("read", lambda: self.browser.open(path))
+
+    def write(self, what: str, form: Form, **typed: str) -> Page:
+        """Send a form until the server answers: once, twice at the same time, or again later."""
+        click = self.rng.random() if self.clicks > 1 else 1.0
+        if click < 0.3:
+            other = self.browser.twin()
+            second = threading.Thread(target=_sent, args=(other, form, typed))
+            second.start()
+        page = self._patiently(what, lambda: self.browser.send(form, **typed))
+        if click < 0.3:
+            second.join()
+        elif click < 0.6 and page.acknowledged and "key" in form.fields:
+            again = self._patiently("again", lambda: self.browser.send(form, **typed))
+            if again.status != page.status:
+                raise Confused(f"{form.action}: first {page.status}, then {again.status}")
+        return page
+
+    def _patiently(self, what: str, ask: Callable[[], Page]) -> Page:
+        until = time.monotonic() + self.patience
+        while True:
+            try:
+                with self._timed(what):
+                    page = ask()
+            except Unanswered:
+                self.unanswered += 1
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.05)
+                continue
+            if page.status < 500:
+                return page
+            self.errors.append(f"{what}: {page.status} {page.path}")
+            if time.monotonic() > until:
+                raise Confused(f"{what}: {page.status} {page.text[:2000]}")
+            time.sleep(0.05)
+
+    @contextmanager
+    def _timed(self, what: str) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        self.seconds.setdefault(what, []).append(time.perf_counter() - start)
+
+
+def write_twin(visitor: Visitor, *, checks: int = 0) -> bool:
+    """Write a twin, from the topic to the page that says that it was sent."""
+    start = visitor.read("/write/").form("/write/")
+    if start is None:
+        raise Confused("no form on /write/")
+    draft = visitor.write("topic", start)
+    page = visitor.read(draft.location)
+    form = page.form(having="sentence_1")
+    if form is None:
+        raise Confused(f"no form on {page.path}: {page.status} {page.text[:500]}")
+    mark = f"z{visitor.key}q{visitor.seed}v{next(visitor.numbers)}z"
+    typed = twin_of(mark).form()
+    for _ in range(checks):
+        check = Form(f"{form.action}check/", "post", form.fields)
+        visitor.write("check", check, **typed)
+    sent = visitor.write("twin", form, do="submit", **typed)
+    if not sent.acknowledged:
+        if sent.status == 409:
+            return False
+        raise Confused(f"the twin was refused ({sent.status}): {_faults(sent)}")
+    visitor.told.append(Told("twin", visitor.key, mark))
+    return True
+
+
+def judge_once(visitor: Visitor) -> bool:
+    """Judge one problem, local context first; tell whether there was one."""
+    page = visitor.read("/judge/")
+    form = page.form("/next/")
+    if form is not None:
+        visitor.write("claim", form)
+        page = visitor.read("/judge/")
+    if (form := page.form("/local/")) is not None:
+        visitor.write("local", form, choice=visitor.rng.choice("01"))
+        page = visitor.read("/judge/")
+    if (form := page.form("/answer/")) is None:
+        return False
+    choice = visitor.rng.choice("01")
+    answered = visitor.write("vote", form, choice=choice)
+    if answered.acknowledged:
+        visitor.told.append(Told("vote", visitor.key, form.fields["problem"], int(choice)))
+    return True
+
+
+def moderate_once(visitor: Visitor) -> bool:
+    """Hold a problem that is judged, or let one through that is held; tell whether there was one."""
+    state, action = visitor.rng.choice((("judging", "hold"), ("held", "let-through")))
+    page = visitor.read(f"/moderate/?state={state}")
+    picks = re.findall(
+        r'name="pick"[^>]*?value="([^"]+)"|value="([^"]+)"[^>]*?name="pick"', page.text
+    )
+    refs = [first or second for first, second in picks]
+    if not refs:
+        return False
+    picked = visitor.rng.choice(refs)
+    asked = visitor.read(f"/moderate/ask/?action={action}&pick={picked}&back=/moderate/")
+    form = asked.form("/act/", having="key")
+    if form is None:
+        return False
+    mark = f"m{visitor.key}q{visitor.seed}v{next(visitor.numbers)}m"
+    done = visitor.write("moderation", form, text=mark, pick=picked)
+    # 302 to the list: it was done; to the batch's page: the problem had changed, nothing was.
+    if done.acknowledged and "/batches/" not in done.location:
+        visitor.told.append(Told("moderation", visitor.key, mark))
+    return True
+
+
+def _sent(browser: Browser, form: Form, typed: dict[str, str]) -> None:
+    """Send a form from another window; what becomes of it, the audit tells."""
+    with suppress(Unanswered):
+        browser.send(form, **typed)
+    browser.close()
+
+
+def _faults(page: Page) -> str:
+    found = re.findall(r'class="(?:error|box wrong)[^"]*"[^>]*>(.*?)</', page.text, re.DOTALL)
+    return " / ".join(" ".join(text.split()) for text in found)[:600] or page.text[:600]

@@ -1,0 +1,192 @@
+"""People write, judge and moderate while their server is killed; what they were told must hold."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .acts import Confused, Visitor, judge_once, moderate_once, write_twin
+from .browser import Browser, Unanswered
+from .scenario import Place, apart, opened
+from .server import Server
+
+KILLS = ("worker", "server", "power")
+"""What is killed: one worker; the server with all workers; the database, and the power is cut."""
+
+
+@dataclass
+class Plan:
+    """How a site is tormented.
+
+    Attributes:
+        kills: how many there are in all; half of them workers, a quarter each of the others.
+        between: acknowledged writes before the next one.
+        fault: one of `careless.FAULTS`.
+    """
+
+    kills: int = 200
+    between: int = 8
+    writers: int = 8
+    judges: int = 8
+    moderators: int = 2
+    fault: str = ""
+    seed: int = 0
+    rules: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Outcome:
+    """What a site came to; `destroyed` says why it could not be used any more."""
+
+    kills: Counter[str] = field(default_factory=Counter)
+    told: int = 0
+    unanswered: int = 0
+    unsynced: int = 0
+    lost_writes: int = 0
+    missing: int = 0
+    twice: int = 0
+    otherwise: int = 0
+    votes: int = 0
+    vote_faults: int = 0
+    errors: list[str] = field(default_factory=list)
+    destroyed: str = ""
+
+    @property
+    def faults(self) -> int:
+        """How much is wrong; 0 is right."""
+        wrong = self.missing + self.twice + self.otherwise + self.vote_faults + len(self.errors)
+        return wrong + bool(self.destroyed)
+
+
+def prepare(folder: Path, database: str | None, plan: Plan) -> dict[str, list[Any]]:
+    """Make the site's people and some problems to judge; for a process of its own."""
+    opened(folder, database)
+    from . import inside
+
+    inside.make_problems(20)
+    return {
+        "writer": inside.make_people("writer", plan.writers),
+        "judge": inside.make_people("judge", plan.judges, is_judge=True),
+        "moderator": inside.make_people("mod", plan.moderators, is_judge=True, is_moderator=True),
+    }
+
+
+def audit(folder: Path, database: str | None, told: list[Any]) -> tuple[Any, Any]:
+    """Look up what people were told; for a process of its own."""
+    opened(folder, database)
+    from . import inside
+
+    return inside.audit_told(told), inside.audit_votes()
+
+
+def torment(where: Place, plan: Plan) -> Outcome:
+    """Kill a site under load, as planned, and tell what came of what people were told."""
+    outcome, rng = Outcome(), random.Random(plan.seed)  # noqa: S311
+    server = Server(where.folder, where.postgres, plan.fault, where.cuts, rules=plan.rules)
+    people = apart(prepare, where.folder, where.database, plan)
+    server.start()
+    crowd = Crowd(server.url, people, plan.seed)
+    crowd.begin()
+    try:
+        for number in range(plan.kills):
+            crowd.wait_for(plan.between)
+            time.sleep(rng.random() * 0.2)
+            kind = KILLS[(0, 1, 0, 2)[number % 4]]
+            outcome.kills[kind] += 1
+            _kill(server, kind, rng, outcome)
+        crowd.wait_for(plan.between)
+    except (RuntimeError, Confused) as error:
+        outcome.destroyed = " ".join(str(error).split())[-300:]
+    crowd.end()
+    server.stop()
+    told = [write for visitor in crowd.visitors for write in visitor.told]
+    outcome.told = len(told)
+    outcome.unanswered = sum(visitor.unanswered for visitor in crowd.visitors)
+    outcome.errors = sorted(set(crowd.errors))[:20]
+    if not outcome.destroyed:
+        try:
+            kept, votes = apart(audit, where.folder, where.database, told)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the data can't be read
+            outcome.destroyed = " ".join(str(error).split())[:300]
+        else:
+            outcome.missing, outcome.twice = kept.missing, kept.twice
+            outcome.otherwise = kept.otherwise
+            outcome.votes, outcome.vote_faults = votes.votes, votes.faults
+    return outcome
+
+
+def _kill(server: Server, kind: str, rng: random.Random, outcome: Outcome) -> None:
+    if kind == "worker":
+        server.kill_worker(rng.randrange(100))
+    elif kind == "server":
+        server.kill()
+        server.start()
+    else:
+        lost = server.cut_power(rng)
+        outcome.unsynced += lost.unsynced
+        outcome.lost_writes += lost.writes
+
+
+class Crowd:
+    """People at their browsers, each in a thread, until they are told to end."""
+
+    def __init__(self, url: str, people: dict[str, list[Any]], seed: int, patience: float = 30):
+        acts: dict[str, Callable[[Visitor], bool]] = {
+            "writer": write_twin, "judge": judge_once, "moderator": moderate_once,
+        }  # fmt: skip
+        self.over, self.errors = threading.Event(), list[str]()
+        self.visitors: list[Visitor] = []
+        self.threads: list[threading.Thread] = []
+        for role, everybody in people.items():
+            for person in everybody:
+                browser = Browser(url, timeout=20)
+                browser.cookies = dict(person.cookies)
+                visitor = Visitor(person.key, browser, seed, patience, clicks=2)
+                self.visitors.append(visitor)
+                self.threads.append(threading.Thread(target=self._live, args=(visitor, acts[role])))
+
+    def begin(self) -> None:
+        """Let everybody begin."""
+        for thread in self.threads:
+            thread.start()
+
+    def wait_for(self, writes: int, most: float = 60) -> None:
+        """Wait until so many more writes were acknowledged.
+
+        Raises:
+            Confused: they were not, within `most` seconds.
+        """
+        goal, until = self.told + writes, time.monotonic() + most
+        while self.told < goal:
+            if time.monotonic() > until:
+                raise Confused(f"no {writes} writes in {most} s; {self.errors[-1:]}")
+            time.sleep(0.01)
+
+    @property
+    def told(self) -> int:
+        """How many writes were acknowledged so far."""
+        return sum(len(visitor.told) for visitor in self.visitors)
+
+    def end(self) -> None:
+        """Let everybody finish what they do, and go."""
+        self.over.set()
+        for thread in self.threads:
+            thread.join()
+        self.errors += [error for visitor in self.visitors for error in visitor.errors]
+
+    def _live(self, visitor: Visitor, act: Callable[[Visitor], bool]) -> None:
+        while not self.over.is_set():
+            try:
+                if not act(visitor):
+                    time.sleep(0.05)
+            except Unanswered:
+                continue
+            except Confused as error:
+                self.errors.append(str(error))
+                time.sleep(0.05)

@@ -1,0 +1,73 @@
+"""No acknowledged write is lost, and none acts twice, however a site is killed.
+
+    python trials/platform_kill.py            200 kills on each database, faults on purpose too
+    python trials/platform_kill.py --quick    8 kills
+
+People write, judge and moderate over HTTP; forms are sent twice at once, and again after each
+failure, with their keys. Meanwhile workers are killed (kill -9), the server with all its workers,
+and the database; with the database the power is cut: what was written and not synced is lost, in
+part or whole. Afterwards everything that the server acknowledged is looked up.
+
+Sites with a fault on purpose must be found out: SQLite without syncs (synchronous=OFF) or with
+syncs at checkpoints alone (NORMAL), PostgreSQL with synchronous_commit=off, forms whose keys are
+checked first and noted last.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from crowd.killing import Outcome, Plan, torment
+from crowd.powercut import can_cut
+from crowd.scenario import databases, place
+from crowd.table import Table, end
+
+FAULTS = {
+    "sqlite": (("unsynced", {}), ("normal-sync", {}), ("forgetful-forms", {})),
+    "postgresql": (("", {"synchronous_commit": "off"}), ("forgetful-forms", {})),
+}
+"""What is wrong on purpose: one of `crowd.careless.FAULTS`, and settings of PostgreSQL."""
+
+COLUMNS = (
+    "database", "fault on purpose", "workers", "servers", "power cuts", "writes not synced",
+    "of them lost", "acknowledged", "sent again", "missing", "twice", "other votes",
+    "votes against the rules",
+)  # fmt: skip
+
+
+def shown(table: Table, database: str, fault: str, found: Outcome) -> None:
+    """Print what a site came to."""
+    table.row(
+        database, fault or "none", found.kills["worker"], found.kills["server"],
+        found.kills["power"], found.unsynced, found.lost_writes, found.told, found.unanswered,
+        found.missing if not found.destroyed else "unreadable", found.twice, found.otherwise,
+        found.vote_faults,
+        met=bool(found.faults) if fault else not found.faults and found.told > 0,
+    )  # fmt: skip
+    for error in [*found.errors, *filter(None, [found.destroyed])] if not fault else ():
+        print(f"  {' '.join(error.split())[:300]}")
+
+
+def main() -> None:
+    """Torment sites and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small counts")
+    parser.add_argument("--database", default="", help="sqlite or postgresql alone")
+    parser.add_argument("--seed", type=int, default=0)
+    asked = parser.parse_args()
+    if not can_cut():
+        parser.error("power cuts need Linux and gcc")
+    kills = 8 if asked.quick else 200
+    table = Table(f"{kills} kills under load", COLUMNS)
+    for database in databases(asked.database):
+        for fault, settings in (("", {}), *FAULTS[database]):
+            with place(database, cut=True, **settings) as where:
+                count = min(kills, 40) if fault or settings else kills
+                plan = Plan(kills=count, fault=fault, seed=asked.seed)
+                wrong = fault or ", ".join(f"{name}={value}" for name, value in settings.items())
+                shown(table, database, wrong, torment(where, plan))
+    end(table)
+
+
+if __name__ == "__main__":
+    main()
