@@ -43,10 +43,6 @@ CHUNK = 500
 """Published sentences stored in one transaction, so that others write in between."""
 
 
-ROWS = 5_000
-"""Numbers stored by one statement: SQLite and PostgreSQL take some 30,000 values in one."""
-
-
 @dataclass(frozen=True, slots=True)
 class Lookalike:
     """A sentence that shares most of its words with a new one.
@@ -178,25 +174,33 @@ def remember_published(
 def _store(sketches: Iterable[tuple[Remembered, Sequence[int]]]) -> None:
     """Add the numbers of new sentences, without the cost of an object for each."""
     pairs = [(number, row.pk) for row, numbers in sketches for number in numbers]
-    table = Shingle._meta.db_table
+    into = f"INSERT INTO {Shingle._meta.db_table} (value, remembered_id) "
     with connection.cursor() as cursor:
-        for start in range(0, len(pairs), ROWS):
-            part = pairs[start : start + ROWS]
-            cursor.execute(
-                f"INSERT INTO {table} (value, remembered_id) VALUES "  # noqa: S608
-                + ", ".join(["(%s, %s)"] * len(part)),
-                [value for pair in part for value in pair],
-            )
+        if connection.vendor == "postgresql":
+            columns = [list(column) for column in zip(*pairs, strict=True)] or [[], []]
+            unnested = "SELECT * FROM unnest(%s::bigint[], %s::bigint[])"
+            cursor.execute(into + unnested, columns)
+        else:
+            cursor.executemany(f"{into} VALUES (%s, %s)", pairs)
 
 
 def _stored_under(numbers: Sequence[int]) -> list[tuple[int, int]]:
     """Return numbers with the keys of sentences that are stored under them."""
-    one = (
-        f"SELECT * FROM (SELECT value, remembered_id FROM {Shingle._meta.db_table} "  # noqa: S608
-        f"WHERE value = %s LIMIT {MOST_OF_A_NUMBER}) AS stored"
+    some = (
+        f"SELECT value, remembered_id FROM {Shingle._meta.db_table} "  # noqa: S608
+        f"WHERE value = {{}} LIMIT {MOST_OF_A_NUMBER}"
     )
     with connection.cursor() as cursor:
-        cursor.execute(" UNION ALL ".join([one] * len(numbers)), numbers)
+        if connection.vendor == "postgresql":  # one plan, however many numbers
+            each = some.format("asked.number")
+            cursor.execute(
+                "SELECT stored.* FROM unnest(%s::bigint[]) AS asked (number) "  # noqa: S608
+                f"CROSS JOIN LATERAL ({each}) AS stored",
+                [list(numbers)],
+            )
+        else:
+            each = f"SELECT * FROM ({some.format('%s')})"  # noqa: S608
+            cursor.execute(" UNION ALL ".join([each] * len(numbers)), numbers)
         return list(cursor.fetchall())
 
 
