@@ -102,6 +102,22 @@ def axe_faults(page: Any, source: str) -> list[tuple[str, str, str]]:
 
 
 @pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Return this process's site, in a temporary folder; Django is set up for it."""
+    if importlib.util.find_spec("django") is None:
+        absent("Django is not installed (the extra `web`)")
+    from winosmith.web import Site
+
+    made = Site.open(tmp_path_factory.mktemp("site"))
+    (made.folder / "static").mkdir()  # WhiteNoise warns of a folder that is not there
+    made.activate()
+    from django.test.utils import setup_test_environment
+
+    setup_test_environment()
+    return made
+
+
+@pytest.fixture(scope="session")
 def quiet_models() -> Iterator[None]:
     """Skip without torch and transformers; keep transformers' own bars out of the tests."""
     for module in ("torch", "transformers"):

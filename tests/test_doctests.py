@@ -25,8 +25,10 @@ def _names() -> list[str]:
 
 
 @pytest.mark.parametrize("name", _names())
-def test_the_examples_of_a_module_run(name: str) -> None:
+def test_the_examples_of_a_module_run(name: str, request: pytest.FixtureRequest) -> None:
     """Each example in the module's docstrings gives what is printed below it."""
+    if name.startswith("winosmith.web."):
+        request.getfixturevalue("site")  # Django's modules want to know which site they serve
     try:
         module = importlib.import_module(name)
     except ModuleNotFoundError as error:

@@ -22,21 +22,6 @@ PASSWORD = serving.PASSWORD
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Return this process's site; its folder is temporary."""
-    if importlib.util.find_spec("django") is None:
-        absent("Django is not installed (the extra `web`)")
-    from winosmith.web import Site
-
-    made = Site.open(tmp_path_factory.mktemp("site"))
-    made.activate()
-    from django.test.utils import setup_test_environment
-
-    setup_test_environment()
-    return made
-
-
-@pytest.fixture(scope="session")
 def ready_site(site: Any) -> Any:
     """Return the site with its SQLite tables made and its static files gathered."""
     from django.core.management import call_command
