@@ -82,7 +82,7 @@ def test_two_that_go_on_with_one_batch_do_each_problem_once(
 
     def press(_: int) -> bool:
         try:
-            return bool(go_on(batch).finished)
+            return bool(go_on(batch, seconds=120).finished)
         finally:
             connection.close()
 

@@ -114,7 +114,16 @@ def test_the_queue_reads_a_page_from_an_index(db: Any, twin: Any) -> None:
 
     from winosmith.web.moderate.queue import Where, found
 
-    for query in ("state=held", "state=", "state=valid&age=week", "state=held&age=over-day"):
+    for query in (
+        "state=held",
+        "state=",
+        "state=valid&age=week",
+        "state=held&age=over-day",
+        "only=hinted",
+        "hint=ada",
+        "only=gold",
+        "only=embargo",
+    ):
         rows = found(Where.read(query)).order_by("-created", "-pk")[:26]
         sql, params = rows.query.sql_with_params()
         with connection.cursor() as cursor:
@@ -122,3 +131,15 @@ def test_the_queue_reads_a_page_from_an_index(db: Any, twin: Any) -> None:
             plan = " / ".join(row[-1] for row in cursor.fetchall())
         assert "TEMP B-TREE" not in plan
         assert "problems_problem USING INDEX moderate_" in plan
+
+
+def test_both_databases_find_the_same(database: Any, person: Any, twin: Any) -> None:
+    """Words, phrases, hints, domains and kinds are found on SQLite and on PostgreSQL alike."""
+    hinted = twin(hints=["names: Ada Lovelace"], domain="social")
+    gold = twin(state="valid", gold=True)
+    word = hinted[0].sentence.split()[2]
+    assert _refs(f'text="cup {word}" -small') == {hinted[0].ref}
+    for query in ("hint=LOVE", "only=hinted", "domain=Social", "state=held"):
+        assert _refs(query) == {half.ref for half in hinted}
+    assert _refs("only=gold") == {half.ref for half in gold}
+    assert _refs("only=close") == _refs("only=embargo") == _refs("text=zebra") == set()

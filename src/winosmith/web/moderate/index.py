@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 from winosmith.web.problems.models import Problem
 from winosmith.web.read.terms import Term
 
-__all__ = ["drop", "ensure", "matching"]
+__all__ = ["drop", "ensure", "hinted", "matching"]
 
 _TABLE = "moderate_search"
 _TAKE = (
@@ -36,7 +36,13 @@ _POSTGRESQL = (f"CREATE INDEX IF NOT EXISTS {_TABLE} ON problems_problem USING g
 _QUEUE = (
     "CREATE INDEX IF NOT EXISTS moderate_waiting ON problems_problem (state, created, id)",
     "CREATE INDEX IF NOT EXISTS moderate_age ON problems_problem (created, id)",
+    "CREATE INDEX IF NOT EXISTS moderate_hinted ON problems_problem (created, id) "
+    "WHERE hints <> '[]'",
+    "CREATE INDEX IF NOT EXISTS moderate_gold ON problems_problem (created, id) WHERE gold",
+    "CREATE INDEX IF NOT EXISTS moderate_embargo ON problems_problem (created, id) WHERE embargo",
+    "CREATE INDEX IF NOT EXISTS moderate_domain ON problems_twin (lower(domain))",
 )
+_QUEUE_NAMES = tuple(f"moderate_{n}" for n in "waiting age hinted gold embargo domain".split())
 _NAMES = ("_insert", "_delete", "_update")
 
 
@@ -63,7 +69,7 @@ def drop(alias: str = "default") -> None:
     """Take the indexes away."""
     connection = connections[alias]
     with connection.cursor() as cursor:
-        for name in ("moderate_waiting", "moderate_age"):
+        for name in _QUEUE_NAMES:
             cursor.execute(f"DROP INDEX IF EXISTS {name}")
         if connection.vendor == "postgresql":
             cursor.execute(f"DROP INDEX IF EXISTS {_TABLE}")
@@ -71,6 +77,11 @@ def drop(alias: str = "default") -> None:
         for name in _NAMES:
             cursor.execute(f"DROP TRIGGER IF EXISTS {_TABLE}{name}")
         cursor.execute(f"DROP TABLE IF EXISTS {_TABLE}")
+
+
+def hinted(query: QuerySet[Problem]) -> QuerySet[Problem]:
+    """Return those of problems that have a hint, in the words of the index on them."""
+    return query.extra(where=["problems_problem.hints <> '[]'"])
 
 
 def matching(query: QuerySet[Problem], terms: list[Term]) -> QuerySet[Problem]:

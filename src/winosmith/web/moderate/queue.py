@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models.functions import Lower
 from django.http import QueryDict
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -14,10 +15,10 @@ from django.utils.translation import gettext_lazy as _
 from winosmith.web.judge.models import Contest
 from winosmith.web.moderate.appeals import APPEALED
 from winosmith.web.moderate.contributors import person_of
-from winosmith.web.moderate.index import matching
+from winosmith.web.moderate.index import hinted, matching
 from winosmith.web.moderate.models import Appeal
 from winosmith.web.moderate.votes import close, paused_people
-from winosmith.web.problems.models import Problem, State
+from winosmith.web.problems.models import Problem, State, Twin
 from winosmith.web.read.terms import parse
 
 __all__ = [
@@ -35,6 +36,9 @@ __all__ = [
 
 SIZE = 25
 """Problems on a page."""
+
+RARE = 500
+"""Twins of a domain below which it is looked up by them."""
 
 AGES = {
     "day": _("the last day"),
@@ -141,9 +145,9 @@ def found(where: Where) -> QuerySet[Problem]:
     if where.only:
         query = _only(query, where.only)
     if where.hint:
-        query = query.exclude(hints=[]).filter(hints__icontains=where.hint)
+        query = hinted(query).filter(hints__icontains=where.hint)
     if where.domain:
-        query = query.filter(twin__domain__iexact=where.domain)
+        query = _of_domain(query, where.domain)
     if where.by:
         contributor = person_of(where.by)
         query = query.filter(twin__contributor=contributor) if contributor else query.none()
@@ -161,8 +165,17 @@ def _only(query: QuerySet[Problem], only: str) -> QuerySet[Problem]:
     if only == "close":
         return close(query.filter(state__in=[State.VALID, State.REJECTED]))
     if only == "hinted":
-        return query.exclude(hints=[])
+        return hinted(query)
     return query.filter(**{only: True})
+
+
+def _of_domain(query: QuerySet[Problem], domain: str) -> QuerySet[Problem]:
+    """Return those of a domain: a rare one by its few twins, a common one by walking the list."""
+    twins = Twin.objects.alias(lower=Lower("domain")).filter(lower=domain.lower())
+    few = list(twins.values_list("pk", flat=True)[:RARE])
+    if len(few) < RARE:
+        return query.filter(twin__in=few)
+    return query.filter(twin__domain__iexact=domain)
 
 
 def _aged(query: QuerySet[Problem], age: str) -> QuerySet[Problem]:
