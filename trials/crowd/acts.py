@@ -146,7 +146,7 @@ def judge_once(visitor: Visitor) -> bool:
 
 
 def moderate_once(visitor: Visitor) -> bool:
-    """Hold a problem that is judged, or let one through that is held; tell whether there was one."""
+    """Hold what is judged, or let through what is held; tell whether there was something."""
     state, action = visitor.rng.choice((("judging", "hold"), ("held", "let-through")))
     page = visitor.read(f"/moderate/?state={state}")
     picks = re.findall(

@@ -89,7 +89,7 @@ def make_problems(
 
 @dataclass(frozen=True)
 class Kept:
-    """What became of writes that were acknowledged: not there, there twice, or otherwise than told."""
+    """What became of acknowledged writes: not there, there twice, or otherwise than told."""
 
     told: int
     missing: int

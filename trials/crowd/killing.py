@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import threading
 import time
 from collections import Counter
@@ -109,6 +110,10 @@ def torment(where: Place, plan: Plan) -> Outcome:
     outcome.told = len(told)
     outcome.unanswered = sum(visitor.unanswered for visitor in crowd.visitors)
     outcome.errors = sorted(set(crowd.errors))[:20]
+    if crowd.errors:
+        outcome.errors += sorted(
+            set(re.findall(r"^[\w.]+(?:Error|Exception).*", server.said, re.M))
+        )
     if not outcome.destroyed:
         try:
             kept, votes = apart(audit, where.folder, where.database, told)

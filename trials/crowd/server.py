@@ -69,6 +69,11 @@ class Server:
         """Where the server prints."""
         return self.folder.with_name(f"{self.folder.name}.log")
 
+    @property
+    def said(self) -> str:
+        """All that the server ever printed."""
+        return self.log.read_text()
+
     def start(self) -> Server:
         """Start the server, on the port that it had before, and wait until it answers."""
         port = self.url.rpartition(":")[2] or "0"

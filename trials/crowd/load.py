@@ -1,0 +1,189 @@
+"""Load: many people at once, each form timed; memory and connections watched from outside."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .acts import Confused, Visitor, judge_once, write_twin
+from .browser import Browser, Unanswered
+from .scenario import Place, apart, opened
+from .server import Server
+
+WRITES = ("twin", "vote", "local", "claim", "topic")
+"""Forms that write and are acknowledged; checks and pages only read."""
+
+
+@dataclass
+class Load:
+    """How many people do how much, for how long; a third of them write, the others judge.
+
+    Attributes:
+        people: at once.
+        writes: a second, that all of them together send at most; 0 for as fast as it goes.
+        seconds: for which is measured, after `warm` seconds.
+    """
+
+    people: int = 64
+    writes: float = 60.0
+    seconds: float = 60.0
+    warm: float = 5.0
+    workers: int = 4
+    problems: int = 4000
+
+
+@dataclass
+class Watched:
+    """What the server held at a time: MB of all its processes together, and connections."""
+
+    at: float
+    megabytes: float
+    connections: int
+
+
+@dataclass
+class Measured:
+    """What was measured: the seconds of each form by its name, samples, and what went wrong."""
+
+    seconds: float = 0.0
+    times: dict[str, list[float]] = field(default_factory=dict)
+    samples: list[Watched] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+    def writes(self) -> list[float]:
+        """Return the seconds of every acknowledged write."""
+        return [value for name in WRITES for value in self.times.get(name, ())]
+
+
+def prepare(folder: Path, database: str | None, load: Load) -> dict[str, list[Any]]:
+    """Make the site's people, and problems to judge; for a process of its own."""
+    opened(folder, database)
+    from . import inside
+
+    inside.make_problems(load.problems)
+    writers = load.people // 3
+    return {
+        "writer": inside.make_people("writer", writers),
+        "judge": inside.make_people("judge", load.people - writers, is_judge=True),
+    }
+
+
+def measure(where: Place, load: Load, *, every: float = 5.0) -> Measured:
+    """Put a site under load and measure it."""
+    options = ("--workers", str(load.workers))
+    server = Server(where.folder, where.postgres, options=options)
+    people = apart(prepare, where.folder, where.database, load)
+    server.start()
+    found, over, pace = Measured(), threading.Event(), Pace(load.writes)
+    visitors, threads = [], []
+    for role, act in (("writer", _write), ("judge", judge_once)):
+        for person in people[role]:
+            browser = Browser(server.url, timeout=60)
+            browser.cookies = dict(person.cookies)
+            visitor = Paced(person.key, browser, pace=pace)
+            visitors.append(visitor)
+            threads.append(threading.Thread(target=_live, args=(visitor, act, over, found.errors)))
+    for thread in threads:
+        thread.start()
+    time.sleep(load.warm)
+    for visitor in visitors:
+        visitor.seconds = {}
+    start = time.monotonic()
+    while (gone := time.monotonic() - start) < load.seconds:
+        found.samples.append(watch(server, gone))
+        time.sleep(max(0.0, min(every, load.seconds - (time.monotonic() - start))))
+    found.seconds = time.monotonic() - start
+    times = [dict(visitor.seconds) for visitor in visitors]
+    over.set()
+    pace.rate = 0
+    for thread in threads:
+        thread.join()
+    server.stop()
+    for timed in times:
+        for name, values in timed.items():
+            found.times.setdefault(name, []).extend(values)
+    found.errors += [error for visitor in visitors for error in visitor.errors]
+    return found
+
+
+class Pace:
+    """Gives everybody their turn, so that all together send no more than a rate."""
+
+    def __init__(self, rate: float):
+        self.rate, self.lock, self.next = rate, threading.Lock(), time.monotonic()
+
+    def wait(self) -> None:
+        """Wait for one's turn."""
+        if not self.rate:
+            return
+        with self.lock:
+            now = time.monotonic()
+            self.next = max(self.next, now - 1) + 1 / self.rate
+            mine = self.next
+        time.sleep(max(0.0, mine - now))
+
+
+class Paced(Visitor):
+    """A visitor who waits for their turn before each write."""
+
+    def __init__(self, key: int, browser: Browser, pace: Pace):
+        super().__init__(key, browser)
+        self.pace = pace
+
+    def write(self, what: str, *arguments: Any, **typed: str) -> Any:
+        """Send a form in its turn."""
+        if what in WRITES:
+            self.pace.wait()
+        return super().write(what, *arguments, **typed)
+
+
+def watch(server: Server, at: float) -> Watched:
+    """Return what the server's processes hold: proportional memory, sockets and files."""
+    megabytes, connections = 0.0, 0
+    for pid in server.processes():
+        try:
+            rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
+            megabytes += int(rollup.partition("\nPss:")[2].split()[0]) / 1024
+            connections += sum(_is_database(link) for link in Path(f"/proc/{pid}/fd").iterdir())
+        except OSError:
+            continue
+    return Watched(at, megabytes, connections)
+
+
+def slope(samples: list[Watched], value: Callable[[Watched], float]) -> float:
+    """Return the least-squares slope of a value over time, an hour."""
+    n = len(samples)
+    if n < 2:
+        return 0.0
+    at = sum(sample.at for sample in samples) / n
+    mean = sum(map(value, samples)) / n
+    spread = sum((sample.at - at) ** 2 for sample in samples)
+    together = sum((sample.at - at) * (value(sample) - mean) for sample in samples)
+    return 3600 * together / spread
+
+
+def _is_database(link: Path) -> bool:
+    try:
+        target = str(link.readlink())
+    except OSError:
+        return False
+    return target.endswith("site.sqlite3") or target.startswith("socket:")
+
+
+def _write(visitor: Visitor) -> bool:
+    return write_twin(visitor, checks=3)
+
+
+def _live(
+    visitor: Visitor, act: Callable[[Visitor], bool], over: threading.Event, errors: list[str]
+) -> None:
+    while not over.is_set():
+        try:
+            if not act(visitor):
+                time.sleep(0.2)
+        except (Unanswered, Confused) as error:
+            errors.append(" ".join(str(error).split())[:300])

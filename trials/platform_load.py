@@ -1,0 +1,55 @@
+"""Load: 60 writes a second on SQLite from 64 people, 100 on PostgreSQL from 128.
+
+    python trials/platform_load.py            60 s a database
+    python trials/platform_load.py --quick    10 s, 16 people, 10 writes a second
+
+A third of the people write twins with live checks, the others judge: all over HTTP, with sessions
+and forms, from this machine. A write is a form that the site acknowledged and that is on the disk.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from crowd.load import Load, measure
+from crowd.scenario import databases, place
+from crowd.table import Table, end, percentile
+
+LOADS = {"sqlite": (64, 60.0), "postgresql": (128, 100.0)}
+"""People at once, and writes a second that must be reached."""
+
+SLOWEST = {"twin": 0.5, "vote": 0.5, "local": 0.5, "claim": 0.5, "topic": 0.5, "check": 0.1}
+"""Seconds within which 95 of 100 forms must be answered."""
+
+
+def main() -> None:
+    """Measure and print tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small counts")
+    parser.add_argument("--database", default="", help="sqlite or postgresql alone")
+    parser.add_argument("--workers", type=int, default=4)
+    asked = parser.parse_args()
+    columns = ("database", "people", "form", "sent", "a second", "p50 ms", "p95 ms", "max ms")
+    table = Table("Writes under load", columns)
+    for database in databases(asked.database):
+        people, rate = (16, 10.0) if asked.quick else LOADS[database]
+        load = Load(people, rate * 1.05, 10.0 if asked.quick else 60.0, workers=asked.workers)
+        with place(database) as where:
+            found = measure(where, load)
+        for name, values in sorted({**found.times, "all writes": found.writes()}.items()):
+            limit = SLOWEST.get(name, 0.5 if name == "all writes" else 60.0)
+            reached = len(values) / found.seconds
+            quick = percentile(values, 0.95) < limit
+            table.row(
+                database, people, name, len(values), f"{reached:.1f}",
+                *(f"{1000 * percentile(values, share):.0f}" for share in (0.5, 0.95, 1.0)),
+                met=quick and (name != "all writes" or reached >= rate),
+            )  # fmt: skip
+        for error in sorted(set(found.errors))[:5]:
+            print(f"  {error}")
+        table.failed += bool(found.errors)
+    end(table)
+
+
+if __name__ == "__main__":
+    main()
