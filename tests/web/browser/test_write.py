@@ -12,6 +12,9 @@ from tests.web.write.conftest import FORM  # type: ignore[import-not-found]
 
 pytestmark = pytest.mark.browser
 
+CUT = ("Failed to load resource", "htmx:afterRequest", "htmx:sendError", "htmx:sendAbort")
+"""How the browser and htmx tell of a request that did not come through."""
+
 _SESSION = """
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from winosmith.topics import Topic
@@ -77,15 +80,13 @@ class Desk:
         """Open one more window of a context; what its console complains of is kept."""
         page = context.new_page()
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on(
-            "console",
-            lambda said: (
-                self.complaints.append(said.text)
-                if said.type == "error" and "Failed to load resource" not in said.text
-                else None
-            ),
-        )
+        page.on("console", self.hear)
         return page
+
+    def hear(self, said: Any) -> None:
+        """Keep an error of the console, but for a connection that was cut or left on purpose."""
+        if said.type == "error" and not said.text.startswith(CUT):
+            self.complaints.append(said.text)
 
     def twins(self) -> Any:
         """Return the sentences of each twin that was sent, by their answers."""
