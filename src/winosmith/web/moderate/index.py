@@ -14,7 +14,11 @@ from winosmith.web.read.terms import Term
 
 __all__ = ["drop", "ensure", "hinted", "matching"]
 
-_TABLE = "moderate_search"
+_TABLE, _ID = "moderate_search", "problems_problem.id"
+
+RARE = 2000
+"""Sentences with a word below which they are read and sorted."""
+
 _TAKE = (
     f"INSERT INTO {_TABLE}({_TABLE}, rowid, sentence) "  # noqa: S608 - names of our own
     "VALUES ('delete', old.id, old.sentence);"
@@ -98,5 +102,10 @@ def matching(query: QuerySet[Problem], terms: list[Term]) -> QuerySet[Problem]:
     # Words are letters and digits alone, so none can end its quotation marks.
     text = "(" + " AND ".join(f'"{words}"' for words in wanted) + ")"
     text += "".join(f' NOT "{words}"' for words in unwanted)
-    found = f"problems_problem.id IN (SELECT rowid FROM {_TABLE} WHERE {_TABLE} MATCH %s)"  # noqa: S608
+    rows = f"SELECT rowid FROM {_TABLE} WHERE {_TABLE} MATCH %s"  # noqa: S608
+    with connections[query.db].cursor() as cursor:
+        cursor.execute(f"SELECT count(*) FROM ({rows} LIMIT {RARE})", [text])  # noqa: S608
+        common = cursor.fetchone()[0] == RARE
+    # Of a common word the list is walked and each row looked up; of a rare one the rows are read.
+    found = f"EXISTS ({rows} AND rowid = {_ID})" if common else f"{_ID} IN ({rows})"
     return query.extra(where=[found], params=[text])  # noqa: S610

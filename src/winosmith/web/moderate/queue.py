@@ -163,7 +163,8 @@ def _only(query: QuerySet[Problem], only: str) -> QuerySet[Problem]:
         open_ones = Appeal.objects.filter(answer=None).values("problem")
         return query.filter(pk__in=open_ones)
     if only == "close":
-        return close(query.filter(state__in=[State.VALID, State.REJECTED]))
+        # Said as what it is not, so that SQLite walks the list instead of sorting two states.
+        return close(query.exclude(state__in=[*set(State) - {State.VALID, State.REJECTED}]))
     if only == "hinted":
         return hinted(query)
     return query.filter(**{only: True})
