@@ -138,7 +138,7 @@ def test_reading_needs_no_script(reader: Any) -> None:
 
 
 def test_files_are_saved(reader: Any, tmp_path: Path) -> None:
-    """A click saves the file under its name, plain and packed, with the rows that the page shows."""
+    """A click saves the file under its name, plain and packed, with what the page shows."""
     site, window, _ = reader
     page = window(accept_downloads=True)
     page.goto(f"{site.url}/download/?q=umbrella")
@@ -155,7 +155,7 @@ def test_files_are_saved(reader: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_public_page_is_accessible(reader: Any, axe_source: str, scheme: str) -> None:
-    """axe finds nothing on any public page, light or dark, on a desk or 320 px wide."""
+    """Axe finds nothing on any public page, light or dark, on a desk or 320 px wide."""
     site, window, ref = reader
     for width in (1200, 320):
         page = window(

@@ -180,6 +180,22 @@ def test_memory_does_not_grow_with_the_rows(db: Any, visit: Callable[..., Any]) 
     assert peak() < few * 1.25
 
 
+def test_a_download_asks_the_database_a_fixed_number_of_times(
+    handmade: Any, visit: Callable[..., Any]
+) -> None:
+    """A file of 144 problems takes as many queries as one of 2: nothing is asked row by row."""
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    _body(visit().get("/download/problems.csv"))  # the hour's first visit is counted anew
+    counts = []
+    for query in ("", "?q=umbrella"):
+        with CaptureQueriesContext(connection) as asked:
+            _body(visit().get(f"/download/problems.csv{query}"))
+        counts.append(len(asked))
+    assert counts[0] == counts[1]
+
+
 def test_votes_are_a_file_of_their_own(
     db: Any,
     visit: Callable[..., Any],

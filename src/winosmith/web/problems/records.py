@@ -14,7 +14,16 @@ from winosmith.records import problem_of, problem_record
 from winosmith.web.people.pseudonyms import pseudonym
 from winosmith.web.problems.models import Problem
 
-__all__ = ["as_dataset", "as_problem", "in_order", "numbers", "row_fields", "rows", "twin_fields"]
+__all__ = [
+    "as_dataset",
+    "as_problem",
+    "in_order",
+    "lean",
+    "numbers",
+    "row_fields",
+    "rows",
+    "twin_fields",
+]
 
 CHUNK = 1000
 """Rows that are read at once: what an export holds in memory."""
@@ -60,6 +69,22 @@ def rows(of: Sequence[int], query: QuerySet[Problem]) -> Iterator[list[Problem]]
     query = query.select_related("twin__contributor").order_by("id")
     for start in range(0, len(of), CHUNK):
         yield list(query.filter(id__in=of[start : start + CHUNK]))
+
+
+def lean(query: QuerySet[Problem]) -> QuerySet[Problem]:
+    """Return the rows with those columns alone that `as_problem` needs."""
+    problem = "ref", "sentence", "options", "answer", "embargo", "record", "twin"
+    twin = (
+        "ref",
+        "source",
+        "domain",
+        "anchor",
+        "licence",
+        "created",
+        "contributor",
+        "contributor__salt",
+    )
+    return query.only(*problem, *(f"twin__{name}" for name in twin))
 
 
 def in_order(query: QuerySet[Problem]) -> Iterator[Problem]:

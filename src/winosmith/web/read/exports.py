@@ -15,7 +15,7 @@ import zlib
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from io import StringIO
+from io import StringIO, TextIOWrapper
 from typing import IO, overload
 
 from django.db.models import QuerySet
@@ -27,7 +27,7 @@ from winosmith.formats import FORMATS, Format
 from winosmith.records import canonical, problem_record
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.public import public_problems
-from winosmith.web.problems.records import as_problem, numbers, rows
+from winosmith.web.problems.records import as_problem, lean, numbers, rows
 from winosmith.web.read.tables import aligned, header_of, union
 
 __all__ = ["FILES", "Survey", "gzipped", "survey", "text"]
@@ -80,7 +80,7 @@ def survey(query: QuerySet[Problem], known: Format, *, leave_out: bool = False) 
     """
     state, header, kept = hashlib.sha256(), list[str](), array("q")
     unfit: dict[str, str] = {}
-    for chunk in rows(numbers(query.order_by("place")), public_problems()):
+    for chunk in rows(numbers(query.order_by("place")), lean(public_problems())):
         data = [as_problem(row) for row in chunk]
         bad, columns = _tried(data, known)
         unfit |= bad
@@ -131,12 +131,14 @@ def text(found: Survey) -> Iterator[bytes]:
     if found.known.name in LINES | TABLES:
         yield from _chunks(found)
         return
-    with tempfile.TemporaryFile("w+", encoding="utf-8", newline="") as file:
+    with tempfile.TemporaryFile() as raw:
+        file = TextIOWrapper(raw, encoding="utf-8", newline="", write_through=True)
         _write(found.known, _Rows(found), file)
         file.flush()
-        file.buffer.seek(0)
-        while part := file.buffer.read(1 << 16):
+        raw.seek(0)
+        while part := raw.read(1 << 16):
             yield part
+        file.detach()
 
 
 def _chunks(found: Survey) -> Iterator[bytes]:
@@ -152,7 +154,7 @@ def _chunks(found: Survey) -> Iterator[bytes]:
 def _data(found: Survey) -> Iterator[list[Datum]]:
     """Yield the problems of a survey, each as it was when it was taken."""
     state, count = hashlib.sha256(), 0
-    for chunk in rows(found.rows, public_problems()):
+    for chunk in rows(found.rows, lean(public_problems())):
         data = [as_problem(row) for row in chunk]
         for datum in data:
             state.update(_line(datum))
@@ -180,9 +182,9 @@ class _Rows(Sequence[Datum]):
     @overload
     def __getitem__(self, index: slice) -> Sequence[Datum]: ...
     def __getitem__(self, index: int | slice) -> Datum | Sequence[Datum]:
-        chosen = self._found.rows[index]
-        of = [chosen] if isinstance(index, int) else chosen
-        data = [as_problem(row) for chunk in rows(of, public_problems()) for row in chunk]
+        all_rows = list(self._found.rows)
+        of = [all_rows[index]] if isinstance(index, int) else all_rows[index]
+        data = [as_problem(row) for chunk in rows(of, lean(public_problems())) for row in chunk]
         return data[0] if isinstance(index, int) else data
 
 
