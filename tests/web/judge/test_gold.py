@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -27,7 +28,9 @@ def test_gold_is_never_a_vote(db: Any, rules: Any, person: Maker) -> None:
     (problem,) = gold(1)
     slot = give(person("ann"))
     problem.refresh_from_db()
-    assert slot.gold and slot.right and slot.problem == problem
+    assert slot.gold
+    assert slot.right
+    assert slot.problem == problem
     assert (votes_of(problem), list(responses([problem])), problem.state) == ([], [], "judging")
 
 
@@ -41,7 +44,7 @@ def test_gold_comes_as_often_as_the_site_says(db: Any, rules: Any, person: Maker
     found = [give(ann).gold for _ in range(200)]
     assert 20 <= sum(found) <= 65
     places = [at for at, is_gold in enumerate(found) if is_gold]
-    assert len({after - before for before, after in zip(places, places[1:], strict=False)}) > 3
+    assert len({after - before for before, after in itertools.pairwise(places)}) > 3
 
 
 def test_a_gold_question_is_asked_once_a_person(db: Any, rules: Any, person: Maker) -> None:
@@ -101,7 +104,8 @@ def test_a_paused_judge_keeps_their_votes_until_a_moderator_decides(
     Judge.objects.update(until_gold=None)
     for _ in range(10):
         give(ann, choice=1)
-    assert _paused(ann) and len(votes_of(problem)) == 1
+    assert _paused(ann)
+    assert len(votes_of(problem)) == 1
     resume(ann, eva)
     assert claim(ann) is not None
     assert record(ann, Judge.objects.get(person=ann).gold_since) == (0, 0)
@@ -120,15 +124,18 @@ def test_a_contested_answer_counts_only_when_it_is_settled(
     slots = [give(ann, choice=0 if at < 4 else 1) for at in range(10)]
     assert _paused(ann)
     made = contest(ann, slots[9].problem.ref, "The jug is glass, too.")
-    assert not _paused(ann) and record(ann) == (4, 9)
+    assert not _paused(ann)
+    assert record(ann) == (4, 9)
     settle(made, eva, upheld=False)
-    assert _paused(ann) and record(ann) == (4, 10)
+    assert _paused(ann)
+    assert record(ann) == (4, 10)
     with pytest.raises(InputError, match="settled this"):
         settle(made, eva, upheld=True)
     other = contest(ann, slots[8].problem.ref, "Both fit.")
     settle(other, eva, upheld=True)
     assert Gold.objects.filter(retired=True).count() == 1
-    assert record(ann) == (4, 9) and not _paused(ann)
+    assert record(ann) == (4, 9)
+    assert not _paused(ann)
     assert slots[8].problem.ref not in {give(bob).problem.ref for _ in range(9)}
 
 
@@ -152,7 +159,8 @@ def test_attention_is_shown_as_a_whole(db: Any, rules: Any, person: Maker) -> No
     rules(gold_every=1)
     gold(1, attention=True)
     slot = claim(person("ann"))
-    assert slot.gold and not needs_local(slot)
+    assert slot.gold
+    assert not needs_local(slot)
 
 
 def test_gold_needs_an_answer_an_explanation_and_no_votes(

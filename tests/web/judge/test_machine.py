@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from datetime import timedelta
 from typing import Any
 
@@ -48,6 +49,7 @@ class Judging(RuleBasedStateMachine):
         self.keys: list[tuple[Any, str, str, int]] = []
 
     def teardown(self) -> None:
+        """Roll back."""
         from django.db import transaction
 
         transaction.set_rollback(True)
@@ -55,12 +57,14 @@ class Judging(RuleBasedStateMachine):
 
     @rule(who=PERSON)
     def take(self, who: int) -> None:
+        """Take the next problem."""
         from winosmith.web.judge.slots import claim
 
         claim(self.people[who])
 
     @rule(who=PERSON, choice=st.integers(0, 1), held=st.booleans(), other=st.integers(0, 5))
     def send(self, who: int, choice: int, held: bool, other: int) -> None:
+        """Answer what is held, or something that need not be."""
         from winosmith.web.judge.slots import current
         from winosmith.web.problems.once import new_key
 
@@ -72,6 +76,7 @@ class Judging(RuleBasedStateMachine):
 
     @rule(at=st.integers(0, 20))
     def replay(self, at: int) -> None:
+        """Send a form again."""
         if self.keys:
             self._send(*self.keys[at % len(self.keys)])
 
@@ -84,13 +89,12 @@ class Judging(RuleBasedStateMachine):
             answer(person, ref, choice)
             return {}
 
-        try:
+        with contextlib.suppress(InputError):
             once(person, key, act)
-        except InputError:
-            pass
 
     @rule(who=PERSON)
     def pass_on(self, who: int) -> None:
+        """Pass on what is held."""
         from winosmith.web.judge.slots import current, skip
 
         slot = current(self.people[who])
@@ -99,6 +103,7 @@ class Judging(RuleBasedStateMachine):
 
     @rule(who=PERSON)
     def take_back(self, who: int) -> None:
+        """Take the last answer back."""
         from winosmith.web.judge.answering import undoable
         from winosmith.web.judge.slots import undo
 
@@ -108,6 +113,7 @@ class Judging(RuleBasedStateMachine):
 
     @rule()
     def expire(self) -> None:
+        """Let all leases run out."""
         from django.db.models import F
 
         from winosmith.web.judge.models import Slot
@@ -117,6 +123,7 @@ class Judging(RuleBasedStateMachine):
 
     @rule(at=st.integers(0, 5))
     def hold_and_let_through(self, at: int) -> None:
+        """Close a problem, and open it again."""
         from winosmith.web.judge.slots import close_slots, open_slots
 
         problem = self.problems[at]
@@ -127,13 +134,15 @@ class Judging(RuleBasedStateMachine):
 
     @invariant()
     def holds(self) -> None:
+        """Check what must always hold."""
         from winosmith.web.judge.models import Seen, Slot
 
         slots = list(Slot.objects.select_related("problem__twin"))
         votes = [slot for slot in slots if slot.answered_at]
         for problem in self.problems:
             cast = [slot.holder_id for slot in votes if slot.problem_id == problem.pk]
-            assert len(cast) <= K and len(set(cast)) == len(cast)
+            assert len(cast) <= K
+            assert len(set(cast)) == len(cast)
             assert sum(slot.problem_id == problem.pk for slot in slots) == K
             problem.refresh_from_db()
             assert (len(cast) == K) == (problem.state in ("valid", "rejected"))

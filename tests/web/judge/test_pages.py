@@ -44,16 +44,20 @@ def test_a_problem_is_judged_in_two_steps(judge: Any) -> None:
     (problem,) = twin(halves=1)
     ann = judge("ann")
     start = ann.get("/judge/")
-    assert "Start judging" in start.content.decode() and not problem.slots.exclude(holder=None)
+    assert "Start judging" in start.content.decode()
+    assert not problem.slots.exclude(holder=None)
     local = _send(ann, start, "/judge/next/")
     text = local.content.decode()
-    assert "After the cup" not in text and "shelf, the" in text and "Step 1 of 2" in text
+    assert "After the cup" not in text
+    assert "shelf, the" in text
+    assert "Step 1 of 2" in text
     whole = _send(ann, local, "/judge/local/", choice="1")
     assert "After the cup" in whole.content.decode()
     done = _send(ann, whole, "/judge/answer/", choice="0", associative="on", comment="<b>Hm</b>")
     slot = problem.slots.get(n=1)
     assert (slot.local_choice, slot.choice, slot.associative) == (1, 0, True)
-    assert slot.comment == "<b>Hm</b>" and not slot.ambiguous
+    assert slot.comment == "<b>Hm</b>"
+    assert not slot.ambiguous
     assert "Nothing is left for you" in done.content.decode()
 
 
@@ -63,7 +67,8 @@ def test_looking_takes_nothing(judge: Any) -> None:
 
     twin()
     judge("ann").get("/judge/")
-    assert not Seen.objects.exists() and not Judge.objects.exists()
+    assert not Seen.objects.exists()
+    assert not Judge.objects.exists()
 
 
 def test_options_stand_in_the_order_that_is_stored(judge: Any) -> None:
@@ -104,7 +109,8 @@ def test_another_window_is_told_that_it_is_too_late(judge: Any, rules: Any) -> N
     other = ann.get("/judge/")
     _send(ann, page, "/judge/answer/", choice="0")
     late = _send(ann, other, "/judge/answer/", choice="1", comment="my thought")
-    assert late.status_code == 409 and "my thought" in late.content.decode()
+    assert late.status_code == 409
+    assert "my thought" in late.content.decode()
     assert ann.person.slots.get(open=False).choice == 0
 
 
@@ -116,8 +122,10 @@ def test_a_mistake_keeps_what_was_typed(judge: Any, rules: Any) -> None:
     page = _send(ann, ann.get("/judge/"), "/judge/next/")
     again = _send(ann, page, "/judge/answer/", associative="on", comment="so far")
     text = again.content.decode()
-    assert again.status_code == 422 and "Choose the option that fits" in text
-    assert "so far" in text and re.search(r'name="associative" checked', text)
+    assert again.status_code == 422
+    assert "Choose the option that fits" in text
+    assert "so far" in text
+    assert re.search(r'name="associative" checked', text)
 
 
 @pytest.mark.parametrize("choice", ["x", "9", "-1", "１", "1" * 400])
@@ -148,7 +156,8 @@ def test_gold_looks_like_any_other_and_is_told_at_once(judge: Any, rules: Any) -
     assert sorted(set(pages[0]) ^ set(pages[1])) == []
     told = _send(ann, first, "/judge/answer/", choice="1")
     text = told.content.decode()
-    assert "Not the known answer" in text and "A jug is heavier" in text
+    assert "Not the known answer" in text
+    assert "A jug is heavier" in text
     path = f"/judge/contest/{asked.ref}/"
     contested = _send(ann, told, path, text="Cups are glass.")
     assert "until a moderator has looked" in contested.content.decode()
@@ -188,7 +197,8 @@ def test_visitors_are_sent_to_log_in(db: Any, visit: Maker, path: str) -> None:
     """Nobody without an account sees or sends anything of judging."""
     method = "get" if path == "/judge/" else "post"
     answer = getattr(visit(), method)(path)
-    assert answer.status_code == 302 and "next=" in answer.headers["Location"]
+    assert answer.status_code == 302
+    assert "next=" in answer.headers["Location"]
 
 
 def test_agreement_is_for_everyone(db: Any, rules: Any, visit: Maker) -> None:
@@ -197,5 +207,6 @@ def test_agreement_is_for_everyone(db: Any, rules: Any, visit: Maker) -> None:
 
     cache.clear()
     page = visit().get("/judge/agreement/")
-    assert page.status_code == 200 and "No problem has been decided" in page.content.decode()
+    assert page.status_code == 200
+    assert "No problem has been decided" in page.content.decode()
     cache.clear()

@@ -17,9 +17,7 @@ Maker = Callable[..., Any]
 def test_a_race_gives_each_problem_its_votes_and_no_more(
     database: Any, rules: Any, person: Maker
 ) -> None:
-    """64 judges who click twice, replay and lose leases give 3 votes each, by 3 people, not one's
-    own; all problems end decided.
-    """
+    """64 judges who click twice and lose leases: 3 votes a problem, by 3 people, none one's own."""
     from django.db import connection
     from django.db.models import F
 

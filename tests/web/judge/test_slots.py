@@ -69,7 +69,8 @@ def test_nobody_judges_both_halves(db: Any, rules: Any, person: Maker) -> None:
     assert claim(ann) is None
     rules(both_halves=True)
     found = claim(ann)
-    assert found is not None and found.problem == second
+    assert found is not None
+    assert found.problem == second
 
 
 def test_what_was_read_under_the_looser_rule_still_counts(
@@ -114,7 +115,8 @@ def test_taking_twice_gives_the_same(db: Any, rules: Any, person: Maker) -> None
     twin(), twin()
     ann = person("ann")
     first, again = claim(ann), claim(ann)
-    assert first is not None and again is not None
+    assert first is not None
+    assert again is not None
     assert (first.pk, first.shown) == (again.pk, again.shown)
 
 
@@ -140,7 +142,8 @@ def test_abandoned_work_comes_back_first(db: Any, rules: Any, person: Maker) -> 
     assert claim(bob).problem != begun
     _later(21)
     retaken = claim(cat)
-    assert retaken.pk == slot.pk and retaken.holder == cat
+    assert retaken.pk == slot.pk
+    assert retaken.holder == cat
     assert (retaken.local_choice, retaken.local_at) == (None, None)
 
 
@@ -350,7 +353,8 @@ def test_nothing_left_is_explained(db: Any, rules: Any, person: Maker) -> None:
     assert claim(bob) is not None
     give(ann)
     found = why_nothing(ann)
-    assert (found.own, found.seen, found.held) == (1, 1, 0) and found.until is None
+    assert (found.own, found.seen, found.held) == (1, 1, 0)
+    assert found.until is None
     assert why_nothing(person("cat")).held == 1
 
 
@@ -387,7 +391,8 @@ def test_the_queue_is_read_from_its_index(database: Any, rules: Any, person: Mak
     ):
         plan = query[:1].explain()
         assert index in plan, plan
-        assert "TEMP B-TREE" not in plan and "Sort" not in plan, plan
+        assert "TEMP B-TREE" not in plan, plan
+        assert "Sort" not in plan, plan
         assert "SCAN judge_slot" not in plan.replace("SCAN judge_slot USING INDEX", ""), plan
         assert "seen_twin" in plan or "seen_block" in plan, plan
     with connection.cursor() as cursor:

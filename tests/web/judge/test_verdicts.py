@@ -94,7 +94,8 @@ def test_votes_are_read_without_names(db: Any, rules: Any, person: Maker) -> Non
     (vote,) = votes_of(problem)
     assert (vote.judge, vote.choice, vote.ambiguous, vote.right) == ("Judge 1", 0, True, True)
     assert (vote.local_choice, vote.comment) == (1, "Could be both.")
-    assert "ann-marie" not in repr(vote) and pseudonym(ann) not in repr(vote)
+    assert "ann-marie" not in repr(vote)
+    assert pseudonym(ann) not in repr(vote)
 
 
 def test_a_judge_is_one_participant_in_the_data(db: Any, rules: Any, person: Maker) -> None:
@@ -122,7 +123,8 @@ def test_excluded_votes_bring_the_problem_back(db: Any, rules: Any, person: Make
     assert exclude_votes(judges[0], eva, "guesses") == 1
     problem.refresh_from_db()
     assert (problem.state, problem.slots.filter(open=True).count()) == ("judging", 1)
-    assert len(votes_of(problem)) == 2 and len(votes_of(problem, excluded=True)) == 3
+    assert len(votes_of(problem)) == 2
+    assert len(votes_of(problem, excluded=True)) == 3
     assert len(list(responses([problem]))) == 4
     give(person("dan"))
     problem.refresh_from_db()
@@ -209,7 +211,8 @@ def test_agreement_is_that_of_the_votes(db: Any, rules: Any, person: Maker) -> N
     assert (found.problems, found.valid, found.unanimous) == (3, 2, 2)
     assert found.pairs == pytest.approx((3 + 1 + 3) / 9)
     expected = krippendorff_alpha([[3, 0], [2, 1], [0, 3]]).value
-    assert found.alpha is not None and found.alpha.value == pytest.approx(expected)
+    assert found.alpha is not None
+    assert found.alpha.value == pytest.approx(expected)
     assert found.alpha_of == len(problems)
     cache.clear()
 

@@ -40,7 +40,7 @@ UNDO = timedelta(minutes=1)
 """How long one's last answer can be taken back."""
 
 
-class Gone(InputError):
+class Gone(InputError):  # noqa: N818 - it reads as what happened
     """The problem is no longer this judge's to answer."""
 
 
@@ -214,5 +214,3 @@ def _seconds(start: datetime | None, end: datetime) -> float | None:
     if start is None or end - start > lease():
         return None
     return round(max(0.0, (end - start).total_seconds()), 1)
-
-

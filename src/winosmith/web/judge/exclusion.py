@@ -33,8 +33,10 @@ def resume(person: Person, by: Person) -> None:
     _check_moderator(person, by)
     with writing():
         now = timezone.now()
-        if not Judge.objects.filter(person=person).exclude(paused=None).update(
-            paused=None, gold_since=now
+        if (
+            not Judge.objects.filter(person=person)
+            .exclude(paused=None)
+            .update(paused=None, gold_since=now)
         ):
             raise InputError(_("This judge is not paused; open the page again."))
 
@@ -107,7 +109,7 @@ def _count_again(problem: Problem, by: Person, reason: str, kind: str) -> None:
         settle_votes(problem)
     elif problem.state in (State.VALID, State.REJECTED) and _by_votes(problem):
         if missing > 0:
-            move(problem, State.JUDGING, by=by, kind="recount", reason=reason)
+            move(problem, State("judging"), by=by, kind="recount", reason=reason)
             add_slots(problem, missing)
         else:
             decide(problem, by=by, kind="recount")

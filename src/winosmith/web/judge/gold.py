@@ -93,17 +93,18 @@ def _distance(every: int) -> int:
 
 def _unknown(person: Person) -> Problem | None:
     """Return a gold question that a person has not read, any as likely."""
-    from winosmith.web.problems.models import State
+    from winosmith.web.problems.models import Problem, State
 
-    seen = Seen.objects.filter(person=person, twin_id=OuterRef("problem__twin_id"))
-    rows = Gold.objects.filter(~Exists(seen), retired=False, problem__gold=True)
-    rows = rows.exclude(problem__state__in=(State.WITHDRAWN, State.REVISED))
-    rows = rows.exclude(problem__twin__contributor=person)
-    keys = list(rows.values_list("pk", flat=True))
+    asked = list(Gold.objects.filter(retired=False).values_list("pk", flat=True))
+    if not asked:
+        return None
+    seen = Seen.objects.filter(person=person, twin_id=OuterRef("twin_id"))
+    rows = Problem.objects.filter(~Exists(seen), pk__in=asked, gold=True)
+    rows = rows.exclude(state__in=(State.WITHDRAWN, State.REVISED))
+    keys = list(rows.exclude(twin__contributor=person).values_list("pk", flat=True))
     if not keys:
         return None
-    found = rows.select_related("problem__twin").get(pk=_chance.choice(keys))
-    return found.problem
+    return Problem.objects.select_related("twin").get(pk=_chance.choice(keys))
 
 
 def record(person: Person, since: object = None) -> tuple[int, int]:
@@ -173,8 +174,10 @@ def settle(contested: Contest, by: Person, *, upheld: bool, answer: str = "") ->
         InputError: it was settled already, or by the judge themselves.
     """
     with writing():
-        now = Contest.objects.select_for_update(of=("self",)).select_related("slot").get(
-            pk=contested.pk
+        now = (
+            Contest.objects.select_for_update(of=("self",))
+            .select_related("slot")
+            .get(pk=contested.pk)
         )
         if now.upheld is not None:
             raise InputError("another moderator has settled this; open the page again")

@@ -79,7 +79,7 @@ class Slot(models.Model):
                 condition=models.Q(open=True, lease_until__isnull=False),
                 name="slot_leased",
             ),
-            models.Index(fields=["holder", "open", "answered_at"], name="slot_of_judge"),
+            models.Index(fields=["holder", "answered_at"], name="slot_of_judge"),
         ]
 
     def __str__(self) -> str:

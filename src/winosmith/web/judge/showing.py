@@ -1,4 +1,4 @@
-"""A problem as a judge sees it: the local context alone, or the whole; the options in their order."""
+"""A problem as a judge sees it: the local context alone or the whole, options in their order."""
 
 from __future__ import annotations
 

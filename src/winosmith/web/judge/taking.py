@@ -47,7 +47,7 @@ def current(person: Person) -> Slot | None:
 
     Its lease may have run out: the slot is theirs as long as nobody else took it.
     """
-    rows = Slot.objects.filter(holder=person, open=True).order_by("taken_at")
+    rows = Slot.objects.filter(holder=person, answered_at=None, open=True).order_by("taken_at")
     return rows.select_related("problem__twin", "problem__as_gold").first()
 
 

@@ -64,7 +64,7 @@ def decide(problem: Problem, *, by: Person | None = None, kind: str = "verdict")
         datum, cast = as_problem(problem), list(responses([problem]))
         dropped = votes(Dataset([datum]), cast, vote_rules()).dropped
         reasons = dropped[0].reason.split(" | ") if dropped else []
-        to = State.REJECTED if dropped else State.VALID
+        to = State("rejected" if dropped else "valid")
         if problem.state != to:
             move(problem, to, by=by, kind=kind, reason="; ".join(reasons))
         Problem.objects.filter(pk=problem.pk).update(reasons=reasons)

@@ -193,7 +193,7 @@ def _show(
 
 def _around(person: Person) -> dict[str, Any]:
     """Return what stands around each page: how many were judged, what can be taken back."""
-    answered = Slot.objects.filter(holder=person, open=False, answered_at__isnull=False)
+    answered = Slot.objects.filter(holder=person, answered_at__isnull=False)
     return {
         "key": new_key(),
         "judged": answered.count(),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from django.db.models import Count, QuerySet
 
@@ -16,6 +16,7 @@ from winosmith.web.judge.models import Skip, Slot
 from winosmith.web.people.pseudonyms import pseudonym
 
 if TYPE_CHECKING:
+    from winosmith.web.people.models import Person
     from winosmith.web.problems.models import Problem
 
 __all__ = ["Vote", "forget_timings", "responses", "skips_of", "votes_of"]
@@ -92,8 +93,7 @@ def _votes(keys: list[int]) -> QuerySet[Slot]:
 
 
 def _responses(slot: Slot, ref: str) -> Iterator[Response]:
-    assert slot.holder is not None
-    who, shown = pseudonym(slot.holder), tuple(slot.shown)
+    who, shown = pseudonym(cast("Person", slot.holder)), tuple(slot.shown)
     if slot.local_choice is not None:
         yield Response(
             ref, who, "local", slot.local_choice, shown=shown, seconds=slot.local_seconds

@@ -1,0 +1,229 @@
+"""Judging in a real browser: by keys alone, twice at once, without scripts, on a small screen."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.conftest import axe_faults  # type: ignore[import-not-found]
+from tests.web.serving import PASSWORD  # type: ignore[import-not-found]
+
+TWINS = """
+from winosmith.web._lock import writing
+from winosmith.web.judge.slots import open_slots
+from winosmith.web.problems.models import Problem, State, Twin
+SENTENCES = [
+    "After the cup had hit the jug on the upper shelf of the kitchen, the _ broke.",
+    "Nora thanked Paula for the soup, because _ had been ill for most of the week.",
+    "The piano did not fit through the door of the flat, because the _ was too wide.",
+    "The nurse gave the patient a blanket, because the _ had been shivering all night.",
+    "The rope held the boat until the storm came, and then the _ was torn in two.",
+]
+OPTIONS = [["cup", "jug"], ["Nora", "Paula"], ["piano", "door"], ["nurse", "patient"],
+           ["rope", "boat"]]
+with writing():
+    for at, (sentence, options) in enumerate(zip(SENTENCES, OPTIONS)):
+        problem = Problem.objects.create(
+            ref=f"q{at}", twin=Twin.objects.create(ref=f"t{at}"), sentence=sentence,
+            options=options, answer=0, state=State.JUDGING)
+        open_slots(problem)
+"""
+
+ANSWERS = """
+from winosmith.web.judge.models import Slot
+rows = Slot.objects.filter(open=False).order_by("answered_at")
+result = [[s.problem.ref, s.shown, s.local_choice, s.choice, s.ambiguous, s.associative, s.comment]
+          for s in rows]
+"""
+
+
+@pytest.fixture
+def judging(served: Any, browser: Any) -> Iterator[Callable[..., tuple[Any, Any]]]:
+    """Return a starter: a site with five problems, and a page of a judge who is logged in."""
+    contexts = []
+
+    def start(context: dict[str, Any] | None = None, **rules: Any) -> tuple[Any, Any]:
+        site = served(**{"gold_every": 0, **rules})
+        site.people(ann="judge", bob="judge", eva="moderator")
+        site.do(TWINS)
+        opened = browser.new_context(base_url=site.url, **(context or {}))
+        opened.set_default_timeout(20_000)
+        contexts.append(opened)
+        page = opened.new_page()
+        _log_in(page, "ann")
+        return site, page
+
+    yield start
+    for opened in contexts:
+        opened.close()
+
+
+def _log_in(page: Any, name: str) -> None:
+    page.goto("/judge/")
+    page.locator("main input[type=text], main input[name=username]").first.fill(name)
+    page.locator("main input[type=password]").first.fill(PASSWORD)
+    page.locator("main form:has(input[type=password]) button").first.click()
+    page.wait_for_url("**/judge/")
+
+
+def _press(page: Any, *keys: str) -> None:
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def test_three_problems_by_keys_alone(judging: Any) -> None:
+    """1, 2, A, S, C, Enter, N and U judge, mark, comment, send, pass on and take back."""
+    site, page = judging()
+    faults: list[str] = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.on("console", lambda said: faults.append(said.text) if said.type == "error" else None)
+    with page.expect_navigation():
+        _press(page, "Enter")
+    for marks in ((), ("a",), ("s",)):
+        page.get_by_text("Step 1 of 2").wait_for()
+        with page.expect_navigation():
+            _press(page, "2", "Enter")
+        page.get_by_text("Step 2 of 2").wait_for()
+        _press(page, *marks)
+        if marks == ("s",):
+            _press(page, "c")
+            page.keyboard.type("1 word gives it away")
+            _press(page, "Escape")
+        with page.expect_navigation():
+            _press(page, "1", "Enter")
+    page.get_by_text("Step 1 of 2").wait_for()
+    found = site.do(ANSWERS)
+    assert [row[0] for row in found] == ["q0", "q1", "q2"]
+    assert all(local == shown[1] and choice == shown[0] for _, shown, local, choice, *_ in found)
+    assert [row[4:6] for row in found] == [[False, False], [True, False], [False, True]]
+    assert found[2][6] == "1 word gives it away"
+    with page.expect_navigation():
+        _press(page, "u")
+    page.get_by_text("Step 2 of 2").wait_for()
+    assert len(site.do(ANSWERS)) == 2
+    _press(page, "n")
+    with page.expect_navigation():
+        _press(page, "ArrowDown", "Enter")
+    page.get_by_text("Step 1 of 2").wait_for()
+    assert not faults, faults
+
+
+def test_a_double_click_answers_one_problem(judging: Any) -> None:
+    """Two clicks on Send in a row keep one answer, and the next problem is shown unanswered."""
+    site, page = judging(local_first=False)
+    page.get_by_role("button", name="Start judging").click()
+    page.locator(".choice").first.click()
+    page.get_by_role("button", name="Send").dblclick()
+    page.get_by_text("Your answer is kept").wait_for()
+    page.wait_for_load_state()
+    assert len(site.do(ANSWERS)) == 1
+    assert page.locator(".choice :checked").count() == 0
+
+
+def test_the_back_button_does_nothing_twice(judging: Any) -> None:
+    """Going back after an answer shows what is to be judged now, and the answer stays as it was."""
+    site, page = judging(local_first=False)
+    page.get_by_role("button", name="Start judging").click()
+    page.locator(".choice").first.click()
+    page.get_by_role("button", name="Send").click()
+    page.get_by_text("Your answer is kept").wait_for()
+    before = site.do(ANSWERS)
+    page.go_back()
+    page.wait_for_load_state()
+    sentence = page.locator("main .sentence")
+    if sentence.count():
+        assert "cup" not in sentence.inner_text()
+    assert site.do(ANSWERS) == before
+
+
+def test_the_second_of_two_tabs_is_told(judging: Any) -> None:
+    """What one tab has answered, the other is told of; its comment is shown, its answer is none."""
+    site, page = judging(local_first=False)
+    page.get_by_role("button", name="Start judging").click()
+    page.get_by_role("button", name="Send").wait_for()
+    other = page.context.new_page()
+    other.goto("/judge/")
+    page.locator(".choice").first.click()
+    page.get_by_role("button", name="Send").click()
+    page.get_by_text("Your answer is kept").wait_for()
+    other.locator(".choice").nth(1).click()
+    other.locator("summary", has_text="Add a comment").click()
+    other.get_by_label("Comment for").fill("typed in the other tab")
+    other.get_by_role("button", name="Send").click()
+    other.get_by_text("You have answered this problem already").wait_for()
+    assert "typed in the other tab" in other.locator("main textarea").input_value()
+    assert len(site.do(ANSWERS)) == 1
+
+
+def test_judging_works_without_scripts(judging: Any) -> None:
+    """With scripts off, the two steps, the marks and passing on work by their buttons."""
+    site, page = judging({"java_script_enabled": False})
+    page.get_by_role("button", name="Start judging").click()
+    page.locator(".choice").nth(1).click()
+    page.get_by_role("button", name="Show the whole sentence").click()
+    page.locator(".choice").first.click()
+    page.get_by_text("Ambiguous:").click()
+    page.get_by_role("button", name="Send").click()
+    page.get_by_text("Step 1 of 2").wait_for()
+    (found,) = site.do(ANSWERS)
+    assert found[4:6] == [True, False]
+    page.locator("summary", has_text="Pass it on").click()
+    page.get_by_role("button", name="Pass it on").click()
+    page.get_by_text("Step 1 of 2").wait_for()
+
+
+GOLD = """
+from winosmith.web._lock import writing
+from winosmith.web.judge.gold import add_gold
+from winosmith.web.problems.models import Problem, State, Twin
+with writing():
+    row = Problem.objects.create(
+        ref="known", twin=Twin.objects.create(ref="known"), options=["stone", "glass"], answer=1,
+        sentence="Whoever threw the stone at the glass of the window saw that the _ broke at once.",
+        state=State.VALID)
+    add_gold(row, "Glass breaks when a stone hits it.")
+"""
+
+
+def test_every_page_is_accessible_and_fits_a_small_screen(judging: Any, axe_source: str) -> None:
+    """Axe finds no fault in any page of judging, and none scrolls sideways at 320 px."""
+    small = {"viewport": {"width": 320, "height": 640}, "bypass_csp": True}
+    site, page = judging(small, gold_every=1)
+
+    def check(name: str) -> None:
+        assert axe_faults(page, axe_source) == [], name
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        assert wide <= 320, f"{name} is {wide} px wide"
+
+    check("start")
+    site.do(GOLD)
+    page.get_by_role("button", name="Start judging").click()
+    page.get_by_text("Step 1 of 2").wait_for()
+    check("local context")
+    page.locator(".choice").first.click()
+    page.get_by_role("button", name="Show the whole sentence").click()
+    page.get_by_text("Step 2 of 2").wait_for()
+    page.locator("summary", has_text="Add a comment").click()
+    page.locator("summary", has_text="Pass it on").click()
+    check("whole")
+    page.locator(".choice", has_text=re.compile("stone")).click()
+    page.get_by_role("button", name="Send").click()
+    page.get_by_text("Not the known answer").wait_for()
+    page.locator("summary", has_text="known answer is wrong").click()
+    check("gold, missed")
+    page.get_by_label("Why?").fill("The stone may be chalk.")
+    page.get_by_role("button", name="Contest it").click()
+    page.get_by_text("until a moderator has looked").wait_for()
+    check("gold, contested")
+    page.goto("/judge/agreement/")
+    check("agreement")
+    eva = page.context.browser.new_context(base_url=site.url, **small)
+    page = eva.new_page()
+    _log_in(page, "eva")
+    page.goto("/judge/attention/")
+    page.get_by_text("The stone may be chalk.").wait_for()
+    check("attention")
+    eva.close()
