@@ -110,7 +110,9 @@ def torment(where: Place, plan: Plan) -> Outcome:
     outcome.told = len(told)
     outcome.unanswered = sum(visitor.unanswered for visitor in crowd.visitors)
     outcome.errors = sorted(set(crowd.errors))[:20]
-    if crowd.errors:
+    if where.postgres is None:  # as long as its database is away, a server can only say so
+        outcome.errors += sorted(set(crowd.refusals()))[:20]
+    if outcome.errors:
         outcome.errors += sorted(
             set(re.findall(r"^[\w.]+(?:Error|Exception).*", server.said, re.M))
         )
@@ -183,7 +185,10 @@ class Crowd:
         self.over.set()
         for thread in self.threads:
             thread.join()
-        self.errors += [error for visitor in self.visitors for error in visitor.errors]
+
+    def refusals(self) -> list[str]:
+        """Return the answers that said that something failed in the server."""
+        return [error for visitor in self.visitors for error in visitor.errors]
 
     def _live(self, visitor: Visitor, act: Callable[[Visitor], bool]) -> None:
         while not self.over.is_set():

@@ -1,0 +1,182 @@
+"""A site with a million problems: made in bulk, then asked for the next one, pages and searches."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from .scenario import opened
+from .sentences import twin_of
+
+BATCH = 5000
+"""Problems that are made at once; two of three rows a problem more are made with them."""
+
+STATES = ("judging",) * 4 + ("valid",) * 5 + ("held",)
+"""Of twins, in turn."""
+
+
+def fill_and_ask(folder: Path, database: str | None, problems: int, times: int) -> dict[str, Any]:
+    """Fill a site, then time what people ask of it; return seconds by what was asked."""
+    opened(folder, database, gold_every=0)
+    from django.db import connection
+
+    from .inside import make_people
+
+    judges = make_people("judge", 50, is_judge=True, is_moderator=True)
+    start = time.perf_counter()
+    fill(problems, [judge.key for judge in judges[:10]])
+    filled = time.perf_counter() - start
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+    found: dict[str, Any] = {"filled": filled, "size": size_of(folder)}
+    found["claim and answer"] = list(islice(_claims(judges[10:]), times))
+    veteran = judges[49].key
+    _read_much(veteran, min(20_000, problems // 10))
+    found["claim, by who has read much"] = list(islice(_claims([judges[49]]), times))
+    for name, path in PAGES.items():
+        found[name] = _pages(judges[20], path, times)
+    return found
+
+
+PAGES = {
+    "page: browse": "/problems/",
+    "page: search, a common word": "/problems/?q=kettle",
+    "page: search, a rare word": "/problems/?q=fill1000",
+    "page: search, two words": "/problems/?q=lantern+boiling",
+    "page: a domain": "/problems/?domain=physical",
+    "page: judge": "/judge/",
+    "page: moderation, held": "/moderate/",
+    "page: moderation, valid": "/moderate/?state=valid",
+    "page: moderation, a word": "/moderate/?state=held&text=kettle",
+    "page: home": "/",
+}
+
+
+def fill(problems: int, contributors: list[int]) -> None:
+    """Make problems, two a twin, with slots and events, as the site would have them."""
+    from django.core.management.color import no_style
+    from django.db import connection, transaction
+
+    from winosmith.web.judge.models import Slot
+    from winosmith.web.problems.models import Event, Problem, Twin
+
+    for first in range(0, problems, BATCH):
+        with transaction.atomic():
+            rows = _rows(first, min(BATCH, problems - first), contributors)
+            twins, halves = rows["twins"], rows["problems"]
+            Twin.objects.bulk_create(twins, BATCH)
+            Problem.objects.bulk_create(halves, BATCH)
+            Slot.objects.bulk_create(rows["slots"], BATCH)
+            Event.objects.bulk_create(rows["events"], BATCH)
+    statements = connection.ops.sequence_reset_sql(no_style(), [Twin, Problem, Slot, Event])
+    with connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)
+
+
+def _rows(first: int, count: int, contributors: list[int]) -> dict[str, list[Any]]:
+    from django.conf import settings
+
+    from winosmith.web.judge.models import Slot
+    from winosmith.web.judge.rows import place_of
+    from winosmith.web.problems.models import Event, Problem, Twin
+
+    made: dict[str, list[Any]] = {"twins": [], "problems": [], "slots": [], "events": []}
+    for number in range(first // 2, (first + count) // 2):
+        key, state = number + 1, STATES[number % len(STATES)]
+        twin = Twin(
+            pk=key,
+            ref=f"twin{key:012x}",
+            contributor_id=contributors[number % len(contributors)],
+            domain=("social", "physical")[number % 2],
+        )
+        made["twins"].append(twin)
+        for half, (sentence, answer) in enumerate(twin_of(f"fill{key}").halves()):
+            problem = Problem(
+                pk=2 * key - 1 + half,
+                ref=f"half{2 * key - 1 + half:012x}",
+                twin=twin,
+                sentence=sentence,
+                options=["lantern", "kettle"],
+                answer=answer,
+                state=state,
+            )
+            made["problems"].append(problem)
+            made["events"].append(Event(problem=problem, kind="submit", after=state))
+            if state == "judging":
+                made["slots"] += [
+                    Slot(
+                        problem=problem,
+                        n=n,
+                        place=place_of(problem) + n,
+                        twin=twin,
+                        contributor_id=twin.contributor_id,
+                    )
+                    for n in range(1, settings.RULES.judges + 1)
+                ]
+    return made
+
+
+def _claims(judges: list[Any]) -> Iterator[float]:
+    """Let judges take problem after problem and answer; yield how long each taking took."""
+    from winosmith.web.judge import slots
+    from winosmith.web.people.models import Person
+
+    people = [Person.objects.get(pk=judge.key) for judge in judges]
+    while True:
+        for person in people:
+            start = time.perf_counter()
+            slot = slots.claim(person)
+            yield time.perf_counter() - start
+            assert slot is not None
+            slots.answer_local(person, slot.problem.ref, 0)
+            slots.answer(person, slot.problem.ref, slot.problem.answer)
+
+
+def _read_much(key: int, twins: int) -> None:
+    """Note that a judge has read the first twins of the queue, and stands at its beginning."""
+    from winosmith.web.judge.models import Judge, Seen
+    from winosmith.web.problems.models import Problem
+
+    rows = Problem.objects.filter(state="judging").order_by("pk").values_list("pk", "twin_id")
+    seen = {twin: problem for problem, twin in rows[: 2 * twins]}
+    Seen.objects.bulk_create(
+        (
+            Seen(person_id=key, block=twin, twin_id=twin, problem_id=problem)
+            for twin, problem in seen.items()
+        ),
+        BATCH,
+        ignore_conflicts=True,
+    )
+    Judge.objects.filter(person_id=key).update(cursor=0)
+
+
+def _pages(reader: Any, path: str, times: int) -> list[float]:
+    from django.test import Client
+
+    client = Client(SERVER_NAME="127.0.0.1")
+    for name, value in reader.cookies.items():
+        client.cookies[name] = value
+    ask: Callable[[], Any] = lambda: client.get(path)  # noqa: E731
+    answer = ask()
+    assert answer.status_code == 200, (path, answer.status_code)
+    seconds = []
+    for _ in range(times):
+        start = time.perf_counter()
+        ask()
+        seconds.append(time.perf_counter() - start)
+    return seconds
+
+
+def size_of(folder: Path) -> float:
+    """Return how large the database is, in GB."""
+    from django.db import connection
+
+    if connection.vendor == "sqlite":
+        return (folder / "site.sqlite3").stat().st_size / 1e9
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_database_size(current_database())")
+        return int(cursor.fetchone()[0]) / 1e9

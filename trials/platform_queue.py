@@ -1,0 +1,46 @@
+"""The next problem to judge within 50 ms among a million, and pages and searches beside it.
+
+    python trials/platform_queue.py            1,000,000 problems on each database
+    python trials/platform_queue.py --quick    20,000
+
+Takings are timed from the rule's call to its commit; pages in the process that serves them.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from crowd.queue import fill_and_ask
+from crowd.scenario import apart, databases, place
+from crowd.table import Table, end, percentile
+
+CLAIM, PAGE = 0.05, 0.5
+"""Seconds within which 95 of 100 are done."""
+
+
+def main() -> None:
+    """Measure and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small counts")
+    parser.add_argument("--database", default="", help="sqlite or postgresql alone")
+    parser.add_argument("--problems", type=int, default=1_000_000)
+    asked = parser.parse_args()
+    problems, times = (20_000, 20) if asked.quick else (asked.problems, 200)
+    columns = ("database", "what", "times", "p50 ms", "p95 ms", "max ms")
+    table = Table(f"What {problems:,} problems cost", columns)
+    for database in databases(asked.database):
+        with place(database) as where:
+            found = apart(fill_and_ask, where.folder, where.database, problems, times)
+        filled, size = found.pop("filled"), found.pop("size")
+        for what, seconds in found.items():
+            p50, p95, worst = (1000 * percentile(seconds, share) for share in (0.5, 0.95, 1.0))
+            met = p95 < 1000 * (CLAIM if what.startswith("claim") else PAGE)
+            table.row(
+                database, what, len(seconds), f"{p50:.1f}", f"{p95:.1f}", f"{worst:.1f}", met=met
+            )
+        print(f"  {database}: filled in {filled:.0f} s, {size:.2f} GB")
+    end(table)
+
+
+if __name__ == "__main__":
+    main()
