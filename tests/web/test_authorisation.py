@@ -1,0 +1,411 @@
+"""Who may do what, for every role, route and object; and that nobody can pretend to be another.
+
+A row of ROUTES is a route, a method, and what it comes to for each of `world.ROLES`, in letters
+(`world.outcome`). A route without a row fails a test.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.web import world as w  # type: ignore[import-not-found]
+
+Row = tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], str]
+
+
+def _none(_: Any) -> dict[str, Any]:
+    return {}
+
+
+def _key(**data: Any) -> Callable[[Any], dict[str, Any]]:
+    """Return a form with a new key; values that are callable are asked for by the world."""
+
+    def form(world: Any) -> dict[str, Any]:
+        from winosmith.web.problems.once import new_key
+
+        filled = {k: v(world) if callable(v) else v for k, v in data.items()}
+        return {"key": new_key(), **filled}
+
+    return form
+
+
+def _ref(name: str) -> Callable[[Any], Any]:
+    return lambda world: world.refs[name]
+
+
+def _half_way(world: Any) -> dict[str, Any]:
+    """Let the judge have answered from the local context; return the form of the whole."""
+    from winosmith.web.judge.slots import answer_local
+
+    answer_local(world.people["judge"], world.refs["held"], 0)
+    return _key(problem=world.refs["held"], choice="0")(world)
+
+
+def _answered(world: Any) -> dict[str, Any]:
+    """Let the judge have answered; return the form that takes it back."""
+    from winosmith.web.judge.slots import answer
+
+    _half_way(world)
+    answer(world.people["judge"], world.refs["held"], 0)
+    return _key(problem=world.refs["held"])(world)
+
+
+ROUTES: list[Row] = [
+    ("read:home", "get", (), _none, "ooooooo"),
+    ("read:browse", "get", (), _none, "ooooooo"),
+    ("read:problem", "get", ("public-a",), _none, "ooooooo"),
+    ("read:download", "get", (), _none, "ooooooo"),
+    ("read:file", "get", ("problems.csv",), _none, "ooooooo"),
+    ("read:guidelines", "get", (), _none, "ooooooo"),
+    ("read:card", "get", (), _none, "ooooooo"),
+    ("read:card_text", "get", (), _none, "ooooooo"),
+    ("people:me", "get", (), _none, "loooooo"),
+    ("people:data", "get", (), _none, "loooooo"),
+    ("people:hide", "get", (), _none, "mmmmmmm"),
+    ("people:hide", "post", (), _key(), "lDDDDDD"),
+    ("people:erase", "get", (), _none, "loooooo"),
+    ("people:erase", "post", (), _key(sure="on", password=w.PASSWORD), "lOOOOOx"),
+    ("people:erase_other", "get", ("the-owner",), _none, "llffffo"),
+    ("people:erase_other", "post", ("the-owner",), _key(sure="on", password=w.PASSWORD), "llffffD"),
+    ("people:join", "get", (), _none, "ooooooo"),
+    (
+        "people:join",
+        "post",
+        (),
+        _key(name="new", password="cups-jugs", again="cups-jugs"),
+        "DDooooo",
+    ),
+    ("people:invited", "get", (_ref("token"),), _none, "ooooooo"),
+    (
+        "people:invited",
+        "post",
+        (_ref("token"),),
+        _key(name="new", password="cups-jugs", again="cups-jugs"),
+        "DDooooo",
+    ),
+    ("people:login", "get", (), _none, "ooddddd"),
+    ("people:login", "post", (), _key(name="the-admin", password="wrong"), "xxxxxxx"),
+    ("people:logout", "get", (), _none, "mmmmmmm"),
+    ("people:logout", "post", (), _key(), "ddddddd"),
+    ("people:password", "get", (), _none, "llooooo"),
+    (
+        "people:password",
+        "post",
+        (),
+        _key(old=w.PASSWORD, password="cups-jugs", again="cups-jugs"),
+        "llDDDDD",
+    ),
+    ("people:consent", "get", (), _none, "odddddd"),
+    ("people:consent", "post", (), _key(agree="yes", shown=lambda _: _documents()), "Ddddddd"),
+    ("people:texts", "get", (), _none, "ooooooo"),
+    ("people:text", "get", ("consent", 1), _none, "ooooooo"),
+    ("people:invitations", "get", (), _none, "llfffoo"),
+    ("people:invitations", "post", (), _key(role="judge", days=1), "llfffOO"),
+    ("people:take_back", "get", (_ref("invitation"),), _none, "llfffmm"),
+    ("people:take_back", "post", (_ref("invitation"),), _key(), "llfffnD"),
+    ("write:start", "get", (), _none, "coooooo"),
+    ("write:start", "post", (), _key(), "cDDDDDD"),
+    ("write:mine", "get", (), _none, "ooooooo"),
+    ("write:twin", "get", ("twin-rejected",), _none, "nnonnnn"),
+    ("write:withdraw", "get", ("twin-rejected",), _none, "mmmmmmm"),
+    ("write:withdraw", "post", ("twin-rejected",), _key(), "nnDnnnn"),
+    ("write:revise", "get", ("twin-rejected",), _none, "mmmmmmm"),
+    ("write:revise", "post", ("twin-rejected",), _key(), "nnDnnnn"),
+    ("write:appeal", "get", ("twin-rejected",), _none, "mmmmmmm"),
+    (
+        "write:appeal",
+        "post",
+        ("twin-rejected",),
+        _key(problem="rejected-a", text="It is fair."),
+        "nnDnnnn",
+    ),
+    ("write:draft", "get", (_ref("draft"),), _none, "nnonnnn"),
+    ("write:draft", "post", (_ref("draft"),), _key(version=0, do="topic"), "nnDnnnn"),
+    ("write:check", "get", (_ref("draft"),), _none, "mmmmmmm"),
+    ("write:check", "post", (_ref("draft"),), _key(), "nnonnnn"),
+    ("write:save", "get", (_ref("draft"),), _none, "mmmmmmm"),
+    ("write:save", "post", (_ref("draft"),), _key(version=0, option_1="cup"), "ggOgggg"),
+    ("write:discard", "get", (_ref("draft"),), _none, "mmmmmmm"),
+    ("write:discard", "post", (_ref("draft"),), _key(), "ddDdddd"),
+    ("judge:turn", "get", (), _none, "llffooo"),
+    ("judge:next", "get", (), _none, "mmmmmmm"),
+    ("judge:next", "post", (), _key(), "llffDDD"),
+    ("judge:local", "get", (), _none, "mmmmmmm"),
+    ("judge:local", "post", (), _key(problem=_ref("held"), choice="0"), "llffDxx"),
+    ("judge:answer", "get", (), _none, "mmmmmmm"),
+    ("judge:answer", "post", (), _half_way, "llffDxx"),
+    ("judge:skip", "get", (), _none, "mmmmmmm"),
+    ("judge:skip", "post", (), _key(problem=_ref("held"), reason="known"), "llffDxx"),
+    ("judge:undo", "get", (), _none, "mmmmmmm"),
+    ("judge:undo", "post", (), _answered, "llffDxx"),
+    ("judge:checked", "get", ("gold-a",), _none, "llffonn"),
+    ("judge:contest", "get", ("gold-a",), _none, "mmmmmmm"),
+    ("judge:contest", "post", ("gold-a",), _key(text="It does fit."), "llffDnn"),
+    ("judge:agreement", "get", (), _none, "ooooooo"),
+    ("judge:attention", "get", (), _none, "llfffoo"),
+    ("judge:settle", "get", (), _none, "mmmmmmm"),
+    (
+        "judge:settle",
+        "post",
+        (),
+        _key(contest=_ref("contest"), upheld="yes", answer="So."),
+        "llfffDD",
+    ),
+    ("judge:decide_judge", "get", (), _none, "mmmmmmm"),
+    (
+        "judge:decide_judge",
+        "post",
+        (),
+        _key(person=lambda world: world.people["judge"].pk, what="pause", reason="So."),
+        "llfffDD",
+    ),
+    ("moderate:queue", "get", (), _none, "llfffOO"),
+    ("moderate:problem", "get", ("embargoed-a",), _none, "llfffoo"),
+    ("moderate:ask", "get", (), _key(action="reject", pick="judging-b:0"), "llfffoo"),
+    ("moderate:act", "get", (), _none, "mmmmmmm"),
+    ("moderate:act", "post", (), _key(action="reject", pick="judging-b:0", text="So."), "llfffDD"),
+    ("moderate:undo", "get", (), _none, "mmmmmmm"),
+    ("moderate:undo", "post", (), _key(batch=_ref("batch"), reason="So."), "llfffDD"),
+    ("moderate:batch", "get", (_ref("batch"),), _none, "llfffoo"),
+    ("moderate:go_on", "get", (_ref("batch"),), _none, "mmmmmmm"),
+    ("moderate:go_on", "post", (_ref("batch"),), _key(), "llfffdd"),
+    ("moderate:contests", "get", (), _none, "llfffoo"),
+    ("moderate:settle", "get", (_ref("contest"),), _none, "mmmmmmm"),
+    ("moderate:settle", "post", (_ref("contest"),), _key(upheld="1", answer="So."), "llfffDD"),
+    ("moderate:log", "get", (), _none, "llfffoo"),
+    ("moderate:log_csv", "get", (), _none, "llfffoo"),
+    ("moderate:people", "get", (), _none, "llfffoo"),
+    ("moderate:person", "get", (_ref("owner"),), _none, "llfffoo"),
+    ("moderate:appoint", "get", (_ref("owner"),), _none, "mmmmmmm"),
+    ("moderate:appoint", "post", (_ref("owner"),), _key(kind="judge", reason="So."), "llfffDD"),
+]
+
+
+OBJECTS: dict[str, tuple[str, str, str]] = {
+    # state: its page, its page for moderators, the page of its twin for who wrote it
+    "public": ("ooooooo", "llfffoo", "nnonnnn"),
+    "held": ("nnOnnOO", "llfffOO", "nnonnnn"),
+    "judging": ("nnOnnOO", "llfffOO", "nnonnnn"),
+    "rejected": ("nnonnoo", "llfffoo", "nnonnnn"),
+    "withdrawn": ("nnonnoo", "llfffoo", "nnonnnn"),
+    "revised": ("nnonnoo", "llfffoo", "nnonnnn"),
+    "embargoed": ("nnonnoo", "llfffoo", "nnonnnn"),
+    "gold": ("nnnnnOO", "llfffOO", "nnnnnnn"),
+}
+"""What is not decided yet is noted as read: who read it never judges it."""
+
+
+def _documents() -> list[int]:
+    from winosmith.web.people.models import Document
+
+    return list(Document.objects.values_list("pk", flat=True))
+
+
+@pytest.fixture(scope="module")
+def world(ready_site: Any) -> Iterator[Any]:
+    """Make the small site once; all of it is rolled back at the end."""
+    from dataclasses import replace
+
+    from django.conf import settings
+    from django.db import transaction
+    from django.test import override_settings
+
+    rules = replace(settings.RULES, gold_every=0, open_judging=False)
+    with override_settings(RULES=rules), transaction.atomic():
+        yield w.make()
+        transaction.set_rollback(True)
+
+
+def _named_routes() -> Iterator[tuple[str, Any]]:
+    """Yield every route of the site: its name, "" where it has none, and its pattern."""
+    from django.urls import get_resolver
+
+    def walk(resolver: Any, spaces: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+        for pattern in resolver.url_patterns:
+            if hasattr(pattern, "url_patterns"):
+                inside = (*spaces, pattern.namespace) if pattern.namespace else spaces
+                yield from walk(pattern, inside)
+            else:
+                yield ":".join((*spaces, pattern.name or "")), pattern
+
+    return walk(get_resolver(), ())
+
+
+def _all(world: Any, method: str, url: str, data: Any = _none) -> str:
+    return "".join(w.ask(world, role, method, url, data) for role in w.ROLES)
+
+
+def test_every_route_has_a_row(site: Any) -> None:
+    """A route that nobody thought about here is a fault; so is a row without its route."""
+    routes = {name for name, _ in _named_routes() if not name.startswith("admin:")}
+    assert routes == {name for name, *_ in ROUTES}
+
+
+@pytest.mark.parametrize("row", ROUTES, ids=lambda row: f"{row[1]} {row[0]}")
+def test_a_route_is_open_to_those_alone_who_may(world: Any, row: Row) -> None:
+    """What a route comes to for each role is what the table says, changes too."""
+    from django.urls import reverse
+
+    name, method, args, data, expected = row
+    url = reverse(name, args=[arg(world) if callable(arg) else arg for arg in args])
+    assert dict(zip(w.ROLES, _all(world, method, url, data), strict=True)) == dict(
+        zip(w.ROLES, expected, strict=True)
+    )
+
+
+@pytest.mark.parametrize("state", w.STATES)
+def test_a_problem_is_seen_by_those_alone_who_may(world: Any, state: str) -> None:
+    """Every role sees of a problem in each state what the table says."""
+    from django.urls import reverse
+
+    urls = (
+        reverse("read:problem", args=[f"{state}-a"]),
+        reverse("moderate:problem", args=[f"{state}-a"]),
+        reverse("write:twin", args=[f"twin-{state}"]),
+    )
+    assert tuple(_all(world, "get", url) for url in urls) == OBJECTS[state]
+
+
+@pytest.mark.parametrize("state", [state for state in w.STATES if state != "public"])
+def test_what_is_hidden_looks_like_what_is_not_there(world: Any, state: str) -> None:
+    """A hidden problem's page is, but for the form's token, that of an id never given."""
+    for role in ("visitor", "anonymous", "other", "judge"):
+        browser, pages = w.browser_of(world, role), []
+        for ref in (f"{state}-a", "nothing-a"):
+            answer = browser.get(f"/problems/{ref}/")
+            assert answer.status_code == 404
+            page = answer.content.decode().replace(ref, "")
+            pages.append((re.sub(r'value="\w{64}"', "", page), answer.headers))
+        assert pages[0] == pages[1]
+
+
+def _admin_urls(world: Any) -> list[str]:
+    """Return an address for each page of Django's admin."""
+    from django.urls import NoReverseMatch, reverse
+
+    urls = []
+    for name, pattern in _named_routes():
+        if not name.startswith("admin:") or name.endswith(":"):
+            continue
+        size = pattern.pattern.regex.groups
+        label = name.split("_")[0].removeprefix("admin:").lstrip(":")
+        args = [label] if name == "admin:app_list" else [str(world.people["owner"].pk)] * size
+        if name == "admin:app_list":
+            args = ["people"]
+        try:
+            urls.append(reverse(name.replace("admin::", "admin:"), args=args))
+        except NoReverseMatch:
+            urls.append(reverse(name.replace("admin::", "admin:")))
+    return urls
+
+
+def test_djangos_admin_is_the_admins_alone(world: Any) -> None:
+    """No page of Django's admin shows anything to others, and none changes a thing for them."""
+    urls = _admin_urls(world)
+    assert len(urls) > 60
+    for url in urls:
+        for role in w.ROLES[:-1]:
+            browser = w.browser_of(world, role)
+            before = w.state_of_all()
+            for answer in (browser.get(url), browser.post(url, {"name": "x"})):
+                assert answer.status_code in (302, 403, 404, 405), (role, url)
+                assert role == "owner" or b"the-owner" not in answer.content
+            assert w.state_of_all() == before, (role, url)
+
+
+def test_djangos_admin_bypasses_no_rule(world: Any) -> None:
+    """Even an admin deletes and changes nothing there: states, roles and votes have their rules."""
+    browser = w.browser_of(world, "admin")
+    before = w.state_of_all()
+    for url in _admin_urls(world):
+        if url.endswith(("/delete/", "/change/", "/add/")) and "document/add" not in url:
+            form = {"post": "yes", "name": "x", "is_superuser": "on", "state": "valid"}
+            assert browser.post(url, form).status_code in (302, 403, 404, 405), url
+    assert w.state_of_all() == before
+
+
+FORGED = {
+    "person": "1", "user": "the-admin", "contributor": "1", "holder": "1", "name": "the-admin",
+    "is_superuser": "on", "is_moderator": "1", "is_judge": "true", "role": "admin", "id": "1",
+    "pseudonym": "p-000000000000", "writer": "1", "_auth_user_id": "1", "owner": "the-owner",
+}  # fmt: skip
+
+HEADERS = {
+    "Remote-User": "the-admin", "X-Remote-User": "the-admin", "X-Forwarded-User": "the-admin",
+    "Authorization": "Basic dGhlLWFkbWluOnR3aW5zLWFuZC1jdXBz", "X-User-Id": "1",
+    "Cookie-User": "the-admin", "X-Original-Url": "/moderate/", "X-Http-Method-Override": "GET",
+}  # fmt: skip
+
+
+def test_who_one_is_comes_from_the_session_alone(world: Any) -> None:
+    """Names, ids, roles and pseudonyms in bodies, addresses and headers make nobody another."""
+    from django.urls import reverse
+
+    for name, method, args, _data, expected in ROUTES:
+        url = reverse(name, args=[arg(world) if callable(arg) else arg for arg in args])
+        for role, letter in zip(w.ROLES, expected, strict=True):
+            if letter not in "lfn":
+                continue
+            browser = w.browser_of(world, role)
+            before = w.state_of_all()
+            answer = getattr(browser, method)(url, FORGED, headers=HEADERS)
+            assert w.outcome(answer, w.state_of_all() != before) == letter, (role, name)
+
+
+def test_a_new_account_can_not_give_itself_a_role(world: Any) -> None:
+    """Roles in the form of a sign-up are air."""
+    from django.db import transaction
+
+    from winosmith.web.people.models import Person
+
+    with transaction.atomic():
+        form = {**FORGED, "name": "upstart", "password": "cups-jugs-9", "again": "cups-jugs-9"}
+        assert w.browser_of(world, "visitor").post("/people/join/", form).status_code == 302
+        made = Person.objects.get(name="upstart")
+        assert not any((made.is_superuser, made.is_moderator, made.is_judge))
+        transaction.set_rollback(True)
+
+
+def test_what_one_writes_is_ones_own_whatever_the_form_says(world: Any) -> None:
+    """A draft begun with another person's id in the form belongs to who began it."""
+    from django.db import transaction
+
+    from winosmith.web.write.models import Draft
+
+    owner = world.people["owner"]
+    with transaction.atomic():
+        forged = {"person": owner.pk, "contributor": owner.pk, "writer": owner.pk}
+        answer = w.browser_of(world, "other").post("/write/", forged)
+        assert answer.status_code == 302
+        assert Draft.objects.latest("pk").person == world.people["other"]
+        transaction.set_rollback(True)
+
+
+def test_an_answer_counts_for_who_holds_the_problem_alone(world: Any) -> None:
+    """A moderator who sends the judge's form, with the judge's id in it, votes for nobody."""
+    judge = world.people["judge"]
+    form = _half_way(world)
+    before = w.state_of_all()
+    forged = {**form, "holder": judge.pk, "person": judge.pk, "judge": "the-judge"}
+    assert w.browser_of(world, "moderator").post("/judge/answer/", forged).status_code == 409
+    assert w.state_of_all() == before
+
+
+def test_a_session_that_was_made_up_is_nobodys(world: Any) -> None:
+    """Session keys that the site did not give, and one of a closed account, are air."""
+    from django.db import transaction
+    from django.test import Client
+
+    for key in ("x" * 32, "1", "", "../../x", world.refs["session of admin"][::-1]):
+        browser = Client()
+        browser.cookies["session"] = key
+        assert browser.get("/moderate/").status_code == 302
+    with transaction.atomic():
+        admin = world.people["admin"]
+        type(admin).objects.filter(pk=admin.pk).update(is_active=False)
+        assert w.browser_of(world, "admin").get("/moderate/").status_code == 302
+        transaction.set_rollback(True)

@@ -1,0 +1,205 @@
+"""Forms count only when a page of this site sent them, behind a proxy, too; headers of answers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from http.cookies import SimpleCookie
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from tests.web import world as w  # type: ignore[import-not-found]
+from tests.web.test_authorisation import (  # type: ignore[import-not-found]
+    ROUTES,
+    Row,
+    world,
+)
+
+__all__ = ["world"]
+
+PUBLIC = "https://twins.example.org"
+
+POSTS = [row for row in ROUTES if row[1] == "post"]
+
+
+@pytest.mark.parametrize("row", POSTS, ids=lambda row: row[0])
+def test_a_form_without_a_token_does_nothing(world: Any, row: Row) -> None:
+    """Every form is refused, and changes nothing, without a token or with another browser's."""
+    from django.urls import reverse
+
+    name, _method, args, data, _expected = row
+    url = reverse(name, args=[arg(world) if callable(arg) else arg for arg in args])
+    form = {**_plain(data, world), "csrfmiddlewaretoken": "x" * 64}
+    before = w.state_of_all()
+    for role in ("visitor", "owner", "judge", "admin"):
+        browser = w.browser_of(world, role, enforce_csrf_checks=True)
+        without = browser.post(url, {k: v for k, v in form.items() if "csrf" not in k})
+        browser.get("/people/login/" if role == "visitor" else "/people/password/")
+        others = browser.post(url, form)
+        assert [without.status_code, others.status_code] == [403, 403], role
+        assert "did not come from this site" in others.content.decode()
+    assert w.state_of_all() == before
+
+
+def _plain(data: Callable[[Any], dict[str, Any]], world: Any) -> dict[str, Any]:
+    """Return the form of a row without keeping what it needed to be written before."""
+    from django.db import transaction
+
+    with transaction.atomic():
+        form = data(world)
+        transaction.set_rollback(True)
+    return form
+
+
+def test_no_view_is_exempt(site: Any) -> None:
+    """No view of the site switches the check off."""
+    from django.urls import get_resolver
+
+    def views(resolver: Any) -> Iterator[Any]:
+        for pattern in resolver.url_patterns:
+            if hasattr(pattern, "url_patterns"):
+                yield from views(pattern)
+            else:
+                yield pattern.callback
+
+    exempt = [view for view in views(get_resolver()) if getattr(view, "csrf_exempt", False)]
+    assert [view for view in exempt if "admin" not in view.__module__] == []
+
+
+@pytest.fixture
+def behind(served: Any) -> Any:
+    """Return a server that a proxy stands before."""
+    return served(options=("--public-url", PUBLIC))
+
+
+def _login_page(site: Any, headers: dict[str, str]) -> tuple[str, str]:
+    """Return the cookie and the token of a log-in page."""
+    page = site.ask("GET", "/people/login/", headers=headers)
+    assert page.status == 200, page.text
+    cookies = SimpleCookie(page.headers["Set-Cookie"])
+    found = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page.text)
+    assert found
+    return cookies["csrftoken"].value, found[1]
+
+
+PROXIED = {"Host": "twins.example.org", "X-Forwarded-Proto": "https"}
+
+
+def test_behind_a_proxy_forms_of_this_site_alone_count(behind: Any) -> None:
+    """With the proxy's headers a form of the public address works; any other origin is refused."""
+    behind.people("ann")
+    cookie, token = _login_page(behind, PROXIED)
+    body = urlencode({"name": "ann", "password": w.PASSWORD, "csrfmiddlewaretoken": token})
+    base = {
+        **PROXIED,
+        "Content-Type": "application/x-www-form-urlencoded",
+        "Cookie": f"csrftoken={cookie}",
+    }
+    page = f"{PUBLIC}/people/login/"
+
+    def send(**headers: str) -> Any:
+        return behind.ask("POST", "/people/login/", body, {**base, **headers})
+
+    for refused in (
+        {},
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "http://twins.example.org"},
+        {"Origin": "https://twins.example.org.evil.example"},
+        {"Origin": "https://twins.example.org:8443"},
+        {"Referer": "https://evil.example/people/login/"},
+        {"Referer": "http://twins.example.org/people/login/"},
+    ):
+        assert send(**refused).status == 403, refused
+    assert send(Referer=page).status == 302
+    done = send(Origin=PUBLIC)
+    assert done.status == 302
+    cookies = "\n".join(done.headers.get_all("Set-Cookie"))
+    session = next(line for line in cookies.split("\n") if line.startswith("__Host-session="))
+    for flag in ("Secure", "HttpOnly", "SameSite=Lax", "Path=/"):
+        assert flag in session
+    assert "Domain" not in session
+    csrf = next(line for line in cookies.split("\n") if line.startswith("csrftoken="))
+    for flag in ("Secure", "HttpOnly", "SameSite=Lax"):
+        assert flag in csrf
+
+
+def test_behind_a_proxy_only_the_sites_own_name_is_served(behind: Any) -> None:
+    """Another name in Host is refused, and X-Forwarded-Host is air."""
+    assert behind.ask("GET", "/", headers={**PROXIED, "Host": "evil.example"}).status == 400
+    forged = {**PROXIED, "X-Forwarded-Host": "evil.example"}
+    page = behind.ask("GET", "/write/", headers=forged)
+    assert "evil.example" not in page.headers["Location"] + page.text
+
+
+def test_behind_a_proxy_https_is_for_good(behind: Any) -> None:
+    """With a public https address browsers are told to use nothing else."""
+    page = behind.ask("GET", "/", headers=PROXIED)
+    assert page.headers["Strict-Transport-Security"] == "max-age=31536000"
+
+
+def _policy(header: str) -> dict[str, set[str]]:
+    parts = (part.split() for part in header.split(";"))
+    return {name: set(values) for name, *values in parts}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/problems/",
+        "/people/login/",
+        "/people/texts/",
+        "/nothing-here/",
+        "/moderate/",
+        "/write/",
+    ],
+)
+def test_every_answer_carries_the_headers_of_safety(db: Any, visit: Any, path: str) -> None:
+    """Pages, redirects and errors have the strict policy and the other headers."""
+    answer = visit().get(path)
+    policy = _policy(answer.headers["Content-Security-Policy"])
+    assert policy["default-src"] == {"'none'"}
+    assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == {"'self'"}
+    assert policy["frame-ancestors"] == policy["base-uri"] == {"'none'"}
+    assert policy["form-action"] == {"'self'"}
+    assert not any("unsafe" in value for values in policy.values() for value in values)
+    assert {name: answer.headers[name] for name in (
+        "X-Content-Type-Options", "X-Frame-Options", "Referrer-Policy",
+        "Cross-Origin-Opener-Policy", "Cross-Origin-Resource-Policy",
+    )} == {
+        "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY",
+        "Referrer-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin",
+        "Cross-Origin-Resource-Policy": "same-origin",
+    }  # fmt: skip
+    assert "no-store" in answer.headers["Cache-Control"]
+    assert "Strict-Transport-Security" not in answer.headers
+
+
+def test_pages_hold_nothing_that_the_policy_forbids(world: Any) -> None:
+    """No page has a script, style or handler of its own, or anything of another site."""
+    from django.urls import reverse
+
+    for name, method, args, _data, expected in ROUTES:
+        if method == "post" or expected[-1] not in "oO":
+            continue
+        url = reverse(name, args=[arg(world) if callable(arg) else arg for arg in args])
+        answer = w.browser_of(world, "admin").get(url)
+        if answer.streaming or "html" not in answer.headers["Content-Type"]:
+            continue
+        page = answer.content.decode()
+        assert not re.search(r"<style|<script(?![^>]*\ssrc=)|\sstyle=|\son\w+=", page), name
+        assert not re.search(r"""(?:src|href)=["'](?:https?:)?//(?!testserver)""", page), name
+
+
+def test_cookies_are_for_this_site_alone(db: Any, visit: Any, person: Any) -> None:
+    """On loopback the session's and the form's cookies are kept from scripts and other sites."""
+    person("ann")
+    browser = visit()
+    browser.get("/people/login/")
+    browser.post("/people/login/", {"name": "ann", "password": w.PASSWORD})
+    for name in ("session", "csrftoken"):
+        assert browser.cookies[name]["httponly"]
+        assert browser.cookies[name]["samesite"] == "Lax"

@@ -1,0 +1,209 @@
+"""A small site with somebody in each role and a problem in each state, and what routes do there.
+
+`outcome` tells in one letter what a request came to; a capital one when it changed the database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+ROLES = ("visitor", "anonymous", "owner", "other", "judge", "moderator", "admin")
+"""Without a session; without an account; who wrote everything; somebody else; …"""
+
+STATES = ("public", "held", "judging", "rejected", "withdrawn", "revised", "embargoed", "gold")
+
+PASSWORD = "twins-and-cups"
+
+FLEETING = ("people.Session", "people.Hits", "contenttypes.ContentType", "auth.Permission")
+"""Tables that every request may write to: they hold no rights and no words."""
+
+
+@dataclass
+class World:
+    """The people and things of a test.
+
+    Attributes:
+        people: by role; the visitor is nobody.
+        problems: the first half of a twin of the owner's, by state.
+        refs: what addresses name: a draft, a batch, a contest, …
+    """
+
+    people: dict[str, Any] = field(default_factory=dict)
+    problems: dict[str, Any] = field(default_factory=dict)
+    refs: dict[str, Any] = field(default_factory=dict)
+
+
+def _people() -> dict[str, Any]:
+    from django.contrib.auth.hashers import make_password
+
+    from winosmith.web.people.agree import agree
+    from winosmith.web.people.models import Person
+
+    make, hashed = Person.objects.create_user, make_password(PASSWORD)
+    people = {
+        "anonymous": Person.objects.create_anonymous(),
+        "owner": make("the-owner"),
+        "other": make("the-other"),
+        "judge": make("the-judge", is_judge=True),
+        "moderator": make("the-moderator", is_moderator=True, is_judge=True),
+        "admin": Person.objects.create_superuser("the-admin"),
+    }
+    for role, person in people.items():
+        agree(person)
+        if role != "anonymous":
+            person.password = hashed
+            person.save()
+    return people
+
+
+def _twin(owner: Any, name: str) -> Any:
+    """Make a twin in a state; return its first half."""
+    from winosmith.web.judge.gold import add_gold
+    from winosmith.web.judge.slots import open_slots
+    from winosmith.web.problems.models import Problem, State, Twin
+
+    state = {"public": "valid", "embargoed": "valid", "gold": "held"}.get(name, name)
+    row = Twin.objects.create(ref=f"twin-{name}", contributor=owner, topic="Kettles")
+    halves = [
+        Problem.objects.create(
+            ref=f"{name}-{letter}",
+            twin=row,
+            sentence=f"The {name} kettle missed the cupboard because the _ was too {word}.",
+            options=["kettle", "cupboard"],
+            answer=answer,
+            state=State(state),
+            embargo=name == "embargoed",
+        )
+        for letter, word, answer in (("a", "large", 0), ("b", "narrow", 1))
+    ]
+    for half in halves:
+        if name == "judging":
+            open_slots(half)
+        if name == "gold":
+            add_gold(half, "A kettle goes into a cupboard.")
+    return halves[0]
+
+
+def make() -> World:
+    """Make the people and things; to be called within a transaction that is rolled back."""
+    from winosmith.web.moderate.batches import picked
+    from winosmith.web.people.invitations import invite
+    from winosmith.web.people.models import Invitation
+    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.write.models import Draft
+
+    world = World(_people())
+    owner = world.people["owner"]
+    world.problems = {name: _twin(owner, name) for name in STATES}
+    _judge_something(world)
+    batch = picked(world.people["admin"], "reject", [("held-b", 0)], "because")
+    world.refs |= {
+        "draft": Draft.objects.create(person=owner, topic="Kettles").ref,
+        "batch": batch.mark,
+        "owner": pseudonym(owner),
+        "token": invite(["contributor"], 30).split("/")[-2],
+        "invitation": Invitation.objects.get().pk,
+    }
+    world.refs |= {f"session of {role}": session_of(world, role) for role in ROLES[1:]}
+    return world
+
+
+def _judge_something(world: World) -> None:
+    """Let the judge hold a problem, and have answered two gold questions wrongly."""
+    from django.utils import timezone
+
+    from winosmith.web.judge.models import Contest, Slot
+    from winosmith.web.judge.slots import claim
+    from winosmith.web.problems.models import Problem
+
+    judge = world.people["judge"]
+    slot = claim(judge)
+    assert slot is not None
+    world.refs["held"] = slot.problem.ref
+    for letter in "ab":
+        problem = Problem.objects.get(ref=f"gold-{letter}")
+        made = Slot.objects.create(
+            problem=problem, twin=problem.twin, contributor=problem.twin.contributor, gold=True,
+            n=judge.pk, place=0, open=False, holder=judge, taken_at=timezone.now(),
+            choice=1 - problem.answer, answered_at=timezone.now(), right=False,
+        )  # fmt: skip
+    world.refs["contest"] = Contest.objects.create(slot=made, text="It does not fit.").pk
+
+
+def state_of_all() -> int:
+    """Return a digest of everything in the database but what is fleeting."""
+    from django.apps import apps
+    from django.db import connection
+
+    rows = []
+    with connection.cursor() as cursor:
+        for model in apps.get_models(include_auto_created=True):
+            if model._meta.label not in FLEETING:
+                cursor.execute(f'SELECT * FROM "{model._meta.db_table}" ORDER BY 1, 2')  # noqa: S608
+                rows.append(tuple(cursor.fetchall()))
+    return hash(tuple(rows))
+
+
+def session_of(world: World, role: str) -> str:
+    """Return the key of a session in which somebody of a role is at work."""
+    from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+
+    from winosmith.web.people.sessions import WRITER, SessionStore
+
+    session, person = SessionStore(), world.people[role]
+    if person.anonymous:
+        session[WRITER] = person.pk
+    else:
+        session[SESSION_KEY] = str(person.pk)
+        session[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
+        session[HASH_SESSION_KEY] = person.get_session_auth_hash()
+    session.save()
+    return str(session.session_key)
+
+
+def browser_of(world: World, role: str, **settings: Any) -> Any:
+    """Return a browser in which somebody of a role is at work."""
+    from django.test import Client
+
+    browser = Client(**settings)
+    if role != "visitor":
+        browser.cookies["session"] = world.refs[f"session of {role}"]
+    return browser
+
+
+LETTERS = {200: "o", 403: "f", 404: "n", 405: "m", 409: "x", 410: "g", 422: "x", 429: "t"}
+
+
+def outcome(response: Any, changed: bool) -> str:
+    """Return a letter for an answer.
+
+    `o` a page, `l` to the log-in, `c` to the consent, `d` led on, `f` forbidden, `n` not found,
+    `m` not by this method, `x` refused by a rule, `g` gone; a capital where the database changed.
+    """
+    letter = LETTERS.get(response.status_code, "?")
+    if response.status_code == 302:
+        to = response.headers["Location"]
+        letter = "l" if "/login/" in to else "c" if "/consent/" in to else "d"
+    return letter.upper() if changed else letter
+
+
+def ask(
+    world: World, role: str, method: str, url: str, data: Callable[[World], dict[str, Any]]
+) -> str:
+    """Return what a request by somebody of a role comes to; what it wrote is rolled back.
+
+    What `data` writes to make the form is there before the request.
+    """
+    from django.db import transaction
+
+    with transaction.atomic():
+        form = data(world)
+        before = state_of_all()
+        response = getattr(browser_of(world, role), method)(url, form)
+        if response.streaming:
+            b"".join(response.streaming_content)
+        letter = outcome(response, state_of_all() != before)
+        transaction.set_rollback(True)
+    return letter
