@@ -104,20 +104,28 @@ def test_a_killed_worker_is_replaced(served: Start) -> None:
     children = Path(f"/proc/{site.process.pid}/task/{site.process.pid}/children")
     if not children.exists():
         pytest.skip("the kernel does not list children")
-    before = children.read_text().split()
-    assert len(before) == 2
+    before = _two(children, without="")
     os.kill(int(before[0]), signal.SIGKILL)
     assert site.get("/").status == 200
-    until = time.monotonic() + 20
-    while len(now := children.read_text().split()) < 2 or before[0] in now:
-        assert time.monotonic() < until, "no new worker came"
-        time.sleep(0.1)
+    _two(children, without=before[0])
     assert all(site.get("/healthz").status == 200 for _ in range(5))
+
+
+def _two(children: Path, without: str) -> list[str]:
+    """Wait until there are two workers; return their process ids."""
+    until = time.monotonic() + 30
+    while len(now := children.read_text().split()) < 2 or without in now:
+        assert time.monotonic() < until, f"the workers are {now}"
+        time.sleep(0.1)
+    return now
 
 
 @pytest.mark.parametrize(("sign", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
 def test_a_request_is_answered_before_the_server_ends(served: Start, sign: int, code: int) -> None:
-    """Ctrl-C, which reaches the workers as well, and SIGTERM let open requests end first."""
+    """Ctrl-C, which reaches the workers as well, and SIGTERM let open requests end first.
+
+    The database is one file then.
+    """
     site = served()
     with _half_a_request(site) as wire:
         os.killpg(site.process.pid, sign) if sign == signal.SIGINT else site.process.send_signal(
@@ -130,6 +138,7 @@ def test_a_request_is_answered_before_the_server_ends(served: Start, sign: int, 
     assert site.process.wait(60) == code
     told = f"start again with: winosmith serve {site.folder}"
     assert (told in site.log()) == (code == 130)
+    assert not list(site.folder.glob("site.sqlite3-*"))
 
 
 def test_a_taken_port_is_told(served: Start, tmp_path: Path) -> None:
@@ -221,6 +230,15 @@ def test_a_password_is_nowhere_to_be_seen(served: Start) -> None:
     assert site.get("/healthz").status == 200
     arguments = Path(f"/proc/{site.process.pid}/cmdline").read_text()
     assert "hush" not in site.log() + arguments
+
+
+@pytest.mark.postgres
+def test_options_of_an_address_reach_the_database(tmp_path: Path, postgres: Any) -> None:
+    """An address that asks for an encrypted connection gets none that is not."""
+    address = postgres.create("encrypted") + "?sslmode=require"
+    refused = _serve(tmp_path / "site", "--port", "0", "--database", address)
+    assert refused.returncode == 2
+    assert "does not support SSL" in refused.stderr
 
 
 @pytest.mark.postgres

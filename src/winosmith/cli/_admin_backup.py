@@ -21,8 +21,8 @@ def command(folder: str, file: str, database: str | None) -> None:
     FILE holds the database as it is at one moment, the key and the settings: keep it as safe as
     the site itself. Nobody who writes meanwhile waits or is left out half.
     """
-    from winosmith.web import _backup
+    from winosmith.web import hosting
 
-    contents = _backup.backup(existing_site(folder, database), file)
+    contents = hosting.backup(existing_site(folder, database), file)
     size = Path(file).stat().st_size
     click.echo(f"{file}: {size:,} bytes, {contents.database}, {contents.made}")

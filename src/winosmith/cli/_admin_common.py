@@ -40,9 +40,9 @@ def existing_site(folder: str, database: str | None, *, public_url: str | None =
     from pathlib import Path
 
     from winosmith.errors import InputError
-    from winosmith.web import Site, _setup
+    from winosmith.web import Site, hosting
 
     if not (Path(folder) / "secret").exists():
         raise InputError(f"{folder} holds no site; name the folder given to `winosmith serve`")
     os.umask(0o077)
-    return _setup.opened(Site.open(folder, database=database or None, public_url=public_url))
+    return hosting.opened(Site.open(folder, database=database or None, public_url=public_url))

@@ -34,10 +34,10 @@ def command(
     """
     from dataclasses import asdict
 
-    from winosmith.web import _export
+    from winosmith.web import hosting
 
     existing_site(folder, database)
-    exported = _export.export(out, format_name=format_name, public=public)
+    exported = hosting.export(out, format_name=format_name, public=public)
     if as_json:
         print_json(asdict(exported))
         return

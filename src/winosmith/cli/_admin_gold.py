@@ -26,11 +26,11 @@ def command(
     They are never part of the data.
     """
     from winosmith import formats
-    from winosmith.web import _import
+    from winosmith.web import hosting
 
     site = existing_site(folder, database)
     dataset = formats.read(file, format_name)
     if new_ids:
-        dataset = _import.with_new_ids(dataset, site.secret)
-    made = _import.import_problems(dataset, "gold")
+        dataset = hosting.with_new_ids(dataset, site.secret)
+    made = hosting.import_problems(dataset, "gold")
     click.echo(f"{made.added:,} new, {made.known:,} there already")

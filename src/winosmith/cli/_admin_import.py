@@ -52,12 +52,12 @@ def command(
     if as_ == "published":
         added = _published(dataset, source or dataset.name)
     else:
-        from winosmith.web import _import
+        from winosmith.web import hosting
 
         if new_ids:
-            dataset = _import.with_new_ids(dataset, site.secret)
+            dataset = hosting.with_new_ids(dataset, site.secret)
         with progress("Importing", len(dataset)) as advance:
-            added = _import.import_problems(
+            added = hosting.import_problems(
                 dataset,
                 "judging" if as_ == "judging" else "valid",
                 embargo=embargo,

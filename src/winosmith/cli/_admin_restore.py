@@ -21,9 +21,9 @@ def command(file: str, folder: str, database: str | None) -> None:
     The checksums are checked first; DIR appears when all of it is there. An archive of a
     PostgreSQL site goes into an empty database, named by --database.
     """
-    from winosmith.web import _backup
+    from winosmith.web import hosting
 
-    contents = _backup.restore(file, folder, database=database or None)
+    contents = hosting.restore(file, folder, database=database or None)
     place = Path(folder).absolute()
     click.echo(f"{place}: the site of {contents.made} ({contents.database})")
     more = " --database …" if contents.database == "postgresql" else ""

@@ -49,23 +49,23 @@ def command(
     The folder holds the database, the site's key and its settings (site.toml); see
     docs/how-to/serve.md for a server that others reach.
     """
-    from winosmith.web import Site, _alone, _server, _setup
+    from winosmith.web import Site, hosting
 
     os.umask(0o077)  # what the server writes is its owner's alone
     site = Site.open(folder, database=database or None, public_url=public_url)
     site.may_listen_on(host)
-    _alone.claim(site.folder)
-    door = _server.listen(host, port)
-    _setup.prepare(site)
-    workers = workers or _server.usual_workers()
-    threads = _server.room_for(workers)
-    _tell(site, _server.address_of(door))
-    _server.run(site, door, workers=workers, threads=threads)
+    hosting.claim(site.folder)
+    door = hosting.listen(host, port)
+    hosting.prepare(site)
+    workers = workers or hosting.usual_workers()
+    threads = hosting.room_for(workers)
+    _tell(site, hosting.address_of(door))
+    hosting.run(site, door, workers=workers, threads=threads)
 
 
 def _tell(site: Site, door: str) -> None:
     """Print where the data are, where the site is, and how its first admin comes in."""
-    from winosmith.web._invite import first_admin_path
+    from winosmith.web.hosting import first_admin_path
 
     address = site.public_url or door
     lines = [

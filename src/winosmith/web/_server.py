@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import signal
 import socket
+import sqlite3
 import sys
 from functools import partial
 from pathlib import Path
@@ -130,11 +132,23 @@ def run(site: Site, door: socket.socket, *, workers: int, threads: int = THREADS
             raise InputError("the server could not start its workers; the reason is above") from (
                 None
             )
+    _into_one_file(site)
     if server.interrupted:
         raise Interrupted(
             "Whatever was acknowledged is on the disk; "
             f"start again with: winosmith serve {site.folder}"
         )
+
+
+def _into_one_file(site: Site) -> None:
+    """Put what SQLite keeps beside its file into it, for those who copy that file alone."""
+    if site.database.url is None:
+        with contextlib.suppress(sqlite3.Error), contextlib.closing(_connect(site)) as database:
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _connect(site: Site) -> sqlite3.Connection:
+    return sqlite3.connect(site.database.path, timeout=5)
 
 
 def _leave(code: int) -> NoReturn:

@@ -1,0 +1,31 @@
+"""What the commands do with a site: make it ready, serve it, save it, fill it, write it out."""
+
+from __future__ import annotations
+
+from winosmith.web._alone import claim
+from winosmith.web._backup import Contents, backup, restore
+from winosmith.web._export import Exported, export
+from winosmith.web._import import Imported, import_problems, with_new_ids
+from winosmith.web._invite import first_admin_path
+from winosmith.web._server import address_of, listen, room_for, run, usual_workers
+from winosmith.web._setup import opened, prepare
+
+__all__ = [
+    "Contents",
+    "Exported",
+    "Imported",
+    "address_of",
+    "backup",
+    "claim",
+    "export",
+    "first_admin_path",
+    "import_problems",
+    "listen",
+    "opened",
+    "prepare",
+    "restore",
+    "room_for",
+    "run",
+    "usual_workers",
+    "with_new_ids",
+]
