@@ -28,7 +28,7 @@ def test_a_new_account_is_logged_in_and_no_more_than_a_contributor(db: Any, visi
     assert (answer.status_code, answer.headers["Location"]) == (302, "/people/texts/")
     ann = _named("Ann")
     assert browser.get("/people/").context["person"] == ann
-    assert not (ann.is_judge or ann.is_moderator or ann.is_superuser or ann.anonymous)
+    assert not any((ann.is_judge, ann.is_moderator, ann.is_superuser, ann.anonymous))
 
 
 @pytest.mark.parametrize("name", ["ann", "ANN", "Ａnn"])

@@ -50,7 +50,7 @@ class JoinForm(NewPasswordForm):
     name = forms.CharField(
         label=_("Name"),
         max_length=60,
-        help_text=_("Others never see it, only those who run this site. It need not be your real one."),
+        help_text=_("Only those who run this site see it. It need not be your real one."),
         widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none"}),
     )
     field_order = ("name", "password", "again")

@@ -26,7 +26,8 @@ What others see
 
 Sentences that judges find valid are shown to everyone and can be downloaded. They stand under a \
 pseudonym, never under your name. Those who run the site can look up which name stands behind a \
-pseudonym, so that they can act on abuse. Judges never learn who wrote a sentence, and writers never learn who judged it.
+pseudonym, so that they can act on abuse. Judges never learn who wrote a sentence, and \
+writers never learn who judged it.
 
 What to leave out
 
