@@ -88,7 +88,7 @@ def _judge(judges: list[Any], rng: random.Random) -> None:
     """Let judges take what they get, and be right nine times out of ten."""
     from winosmith.web.judge.slots import answer, answer_local, claim, needs_local
 
-    for turn in range(330):
+    for turn in range(300):
         person = judges[turn % len(judges)]
         slot = claim(person)
         if slot is None:
@@ -114,6 +114,26 @@ def serving(folder: Path) -> Iterator[str]:
     finally:
         process.terminate()
         process.wait(30)
+
+
+def write(page: Page) -> None:
+    """Draw a topic, and type most of a twin."""
+    page.locator("main form[method=post] button").first.click()
+    anchor = page.locator("[data-anchor]").first.get_attribute("data-anchor")
+    typed = {
+        "option_1": "Nora",
+        "option_2": "Paula",
+        "sentence_1": f"Nora lent Paula her book “{anchor}” before the long journey, "
+        "because _ had already finished it.",
+        "sentence_2": f"Nora lent Paula her book “{anchor}” before the long journey, "
+        "because _ had not read it.",
+    }
+    page.locator("#domain-social").check()
+    for name, text in typed.items():
+        page.fill(f"#{name}", text)
+    page.wait_for_timeout(2000)
+    page.locator("#sentence_1").scroll_into_view_if_needed()
+    page.evaluate("window.scrollTo(0, document.querySelector('#option_1').offsetTop - 120)")
 
 
 def shoot(page: Page, name: str) -> None:
@@ -156,6 +176,11 @@ def main() -> None:
                 print(f"{path}: {answer and answer.status}", file=sys.stderr)  # noqa: T201
                 continue
             page.wait_for_load_state("networkidle")
+            if name == "write":
+                write(page)
+            if name == "judge":
+                page.locator("main button:has-text('Next problem')").click()
+                page.wait_for_load_state("networkidle")
             shoot(page, name)
             context.close()
         browser.close()
