@@ -234,6 +234,28 @@ def test_a_withdrawn_twin_is_out_of_judging(db: Any, contributor: Callable[..., 
         withdraw(ann, twin)
 
 
+def test_a_contributor_withdraws_what_a_moderator_withdrew(
+    db: Any, contributor: Callable[..., Any], person: Callable[..., Any]
+) -> None:
+    """Withdrawn by its contributor, too, a half can't be brought back by a moderator any more."""
+    from winosmith.web.moderate.actions import ACTIONS
+    from winosmith.web.moderate.deciding import actions_for, decide
+    from winosmith.web.write.rules import may_withdraw, withdraw
+
+    ann, eva = contributor(), person("eva", is_moderator=True)
+    twin = _send(ann)
+    half = twin.problems.first()
+    seen = half.events.last().pk
+    decide(eva, ACTIONS["withdraw"], half, reason="unkind", seen=seen, batch="b1")
+    half.refresh_from_db()
+    assert ACTIONS["restore"] in actions_for(eva, half)
+    withdraw(ann, twin, "I want it gone")
+    half.refresh_from_db()
+    assert ACTIONS["restore"] not in actions_for(eva, half)
+    assert half.events.last().reason == "I want it gone"
+    assert not may_withdraw(ann, twin)
+
+
 def test_what_is_released_or_valid_is_not_revised(db: Any, contributor: Callable[..., Any]) -> None:
     """A twin whose halves are both valid, or that was released, keeps its text."""
     from winosmith.web.problems.models import Problem

@@ -165,7 +165,8 @@ def _no_return(problem: Problem) -> str:
     if not held or held[-1].after != State.WITHDRAWN:
         return _("nothing tells where it stood")
     last = next(event for event in reversed(held) if event.before != State.WITHDRAWN)
-    if last.kind != "withdraw" or not last.batch:
+    theirs = (event.kind == "withdraw" and not event.batch for event in held)
+    if last.kind != "withdraw" or any(theirs):
         return _("its contributor withdrew it")
     return ""
 

@@ -115,7 +115,22 @@ def own_problems(person: Person | None, twin: Twin) -> list[Problem]:
 
 def may_withdraw(person: Person, twin: Twin) -> bool:
     """Tell whether there is something of the twin that the person can withdraw."""
-    return any(problem.state not in GONE for problem in own_problems(person, twin))
+    return bool(_left(person, twin))
+
+
+def _left(person: Person, twin: Twin) -> list[Problem]:
+    """Return the halves that the person can withdraw: those that stand, and those that a moderator
+    withdrew, lest another brings back what its contributor wants gone.
+    """
+    return [
+        half
+        for half in own_problems(person, twin)
+        if half.state not in GONE
+        or (
+            half.state == State.WITHDRAWN
+            and not half.events.filter(actor=person, kind="withdraw").exists()
+        )
+    ]
 
 
 def withdraw(person: Person, twin: Twin, reason: str = "") -> None:
@@ -125,11 +140,14 @@ def withdraw(person: Person, twin: Twin, reason: str = "") -> None:
         InputError: the twin is not the person's, or nothing of it is left to withdraw.
     """
     with writing():
-        standing = [half for half in own_problems(person, twin) if half.state not in GONE]
-        if not standing:
+        left = _left(person, twin)
+        if not left:
             raise InputError(_("There is nothing to withdraw here."))
-        for problem in standing:
-            _retire(person, problem, State.WITHDRAWN, "withdraw", reason)
+        for problem in left:
+            if problem.state == State.WITHDRAWN:
+                _note(person, problem, "withdraw", reason)
+            else:
+                _retire(person, problem, State.WITHDRAWN, "withdraw", reason)
         Draft.objects.filter(revises=twin).delete()
 
 
@@ -246,3 +264,15 @@ def _retire(person: Person, problem: Problem, to: Any, kind: str, reason: str) -
     event = move(problem, State(to), by=person, kind=kind, reason=reason)
     if event.before == State.JUDGING:
         close_slots(problem)
+
+
+def _note(person: Person, problem: Problem, kind: str, reason: str) -> None:
+    """Write down what leaves the problem in its state."""
+    Event.objects.create(
+        problem=problem,
+        actor=person,
+        kind=kind,
+        before=problem.state,
+        after=problem.state,
+        reason=reason,
+    )
