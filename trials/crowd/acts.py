@@ -77,21 +77,21 @@ class Visitor:
         return page
 
     def _patiently(self, what: str, ask: Callable[[], Page]) -> Page:
-        until = time.monotonic() + self.patience
+        start = time.monotonic()
         while True:
             try:
                 with self._timed(what):
                     page = ask()
             except Unanswered:
                 self.unanswered += 1
-                if time.monotonic() > until:
+                if time.monotonic() > start + self.patience:
                     raise
                 time.sleep(0.05)
                 continue
             if page.status < 500:
                 return page
             self.errors.append(f"{what}: {page.status} {page.path}")
-            if time.monotonic() > until:
+            if time.monotonic() > start + self.patience:
                 raise Confused(f"{what}: {page.status} {page.text[:2000]}")
             time.sleep(0.05)
 

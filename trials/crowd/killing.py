@@ -183,8 +183,12 @@ class Crowd:
     def end(self) -> None:
         """Let everybody finish what they do, and go."""
         self.over.set()
+        for visitor in self.visitors:
+            visitor.patience = min(visitor.patience, 5.0)
         for thread in self.threads:
             thread.join()
+        for visitor in self.visitors:
+            visitor.browser.close()
 
     def refusals(self) -> list[str]:
         """Return the answers that said that something failed in the server."""

@@ -102,6 +102,8 @@ def measure(where: Place, load: Load, *, every: float = 5.0) -> Measured:
     pace.rate = 0
     for thread in threads:
         thread.join()
+    for visitor in visitors:
+        visitor.browser.close()
     server.stop()
     for timed in times:
         for name, values in timed.items():

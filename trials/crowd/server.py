@@ -101,8 +101,9 @@ class Server:
             printed = self.log.read_text()[begin:]
             if found := re.search(r"^Address +(\S+?)/?$", printed, re.MULTILINE):
                 self.url = found[1]
-                with contextlib.suppress(Unanswered):
-                    if Browser(self.url, 20).get("/healthz").status == 200:
+                browser = Browser(self.url, 20)
+                with contextlib.suppress(Unanswered), contextlib.closing(browser):
+                    if browser.get("/healthz").status == 200:
                         return self
             time.sleep(0.02)
         raise RuntimeError(f"the server did not start:\n{self.log.read_text()[begin:]}")
