@@ -164,28 +164,15 @@ def test_gold_looks_like_any_other_and_is_told_at_once(judge: Any, rules: Any) -
     assert judge("cat").get(f"/judge/checked/{asked.ref}/").status_code == 404
 
 
-def test_a_moderator_settles_and_lets_go_on(judge: Any, rules: Any) -> None:
-    """Moderators see contests and judges; they settle, pause, exclude; judges get 403 there."""
-    from winosmith.web.judge.gold import contest
-    from winosmith.web.judge.models import Contest, Judge
+def test_a_paused_judge_is_told(judge: Any, person: Maker) -> None:
+    """Who is paused reads so on the page, and gets no problem."""
+    from winosmith.web.judge.exclusion import pause
+    from winosmith.web.judge.models import Judge
 
-    rules(gold_every=1)
-    gold(1), twin()
-    ann, eva = judge("ann"), judge("eva", is_moderator=True)
-    slot = give(ann.person, 1)
-    contest(ann.person, slot.problem.ref, "Cups are glass.")
-    assert ann.get("/judge/attention/").status_code == 403
-    page = eva.get("/judge/attention/")
-    assert "Cups are glass." in page.content.decode()
-    _send(eva, page, "/judge/attention/contest/", upheld="yes")
-    assert Contest.objects.get().upheld is True
-    rules(gold_every=0)
+    twin()
+    ann = judge("ann")
     give(ann.person)
-    page = eva.get("/judge/attention/")
-    assert _send(eva, page, "/judge/attention/judge/", what="exclude").status_code == 422
-    done = _send(eva, page, "/judge/attention/judge/", what="exclude", reason="guesses")
-    assert "Votes changed: 1" in done.content.decode() or done.status_code == 422
-    _send(eva, eva.get("/judge/attention/"), "/judge/attention/judge/", what="pause")
+    pause(ann.person, person("eva", is_moderator=True))
     assert Judge.objects.get(person=ann.person).paused is not None
     assert "paused" in ann.get("/judge/").content.decode()
 

@@ -234,6 +234,23 @@ def test_a_withdrawn_twin_is_out_of_judging(db: Any, contributor: Callable[..., 
         withdraw(ann, twin)
 
 
+def test_who_judged_a_twin_does_not_judge_its_revision(
+    db: Any, contributor: Callable[..., Any]
+) -> None:
+    """Whoever has read a version of a twin gets no half of the next one, nor of the one after."""
+    from winosmith.web.judge.slots import claim
+
+    ann, bob = contributor(), contributor("bob")
+    first = _send(ann)
+    slot = claim(bob)
+    assert slot is not None
+    second = _send(ann, revises=first)
+    assert claim(bob) is None
+    _send(ann, revises=second)
+    assert claim(bob) is None
+    assert claim(contributor("cat")) is not None
+
+
 def test_a_contributor_withdraws_what_a_moderator_withdrew(
     db: Any, contributor: Callable[..., Any], person: Callable[..., Any]
 ) -> None:

@@ -11,9 +11,9 @@ from winosmith.web.judge.models import Seen, Slot
 
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
-    from winosmith.web.problems.models import Problem
+    from winosmith.web.problems.models import Problem, Twin
 
-__all__ = ["block_of", "has_seen", "note_seen", "unseen"]
+__all__ = ["block_of", "has_seen", "inherit_seen", "note_seen", "unseen"]
 
 
 def block_of(problem: Problem | Slot) -> int:
@@ -34,6 +34,22 @@ def note_seen(person: Person, problem: Problem | Slot) -> bool:
         defaults={"twin_id": problem.twin_id, "problem_id": key},
     )
     return new
+
+
+def inherit_seen(old: Twin, new: Twin) -> None:
+    """Write down that who has read a twin knows its revision; call it once both halves are there.
+
+    Where one person may judge both halves, they get neither of the new ones: which of the old
+    halves they read, a revision may have turned round.
+    """
+    people = set(Seen.objects.filter(twin=old).values_list("person", flat=True))
+    halves = list(new.problems.order_by("pk"))
+    known = {block_of(half): half for half in halves}
+    Seen.objects.bulk_create(
+        Seen(person_id=person, block=block, twin=new, problem=half)
+        for person in people
+        for block, half in known.items()
+    )
 
 
 def has_seen(person: Person, problem: Problem) -> bool:

@@ -19,7 +19,4 @@ urlpatterns = [
     path("checked/<str:ref>/", views.checked, name="checked"),
     path("contest/<str:ref>/", views.contest, name="contest"),
     path("agreement/", views_site.agreement, name="agreement"),
-    path("attention/", views_site.attention, name="attention"),
-    path("attention/contest/", views_site.settle_contest, name="settle"),
-    path("attention/judge/", views_site.decide_judge, name="decide_judge"),
 ]

@@ -119,8 +119,10 @@ def may_withdraw(person: Person, twin: Twin) -> bool:
 
 
 def _left(person: Person, twin: Twin) -> list[Problem]:
-    """Return the halves that the person can withdraw: those that stand, and those that a moderator
-    withdrew, lest another brings back what its contributor wants gone.
+    """Return the halves that the person can withdraw.
+
+    Those are the ones that stand, and those that a moderator withdrew, lest another moderator
+    brings back what its contributor wants gone.
     """
     return [
         half
@@ -205,6 +207,7 @@ def _made(
     person: Person, typed: Typed, topic: str, anchors: Sequence[str], revises: Twin | None
 ) -> Twin:
     """Write the twin, its halves in random order, and what it replaces."""
+    from winosmith.web.judge.seen import inherit_seen
     from winosmith.web.judge.slots import open_slots
 
     embargo = _replace(person, revises) if revises else False
@@ -238,6 +241,8 @@ def _made(
         remember(problem)
         if state == State.JUDGING:
             open_slots(problem)
+    if revises:
+        inherit_seen(revises, twin)
     return twin
 
 
