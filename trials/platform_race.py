@@ -3,9 +3,9 @@
     python trials/platform_race.py            64 judges in two windows each, on both databases
     python trials/platform_race.py --quick    16 judges
 
-By rules (threads of one process) and over HTTP (a served site, sessions, forms). Leases run out
-meanwhile, answers are sent twice at once and again much later. A site that counts first and
-inserts then must fail: the trial can.
+By rules, in threads of one process. Leases run out meanwhile, a judge's two windows answer at once,
+and answers come again much later. A site that counts first and inserts then must fail: the trial
+can.
 """
 
 from __future__ import annotations
