@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import IO, Any
 
+from winosmith.cells import guarded, unguarded
 from winosmith.errors import ProblemError
 from winosmith.formats._base import Entry, Format, Item, cannot_write, option_number, problems_of
 from winosmith.formats._evograd import is_evograd
@@ -47,13 +48,12 @@ _FIELDS = {
 """The columns beside id, sentence, options and answer, and where a record holds each."""
 
 _KNOWN = {"id", "qID", "sentence", *_OPTIONS, "answer", *_FIELDS}
-_FORMULA = re.compile(r"'*[=+\-@\t\r].")
 _NAME = re.compile(r"[A-Za-z0-9_]+")
 _DOTTED = re.compile(r"[a-z][a-z0-9_]*\.[A-Za-z0-9_]+")
 
 
 def _problem(row: Row, position: int) -> Problem:
-    cells = {name: _unguarded(cell) for name, cell in row.items()}
+    cells = {name: unguarded(cell) for name, cell in row.items()}
     options = [cells[name] for name in _OPTIONS if cells.get(name)]
     record: dict[str, Any] = {
         "id": cells.get("id") or cells.get("qID") or str(position),
@@ -100,14 +100,6 @@ def _scalar(cell: str) -> Scalar:
     return value if value is None or isinstance(value, str | int | float | bool) else cell
 
 
-def _unguarded(cell: str) -> str:
-    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
-
-
-def _guarded(cell: str) -> str:
-    return f"'{cell}" if _FORMULA.match(cell) else cell
-
-
 def _write(items: Sequence[Item], file: IO[str]) -> None:
     found = [_cells(problem) for problem in problems_of(items)]
     used = {name for cells in found for name in cells}
@@ -132,7 +124,7 @@ def _cells(problem: Problem) -> dict[str, str]:
         cells[_column(key)] = _text(value)
     if any(not cell and name not in ("answer",) for name, cell in cells.items()):
         raise cannot_write(problem, "a table can't tell an empty text from none")
-    return {name: _guarded(cell) for name, cell in cells.items()}
+    return {name: guarded(cell) for name, cell in cells.items()}
 
 
 def _column(key: str) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from winosmith.answers import Response
+from winosmith.cells import guarded, unguarded
 from winosmith.errors import FormatError, ProblemError
 
 __all__ = ["COLUMNS", "check_names", "csv_records", "write_csv"]
@@ -19,7 +20,6 @@ COLUMNS = tuple(field.name for field in fields(Response))
 """The columns of a table, or keys of a JSON object, of responses."""
 
 _NEEDED = ("problem_id", "participant", "choice")
-_FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
 _YES_NO = {"": False, "0": False, "1": True, "false": False, "true": True, "no": False, "yes": True}
 
 
@@ -68,8 +68,8 @@ def csv_records(text: str, path: str | Path) -> Iterator[tuple[int, dict[str, An
 def _parsed(row: Mapping[str, str], path: str | Path, line: int) -> dict[str, Any]:
     try:
         return {
-            "problem_id": _unguarded(row["problem_id"]),
-            "participant": _unguarded(row["participant"]),
+            "problem_id": unguarded(row["problem_id"]),
+            "participant": unguarded(row["participant"]),
             "purpose": row.get("purpose", "").strip() or "validate",
             "choice": _number(row["choice"]) if row["choice"].strip() else None,
             "ambiguous": _flag(row, "ambiguous"),
@@ -105,8 +105,8 @@ def _seconds(cell: str) -> float | None:
 
 def _cells(response: Response) -> list[str]:
     return [
-        _guarded(response.problem_id),
-        _guarded(response.participant),
+        guarded(response.problem_id),
+        guarded(response.participant),
         response.purpose,
         "" if response.choice is None else str(response.choice + 1),
         str(int(response.ambiguous)),
@@ -114,11 +114,3 @@ def _cells(response: Response) -> list[str]:
         " ".join(str(option + 1) for option in response.shown),
         "" if response.seconds is None else repr(response.seconds),
     ]
-
-
-def _guarded(cell: str) -> str:
-    return "'" + cell if _FORMULA.match(cell) else cell
-
-
-def _unguarded(cell: str) -> str:
-    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell

@@ -12,13 +12,14 @@ from django.http import QueryDict
 from django.utils.dateparse import parse_date
 from django.utils.translation import gettext_lazy as _
 
+from winosmith.cells import guarded
 from winosmith.web.moderate.actions import ACTIONS, UNDO
 from winosmith.web.moderate.contributors import person_of
 from winosmith.web.people.models import Person
 from winosmith.web.people.pseudonyms import pseudonym
 from winosmith.web.problems.models import Event
 
-__all__ = ["COLUMNS", "Asked", "defused", "known_as", "lines", "logged", "what_is_done"]
+__all__ = ["COLUMNS", "Asked", "known_as", "lines", "logged", "what_is_done"]
 
 COLUMNS = ("event", "at", "who", "what", "problem", "before", "after", "reason", "batch", "undoes")
 
@@ -33,9 +34,6 @@ _PAST = {
     "include-vote": _("a vote counted again"),
 }
 """What others than moderators did, in words."""
-
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-"""What makes a spreadsheet calculate the text of a cell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,16 +103,7 @@ def lines(asked: Asked) -> Iterator[str]:
             event.batch,
             event.undoes_id or "",
         )
-        yield writer.writerow([defused(str(cell)) for cell in row])
-
-
-def defused(text: str) -> str:
-    """Return a cell that no spreadsheet takes for a formula: an apostrophe stands before it.
-
-    >>> defused("=1+1"), defused("a=b")
-    ("'=1+1", 'a=b')
-    """
-    return f"'{text}" if text.lstrip(" ").startswith(_FORMULA) else text
+        yield writer.writerow([guarded(str(cell)) for cell in row])
 
 
 def what_is_done(kind: str) -> str:
