@@ -243,7 +243,7 @@ def test_options_of_an_address_reach_the_database(tmp_path: Path, postgres: Any)
 
 @pytest.mark.postgres
 def test_health_tells_of_a_lost_database(served: Start, postgres: Any) -> None:
-    """When the database is gone /healthz says 503, and 200 when it is back."""
+    """When the database is gone /healthz and every page say 503, and 200 when it is back."""
     site = served(database="postgresql")
     name = site.database.rpartition("/")[2]
 
@@ -255,7 +255,10 @@ def test_health_tells_of_a_lost_database(served: Start, postgres: Any) -> None:
     allow(False)
     answer = site.get("/healthz")
     assert (answer.status, answer.body) == (503, b"the database does not answer\n")
+    page = site.get("/")
+    assert (page.status, page.headers["Retry-After"]) == (503, "5")
     allow(True)
+    assert site.get("/").status == 200
     assert site.get("/healthz").status == 200
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from django.contrib import admin
 from django.urls import include, path
 
-__all__ = ["urlpatterns"]
+__all__ = ["handler500", "urlpatterns"]
+
+handler500 = "winosmith.web.failing.failed"
 
 urlpatterns = [
     path("", include("winosmith.web.read.urls")),
