@@ -17,6 +17,9 @@ from .sentences import twin_of
 
 Kind = Literal["twin", "vote", "moderation"]
 
+AWAY = 503
+"""What the site answers while its database is away: come again."""
+
 
 @dataclass(frozen=True)
 class Told:
@@ -90,7 +93,8 @@ class Visitor:
                 continue
             if page.status < 500:
                 return page
-            self.errors.append(f"{what}: {page.status} {page.path}")
+            if page.status != AWAY:
+                self.errors.append(f"{what}: {page.status} {page.path}")
             if time.monotonic() > start + self.patience:
                 raise Confused(f"{what}: {page.status} {page.text[:2000]}")
             time.sleep(0.05)

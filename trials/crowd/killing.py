@@ -110,8 +110,7 @@ def torment(where: Place, plan: Plan) -> Outcome:
     outcome.told = len(told)
     outcome.unanswered = sum(visitor.unanswered for visitor in crowd.visitors)
     outcome.errors = sorted(set(crowd.errors))[:20]
-    if where.postgres is None:  # as long as its database is away, a server can only say so
-        outcome.errors += sorted(set(crowd.refusals()))[:20]
+    outcome.errors += sorted(set(crowd.refusals()))[:20]
     if outcome.errors:
         outcome.errors += sorted(
             set(re.findall(r"^[\w.]+(?:Error|Exception).*", server.said, re.M))
