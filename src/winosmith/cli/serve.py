@@ -48,7 +48,12 @@ def command(
 
     The folder holds the database, the site's key and its settings (site.toml); see
     docs/how-to/serve.md for a server that others reach.
-    """
+
+    \b
+    Example:
+        winosmith serve
+        winosmith serve twins --port 8080
+    """  # noqa: D301
     from winosmith.web import Site, hosting
 
     os.umask(0o077)  # what the server writes is its owner's alone

@@ -164,6 +164,8 @@ def test_a_draft_that_is_gone_says_so(opened: Any) -> None:
     assert answer.status_code == 410
     assert answer.json() == {"sent": True, "where": sent.headers["Location"]}
     assert client.post(f"/write/{'0' * 32}/save/", FORM).json()["sent"] is False
+    late = client.post(f"{address}check/", FORM, headers={"HX-Request": "true"})
+    assert (late.status_code, late.content) == (204, b"")
 
 
 def test_a_draft_is_discarded(opened: Any) -> None:

@@ -87,7 +87,12 @@ def draft(request: HttpRequest, ref: str) -> HttpResponse:
 
 @require_POST
 def check(request: HttpRequest, ref: str) -> HttpResponse:
-    """Return the checklist for what the form holds, as a part of the page; nothing is written."""
+    """Return the checklist for what the form holds, as a part of the page; nothing is written.
+
+    A check that was on its way when the twin was sent changes nothing on the page (204).
+    """
+    if rules.sent(existing_writer(request), ref):
+        return HttpResponse(status=204)
     person, found = _own(request, ref)
     return render(request, "write/checks.html", checked(found, Typed.of(request.POST), person))
 
