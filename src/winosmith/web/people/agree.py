@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.conf import settings
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, QuerySet
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
@@ -13,18 +13,22 @@ from winosmith.web.people.texts import shipped
 __all__ = ["agree", "current_documents", "first_documents", "has_agreed", "missing", "publish"]
 
 
+def _current() -> QuerySet[Document]:
+    newer = Document.objects.filter(kind=OuterRef("kind"), version__gt=OuterRef("version"))
+    return Document.objects.filter(~Exists(newer)).order_by("kind")
+
+
 def current_documents() -> list[Document]:
     """Return the newest version of each text, the consent first."""
-    newer = Document.objects.filter(kind=OuterRef("kind"), version__gt=OuterRef("version"))
-    return list(Document.objects.filter(~Exists(newer)).order_by("kind"))
+    return list(_current())
 
 
 def missing(person: Person | None) -> list[Document]:
     """Return the texts that hold now and that somebody has not agreed to."""
     if person is None:
         return current_documents()
-    agreed = set(person.agreements.values_list("document_id", flat=True))
-    return [document for document in current_documents() if document.pk not in agreed]
+    agreed = Agreement.objects.filter(person=person, document=OuterRef("pk"))
+    return list(_current().filter(~Exists(agreed)))
 
 
 def has_agreed(person: Person) -> bool:
