@@ -42,7 +42,7 @@ def shown(table: Table, database: str, fault: str, found: Outcome) -> None:
         found.kills["power"], found.unsynced, found.lost_writes, found.told, found.unanswered,
         found.missing if not found.destroyed else "unreadable", found.twice, found.otherwise,
         found.vote_faults,
-        met=bool(found.faults) if fault else not found.faults and found.told > 0,
+        met=bool(found.data_faults) if fault else not found.faults and found.told > 0,
     )  # fmt: skip
     for error in [*found.errors, *filter(None, [found.destroyed])] if not fault else ():
         print(f"  {' '.join(error.split())[:300]}")

@@ -59,10 +59,15 @@ class Outcome:
     destroyed: str = ""
 
     @property
-    def faults(self) -> int:
-        """How much is wrong; 0 is right."""
-        wrong = self.missing + self.twice + self.otherwise + self.vote_faults + len(self.errors)
+    def data_faults(self) -> int:
+        """How much of what was acknowledged is wrong in the data; what a fault on purpose shows."""
+        wrong = self.missing + self.twice + self.otherwise + self.vote_faults
         return wrong + bool(self.destroyed)
+
+    @property
+    def faults(self) -> int:
+        """How much is wrong, errors of the server among it; 0 is right."""
+        return self.data_faults + len(self.errors)
 
 
 def prepare(folder: Path, database: str | None, plan: Plan) -> dict[str, list[Any]]:
