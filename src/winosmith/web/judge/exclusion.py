@@ -14,8 +14,8 @@ from winosmith.web._lock import writing
 from winosmith.web.judge.models import Judge, Slot
 from winosmith.web.judge.rows import add_slots, counted, locked
 from winosmith.web.judge.verdicts import decide, settle_votes
-from winosmith.web.problems.models import Event, State
-from winosmith.web.problems.states import move
+from winosmith.web.problems.models import State
+from winosmith.web.problems.states import move, stay
 
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
@@ -94,14 +94,7 @@ def _change(person: Person, by: Person, reason: str, *, excluded: bool) -> int:
 
 def _count_again(problem: Problem, by: Person, reason: str, kind: str) -> None:
     """Write down that votes changed, and let the verdict follow."""
-    Event.objects.create(
-        problem=problem,
-        actor=by,
-        kind=f"{kind}-vote",
-        before=problem.state,
-        after=problem.state,
-        reason=reason,
-    )
+    stay(problem, by=by, kind=f"{kind}-vote", reason=reason)
     missing = settings.RULES.judges - counted(problem)
     if problem.state == State.JUDGING:
         missing -= Slot.objects.filter(problem=problem, gold=False, open=True).count()

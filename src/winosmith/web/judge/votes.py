@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Vote", "forget_timings", "responses", "skips_of", "votes_of"]
 
 CHUNK = 500
-"""Problems whose votes are read at once."""
+"""Problems whose votes are read at once, and answers whose timings are forgotten at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,14 @@ def skips_of(problem: Problem) -> dict[str, int]:
 
 
 def forget_timings(before: datetime) -> int:
-    """Forget how long answers took that were given before a time; return how many there were."""
-    with writing():
-        rows = Slot.objects.filter(answered_at__lt=before, seconds__isnull=False)
-        return rows.update(seconds=None, local_seconds=None)
+    """Forget how long answers took that were given before a time; return how many there were.
+
+    In transactions of a few, so that others write in between.
+    """
+    timed = Slot.objects.filter(answered_at__lt=before).exclude(seconds=None, local_seconds=None)
+    changed = 0
+    while keys := list(timed.values_list("pk", flat=True)[:CHUNK]):
+        with writing():
+            Slot.objects.filter(pk__in=keys).update(seconds=None, local_seconds=None)
+        changed += len(keys)
+    return changed

@@ -10,6 +10,7 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.moderate.models import Appeal
 from winosmith.web.problems.models import Event, Problem, State
+from winosmith.web.problems.states import stay
 
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
@@ -49,9 +50,7 @@ def appeal(person: Person, problem: Problem, text: str) -> Appeal:
         now = Problem.objects.select_for_update().select_related("twin").get(pk=problem.pk)
         if not may_appeal(person, now):
             raise InputError(_("There is nothing to appeal against here, or you did so already."))
-        Event.objects.create(
-            problem=now, actor=person, kind="appeal", before=now.state, after=now.state, reason=text
-        )
+        stay(now, by=person, kind="appeal", reason=text)
         return Appeal.objects.create(problem=now, person=person, text=text)
 
 

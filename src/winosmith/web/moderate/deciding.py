@@ -12,7 +12,7 @@ from winosmith.web._lock import writing
 from winosmith.web.moderate.actions import ACTIONS, CLOSING, UNDO, Action
 from winosmith.web.moderate.appeals import open_appeal, settle
 from winosmith.web.problems.models import Event, Problem, State
-from winosmith.web.problems.states import move
+from winosmith.web.problems.states import move, stay
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,7 +31,6 @@ __all__ = [
     "must_decide",
     "set_embargo",
     "standing",
-    "stay",
 ]
 
 LONGEST = 2000
@@ -175,7 +174,7 @@ def _act(person: Person, action: Action, problem: Problem, reason: str, batch: s
     if action.name in ("embargo", "lift"):
         return set_embargo(person, problem, action.name == "embargo", action.name, reason, batch)
     if action.name == "decline":
-        return stay(person, problem, action.name, reason, batch)
+        return stay(problem, by=person, kind=action.name, reason=reason, batch=batch)
     to = action.to or _origin(problem)
     return moved(person, problem, to, action.name, reason, batch)
 
@@ -219,25 +218,4 @@ def set_embargo(
     """Put a problem under embargo or lift it; the state stays."""
     Problem.objects.filter(pk=problem.pk).update(embargo=embargo)
     problem.embargo = embargo
-    return stay(person, problem, kind, reason, batch, undoes)
-
-
-def stay(
-    person: Person,
-    problem: Problem,
-    kind: str,
-    reason: str,
-    batch: str,
-    undoes: Event | None = None,
-) -> Event:
-    """Write down what leaves the problem in its state."""
-    return Event.objects.create(
-        problem=problem,
-        actor=person,
-        kind=kind,
-        before=problem.state,
-        after=problem.state,
-        reason=reason,
-        batch=batch,
-        undoes=undoes,
-    )
+    return stay(problem, by=person, kind=kind, reason=reason, batch=batch, undoes=undoes)

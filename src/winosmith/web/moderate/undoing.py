@@ -17,10 +17,10 @@ from winosmith.web.moderate.deciding import (
     must_decide,
     set_embargo,
     standing,
-    stay,
 )
 from winosmith.web.moderate.models import Appeal
 from winosmith.web.problems.models import Event, Problem, State
+from winosmith.web.problems.states import stay
 
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
@@ -63,7 +63,7 @@ def undo(person: Person, event: Event, *, reason: str, batch: str) -> Event:
         taken = (
             moved(person, problem, State(event.before), UNDO, reason, batch, undoes=event)
             if event.before != event.after
-            else stay(person, problem, UNDO, reason, batch, undoes=event)
+            else stay(problem, by=person, kind=UNDO, reason=reason, batch=batch, undoes=event)
         )
         Appeal.objects.filter(answer=event).update(answer=None)
         return taken

@@ -30,6 +30,8 @@ def tidy(now: datetime | None = None) -> dict[str, int]:
     notes of forms that were sent, links that let people in, seconds that answers took, people
     without an account who never wrote anything, and what other areas added to `signals.tidying`.
     """
+    from winosmith.web.judge.votes import forget_timings
+
     now = now or timezone.now()
     before = now - timedelta(days=settings.RULES.retention_days)
     gone = {
@@ -37,7 +39,7 @@ def tidy(now: datetime | None = None) -> dict[str, int]:
         "sessions": _delete(Session.objects.filter(expire_date__lt=now)),
         "forms": _delete(Done.objects.filter(at__lt=before)),
         "invitations": _delete(Invitation.objects.filter(expires__lt=before)),
-        "timings": _forget_timings(before),
+        "timings": forget_timings(before),
         "people": _delete(_never_wrote(before)),
     }
     with writing():
@@ -54,20 +56,6 @@ def _delete(query: QuerySet) -> int:
             query.model.objects.filter(pk__in=keys).delete()
         deleted += len(keys)
     return deleted
-
-
-def _forget_timings(before: datetime) -> int:
-    from django.db.models import Q
-
-    from winosmith.web.judge.models import Slot
-
-    timed = Slot.objects.filter(answered_at__lt=before).exclude(Q(seconds=None, local_seconds=None))
-    changed = 0
-    while keys := list(timed.values_list("pk", flat=True)[:CHUNK]):
-        with writing():
-            Slot.objects.filter(pk__in=keys).update(seconds=None, local_seconds=None)
-        changed += len(keys)
-    return changed
 
 
 def _never_wrote(before: datetime) -> QuerySet[Person]:

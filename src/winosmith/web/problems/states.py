@@ -13,7 +13,7 @@ from winosmith.web.problems.models import Event, Problem, State
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
 
-__all__ = ["MOVES", "move"]
+__all__ = ["MOVES", "move", "stay"]
 
 MOVES = {
     State.HELD: {State.JUDGING, State.REJECTED, State.WITHDRAWN, State.REVISED},
@@ -69,3 +69,25 @@ def move(
             batch=batch,
             undoes=undoes,
         )
+
+
+def stay(
+    problem: Problem,
+    *,
+    by: Person | None,
+    kind: str,
+    reason: str = "",
+    batch: str = "",
+    undoes: Event | None = None,
+) -> Event:
+    """Write down what leaves a problem in its state; the arguments are those of `move`."""
+    return Event.objects.create(
+        problem=problem,
+        actor=by,
+        kind=kind,
+        before=problem.state,
+        after=problem.state,
+        reason=reason,
+        batch=batch,
+        undoes=undoes,
+    )

@@ -16,7 +16,7 @@ from winosmith.web.problems.hints import hints
 from winosmith.web.problems.lookalikes import remember
 from winosmith.web.problems.models import Done, Event, Problem, State, Twin
 from winosmith.web.problems.once import once
-from winosmith.web.problems.states import move
+from winosmith.web.problems.states import move, stay
 from winosmith.web.write.checking import anchor_of, examine
 from winosmith.web.write.drafts import revision
 from winosmith.web.write.fields import Typed
@@ -147,7 +147,7 @@ def withdraw(person: Person, twin: Twin, reason: str = "") -> None:
             raise InputError(_("There is nothing to withdraw here."))
         for problem in left:
             if problem.state == State.WITHDRAWN:
-                _note(person, problem, "withdraw", reason)
+                stay(problem, by=person, kind="withdraw", reason=reason)
             else:
                 _retire(person, problem, State.WITHDRAWN, "withdraw", reason)
         Draft.objects.filter(revises=twin).delete()
@@ -269,15 +269,3 @@ def _retire(person: Person, problem: Problem, to: Any, kind: str, reason: str) -
     event = move(problem, State(to), by=person, kind=kind, reason=reason)
     if event.before == State.JUDGING:
         close_slots(problem)
-
-
-def _note(person: Person, problem: Problem, kind: str, reason: str) -> None:
-    """Write down what leaves the problem in its state."""
-    Event.objects.create(
-        problem=problem,
-        actor=person,
-        kind=kind,
-        before=problem.state,
-        after=problem.state,
-        reason=reason,
-    )
