@@ -197,6 +197,7 @@ def _add(data: Sequence[Datum], as_: As) -> int:
 def _add_rows(data: Sequence[Datum], as_: As) -> None:
     from django.utils import timezone
 
+    from winosmith.web.judge.rows import open_new
     from winosmith.web.problems.models import Event, Problem, State
     from winosmith.web.problems.records import row_fields
 
@@ -219,7 +220,7 @@ def _add_rows(data: Sequence[Datum], as_: As) -> None:
         _make_gold(data, rows)
         return
     if as_ == "judging":
-        _open_slots(rows)
+        open_new(rows)
     _remember(rows)
 
 
@@ -242,20 +243,6 @@ def _make_gold(data: Sequence[Datum], rows: Sequence[Problem]) -> None:
     for datum, row in zip(data, rows, strict=True):
         attention = bool(datum.extra.get(ATTENTION, False))
         add_gold(row, str(datum.extra[EXPLANATION]), attention=attention)
-
-
-def _open_slots(rows: Sequence[Problem]) -> None:
-    """Open new problems to judges, as `judge.slots.open_slots` does one by one."""
-    from django.conf import settings
-
-    from winosmith.web.judge.models import Slot
-    from winosmith.web.judge.rows import place_of
-
-    Slot.objects.bulk_create(
-        Slot(problem=row, n=n, place=place_of(row) + n, twin_id=row.twin_id)
-        for row in rows
-        for n in range(1, settings.RULES.judges + 1)
-    )
 
 
 def _remember(rows: Sequence[Problem]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from django.conf import settings
@@ -20,6 +22,7 @@ __all__ = [
     "counted",
     "give_back",
     "locked",
+    "open_new",
     "open_slots",
     "place_of",
 ]
@@ -65,19 +68,33 @@ def open_slots(problem: Problem) -> None:
             add_slots(problem, settings.RULES.judges + 1)
 
 
+def open_new(problems: Iterable[Problem]) -> None:
+    """Open many problems to judges at once that never had a slot, as `open_slots` does one by one.
+
+    Their twins are loaded already.
+    """
+    Slot.objects.bulk_create(
+        _slot(problem, n) for problem in problems for n in range(1, settings.RULES.judges + 1)
+    )
+
+
+def _slot(problem: Problem, n: int, lease_until: datetime | None = None) -> Slot:
+    return Slot(
+        problem=problem,
+        n=n,
+        place=place_of(problem) + n,
+        twin_id=problem.twin_id,
+        contributor_id=problem.twin.contributor_id,
+        lease_until=lease_until,
+    )
+
+
 def add_slots(problem: Problem, count: int) -> None:
     """Add slots to a problem; the first ones wait in the queue, later ones come first."""
     last = Slot.objects.filter(problem=problem).aggregate(last=Max("n"))["last"] or 0
+    lease_until = timezone.now() if last else None
     Slot.objects.bulk_create(
-        Slot(
-            problem=problem,
-            n=n,
-            place=place_of(problem) + n,
-            twin_id=problem.twin_id,
-            contributor_id=problem.twin.contributor_id,
-            lease_until=timezone.now() if last else None,
-        )
-        for n in range(last + 1, last + 1 + count)
+        _slot(problem, n, lease_until) for n in range(last + 1, last + 1 + count)
     )
 
 
