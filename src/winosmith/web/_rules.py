@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from winosmith.errors import RecipeError
+from winosmith.web._models import BUILT_IN, ModelRule
 
 __all__ = ["SiteRules"]
 
@@ -41,6 +42,10 @@ class SiteRules:
         goal: how many valid problems the site wants, shown to contributors; 0 for none.
         topics: a folder of texts, a JSONL file or an https address; None for the topics that ship.
         words_to_flag: words that send a sentence to the moderators.
+        perturbs_per_hour: how many perturbations one person, or one network without an account,
+            may send.
+        models: the models that perturbations are sent to; see `ModelRule`.
+        model_seconds: how long a model may take for one problem before it is shown as too slow.
 
     Raises:
         RecipeError: a number out of its range, or an unknown word.
@@ -65,6 +70,9 @@ class SiteRules:
     goal: int = 0
     topics: str | None = None
     words_to_flag: tuple[str, ...] = ()
+    perturbs_per_hour: int = 120
+    models: tuple[ModelRule, ...] = BUILT_IN
+    model_seconds: int = 20
 
     def __post_init__(self) -> None:
         for name, least, most in _RANGES:
@@ -81,6 +89,9 @@ class SiteRules:
         for name in ("both_halves", "local_first", "open_judging", "anonymous"):
             if not isinstance(getattr(self, name), bool):
                 raise RecipeError(f"{name} is true or false, not {getattr(self, name)!r}")
+        names = [rule.name for rule in self.models]
+        if twice := {name for name in names if names.count(name) > 1}:
+            raise RecipeError(f"two models are named {min(twice)!r}; each needs its own name")
 
     @classmethod
     def read(cls, path: Path) -> SiteRules:
@@ -104,6 +115,8 @@ class SiteRules:
             key: tuple(value) if isinstance(value, list) else value for key, value in found.items()
         }
         try:
+            if "models" in values:
+                values["models"] = tuple(map(ModelRule.of, values["models"]))
             return cls(**values)
         except RecipeError as error:
             raise RecipeError(f"{path}: {error}") from None
@@ -118,4 +131,6 @@ _RANGES = (
     ("answers_per_hour", 1, 1_000_000),
     ("retention_days", 1, 36_500),
     ("goal", 0, 1_000_000_000),
+    ("perturbs_per_hour", 1, 1_000_000),
+    ("model_seconds", 1, 3600),
 )

@@ -36,6 +36,10 @@ INSTALLED_APPS = [
     "winosmith.web.judge",
     "winosmith.web.moderate",
     "winosmith.web.read",
+    "winosmith.web.predict",
+    "winosmith.web.perturb",
+    "winosmith.web.families",
+    "winosmith.web.take",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",

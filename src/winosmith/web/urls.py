@@ -14,6 +14,10 @@ urlpatterns = [
     path("people/", include("winosmith.web.people.urls")),
     path("write/", include("winosmith.web.write.urls")),
     path("judge/", include("winosmith.web.judge.urls")),
+    path("perturb/", include("winosmith.web.perturb.urls")),
+    path("models/", include("winosmith.web.predict.urls")),
+    path("families/", include("winosmith.web.families.urls")),
+    path("tests/", include("winosmith.web.take.urls")),
     path("moderate/", include("winosmith.web.moderate.urls")),
     path("admin/", admin.site.urls),
 ]

@@ -1,0 +1,1 @@
+"""Families: trees of perturbed sentences, and how stable each model is on them."""

@@ -1,0 +1,1 @@
+"""Predict: models that read what people wrote, in processes of their own."""

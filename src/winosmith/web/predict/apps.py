@@ -1,0 +1,14 @@
+"""The Django application `predict`."""
+
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+__all__ = ["Config"]
+
+
+class Config(AppConfig):
+    """Names the application."""
+
+    name = "winosmith.web.predict"
+    label = "predict"

@@ -1,0 +1,1 @@
+"""Take: human tests on line, of which nobody sees both halves of anything."""
