@@ -1,0 +1,83 @@
+"""Every page of the site is on the list of visits, and each visit comes to what the list says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.web import visits as v  # type: ignore[import-not-found]
+from tests.web import world as w  # type: ignore[import-not-found]
+
+USUAL = {"gold_every": 0, "open_judging": False}
+
+
+@pytest.fixture(scope="module")
+def refs(ready_site: Any) -> Iterator[dict[str, str]]:
+    """Make the small site once; all of it is rolled back at the end."""
+    from django.conf import settings
+    from django.db import transaction
+    from django.test import override_settings
+
+    with override_settings(RULES=replace(settings.RULES, **USUAL)), transaction.atomic():
+        yield v.staged()
+        transaction.set_rollback(True)
+
+
+def _answer(visit: Any, refs: dict[str, str]) -> Any:
+    """Return what a visit comes to; redirects are followed."""
+    from django.conf import settings
+    from django.test import Client, override_settings
+
+    client = Client(raise_request_exception=False, enforce_csrf_checks=visit.forged)
+    if visit.role != "visitor":
+        client.cookies["session"] = refs[f"session of {visit.role}"]
+    exec(visit.before)
+    with override_settings(RULES=replace(settings.RULES, **visit.rules)):
+        form = visit.fields(refs)
+        if form is None:
+            return client.get(visit.path(refs), follow=True)
+        return client.post(visit.path(refs), form, follow=True)
+
+
+def _pages() -> set[str]:
+    """Return the templates that are whole pages."""
+    from winosmith import web
+
+    found = set()
+    for path in Path(web.__file__).parent.rglob("templates/**/*.html"):
+        if path.name != "base.html" and re.match(r"{% extends ", path.read_text()):
+            found.add(re.sub(r".*/templates/", "", path.as_posix()))
+    return found
+
+
+def test_every_route_is_visited_or_shows_no_page(site: Any) -> None:
+    """A route that is in neither list, or that is no more, is a fault of the lists."""
+    known = {name for name, _ in v.routes() if not name.startswith("admin:")}
+    visited = {visit.route for visit in v.VISITS if not visit.route.startswith("/")}
+    assert known - visited == set(v.NO_PAGE) - visited
+    assert visited | set(v.NO_PAGE) <= known
+
+
+@pytest.mark.filterwarnings("ignore:No directory at")
+def test_visits_show_every_page_there_is(refs: dict[str, str]) -> None:
+    """Each visit ends with the status in the list, in HTML; together they show every template."""
+    from django.db import transaction
+
+    shown: set[str] = set()
+    others = []
+    for visit in v.VISITS:
+        alone = visit.before or visit.rules
+        point = transaction.savepoint() if alone else None
+        answer = _answer(visit, refs)
+        if answer.status_code != visit.status or "text/html" not in answer["Content-Type"]:
+            others.append((str(visit), answer.status_code, answer.get("Content-Type")))
+        shown |= {str(template.name) for template in answer.templates}
+        if point:
+            transaction.savepoint_rollback(point)
+    assert not others, "\n".join(map(str, others))
+    assert _pages() - shown == set(v.UNUSED)

@@ -1,0 +1,268 @@
+"""Every page of the site, with somebody who may see it: one line a page, or a reason for none.
+
+A route that is neither in VISITS nor in NO_PAGE fails a test, and so does a template of a page
+that no visit shows. A new area adds its lines at the end of VISITS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.web import world as w  # type: ignore[import-not-found]
+
+LONG = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft" * 2
+"""A word that is wider than a phone."""
+
+
+@dataclass(frozen=True)
+class Visit:
+    """Somebody opens a page, or sends a form and is led to one.
+
+    Attributes:
+        role: one of `world.ROLES`.
+        route: its name; or a path, where it begins with "/".
+        args: of the route; "{draft}" stands for what `staged` returns by that name.
+        query: of the address, without "?".
+        form: what is sent; None to open the page.
+        status: of the page that is shown in the end.
+        forged: the form comes without its token.
+        before: Python that is run on the site first.
+        rules: settings of the site, where they are others than usual.
+    """
+
+    role: str
+    route: str
+    args: tuple[Any, ...] = ()
+    query: str = ""
+    form: dict[str, str] | None = None
+    status: int = 200
+    forged: bool = False
+    before: str = ""
+    rules: dict[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        said = [self.role, self.route, *map(str, self.args), self.query, *(self.form or {}).values()]
+        return f"{' '.join(filter(None, said))} {self.status}"[:100]
+
+    def path(self, refs: dict[str, str]) -> str:
+        """Return the address."""
+        from django.urls import reverse
+
+        args = [arg.format_map(refs) if isinstance(arg, str) else arg for arg in self.args]
+        bare = self.route if self.route.startswith("/") else reverse(self.route, args=args)
+        return f"{bare}?{self.query.format_map(refs)}" if self.query else bare
+
+    def fields(self, refs: dict[str, str]) -> dict[str, str] | None:
+        """Return the form that is sent."""
+        if self.form is None:
+            return None
+        return {name: value.format_map(refs) for name, value in self.form.items()}
+
+
+V = Visit
+OPEN = w.STATES[:-1]
+KEY = "{:032x}"
+"""Of a form that is sent once."""
+
+WHY = {"reason": "So.", "text": "So."}
+BAD_JOIN = {"name": "anonymous-1", "password": "1", "again": "2"}
+TWIN = {
+    "version": "0", "do": "submit", "domain": "social", "option_1": LONG[:90], "option_2": "x",
+    "sentence_1": f"{LONG} and {LONG} and the _ fell.", "sentence_2": f"{LONG} and the _ rose.",
+}  # fmt: skip
+FULL = """
+from django.utils import timezone
+from winosmith.web.people.limits import _who
+from winosmith.web.people.models import Hits, Person
+hour = timezone.now().replace(minute=0, second=0, microsecond=0)
+who = _who(Person.objects.get(name="the-owner"))
+Hits.objects.create(who=who, what="download", hour=hour, count=10**6)
+"""
+BROKEN = """
+from django.db import connection
+with connection.cursor() as cursor:
+    cursor.execute("DROP TABLE judge_contest")
+"""
+
+VISITS: tuple[Visit, ...] = (
+    V("visitor", "read:home"),
+    V("anonymous", "read:home"),
+    V("admin", "read:home"),
+    V("visitor", "read:browse"),
+    V("visitor", "read:browse", query="q=kettle&domain=physical"),
+    V("visitor", "read:browse", query=f"q={LONG}"),
+    V("visitor", "read:browse", query="since=x", status=422),
+    V("visitor", "read:problem", ("public-a",)),
+    V("owner", "read:problem", ("embargoed-a",)),
+    V("visitor", "read:problem", ("embargoed-a",), status=404),
+    V("visitor", "read:download"),
+    V("visitor", "read:file", ("problems.csv",), query="since=x", status=422),
+    V("visitor", "read:file", ("problems.copa-xml.xml",), status=422),
+    V("visitor", "read:guidelines"),
+    V("visitor", "read:card"),
+    V("owner", "people:me"),
+    V("anonymous", "people:me"),
+    V("admin", "people:me"),
+    V("owner", "people:erase"),
+    V("anonymous", "people:erase"),
+    V("owner", "people:erase", form={"texts": "on"}, status=422),
+    V("admin", "people:erase_other", ("the-owner",)),
+    V("admin", "people:erase_other", ("the-owner",), form={"sure": "on"}, status=422),
+    V("visitor", "people:join"),
+    V("visitor", "people:join", form=BAD_JOIN, status=422),
+    V("owner", "people:join"),
+    V("visitor", "people:join", rules={"signup": "invited"}),
+    V("visitor", "people:invited", ("{token}",)),
+    V("owner", "people:invited", ("{token}",)),
+    V("visitor", "people:invited", ("{way back}",)),
+    V("visitor", "people:invited", ("{way back}",), form={"password": "1"}, status=422),
+    V("visitor", "people:invited", ("nothing",), status=410),
+    V("visitor", "people:login"),
+    V("visitor", "people:login", form={"name": "the-owner", "password": "x"}, status=422),
+    V("owner", "people:password"),
+    V("owner", "people:password", form={"old": "x", "password": "1"}, status=422),
+    V("visitor", "people:consent"),
+    V("visitor", "people:consent", form={"agree": ""}, status=422),
+    V("visitor", "people:texts"),
+    V("visitor", "people:text", ("consent", 1)),
+    V("visitor", "people:text", ("licence", 1)),
+    V("moderator", "people:invitations"),
+    V("admin", "people:invitations"),
+    V("admin", "people:invitations", form={"role": "judge", "days": "1"}),
+    V("admin", "people:invitations", form={"role": "x", "days": "0"}, status=422),
+    V("admin", "people:invitations", form={"role": "judge", "days": "1", "name": "nobody"},
+      status=422),
+    V("visitor", "write:start"),
+    V("owner", "write:start"),
+    V("visitor", "write:mine"),
+    V("owner", "write:mine"),
+    *(V("owner", "write:twin", (f"twin-{state}",)) for state in OPEN),
+    V("owner", "write:appeal", ("twin-rejected",), form={"key": KEY.format(1), "problem": "x"}, status=422),
+    V("owner", "write:draft", ("{draft}",)),
+    V("owner", "write:draft", ("{draft}",), form=TWIN, status=422),
+    V("owner", "write:draft", ("{draft}",), form={**TWIN, "version": "99", "option_2": "y"},
+      status=409),
+    V("judge", "judge:turn"),
+    V("judge", "judge:local", form={"key": KEY.format(2), "problem": "{held}"}, status=422),
+    V("judge", "judge:local", form={"key": KEY.format(3), "problem": "{held}", "choice": "0"}),
+    V("judge", "judge:answer", form={"key": KEY.format(4), "problem": "{held}"}, status=422),
+    V("judge", "judge:answer", form={"key": KEY.format(5), "problem": "{held}", "choice": "0"}),
+    V("judge", "judge:checked", ("gold-a",)),
+    V("judge", "judge:checked", ("gold-b",)),
+    V("judge", "judge:contest", ("gold-a",), form={"key": KEY.format(6), "text": ""}, status=422),
+    V("moderator", "judge:turn"),
+    V("moderator", "judge:answer", form={"key": KEY.format(7), "problem": "{held}", "comment": LONG},
+      status=409),
+    V("other", "judge:turn", status=403),
+    V("visitor", "judge:agreement"),
+    V("moderator", "moderate:queue"),
+    V("admin", "moderate:queue", query="state="),
+    V("moderator", "moderate:queue", query="state=&text=nothing"),
+    *(V("moderator", "moderate:problem", (f"{state}-a",)) for state in w.STATES),
+    V("moderator", "moderate:ask", query="action=reject&pick=judging-b:0"),
+    V("moderator", "moderate:ask", query="action=withdraw&everything=1&where=state%3D"),
+    V("moderator", "moderate:act", form={"key": KEY.format(8), "action": "reject", "pick": "judging-b:0"},
+      status=422),
+    V("moderator", "moderate:act",
+      form={"key": KEY.format(9), "action": "reject", "pick": "held-b:0", **WHY}, status=409),
+    V("moderator", "moderate:act",
+      form={"key": KEY.format(10), "action": "reject", "pick": "judging-b:0", **WHY}),
+    V("admin", "moderate:batch", ("{batch}",)),
+    V("admin", "moderate:batch", ("{unfinished}",)),
+    V("admin", "moderate:batch", ("{left alone}",)),
+    V("admin", "moderate:undo", form={"key": KEY.format(11), "batch": "{batch}"}),
+    V("admin", "moderate:undo", form={"key": KEY.format(12), "batch": "{batch}"}, status=409),
+    V("moderator", "moderate:contests"),
+    V("moderator", "moderate:settle", ("{contest}",), form={"key": KEY.format(13), "answer": ""},
+      status=409),
+    V("moderator", "moderate:settle", ("{contest}",),
+      form={"key": KEY.format(14), "answer": LONG, "upheld": "1"}),
+    V("moderator", "moderate:log"),
+    V("moderator", "moderate:log", query="what=nothing"),
+    V("moderator", "moderate:people"),
+    V("admin", "moderate:people", query="who=nobody"),
+    V("admin", "moderate:person", ("{owner}",)),
+    V("moderator", "moderate:person", ("{judge}",)),
+    V("moderator", "moderate:person", ("{moderator}",)),
+    V("moderator", "moderate:appoint", ("{judge}",), form={"key": KEY.format(15), "kind": "pause"},
+      status=422),
+    V("moderator", "moderate:appoint", ("{judge}",),
+      form={"key": KEY.format(16), "kind": "pause", "reason": LONG}),
+    V("judge", "judge:turn"),
+    V("visitor", "/nothing/is/here", status=404),
+    V("visitor", "/problems/", query="&".join(f"a{n}=" for n in range(501)), status=400),
+    V("owner", "people:hide", form={"key": KEY.format(17)}, forged=True, status=403),
+    V("owner", "read:file", ("problems.csv",), status=429, before=FULL),
+    V("other", "people:erase", form={"sure": "on", "password": w.PASSWORD}),
+    # The last one: it breaks the site.
+    V("moderator", "moderate:contests", status=503, before=BROKEN),
+)  # fmt: skip
+
+NO_PAGE = {
+    "people:data": "a file",
+    "people:hide": "leads to people:me",
+    "people:logout": "leads to read:home",
+    "people:take_back": "leads to people:invitations",
+    "read:card_text": "a file",
+    "write:check": "a part of write:draft",
+    "write:save": "a part of write:draft, or JSON",
+    "write:discard": "leads to write:start",
+    "write:withdraw": "leads to write:twin",
+    "write:revise": "leads to write:draft",
+    "judge:next": "leads to judge:turn",
+    "judge:skip": "leads to judge:turn",
+    "judge:undo": "leads to judge:turn",
+    "moderate:go_on": "leads to moderate:batch",
+    "moderate:log_csv": "a file",
+}
+"""Routes that show no page of their own, and what they do instead."""
+
+UNUSED = {"409.html": "for areas that have no page of their own for it"}
+"""Templates that no route of the site shows yet."""
+
+
+def staged() -> dict[str, str]:
+    """Make the small site of `world`, and what pages need beside it; return what is named."""
+    from winosmith.web.moderate import batches, roles
+    from winosmith.web.moderate.queue import Where
+    from winosmith.web.people.invitations import reset
+    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.problems.models import Problem
+
+    world = w.make()
+    admin, judge = world.people["admin"], world.people["judge"]
+    twin = world.problems["rejected"].twin
+    twin.topic = twin.anchor = LONG[:60]
+    twin.save()
+    Problem.objects.filter(ref="held-a").update(hints=[f"looks like {LONG}"])
+    everything = batches.all_matching(
+        admin, "withdraw", Where.read("state="), LONG, at=batches.stand(), expected=16
+    )
+    left = batches.picked(admin, "let-through", [("held-a", 99), ("held-b", 0)], LONG)
+    roles.appoint(admin, world.people["owner"], "pause", LONG)
+    refs = {
+        **world.refs,
+        "way back": reset(world.people["other"], 30).split("/")[-2],
+        "unfinished": everything.mark,
+        "left alone": left.mark,
+        "judge": pseudonym(judge),
+        "moderator": pseudonym(world.people["moderator"]),
+    }
+    return {name: str(value) for name, value in refs.items()}
+
+
+def routes() -> Iterator[tuple[str, Any]]:
+    """Yield every route of the site: its name, "" where it has none, and its pattern."""
+    from django.urls import get_resolver
+
+    def walk(resolver: Any, spaces: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+        for pattern in resolver.url_patterns:
+            if hasattr(pattern, "url_patterns"):
+                inside = (*spaces, pattern.namespace) if pattern.namespace else spaces
+                yield from walk(pattern, inside)
+            else:
+                yield ":".join((*spaces, pattern.name or "")), pattern
+
+    return walk(get_resolver(), ())
