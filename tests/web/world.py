@@ -104,7 +104,7 @@ def make() -> World:
         "batch": batch.mark,
         "owner": pseudonym(owner),
         "token": invite(["contributor"], 30).split("/")[-2],
-        "invitation": Invitation.objects.get().pk,
+        "invitation": Invitation.objects.latest("pk").pk,
     }
     world.refs |= {f"session of {role}": session_of(world, role) for role in ROLES[1:]}
     return world
