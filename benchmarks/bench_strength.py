@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from winosmith import embed, practice, release, report, validate
+from winosmith import build, embed, practice, report, validate
 
 STRENGTHS = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)
 
@@ -29,13 +29,11 @@ def measured(strength, seed, twins, stop):
     corpus = practice.corpus(twins, seed=seed, strength=strength)
     pool = validate.check(corpus.dataset, corpus.votes).result.kept
     X = embed.LightEmbedder(seed=seed).embed(pool)
-    run = release.run_filter(pool, X, release.FilterRecipe(), seed=seed)
+    run = build.run_filter(pool, X, build.FilterRecipe(), seed=seed)
     ids = pool.ids
     subsets = {name: rows for name, rows in run.subsets.items() if name != "all"}
     if stop:
-        subsets[STOP] = release.run_filter(
-            pool, X, release.FilterRecipe(null="stop"), seed=seed
-        ).kept
+        subsets[STOP] = build.run_filter(pool, X, build.FilterRecipe(null="stop"), seed=seed).kept
     return {
         name: practice.found(corpus.planted, ids, {*ids} - {ids[row] for row in rows})
         for name, rows in subsets.items()

@@ -18,8 +18,8 @@ from typing import Any, Literal
 
 import click
 
+from winosmith.build import Recipe
 from winosmith.cli._main import group
-from winosmith.release import Recipe
 
 HERE = Path(__file__).resolve().parent / "reference"
 

@@ -6,7 +6,7 @@ python examples/build_from_python.py
 import json
 from pathlib import Path
 
-from winosmith import formats, practice, release, validate
+from winosmith import build, formats, practice, validate
 
 # 300 practice twins, and the votes of a simulated crowd. Put your own files here.
 made = practice.corpus(300, strength=0.6)
@@ -14,7 +14,7 @@ formats.write(made.dataset.problems, "twins.jsonl")
 validate.write_votes(made.votes, "votes.csv")
 Path("planted.json").write_text(json.dumps(made.planted))
 
-recipe = release.recipe_of(
+recipe = build.recipe_of(
     {
         "name": "small",
         "data": "twins.jsonl",
@@ -24,11 +24,11 @@ recipe = release.recipe_of(
         "split": {"dev": 0.1, "test": 0.2},
     }
 )
-built = release.build(recipe, "small")
+built = build.build(recipe, "small")
 
 for step in built.funnel.steps:
     print(f"{step.stage:10} kept {step.kept.problems:4} problems")
-for figure in release.key_figures(built.run, built.measures):
+for figure in build.key_figures(built.run, built.measures):
     print(f"{figure.label}: {figure.value} ({figure.note})")
 print(", ".join(f"{name} {count}" for name, count in built.counts.items()))
 print(f"the report is {built.report}")

@@ -113,7 +113,7 @@ def test_the_table_has_six_floors() -> None:
         ("formats/_x.py", "from winosmith import validate"),
         ("validate/_x.py", "def f():\n    from winosmith.metrics import leaks"),
         ("embed/_x.py", "import winosmith.debias"),
-        ("debias/_x.py", "from winosmith.release import build"),
+        ("debias/_x.py", "from winosmith.build import build"),
         ("debias/_x.py", "from winosmith.report._svg import Svg"),
         ("cli/x.py", "from winosmith.debias._aflite import aflite"),
         ("cli/x.py", "from winosmith.testing import made_twins"),
@@ -131,7 +131,7 @@ def test_an_import_that_breaks_the_rules_is_found(module: str, source: str) -> N
         ("validate/_x.py", "from winosmith.report import sign"),
         ("validate/_x.py", "from winosmith.validate._votes import votes"),
         ("embed/_x.py", "def f():\n    import torch\n    from winosmith.models import load"),
-        ("release/_x.py", "from winosmith import Dataset, debias, embed, formats"),
+        ("build/_x.py", "from winosmith import Dataset, debias, embed, formats"),
         ("cli/x.py", "import click"),
     ],
 )

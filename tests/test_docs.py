@@ -17,10 +17,10 @@ import pytest
 
 from tests.conftest import need_wordnet
 from winosmith import formats
+from winosmith.build import FilterRecipe, Recipe, build, debias_to_folder, recipe_of
+from winosmith.build._recipe import EmbedRecipe
 from winosmith.cli import main
 from winosmith.cli._main import group
-from winosmith.release import FilterRecipe, Recipe, build, debias_to_folder, recipe_of
-from winosmith.release._recipe import EmbedRecipe
 from winosmith.testing import made_twins
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from winosmith import Dataset, Extra, Problem, Response, formats, practice, validate
+from winosmith.build import build, read_recipe
 from winosmith.cli import main
 from winosmith.lineage import UNVALIDATED
-from winosmith.release import build, read_recipe
 from winosmith.validate import StructureRules, VoteRules
 
 MARK = Extra({UNVALIDATED: True, "wsc.source": "made"})

@@ -12,7 +12,7 @@ import click
 from winosmith.cli._common import say
 
 if TYPE_CHECKING:
-    from winosmith.release import Built
+    from winosmith.build import Built
 
 __all__ = ["tell", "tell_build", "tell_filter"]
 

@@ -38,7 +38,7 @@ def command(recipe: str, out: str, force: bool, as_json: bool) -> None:
     Example:
         winosmith build mine.toml --out mine
     """  # noqa: D301
-    from winosmith.release import build, finished_build, read_recipe
+    from winosmith.build import build, finished_build, read_recipe
 
     read = read_recipe(recipe)
     if not force and finished_build(read, out):

@@ -88,7 +88,7 @@ def command(**options: Any) -> None:
         winosmith debias train.jsonl --out filtered --null stop
     """  # noqa: D301
     from winosmith import formats
-    from winosmith.release import EmbedRecipe, FilterRecipe, debias_to_folder, finished_filter
+    from winosmith.build import EmbedRecipe, FilterRecipe, debias_to_folder, finished_filter
 
     data, out = formats.read(options["data"], options["format_name"]), options["out"]
     asked: dict[str, Any] = {

@@ -31,7 +31,7 @@ def command(out: str, force: bool, as_json: bool) -> None:
     Example:
         winosmith demo
     """  # noqa: D301
-    from winosmith.release import build, read_recipe
+    from winosmith.build import build, read_recipe
 
     folder = Path(out)
     say(f"Writing {TWINS:,} practice twins, {STRENGTH:.0%} of them with a planted artifact")

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from winosmith import Dataset, formats, practice, validate
+from winosmith.build import build, read_recipe, recipe_of
 from winosmith.errors import DataError, OutputError
 from winosmith.outputs import sha256
-from winosmith.release import build, read_recipe, recipe_of
 from winosmith.testing import made_twins
 
 AFLITE = {"ensemble_size": 16, "train_size": 60, "cutoff": 5}

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from winosmith.blocks import shuffled_blocks
-from winosmith.release._split import nested_sizes, split
+from winosmith.build._split import nested_sizes, split
 from winosmith.testing import made_twins
 
 

@@ -17,15 +17,13 @@ import numpy as np
 
 from winosmith import validate
 from winosmith.blocks import shuffled
-from winosmith.dataset import Dataset
-from winosmith.outputs import PRIVATE, OutputFolder
-from winosmith.release._anonymous import anonymous
-from winosmith.release._filter import FilterRun, run_filter
-from winosmith.release._measure import Measures, measure
-from winosmith.release._progress import Step, silent, watched
-from winosmith.release._publish import publish
-from winosmith.release._recipe import Recipe
-from winosmith.release._record import (
+from winosmith.build._anonymous import anonymous
+from winosmith.build._filter import FilterRun, run_filter
+from winosmith.build._measure import Measures, measure
+from winosmith.build._progress import Step, silent, watched
+from winosmith.build._publish import publish
+from winosmith.build._recipe import Recipe
+from winosmith.build._record import (
     LAST,
     is_finished,
     problems_digest,
@@ -35,9 +33,11 @@ from winosmith.release._record import (
     write_reports,
     write_run,
 )
-from winosmith.release._split import Split, split
-from winosmith.release._stages import Inputs, Stages, check, read_inputs, set_aside
-from winosmith.release._vectors import Embedded, embedded
+from winosmith.build._split import Split, split
+from winosmith.build._stages import Inputs, Stages, check, read_inputs, set_aside
+from winosmith.build._vectors import Embedded, embedded
+from winosmith.dataset import Dataset
+from winosmith.outputs import PRIVATE, OutputFolder
 
 __all__ = ["Built", "build", "finished_build"]
 

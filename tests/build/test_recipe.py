@@ -6,9 +6,9 @@ import tomllib
 
 import pytest
 
+from winosmith.build import recipe_toml
+from winosmith.build._recipe import Recipe, read_recipe, recipe_of
 from winosmith.errors import RecipeError
-from winosmith.release import recipe_toml
-from winosmith.release._recipe import Recipe, read_recipe, recipe_of
 
 
 def table(**changes):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from winosmith import debias, report
-from winosmith.release._filter import NAMES, FilterRun
-from winosmith.release._measure import Measures
+from winosmith.build._filter import NAMES, FilterRun
+from winosmith.build._measure import Measures
 
 __all__ = ["filter_sections", "key_figures"]
 

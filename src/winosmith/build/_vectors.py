@@ -10,8 +10,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from winosmith import embed, models
+from winosmith.build._recipe import EmbedRecipe
 from winosmith.dataset import Dataset
-from winosmith.release._recipe import EmbedRecipe
 
 __all__ = ["Embedded", "embedded"]
 

@@ -13,18 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winosmith import report
+from winosmith.build._filter import NAMES, FilterRun, run_filter
+from winosmith.build._measure import Measures, measure
+from winosmith.build._progress import Step, silent, watched
+from winosmith.build._recipe import EmbedRecipe, FilterRecipe
+from winosmith.build._record import is_finished, problems_digest, signature_of
+from winosmith.build._report_filter import filter_sections, key_figures
+from winosmith.build._stages import DISCARDED, tuned_on
+from winosmith.build._vectors import embedded
 from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.formats import format_named
 from winosmith.outputs import OutputFolder, sha256
 from winosmith.records import canonical, problem_record
-from winosmith.release._filter import NAMES, FilterRun, run_filter
-from winosmith.release._measure import Measures, measure
-from winosmith.release._progress import Step, silent, watched
-from winosmith.release._recipe import EmbedRecipe, FilterRecipe
-from winosmith.release._record import is_finished, problems_digest, signature_of
-from winosmith.release._report_filter import filter_sections, key_figures
-from winosmith.release._stages import DISCARDED, tuned_on
-from winosmith.release._vectors import embedded
 
 __all__ = ["Debiased", "debias_to_folder", "finished_filter"]
 

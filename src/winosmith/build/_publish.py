@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import IO, Any
 
 from winosmith import formats
+from winosmith.build._anonymous import bare
+from winosmith.build._split import Split, nested_sizes
 from winosmith.dataset import Dataset
 from winosmith.outputs import PRIVATE, OutputFolder
 from winosmith.problem import Problem
 from winosmith.records import canonical, problem_record
-from winosmith.release._anonymous import bare
-from winosmith.release._split import Split, nested_sizes
 
 __all__ = ["Verdict", "publish"]
 

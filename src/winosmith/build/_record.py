@@ -12,17 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from winosmith._version import __version__
+from winosmith.build._filter import FilterRun
+from winosmith.build._recipe import EmbedRecipe, Recipe
+from winosmith.build._recipe_file import recipe_toml
+from winosmith.build._report import report_page
+from winosmith.build._report_filter import key_figures
 from winosmith.dataset import Dataset
 from winosmith.outputs import PRIVATE, OutputFolder, sha256
-from winosmith.release._filter import FilterRun
-from winosmith.release._recipe import EmbedRecipe, Recipe
-from winosmith.release._recipe_file import recipe_toml
-from winosmith.release._report import report_page
-from winosmith.release._report_filter import key_figures
 from winosmith.report import Signature
 
 if TYPE_CHECKING:
-    from winosmith.release._build import Built
+    from winosmith.build._build import Built
 
 __all__ = [
     "LAST",

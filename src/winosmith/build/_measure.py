@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from winosmith import debias, practice
-from winosmith.release._filter import FilterRun, Rows
+from winosmith.build._filter import FilterRun, Rows
 from winosmith.report import Signature
 
 __all__ = ["Measures", "measure"]

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from winosmith import report, validate
-from winosmith.release._report_filter import filter_sections, key_figures
+from winosmith.build._report_filter import filter_sections, key_figures
 
 if TYPE_CHECKING:
-    from winosmith.release._build import Built
+    from winosmith.build._build import Built
 
 __all__ = ["report_page"]
 

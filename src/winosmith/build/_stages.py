@@ -13,10 +13,10 @@ import numpy as np
 from winosmith import formats, validate
 from winosmith.answers import Response
 from winosmith.blocks import draw
+from winosmith.build._publish import Verdict
+from winosmith.build._recipe import Recipe
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import RecipeError
-from winosmith.release._publish import Verdict
-from winosmith.release._recipe import Recipe
 
 __all__ = ["DISCARDED", "Inputs", "Stages", "check", "read_inputs", "set_aside", "tuned_on"]
 

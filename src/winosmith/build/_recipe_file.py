@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from winosmith.release._recipe import Recipe
+from winosmith.build._recipe import Recipe
 
 __all__ = ["recipe_toml"]
 

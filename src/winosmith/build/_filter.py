@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winosmith import debias
+from winosmith.build._recipe import FilterRecipe
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
-from winosmith.release._recipe import FilterRecipe
 
 __all__ = ["FilterRun", "run_filter"]
 

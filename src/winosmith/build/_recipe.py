@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from winosmith.build._tables import constructed
 from winosmith.errors import RecipeError
-from winosmith.release._tables import constructed
 from winosmith.validate import StructureRules, VoteRules
 
 __all__ = [

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from winosmith import Dataset, formats
-from winosmith.release import build, recipe_of
+from winosmith.build import build, recipe_of
 from winosmith.testing import made_twins
 
 

@@ -1,0 +1,57 @@
+"""Build a benchmark: from raw twins to the published files and their report.
+
+>>> from winosmith.build import recipe_of
+>>> recipe = recipe_of({"name": "mine", "data": "pool.jsonl", "filter": {"threshold": 0.8}})
+>>> recipe.filter.method, recipe.filter.threshold
+('aflite', 0.8)
+"""
+
+from __future__ import annotations
+
+from winosmith.build._build import Built, build, finished_build
+from winosmith.build._debias import Debiased, debias_to_folder, finished_filter
+from winosmith.build._filter import NAMES, FilterRun, run_filter
+from winosmith.build._measure import Measures, measure
+from winosmith.build._progress import Advance, Step
+from winosmith.build._recipe import (
+    EmbedRecipe,
+    FilesRecipe,
+    FilterRecipe,
+    Recipe,
+    SplitRecipe,
+    read_recipe,
+    recipe_of,
+)
+from winosmith.build._recipe_file import recipe_toml
+from winosmith.build._report_filter import filter_sections, key_figures
+from winosmith.build._split import nested_sizes
+from winosmith.build._vectors import Embedded, embedded
+
+__all__ = [
+    "NAMES",
+    "Advance",
+    "Built",
+    "Debiased",
+    "EmbedRecipe",
+    "Embedded",
+    "FilesRecipe",
+    "FilterRecipe",
+    "FilterRun",
+    "Measures",
+    "Recipe",
+    "SplitRecipe",
+    "Step",
+    "build",
+    "debias_to_folder",
+    "embedded",
+    "filter_sections",
+    "finished_build",
+    "finished_filter",
+    "key_figures",
+    "measure",
+    "nested_sizes",
+    "read_recipe",
+    "recipe_of",
+    "recipe_toml",
+    "run_filter",
+]
