@@ -98,11 +98,12 @@ class Prediction(models.Model):
         ]
         indexes: ClassVar = [
             models.Index(
-                fields=["model", "-urgent", "id"],
+                fields=["model", "-urgent", "tries", "id"],
                 condition=models.Q(stand="waiting"),
                 name="prediction_waiting",
             ),
             models.Index(fields=["model", "problem"], name="prediction_of_model"),
+            models.Index(fields=["model", "stand", "id"], name="prediction_stands"),
         ]
 
     def __str__(self) -> str:
