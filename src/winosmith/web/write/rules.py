@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.utils.translation import gettext as _
@@ -12,11 +11,19 @@ from django.utils.translation import gettext as _
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.people.agree import has_agreed
+from winosmith.web.problems.entering import (
+    GONE,
+    enter,
+    may_revise,
+    new_ref,
+    own_problems,
+    replace,
+    retire,
+)
 from winosmith.web.problems.hints import hints
-from winosmith.web.problems.lookalikes import remember
-from winosmith.web.problems.models import Done, Event, Problem, State, Twin
+from winosmith.web.problems.models import Done, Problem, State, Twin
 from winosmith.web.problems.once import once
-from winosmith.web.problems.states import move, stay
+from winosmith.web.problems.states import stay
 from winosmith.web.write.checking import anchor_of, examine
 from winosmith.web.write.drafts import revision
 from winosmith.web.write.fields import Typed
@@ -40,13 +47,8 @@ __all__ = [
 SOURCE = "crowd"
 """Of what is written on the site, in the data."""
 
-OPEN = (State.HELD, State.JUDGING, State.REJECTED)
-"""Where a half stands when a revision may help it."""
-
 OF_THE_FORM = ("domain", "options differ")
 """Checks of fields that no half has; the other ones of both halves wait until both are written."""
-
-GONE = (State.WITHDRAWN, State.REVISED)
 
 
 class Refused(InputError):  # noqa: N818
@@ -106,13 +108,6 @@ def sent(person: Person | None, key: str) -> str:
     return str(done.result.get("twin", "")) if done else ""
 
 
-def own_problems(person: Person | None, twin: Twin) -> list[Problem]:
-    """Return the halves of a twin that its contributor may know of, and nobody else's."""
-    if person is None or twin.contributor_id != person.pk:
-        return []
-    return list(Problem.objects.filter(twin=twin, gold=False).order_by("pk"))
-
-
 def may_withdraw(person: Person, twin: Twin) -> bool:
     """Tell whether there is something of the twin that the person can withdraw."""
     return bool(_left(person, twin))
@@ -149,18 +144,8 @@ def withdraw(person: Person, twin: Twin, reason: str = "") -> None:
             if problem.state == State.WITHDRAWN:
                 stay(problem, by=person, kind="withdraw", reason=reason)
             else:
-                _retire(person, problem, State.WITHDRAWN, "withdraw", reason)
+                retire(person, problem, State("withdrawn"), "withdraw", reason)
         Draft.objects.filter(revises=twin).delete()
-
-
-def may_revise(person: Person, twin: Twin) -> bool:
-    """Tell whether a revision may help the twin: a half waits or was rejected, none is released."""
-    problems = [half for half in own_problems(person, twin) if half.state not in GONE]
-    return (
-        any(problem.state in OPEN for problem in problems)
-        and not any(problem.released for problem in problems)
-        and not Twin.objects.filter(revises=twin).exists()
-    )
 
 
 def revise(person: Person, twin: Twin) -> Draft:
@@ -207,12 +192,9 @@ def _made(
     person: Person, typed: Typed, topic: str, anchors: Sequence[str], revises: Twin | None
 ) -> Twin:
     """Write the twin, its halves in random order, and what it replaces."""
-    from winosmith.web.judge.seen import inherit_seen
-    from winosmith.web.judge.slots import open_slots
-
-    embargo = _replace(person, revises) if revises else False
+    embargo = replace(person, revises) if revises else False
     twin = Twin.objects.create(
-        ref=secrets.token_hex(8),
+        ref=new_ref(),
         contributor=person,
         source=SOURCE,
         domain=typed.domain,
@@ -221,51 +203,6 @@ def _made(
         licence=settings.RULES.licence[:60],
         revises=revises,
     )
-    halves = list(typed.halves())
-    found = hints(halves, person, without=twin.revises_id)
-    state = _first_state(person, found)
-    secrets.SystemRandom().shuffle(halves)
-    for half in halves:
-        problem = Problem.objects.create(
-            ref=secrets.token_hex(8),
-            twin=twin,
-            sentence=half.sentence,
-            options=list(half.options),
-            answer=half.answer,
-            state=state,
-            hints=found,
-            embargo=embargo,
-        )
-        kind = "revise" if revises else "submit"
-        Event.objects.create(problem=problem, actor=person, kind=kind, after=state)
-        remember(problem)
-        if state == State.JUDGING:
-            open_slots(problem)
-    if revises:
-        inherit_seen(revises, twin)
+    halves = typed.halves()
+    enter(twin, halves, hints(halves, person, without=twin.revises_id), embargo=embargo)
     return twin
-
-
-def _first_state(person: Person, found: Sequence[str]) -> Any:
-    review = settings.RULES.review
-    held = review == "all" or (review == "flagged" and (person.anonymous or bool(found)))
-    return State.HELD if held else State.JUDGING
-
-
-def _replace(person: Person, twin: Twin) -> bool:
-    """Move the halves that a revision replaces; tell whether one was under embargo."""
-    if not may_revise(person, twin):
-        raise InputError(_("This twin was decided or replaced meanwhile; it can't be revised."))
-    problems = own_problems(person, twin)
-    for problem in problems:
-        if problem.state not in GONE:
-            _retire(person, problem, State.REVISED, "revise", "")
-    return any(problem.embargo for problem in problems)
-
-
-def _retire(person: Person, problem: Problem, to: Any, kind: str, reason: str) -> None:
-    from winosmith.web.judge.slots import close_slots
-
-    event = move(problem, State(to), by=person, kind=kind, reason=reason)
-    if event.before == State.JUDGING:
-        close_slots(problem)

@@ -1,0 +1,127 @@
+"""How what somebody wrote enters the site, and how it gives way to a revision of itself."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+
+from winosmith.errors import InputError
+from winosmith.web.problems.halves import AnyHalf
+from winosmith.web.problems.lookalikes import remember
+from winosmith.web.problems.models import Event, Problem, State, Twin
+from winosmith.web.problems.states import move
+
+if TYPE_CHECKING:
+    from winosmith.web.people.models import Person
+
+__all__ = ["GONE", "enter", "may_revise", "new_ref", "own_problems", "replace", "retire"]
+
+OPEN = (State.HELD, State.JUDGING, State.REJECTED)
+"""Where a problem stands when a revision may help it."""
+
+GONE = (State.WITHDRAWN, State.REVISED)
+
+
+def new_ref() -> str:
+    """Return an id for the data: random, so that it tells nothing."""
+    return secrets.token_hex(8)
+
+
+def enter(
+    twin: Twin,
+    halves: Sequence[AnyHalf],
+    found: Sequence[str],
+    *,
+    embargo: bool = False,
+    record: Mapping[str, Any] | None = None,
+) -> list[Problem]:
+    """Make the problems of a new twin, and give them to the judges or a moderator.
+
+    They are made in random order, so that their numbers tell nothing; near-duplicates are looked
+    for among them from now on, and who knows a twin that they revise knows them. The caller is in
+    a transaction and has made the twin, whose contributor is the writer.
+
+    Args:
+        twin: without problems yet.
+        halves: two, or one for a single.
+        found: hints for moderators.
+        embargo: nobody but their contributor and moderators may see them.
+        record: what no column holds; see `Problem.record`.
+    """
+    from winosmith.web.judge.seen import inherit_seen
+    from winosmith.web.judge.slots import open_slots
+
+    state, entered = _first_state(twin.contributor, found), []
+    for half in secrets.SystemRandom().sample(halves, len(halves)):
+        problem = Problem.objects.create(
+            ref=new_ref(),
+            twin=twin,
+            sentence=half.sentence,
+            options=list(half.options),
+            answer=half.answer,
+            state=state,
+            hints=list(found),
+            embargo=embargo,
+            record=dict(record or {}),
+        )
+        kind = "revise" if twin.revises_id else "submit"
+        Event.objects.create(problem=problem, actor=twin.contributor, kind=kind, after=state)
+        remember(problem)
+        if state == State.JUDGING:
+            open_slots(problem)
+        entered.append(problem)
+    if twin.revises:
+        inherit_seen(twin.revises, twin)
+    return entered
+
+
+def own_problems(person: Person | None, twin: Twin) -> list[Problem]:
+    """Return the halves of a twin that its contributor may know of, and nobody else's."""
+    if person is None or twin.contributor_id != person.pk:
+        return []
+    return list(Problem.objects.filter(twin=twin, gold=False).order_by("pk"))
+
+
+def may_revise(person: Person, twin: Twin) -> bool:
+    """Tell whether a revision may help the twin: a half waits or was rejected, none is released."""
+    problems = [half for half in own_problems(person, twin) if half.state not in GONE]
+    return (
+        any(problem.state in OPEN for problem in problems)
+        and not any(problem.released for problem in problems)
+        and not Twin.objects.filter(revises=twin).exists()
+    )
+
+
+def replace(person: Person, twin: Twin) -> bool:
+    """Move the halves that a revision replaces; tell whether one was under embargo.
+
+    Raises:
+        InputError: the person may not revise the twin any more.
+    """
+    if not may_revise(person, twin):
+        raise InputError(_("This was decided or replaced meanwhile; it can't be revised."))
+    problems = own_problems(person, twin)
+    for problem in problems:
+        if problem.state not in GONE:
+            retire(person, problem, State("revised"), "revise", "")
+    return any(problem.embargo for problem in problems)
+
+
+def retire(person: Person, problem: Problem, to: State, kind: str, reason: str) -> None:
+    """Move a problem out of everybody's sight, judges' included."""
+    from winosmith.web.judge.slots import close_slots
+
+    event = move(problem, to, by=person, kind=kind, reason=reason)
+    if event.before == State.JUDGING:
+        close_slots(problem)
+
+
+def _first_state(person: Person | None, found: Sequence[str]) -> Any:
+    review = settings.RULES.review
+    unknown = person is None or person.anonymous
+    held = review == "all" or (review == "flagged" and (unknown or bool(found)))
+    return State.HELD if held else State.JUDGING
