@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from django.conf import settings
@@ -16,6 +16,7 @@ from winosmith.web.problems.suspicions import contact_data, flagged_words, full_
 
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
+    from winosmith.web.problems.models import Problem
 
 __all__ = ["hints", "live_hints", "lookalike_hints", "text_hints"]
 
@@ -24,7 +25,11 @@ MOST_NAMED = 3
 
 
 def hints(
-    halves: Sequence[AnyHalf], contributor: Person | None = None, *, without: int | None = None
+    halves: Sequence[AnyHalf],
+    contributor: Person | None = None,
+    *,
+    without: int | None = None,
+    family: Problem | None = None,
 ) -> list[str]:
     """Return what a moderator should know of a twin, in the site's language; for `Problem.hints`.
 
@@ -35,17 +40,22 @@ def hints(
         halves: one or two.
         contributor: who wrote them.
         without: the key of a twin that these revise.
+        family: the root of the family that these belong to; nothing of it is worth a hint.
     """
     with translation.override(settings.LANGUAGE_CODE):
-        near = _near(halves, contributor, without, everything=True)
+        near = _near(halves, contributor, without, family, everything=True)
         return [*text_hints(halves, settings.RULES.words_to_flag), *lookalike_hints(near)]
 
 
 def live_hints(
-    halves: Sequence[AnyHalf], contributor: Person | None = None, *, without: int | None = None
+    halves: Sequence[AnyHalf],
+    contributor: Person | None = None,
+    *,
+    without: int | None = None,
+    family: Problem | None = None,
 ) -> list[str]:
     """Return what the contributor may know while writing, in the language of the page."""
-    near = _near(halves, contributor, without, everything=False)
+    near = _near(halves, contributor, without, family, everything=False)
     return [*text_hints(halves, settings.RULES.words_to_flag), *lookalike_hints(near)]
 
 
@@ -82,29 +92,29 @@ def lookalike_hints(near: Sequence[Lookalike]) -> list[str]:
 
 
 def _near(
-    halves: Sequence[AnyHalf], reader: Person | None, without: int | None, *, everything: bool
+    halves: Sequence[AnyHalf],
+    reader: Person | None,
+    without: int | None,
+    family: Problem | None,
+    *,
+    everything: bool,
 ) -> list[Lookalike]:
     """Return the near-duplicates of all halves, each once, the nearest first."""
     found: dict[tuple[str, str], Lookalike] = {}
-    for one in _of_each(halves, reader, without, everything):
-        key = (one.where, one.ref)
-        if key not in found or one.share > found[key].share:
-            found[key] = one
-    return sorted(found.values(), key=lambda one: -one.share)[:MOST_NAMED]
-
-
-def _of_each(
-    halves: Sequence[AnyHalf], reader: Person | None, without: int | None, everything: bool
-) -> Iterator[Lookalike]:
     for half in halves:
-        yield from lookalikes(
+        for one in lookalikes(
             half.sentence,
             half.options,
             without=without,
+            family=family,
             reader=reader,
             hidden_too=everything,
             most=MOST_NAMED,
-        )
+        ):
+            key = (one.where, one.ref)
+            if key not in found or one.share > found[key].share:
+                found[key] = one
+    return sorted(found.values(), key=lambda one: -one.share)[:MOST_NAMED]
 
 
 def _lookalike_hint(one: Lookalike) -> str:

@@ -14,6 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from django.db import connection
+from django.db.models import Q
 
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError
@@ -66,6 +67,7 @@ def lookalikes(
     options: Sequence[str],
     *,
     without: int | None = None,
+    family: Problem | None = None,
     reader: Person | None = None,
     hidden_too: bool = False,
     least: float = LEAST,
@@ -82,6 +84,8 @@ def lookalikes(
         sentence: perhaps still being written.
         options: perhaps none yet.
         without: the key of a twin whose halves do not count, nor those that it revises.
+        family: the root of a family to which the sentence belongs; nothing of the family counts,
+            nor what is as near to the root, such as the root itself where it is published.
         reader: for whom; None for somebody without an account.
         hidden_too: tell, without text or share, of those under embargo and of gold, too: for
             what moderators read.
@@ -89,7 +93,9 @@ def lookalikes(
         most: how many.
     """
     words = compared(sentence, options)
-    worth_it = _likeliest(_stored_under(shingles(words)[:MOST_NUMBERS]))
+    stored = _stored_under(shingles(words)[:MOST_NUMBERS])
+    worth_it = _likeliest(_strangers(stored, family) if family else stored)
+    root = compared(family.sentence, family.options) if family else None
     rows = Remembered.objects.select_related("problem__twin").filter(pk__in=worth_it)
     passed = _line_of(without)
     near: dict[Any, Lookalike] = {}
@@ -98,7 +104,10 @@ def lookalikes(
         if problem is not None and (problem.twin_id in passed or _is_gone(problem)):
             continue
         own = problem or row
-        share = shared(words, compared(own.sentence, own.options))
+        theirs = compared(own.sentence, own.options)
+        share = shared(words, theirs)
+        if root is not None and _is_kin(theirs, root, share):
+            continue
         key = ("twin", problem.twin_id) if problem else ("published", row.pk)
         shown = _shown(row, share, reader, hidden_too, least) if share >= least else None
         if shown and (key not in near or shown.share > near[key].share):
@@ -211,6 +220,26 @@ def _likeliest(stored: Sequence[tuple[int, int]]) -> list[int]:
     for number, key in stored:
         weights[key] += 1 / times[number]
     return nlargest(MOST_COMPARED, weights, key=weights.__getitem__)
+
+
+def _strangers(stored: Sequence[tuple[int, int]], family: Problem) -> Sequence[tuple[int, int]]:
+    """Leave out the keys of a family, lest a large one crowds out all others."""
+    keys = {key for _, key in stored}
+    kin = set(
+        Remembered.objects.filter(pk__in=keys)
+        .filter(Q(problem__version__root=family) | Q(problem__twin=family.twin_id))
+        .values_list("pk", flat=True)
+    )
+    return [pair for pair in stored if pair[1] not in kin]
+
+
+def _is_kin(theirs: Sequence[str], root: Sequence[str], share: float) -> bool:
+    """Tell whether a sentence is near because the root is.
+
+    That it is the same word by word, and not the root, is worth telling all the same.
+    """
+    near = shared(theirs, root)
+    return near >= LEAST and (share < 1 or near == 1)
 
 
 def _line_of(twin: int | None) -> set[int]:
