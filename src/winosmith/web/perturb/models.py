@@ -46,7 +46,10 @@ class Version(models.Model):
     )
 
     class Meta:
-        indexes: ClassVar = [models.Index(fields=["root", "problem"], name="version_family")]
+        indexes: ClassVar = [
+            models.Index(fields=["root", "problem"], name="version_family"),
+            models.Index(fields=["root", "digest"], name="version_digest"),
+        ]
 
     def __str__(self) -> str:
         return f"version {self.problem_id} of family {self.root_id}, step {self.step}"
