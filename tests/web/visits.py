@@ -43,7 +43,13 @@ class Visit:
     rules: dict[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        said = [self.role, self.route, *map(str, self.args), self.query, *(self.form or {}).values()]
+        said = [
+            self.role,
+            self.route,
+            *map(str, self.args),
+            self.query,
+            *(self.form or {}).values(),
+        ]
         return f"{' '.join(filter(None, said))} {self.status}"[:100]
 
     def path(self, refs: dict[str, str]) -> str:

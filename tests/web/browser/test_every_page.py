@@ -1,0 +1,211 @@
+"""Every page of the site in a real browser: accessible, and no wider than a phone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import axe_faults  # type: ignore[import-not-found]
+from tests.web import visits as v  # type: ignore[import-not-found]
+
+pytestmark = pytest.mark.browser
+
+STAGED = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parents[3])!r})
+from tests.web.visits import staged
+from winosmith.web._lock import writing
+with writing():
+    result = staged()
+"""
+
+SEND = """([path, fields]) => {
+    const form = document.createElement("form");
+    for (const [name, value] of Object.entries(fields)) {
+        const field = document.createElement("textarea");
+        field.name = name;
+        field.value = value;
+        form.append(field);
+    }
+    form.action = path;
+    form.method = "post";
+    form.hidden = true;
+    document.body.append(form);
+    form.submit();
+}"""
+
+TOKEN = "document.querySelector('[name=csrfmiddlewaretoken]').value"
+
+SMALL = {"viewport": {"width": 320, "height": 640}, "bypass_csp": True}
+
+
+class Phone:
+    """A phone in the hand of somebody."""
+
+    def __init__(self, context: Any, url: str, key: str | None):
+        context.set_default_timeout(30_000)
+        if key:
+            context.add_cookies([{"name": "session", "value": key, "url": url}])
+        self.page, self.url = context.new_page(), url
+        self.faults: list[str] = []
+        self.page.on("pageerror", lambda error: self.faults.append(str(error)))
+
+    def open(self, path: str) -> int:
+        """Open a page; return its status."""
+        answer = self.page.goto(self.url + path)
+        assert answer is not None
+        return int(answer.status)
+
+    def send(self, path: str, fields: dict[str, str], *, forged: bool) -> int:
+        """Send a form as if from a page of the site, and return the status of what comes."""
+        self.open("/people/login/")
+        if not forged:
+            fields = {**fields, "csrfmiddlewaretoken": self.page.evaluate(TOKEN)}
+        with self.page.expect_navigation() as waiting:
+            self.page.evaluate(SEND, [path, fields])
+        return int(waiting.value.status)
+
+    def found(self, axe: str) -> list[Any]:
+        """Return what is wrong with the page that is open."""
+        wrong: list[Any] = []
+        for scheme in ("light", "dark"):
+            self.page.emulate_media(color_scheme=scheme)
+            self.page.evaluate(SETTLED)
+            wrong += [(scheme, *fault) for fault in axe_faults(self.page, axe)]
+        width = self.page.evaluate("document.documentElement.scrollWidth")
+        return wrong if width <= 320 else [*wrong, ("wide", width, self.page.evaluate(WIDEST))]
+
+
+SETTLED = """Promise.all(document.getAnimations().map(one => one.finished.catch(() => 0)))"""
+"""Colours that change slowly are measured when they have changed."""
+
+WIDEST = """[...document.querySelectorAll("main *, header *, footer *")]
+    .filter(one => one.getBoundingClientRect().right > 320)
+    .slice(0, 4).map(one => one.outerHTML.slice(0, 160))"""
+
+
+@pytest.fixture
+def phones(
+    served: Callable[..., Any], browser: Any
+) -> Iterator[Callable[..., tuple[Callable[[str], Phone], dict[str, str], Any]]]:
+    """Return a maker of staged sites, and of phones that look at them."""
+    contexts: list[Any] = []
+
+    def make(**rules: Any) -> tuple[Callable[[str], Phone], dict[str, str], Any]:
+        site = served(**{"gold_every": 0, "open_judging": False, **rules})
+        refs = site.do(STAGED)
+        known: dict[str, Phone] = {}
+
+        def of(role: str) -> Phone:
+            if role not in known:
+                contexts.append(browser.new_context(**SMALL))
+                known[role] = Phone(contexts[-1], site.url, refs.get(f"session of {role}"))
+            return known[role]
+
+        return of, refs, site
+
+    yield make
+    for context in contexts:
+        context.close()
+
+
+def test_every_page_is_accessible_and_fits_a_phone(
+    site: Any, phones: Callable[..., Any], axe_source: str
+) -> None:
+    """On each page of the list, in both colour schemes, axe finds nothing and 320 px are enough."""
+    wrong: dict[str, Any] = {}
+    for rules, visits in groupby(sorted(v.VISITS, key=_rules), key=_rules):
+        of, refs, served = phones(**json.loads(rules))
+        for visit in visits:
+            if visit.before:
+                served.do(visit.before)
+            phone, form = of(visit.role), visit.fields(refs)
+            path = visit.path(refs)
+            status = phone.open(path) if form is None else phone.send(
+                path, form, forged=visit.forged
+            )  # fmt: skip
+            faults = [] if status == visit.status else [("status", status)]
+            faults += phone.found(axe_source) + phone.faults
+            phone.faults.clear()
+            if faults:
+                wrong[str(visit)] = faults
+    assert not wrong, json.dumps(wrong, indent=1, ensure_ascii=False)
+
+
+def _rules(visit: v.Visit) -> str:
+    return json.dumps(visit.rules)
+
+
+BAD = """<!doctype html><title>x</title><main><h1>A page</h1><p style="width: 400px">Wide.</p>
+<form><input><button></button></form></main>"""
+
+
+def test_a_bad_page_is_found_out(browser: Any, axe_source: str) -> None:
+    """A page without a language and labels that is wider than a phone has all these faults."""
+    context = browser.new_context(**SMALL)
+    phone = Phone(context, "http://nowhere.example", None)
+    phone.page.set_content(BAD)
+    found = {fault[1] for fault in phone.found(axe_source)}
+    context.close()
+    assert {"html-has-lang", "label", "button-name", 408} <= found
+
+
+ROWS = """
+from django.contrib import admin
+result = [
+    [f"admin:{m._meta.app_label}_{m._meta.model_name}",
+     str(m._base_manager.values_list("pk", flat=True).order_by("pk").first())]
+    for m in admin.site._registry
+]
+"""
+
+ADMIN = {
+    "admin:index": (),
+    "admin:app_list": ("people",),
+    "admin:people_document_add": (),
+    "admin:password_change": (),
+    "admin:password_change_done": (),
+}
+"""Django's pages that belong to no table, or to one alone, with what they are called with."""
+
+NOT_SHOWN = {
+    "admin:login": "leads to people:login",
+    "admin:logout": "leads to read:home",
+    "admin:autocomplete": "JSON",
+    "admin:jsi18n": "a script",
+    "admin:view_on_site": "leads to what a row is on the site; no row is anything",
+    "admin:": "leads to what was meant, or says that there is no such page",
+}
+"""Django's routes without a page."""
+
+
+def test_djangos_admin_is_accessible_and_fits_a_phone(
+    site: Any, phones: Callable[..., Any], axe_source: str
+) -> None:
+    """On the admin's pages, too, with a row of each table, axe finds nothing and 320 px do."""
+    from django.urls import reverse
+
+    of, _refs, served = phones()
+    visits = dict(ADMIN)
+    shown = set(ADMIN) | set(NOT_SHOWN)
+    for table, key in served.do(ROWS):
+        # Rows are neither added nor deleted there: 403.
+        shown |= {f"{table}_add", f"{table}_delete"}
+        visits[f"{table}_changelist"] = ()
+        visits |= {f"{table}_{page}": (key,) for page in ("change", "history")}
+    assert {name for name, _ in v.routes() if name.startswith("admin:")} == shown | set(visits)
+    visits = {name: args for name, args in visits.items() if args != ("None",)}  # empty tables
+    assert len(visits) > 50
+    wrong = {}
+    for name, args in visits.items():
+        faults: list[Any] = []
+        if (status := of("admin").open(reverse(name, args=args))) != 200:
+            faults = [("status", status)]
+        if faults := faults + of("admin").found(axe_source):
+            wrong[name] = faults
+    assert not wrong, json.dumps(wrong, indent=1, ensure_ascii=False)
