@@ -1,0 +1,13 @@
+"""Rounds: a benchmark that goes on with the models, one turn of the loop after another.
+
+>>> from winosmith import rounds
+>>> first, *_ = rounds.simulate(seed=1, rounds=1, twins=60, arms=["none"])
+>>> first.arm, first.number, first.recall.value
+('none', 1, 0.0)
+"""
+
+from __future__ import annotations
+
+from winosmith.rounds._simulated import ARMS, SOLVERS, Arm, SimulatedRound, simulate
+
+__all__ = ["ARMS", "SOLVERS", "Arm", "SimulatedRound", "simulate"]

@@ -1,0 +1,253 @@
+"""A loop that can be watched: what filtering does over rounds, where everything is known.
+
+A simulated crowd writes twins in rounds, out of habits that it keeps. A known share of the twins
+holds an artifact, and a known share has its answers the wrong way round. Three judges validate each
+problem; solvers learn from everything that earlier rounds published, removed problems with it, as
+WinoGrande publishes both (section 3); and each way of filtering makes its own release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winosmith import debias, embed, practice, solve, validate
+from winosmith.answers import Response
+from winosmith.build import NAMES, FilterRecipe, run_filter
+from winosmith.dataset import Dataset
+from winosmith.errors import InputError
+from winosmith.problem import Problem
+
+__all__ = ["ARMS", "SOLVERS", "Arm", "SimulatedRound", "simulate"]
+
+Arm = Literal["aflite", "random", "none"]
+"""A way of making a release: AFLite; as many problems drawn at random; everything valid."""
+
+ARMS: tuple[Arm, ...] = get_args(Arm)
+
+SOLVERS = ("linear", "word pairs")
+"""Who learns: a linear model of the vectors that AFLite filters by, and `solve.WordAssociation`,
+which knows nothing of them."""
+
+JUDGES = 3
+"""Who validate a problem (section 2). As many again, whom no release has seen, tell how far people
+agree with what was released."""
+
+POOL = 60
+"""People in the crowd."""
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedRound:
+    """What one round released, one way of filtering.
+
+    Attributes:
+        arm: the way.
+        number: of the round, from 1.
+        pool: valid problems of this and all earlier rounds, which are filtered together.
+        released: how many of them are in this round's release.
+        fresh: how many of those were written in this round; accuracies are on them.
+        accuracy: by solver, the share of the fresh problems that it gets right; empty in the
+            first round, when nobody has learnt anything.
+        human: the share of the fresh problems on which the majority of three new judges chooses
+            the published answer; None without any.
+        mislabelled: the share of the release whose published answer is wrong.
+        recall: of the valid problems with an artifact, those that are not released.
+        false_removals: of the sound ones with a right answer, those that are not released.
+    """
+
+    arm: Arm
+    number: int
+    pool: int
+    released: int
+    fresh: int
+    accuracy: Mapping[str, float]
+    human: float | None
+    mislabelled: float
+    recall: practice.Share
+    false_removals: practice.Share
+
+
+@dataclass(frozen=True, eq=False)
+class _Crowd:
+    """What the crowd wrote, all rounds after one another, and what is known of it.
+
+    Attributes:
+        dataset: the problems as they were sent in.
+        valid: of each round, those that the judges found valid.
+        planted: the ids of those with an artifact.
+        wrong: the ids of those whose answer is wrong.
+        agreed: the ids of those on which new judges choose the answer that was sent in.
+    """
+
+    dataset: Dataset
+    valid: tuple[Dataset, ...]
+    planted: frozenset[str]
+    wrong: frozenset[str]
+    agreed: frozenset[str]
+
+
+def simulate(
+    seed: int = 0,
+    *,
+    rounds: int = 5,
+    twins: int = 400,
+    strength: float = 0.5,
+    mislabelled: float = 0.04,
+    arms: Sequence[Arm] = ARMS,
+) -> tuple[SimulatedRound, ...]:
+    """Run the loop with a simulated crowd.
+
+    Args:
+        seed: of the crowd, its habits and every filter.
+        rounds: how many.
+        twins: how many are written in each.
+        strength: the share of twins with an artifact, 0–1; see `practice.corpus`.
+        mislabelled: the share of twins that are sent in with both answers wrong, 0–1.
+        arms: the ways of filtering.
+
+    Returns:
+        One for each round and way, the ways of a round beside each other.
+
+    Raises:
+        InputError: a number out of its range, or an unknown way.
+        DataError: more twins than the practice frames give distinct sentences for.
+    """
+    _check(rounds, twins, mislabelled, arms)
+    crowd = _written(seed, rounds, twins, strength, mislabelled)
+    everything = Dataset(problem for round_ in crowd.valid for problem in round_)
+    X = embed.LightEmbedder(seed=seed).embed(everything)
+    found: list[SimulatedRound] = []
+    before = 0
+    for number, newest in enumerate(crowd.valid, start=1):
+        pool = everything.select(range(before + len(newest)))
+        solved = _solved(pool, X, before)
+        kept = _releases(pool, X[: len(pool)], arms, seed)
+        found += [_measured(arm, number, pool, kept[arm], before, solved, crowd) for arm in arms]
+        before = len(pool)
+    return tuple(found)
+
+
+def _check(rounds: int, twins: int, mislabelled: float, arms: Sequence[Arm]) -> None:
+    if rounds < 1 or twins < 1:
+        raise InputError(f"rounds and twins are 1 or more, not {rounds} and {twins}")
+    if not 0 <= mislabelled <= 1:
+        raise InputError(f"mislabelled is a share from 0 to 1, not {mislabelled}")
+    if unknown := [arm for arm in arms if arm not in ARMS]:
+        raise InputError(f"there is no way {unknown[0]!r}; there are {', '.join(ARMS)}")
+
+
+def _written(seed: int, rounds: int, twins: int, strength: float, mislabelled: float) -> _Crowd:
+    """Let the crowd write; one corpus, cut into rounds, so that its habits stay."""
+    corpus = practice.corpus(rounds * twins, seed=seed, strength=strength)
+    votes = practice.crowd(corpus.dataset, judges=2 * JUDGES, pool=POOL, seed=seed)
+    first, later = _panels(corpus.dataset, votes)
+    rng = np.random.default_rng([seed, 3])
+    swapped = rng.random(rounds * twins) < mislabelled
+    groups = corpus.dataset.groups
+    wrong = {row for rows, swap in zip(groups, swapped, strict=True) if swap for row in rows}
+    sent = Dataset(_turned(p) if row in wrong else p for row, p in enumerate(corpus.dataset))
+    valid = set(validate.check(sent, first).result.kept.ids)
+    parts = [
+        sent.select([row for rows in groups[twins * n : twins * (n + 1)] for row in rows])
+        for n in range(rounds)
+    ]
+    return _Crowd(
+        sent,
+        tuple(part.select([row for row, p in enumerate(part) if p.id in valid]) for part in parts),
+        frozenset(corpus.planted),
+        frozenset(sent.ids[row] for row in wrong),
+        frozenset(p.id for p in sent if _majority(later[p.id]) == p.answer),
+    )
+
+
+def _turned(problem: Problem) -> Problem:
+    """Return a problem of two options with the other answer."""
+    assert problem.answer is not None  # noqa: S101 - the practice corpus has all answers
+    return replace(problem, answer=1 - problem.answer)
+
+
+def _panels(
+    dataset: Dataset, votes: Sequence[Response]
+) -> tuple[list[Response], dict[str, list[int | None]]]:
+    """Return the votes of each problem's first judges, and what the later ones chose."""
+    panels: dict[str, dict[str, None]] = {name: {} for name in dataset.ids}
+    for vote in votes:
+        panels[vote.problem_id].setdefault(vote.participant)
+    early = {name: set(list(people)[:JUDGES]) for name, people in panels.items()}
+    later: dict[str, list[int | None]] = {name: [] for name in dataset.ids}
+    for vote in votes:
+        if vote.purpose == "validate" and vote.participant not in early[vote.problem_id]:
+            later[vote.problem_id].append(vote.choice)
+    return [vote for vote in votes if vote.participant in early[vote.problem_id]], later
+
+
+def _majority(choices: Sequence[int | None]) -> int | None:
+    """Return what more than half chose; None where there is no such option."""
+    return next((c for c in (0, 1) if 2 * choices.count(c) > len(choices)), None)
+
+
+def _solved(pool: Dataset, X: NDArray[Any], before: int) -> dict[str, NDArray[np.bool_]]:
+    """Return which of the newest problems each solver gets right that knows the earlier ones."""
+    if not before:
+        return {}
+    y = debias.problem_labels(pool)
+    train, newest = pool.select(range(before)), pool.select(range(before, len(pool)))
+    pairs = solve.WordAssociation.trained_on(train, features="pairs", smoothing=1.0)
+    guesses: dict[str, Callable[[], Any]] = {
+        "linear": lambda: _linear(X[:before], y[:before], X[before : len(pool)]),
+        "word pairs": lambda: [p.choice for p in solve.predict(pairs, newest)],
+    }
+    return {name: np.asarray(guesses[name]()) == y[before:] for name in SOLVERS}
+
+
+def _linear(X: NDArray[Any], y: NDArray[Any], newest: NDArray[Any]) -> NDArray[Any]:
+    from sklearn.linear_model import LogisticRegression
+
+    guessed: NDArray[Any] = LogisticRegression(max_iter=1000).fit(X, y).predict(newest)
+    return guessed
+
+
+def _releases(
+    pool: Dataset, X: NDArray[Any], arms: Sequence[Arm], seed: int
+) -> dict[str, NDArray[np.bool_]]:
+    """Return by way which rows are released; at random as many as AFLite releases."""
+    method: Arm = "none" if set(arms) == {"none"} else "aflite"
+    run = run_filter(pool, X, FilterRecipe(method=method), seed=seed)
+    return {arm: np.isin(np.arange(len(pool)), run.subsets[NAMES[arm]]) for arm in arms}
+
+
+def _measured(
+    arm: Arm,
+    number: int,
+    pool: Dataset,
+    kept: NDArray[np.bool_],
+    before: int,
+    solved: Mapping[str, NDArray[np.bool_]],
+    crowd: _Crowd,
+) -> SimulatedRound:
+    ids = np.array(pool.ids)
+    planted, wrong, agreed = (
+        np.isin(ids, list(some)) for some in (crowd.planted, crowd.wrong, crowd.agreed)
+    )
+    fresh = kept[before:]
+    return SimulatedRound(
+        arm,
+        number,
+        len(pool),
+        int(kept.sum()),
+        int(fresh.sum()),
+        {name: float(right[fresh].mean()) for name, right in solved.items() if fresh.any()},
+        float(agreed[before:][fresh].mean()) if fresh.any() else None,
+        float(wrong[kept].mean()) if kept.any() else 0.0,
+        _share(~kept, planted),
+        _share(~kept, ~planted & ~wrong),
+    )
+
+
+def _share(removed: NDArray[np.bool_], of: NDArray[np.bool_]) -> practice.Share:
+    return practice.Share(int((removed & of).sum()), int(of.sum()))
