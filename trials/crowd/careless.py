@@ -44,6 +44,7 @@ def unlocked_votes() -> None:
     from winosmith.web.judge import answering, taking
 
     _everywhere(taking.claim, claim_unlocked)
+    _everywhere(taking.go_on, claim_unlocked)
     _everywhere(answering.answer, answer_unlocked)
     _everywhere(answering.answer_local, lambda person, ref, choice: None)
 

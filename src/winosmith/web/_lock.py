@@ -18,24 +18,40 @@ __all__ = ["writing"]
 _THREADS = threading.Lock()
 """Threads of one process share its file locks, so they take turns here first."""
 
+_WITHIN = threading.local()
+"""Of each thread: whether it is inside a `writing()` already."""
+
 
 @contextmanager
 def writing() -> Iterator[None]:
     """Run the block as one durable write transaction; every write of the site goes through here.
 
     The commit is on the disk when the block is left without an error. Inside another `writing()`
-    it is part of that one.
+    it is part of that one: who goes on there after an error takes back what the inner one wrote,
+    with `transaction.atomic()` around it.
 
     >>> # with writing():
     >>> #     slot.save()
     """
-    if connection.in_atomic_block or connection.vendor != "sqlite":
-        with transaction.atomic():
+    if getattr(_WITHIN, "now", False):
+        yield
+        return
+    with _turn(), transaction.atomic():
+        _WITHIN.now = True
+        try:
             yield
+        finally:
+            _WITHIN.now = False
+
+
+@contextmanager
+def _turn() -> Iterator[None]:
+    """Wait for one's turn; it lasts until the block is left."""
+    if connection.in_atomic_block or connection.vendor != "sqlite":
+        yield
         return
     import fcntl
 
     with _THREADS, (settings.SITE.folder / "write.lock").open("wb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        with transaction.atomic():
-            yield
+        yield

@@ -113,6 +113,7 @@ DATABASES = {
 }
 
 AUTH_USER_MODEL = "people.Person"
+AUTHENTICATION_BACKENDS = ["winosmith.web.people.sessions.Accounts"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in (
@@ -163,7 +164,8 @@ STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
-MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
+# A signed cookie: in the session each message would be two more writes that wait for the disk.
+MESSAGE_STORAGE = "django.contrib.messages.storage.cookie.CookieStorage"
 
 LOGGING = {
     "version": 1,

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
+from winosmith.web._prepared import Given, Prepared, PreparedUpdate
 from winosmith.web.judge.gold import check
 from winosmith.web.judge.models import Skip, Slot
 from winosmith.web.judge.rows import give_back, locked
@@ -38,6 +39,42 @@ LONGEST = 2000
 
 UNDO = timedelta(minutes=1)
 """How long one's last answer can be taken back."""
+
+_LOCAL = PreparedUpdate(
+    lambda: Slot.objects.filter(pk=Given("key")),
+    "local_choice",
+    "local_at",
+    "local_seconds",
+    "lease_until",
+)
+_ANSWER = PreparedUpdate(
+    lambda: Slot.objects.filter(pk=Given("key")),
+    "choice",
+    "ambiguous",
+    "associative",
+    "comment",
+    "answered_at",
+    "open",
+    "seconds",
+    "right",
+)
+_LAST = Prepared(
+    lambda: (
+        Slot.objects.filter(holder=Given("person"), open=False, answered_at__gt=Given("since"))
+        .select_related("problem")
+        .order_by("-answered_at")[:1]
+    )
+)
+_PROBLEM_HELD = Prepared(
+    lambda: Slot.objects.filter(holder=Given("person"), problem__ref=Given("ref")).values_list(
+        "problem_id"
+    )[:1]
+)
+_SLOT_HELD = Prepared(
+    lambda: Slot.objects.filter(
+        holder=Given("person"), problem=Given("problem")
+    ).select_for_update()
+)
 
 
 class Gone(InputError):  # noqa: N818 - it reads as what happened
@@ -73,7 +110,7 @@ def answer_local(person: Person, ref: str, choice: int) -> Slot:
         slot.local_choice, slot.local_at = choice, now
         slot.local_seconds = _seconds(slot.taken_at, now)
         slot.lease_until = now + lease()
-        slot.save(update_fields=["local_choice", "local_at", "local_seconds", "lease_until"])
+        _save(_LOCAL, slot)
         return slot
 
 
@@ -120,7 +157,7 @@ def answer(
         slot.seconds = _seconds(slot.local_at or slot.taken_at, now)
         if slot.gold:
             slot.right = choice == slot.problem.answer
-        slot.save()
+        _save(_ANSWER, slot)
         if slot.gold:
             check(judge)
             judge.save(update_fields=["paused"])
@@ -172,8 +209,7 @@ def undo(person: Person, ref: str) -> Slot:
 
 def undoable(person: Person) -> Slot | None:
     """Return the slot with a person's last answer where it can still be taken back."""
-    rows = Slot.objects.filter(holder=person, open=False, answered_at__gt=timezone.now() - UNDO)
-    last = rows.select_related("problem").order_by("-answered_at").first()
+    last: Slot | None = _LAST.first(person=person.pk, since=timezone.now() - UNDO)
     if last is None or last.gold or last.excluded or last.problem.state != State.JUDGING:
         return None
     return last
@@ -181,9 +217,8 @@ def undoable(person: Person) -> Slot | None:
 
 def _held(person: Person, ref: str) -> Slot:
     """Return the open slot that a person holds on a problem; both are locked."""
-    rows = Slot.objects.filter(holder=person, problem__ref=ref)
-    key = rows.values_list("problem_id", flat=True).first()
-    if key is None:
+    found = _PROBLEM_HELD.first(person=person.pk, ref=ref)
+    if found is None:
         raise Gone(
             _(
                 "This problem is not yours to answer any more: it waited for you longer than "
@@ -191,8 +226,8 @@ def _held(person: Person, ref: str) -> Slot:
             )
             % settings.RULES.lease_minutes
         )
-    problem = locked(key)
-    slot = rows.select_for_update(of=("self",)).first()
+    problem = locked(found[0])
+    slot: Slot | None = _SLOT_HELD.first(person=person.pk, problem=problem.pk)
     if slot is None or not slot.open:
         answered = slot is not None and slot.answered_at
         raise Gone(
@@ -202,6 +237,10 @@ def _held(person: Person, ref: str) -> Slot:
         )
     slot.problem = problem
     return slot
+
+
+def _save(columns: PreparedUpdate, slot: Slot) -> None:
+    columns(key=slot.pk, **{name: getattr(slot, name) for name in columns.names})
 
 
 def _check_choice(slot: Slot, choice: int) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db.models import Max
 from django.utils import timezone
 
 from winosmith.web._lock import writing
+from winosmith.web._prepared import Given, Prepared
 from winosmith.web.judge.models import Slot
 
 if TYPE_CHECKING:
@@ -25,10 +26,35 @@ __all__ = [
     "open_new",
     "open_slots",
     "place_of",
+    "standing",
 ]
 
 WIDTH = 1000
 """Places that a problem has in the queue: more than judges it ever gets."""
+
+
+def _to_lock() -> Any:
+    from winosmith.web.problems.models import Problem
+
+    query = Problem.objects.select_related("twin__contributor").filter(pk=Given("key"))
+    return query.select_for_update(of=("self",), no_key=True)
+
+
+_LOCKED = Prepared(_to_lock)
+_VOTES = Prepared(
+    lambda: Slot.objects.filter(problem=Given("problem"), gold=False).values_list(
+        "open", "excluded", "answered_at"
+    )
+)
+
+
+def standing(problem: Problem) -> tuple[int, int]:
+    """Return how many slots of a problem are open, and how many of its votes count."""
+    rows = _VOTES.rows(problem=problem.pk)
+    return (
+        sum(open for open, _, _ in rows),
+        sum(at is not None and not excluded for _, excluded, at in rows),
+    )
 
 
 def place_of(problem: Problem) -> int:
@@ -40,8 +66,10 @@ def locked(key: int) -> Problem:
     """Return a problem as it is now; it stays so until the transaction ends."""
     from winosmith.web.problems.models import Problem
 
-    query = Problem.objects.select_related("twin__contributor")
-    return query.select_for_update(of=("self",), no_key=True).get(pk=key)
+    problem: Problem | None = _LOCKED.first(key=key)
+    if problem is None:
+        raise Problem.DoesNotExist
+    return problem
 
 
 def counted(problem: Problem) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from django.conf import settings
 from django.db.models import Exists, OuterRef, Q
 
+from winosmith.web._prepared import insert
 from winosmith.web.judge.models import Seen, Slot
 
 if TYPE_CHECKING:
@@ -28,12 +29,8 @@ def block_of(problem: Problem | Slot) -> int:
 def note_seen(person: Person, problem: Problem | Slot) -> bool:
     """Write down that a person reads a problem; tell whether its block is new to them."""
     key = problem.problem_id if isinstance(problem, Slot) else problem.pk
-    _, new = Seen.objects.get_or_create(
-        person=person,
-        block=block_of(problem),
-        defaults={"twin_id": problem.twin_id, "problem_id": key},
-    )
-    return new
+    row = Seen(person=person, block=block_of(problem), twin_id=problem.twin_id, problem_id=key)
+    return insert(row, unless_there=True) == 1
 
 
 def inherit_seen(old: Twin, new: Twin) -> None:
@@ -58,11 +55,14 @@ def has_seen(person: Person, problem: Problem) -> bool:
     return (rows.filter(problem=problem) if settings.RULES.both_halves else rows).exists()
 
 
-def unseen(person: Person) -> Q:
+def unseen(person: object) -> Q:
     """Return the condition that a slot is new to a person: neither read nor theirs.
 
     It looks into the index of what they read, by twin and problem, so that the answer stays right
     when the site changes its mind about both halves.
+
+    Args:
+        person: a `Person`, or what stands for their number in a prepared query.
     """
     rows = Seen.objects.filter(person=person, twin_id=OuterRef("twin_id"))
     if settings.RULES.both_halves:

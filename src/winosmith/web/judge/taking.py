@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
+from winosmith.web._prepared import Given, Prepared, PreparedUpdate, insert
 from winosmith.web.judge.gold import _chance, draw_gold
 from winosmith.web.judge.models import Judge, Slot
 from winosmith.web.judge.queue import next_slot
@@ -19,7 +20,27 @@ from winosmith.web.people.gates import may_judge
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
 
-__all__ = ["claim", "current", "judge_of", "lease"]
+__all__ = ["claim", "current", "go_on", "judge_of", "lease"]
+
+_JUDGE = Prepared(lambda: Judge.objects.select_for_update().filter(person=Given("person")))
+_HELD = Prepared(
+    lambda: (
+        Slot.objects.filter(holder=Given("person"), answered_at=None, open=True)
+        .select_related("problem__twin", "problem__as_gold")
+        .order_by("taken_at")[:1]
+    )
+)
+_STEP = PreparedUpdate(lambda: Judge.objects.filter(pk=Given("key")), "cursor", "until_gold")
+_TAKE = PreparedUpdate(
+    lambda: Slot.objects.filter(pk=Given("key")),
+    "holder",
+    "taken_at",
+    "lease_until",
+    "shown",
+    local_choice=None,
+    local_at=None,
+    local_seconds=None,
+)
 
 
 def lease() -> timedelta:
@@ -37,9 +58,13 @@ def judge_of(person: Person) -> Judge:
     """
     if not may_judge(person):
         raise InputError("this account may not judge; a moderator can change that")
-    Judge.objects.get_or_create(person=person)
-    rows = Judge.objects.select_related("person").select_for_update(of=("self",))
-    return rows.get(person=person)
+    judge: Judge | None = _JUDGE.first(person=person.pk)
+    if judge is None:
+        insert(Judge(person=person), unless_there=True)
+        judge = _JUDGE.first(person=person.pk)
+    assert judge is not None
+    judge.person = person
+    return judge
 
 
 def current(person: Person) -> Slot | None:
@@ -47,8 +72,8 @@ def current(person: Person) -> Slot | None:
 
     Its lease may have run out: the slot is theirs as long as nobody else took it.
     """
-    rows = Slot.objects.filter(holder=person, answered_at=None, open=True).order_by("taken_at")
-    return rows.select_related("problem__twin", "problem__as_gold").first()
+    slot: Slot | None = _HELD.first(person=person.pk)
+    return slot
 
 
 def claim(person: Person) -> Slot | None:
@@ -64,18 +89,31 @@ def claim(person: Person) -> Slot | None:
         judge = judge_of(person)
         if judge.paused is not None:
             raise InputError("your judging is paused until a moderator has looked at it")
-        held = current(person)
-        if held is not None:
-            Slot.objects.filter(pk=held.pk).update(lease_until=timezone.now() + lease())
-            return held
-        slot = draw_gold(judge) or next_slot(person, judge.cursor, lock=True)
-        if slot is None:
-            return None
-        if not slot.gold and slot.lease_until is None:
-            judge.cursor = slot.place
-        judge.save(update_fields=["cursor", "until_gold"])
-        _take(slot, person)
-        return slot
+        return _claimed(judge)
+
+
+def go_on(person: Person) -> None:
+    """Give a person the next problem where there is one and they are not paused."""
+    with writing():
+        judge = judge_of(person)
+        if judge.paused is None:
+            _claimed(judge)
+
+
+def _claimed(judge: Judge) -> Slot | None:
+    person = judge.person
+    held = current(person)
+    if held is not None:
+        Slot.objects.filter(pk=held.pk).update(lease_until=timezone.now() + lease())
+        return held
+    slot = draw_gold(judge) or next_slot(person, judge.cursor, lock=True)
+    if slot is None:
+        return None
+    if not slot.gold and slot.lease_until is None:
+        judge.cursor = slot.place
+    _STEP(key=person.pk, cursor=judge.cursor, until_gold=judge.until_gold)
+    _take(slot, person)
+    return slot
 
 
 def _take(slot: Slot, person: Person) -> None:
@@ -85,4 +123,13 @@ def _take(slot: Slot, person: Person) -> None:
     slot.local_choice = slot.local_at = slot.local_seconds = None
     slot.shown = list(range(len(slot.problem.options)))
     _chance.shuffle(slot.shown)
-    slot.save()
+    if slot.pk is None:  # a gold question's slot is made for who gets it
+        slot.save()
+        return
+    _TAKE(
+        key=slot.pk,
+        holder=person.pk,
+        taken_at=slot.taken_at,
+        lease_until=slot.lease_until,
+        shown=slot.shown,
+    )

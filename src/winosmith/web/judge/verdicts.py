@@ -9,10 +9,12 @@ from django.conf import settings
 from django.utils import timezone
 
 from winosmith import Dataset
+from winosmith.lineage import UNVALIDATED
 from winosmith.validate import VoteRules, votes
 from winosmith.web._lock import writing
-from winosmith.web.judge.models import Slot, Verdict
-from winosmith.web.judge.rows import add_slots, counted
+from winosmith.web._prepared import Given, PreparedUpdate, insert
+from winosmith.web.judge.models import Verdict
+from winosmith.web.judge.rows import add_slots, standing
 from winosmith.web.judge.votes import responses
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.records import as_problem
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from winosmith.web.people.models import Person
 
 __all__ = ["decide", "settle_votes", "vote_rules"]
+
+_REASONS = PreparedUpdate(lambda: Problem.objects.filter(pk=Given("key")), "reasons")
 
 
 def vote_rules() -> VoteRules:
@@ -41,9 +45,10 @@ def settle_votes(problem: Problem) -> None:
     Where votes are missing (a moderator excluded some, or the site asks for more judges than when
     the problem was opened), slots are added instead.
     """
-    if Slot.objects.filter(problem=problem, gold=False, open=True).exists():
+    awaited, voted = standing(problem)
+    if awaited:
         return
-    missing = settings.RULES.judges - counted(problem)
+    missing = settings.RULES.judges - voted
     if missing > 0:
         add_slots(problem, missing)
     else:
@@ -67,15 +72,24 @@ def decide(problem: Problem, *, by: Person | None = None, kind: str = "verdict")
         to = State("rejected" if dropped else "valid")
         if problem.state != to:
             move(problem, to, by=by, kind=kind, reason="; ".join(reasons))
-        Problem.objects.filter(pk=problem.pk).update(reasons=reasons)
+        _REASONS(key=problem.pk, reasons=reasons)
         problem.reasons = reasons
+        _validated(problem, not dropped)
         chosen = Counter(response.choice for response in cast if response.purpose == "validate")
-        Verdict.objects.update_or_create(
+        verdict = Verdict(
             problem=problem,
-            defaults={
-                "counts": ",".join(map(str, sorted(chosen.values(), reverse=True))),
-                "valid": not dropped,
-                "at": timezone.now(),
-            },
+            counts=",".join(map(str, sorted(chosen.values(), reverse=True))),
+            valid=not dropped,
+            at=timezone.now(),
         )
+        if not insert(verdict, unless_there=True):
+            verdict.save()
         return not dropped
+
+
+def _validated(problem: Problem, valid: bool) -> None:
+    """Note on a generated problem whether people found it valid; see `as_problem`."""
+    if UNVALIDATED not in (problem.record.get("extra") or {}):
+        return
+    problem.record = {**problem.record, "validated": valid}
+    Problem.objects.filter(pk=problem.pk).update(record=problem.record)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from django.conf import settings
+from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -13,19 +14,30 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from winosmith.errors import InputError
+from winosmith.web._prepared import Given, Prepared
 from winosmith.web.judge import gold
 from winosmith.web.judge.answering import LONGEST, UNDO, Gone, undoable
 from winosmith.web.judge.models import Contest, Judge, Skip, Slot
 from winosmith.web.judge.nothing import why_nothing
 from winosmith.web.judge.queue import next_slot
 from winosmith.web.judge.showing import shown
-from winosmith.web.judge.slots import answer, answer_local, claim, current, skip, undo
+from winosmith.web.judge.slots import answer, answer_local, current, skip, undo
+from winosmith.web.judge.taking import go_on
 from winosmith.web.people.gates import agreed, judges_only
 from winosmith.web.people.limits import spend
 from winosmith.web.people.models import Person
 from winosmith.web.problems.once import new_key, once
 
 __all__ = ["checked", "contest", "local", "pass_on", "take", "take_back", "turn", "whole"]
+
+_JUDGED = Prepared(
+    lambda: (
+        Slot.objects.filter(holder=Given("person"), answered_at__isnull=False)
+        .values("holder")
+        .annotate(n=Count("pk"))
+        .values_list("n")
+    )
+)
 
 
 @require_GET
@@ -172,8 +184,7 @@ def _act(request: HttpRequest, act: Callable[[Person], dict[str, Any]]) -> HttpR
 
 def _next(person: Person) -> dict[str, Any]:
     """Take the next problem together with the answer to the last one; none for who is paused."""
-    if not Judge.objects.filter(person=person, paused__isnull=False).exists():
-        claim(person)
+    go_on(person)
     return {}
 
 
@@ -193,10 +204,10 @@ def _show(
 
 def _around(person: Person) -> dict[str, Any]:
     """Return what stands around each page: how many were judged, what can be taken back."""
-    answered = Slot.objects.filter(holder=person, answered_at__isnull=False)
+    judged = _JUDGED.first(person=person.pk)
     return {
         "key": new_key(),
-        "judged": answered.count(),
+        "judged": judged[0] if judged else 0,
         "undo": undoable(person),
         "undo_key": new_key(),
         "skip_key": new_key(),

@@ -10,6 +10,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from django.db import transaction
 from django.db.models import Max
 from django.utils.translation import gettext as _
 
@@ -171,7 +172,8 @@ def _do_chunk(batch: Batch) -> None:
 def _decide(batch: Batch, problem: Problem, seen: int, *, alone: bool = False) -> None:
     action = ACTIONS[batch.action]
     try:
-        decide(batch.actor, action, problem, reason=batch.reason, seen=seen, batch=batch.mark)
+        with transaction.atomic():  # what fails half-way leaves nothing behind
+            decide(batch.actor, action, problem, reason=batch.reason, seen=seen, batch=batch.mark)
         batch.done += 1
     except Conflict:
         if alone:
@@ -189,7 +191,8 @@ def _undo_chunk(batch: Batch) -> None:
     events = list(rows.select_related("problem").order_by("-pk")[:CHUNK])
     for event in events:
         try:
-            undo(batch.actor, event, reason=batch.reason, batch=batch.mark)
+            with transaction.atomic():
+                undo(batch.actor, event, reason=batch.reason, batch=batch.mark)
             batch.done += 1
         except InputError as error:
             _leave(batch, event.problem.ref, str(error))

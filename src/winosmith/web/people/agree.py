@@ -7,6 +7,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
+from winosmith.web._prepared import Given, Prepared
 from winosmith.web.people.models import Agreement, Document, Person
 from winosmith.web.people.texts import shipped
 
@@ -18,6 +19,14 @@ def _current() -> QuerySet[Document]:
     return Document.objects.filter(~Exists(newer)).order_by("kind")
 
 
+def _not_agreed() -> QuerySet[Document]:
+    agreed = Agreement.objects.filter(person=Given("person"), document=OuterRef("pk"))
+    return _current().filter(~Exists(agreed))
+
+
+_MISSING = Prepared(_not_agreed)
+
+
 def current_documents() -> list[Document]:
     """Return the newest version of each text, the consent first."""
     return list(_current())
@@ -27,8 +36,7 @@ def missing(person: Person | None) -> list[Document]:
     """Return the texts that hold now and that somebody has not agreed to."""
     if person is None:
         return current_documents()
-    agreed = Agreement.objects.filter(person=person, document=OuterRef("pk"))
-    return list(_current().filter(~Exists(agreed)))
+    return _MISSING.rows(person=person.pk)
 
 
 def has_agreed(person: Person) -> bool:

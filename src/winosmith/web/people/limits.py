@@ -6,6 +6,7 @@ either is a digest that only the holder of the site's key can make.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from ipaddress import IPv6Address, ip_address, ip_network
@@ -18,6 +19,7 @@ from django.utils import timezone
 
 from winosmith.errors import WinosmithError
 from winosmith.web._lock import writing
+from winosmith.web._prepared import Given, Prepared, PreparedUpdate, insert
 from winosmith.web.people.models import Hits, Person
 from winosmith.web.people.pseudonyms import keyed
 
@@ -27,6 +29,18 @@ HOUR = timedelta(hours=1)
 
 BITS = {4: 24, 6: 48}
 """Of an address that are kept: what a provider commonly gives to one customer or office."""
+
+_LATELY = Prepared(
+    lambda: Hits.objects.filter(
+        who=Given("who"), what=Given("what"), hour__gte=Given("since")
+    ).values_list("hour", "count")
+)
+_ONE_MORE = PreparedUpdate(
+    lambda: Hits.objects.filter(
+        who=Given("who"), what=Given("what"), hour=Given("hour"), count__lte=Given("most")
+    ),
+    count=F("count") + 1,
+)
 
 
 class TooMany(WinosmithError):  # noqa: N818 - it tells when to come again, not of a fault
@@ -93,14 +107,16 @@ def spend(somebody: HttpRequest | Person | str, what: str, most: int) -> None:
     """
     now = timezone.now()
     hour = now.replace(minute=0, second=0, microsecond=0)
-    rows = Hits.objects.filter(who=_who(somebody), what=what)
+    who = _who(somebody)
     with writing():
-        before = rows.filter(hour=hour - HOUR).values_list("count", flat=True).first() or 0
+        lately = dict(_LATELY.rows(who=who, what=what, since=hour - HOUR))
+        before = lately.get(hour - HOUR, 0)
+        if hour not in lately:
+            insert(Hits(who=who, what=what, hour=hour), unless_there=True)
         left = most - before * (1 - (now - hour) / HOUR)
-        row, _ = Hits.objects.get_or_create(who=_who(somebody), what=what, hour=hour)
-        if rows.filter(pk=row.pk, count__lte=left - 1).update(count=F("count") + 1):
+        if _ONE_MORE(who=who, what=what, hour=hour, most=math.floor(left - 1)):
             return
-    raise TooMany(what, _again(before, row.count, most, hour, now))
+    raise TooMany(what, _again(before, lately.get(hour, 0), most, hour, now))
 
 
 def _again(before: int, count: int, most: int, hour: datetime, now: datetime) -> datetime:

@@ -29,7 +29,7 @@ from winosmith.web.people.models import Invitation, Person
 
 __all__ = ["join", "login", "logout", "password"]
 
-BACKEND = "django.contrib.auth.backends.ModelBackend"
+BACKEND = settings.AUTHENTICATION_BACKENDS[0]
 
 
 @sensitive_post_parameters()

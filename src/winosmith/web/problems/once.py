@@ -8,12 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
+from winosmith.web._prepared import Given, Prepared, PreparedUpdate, insert
 from winosmith.web.problems.models import Done
 
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
 
 __all__ = ["new_key", "once"]
+
+_DONE = Prepared(lambda: Done.objects.filter(person=Given("person"), key=Given("key")))
+_RESULT = PreparedUpdate(
+    lambda: Done.objects.filter(person=Given("person"), key=Given("key")), "result"
+)
 
 
 def new_key() -> str:
@@ -41,9 +47,9 @@ def once(
     if not 16 <= len(key) <= 64 or not key.isalnum():
         raise InputError("the form carries no key; open the page again")
     with writing():
-        done, new = Done.objects.get_or_create(person=person, key=key)
-        if not new:
-            return done.result, False
-        done.result = act()
-        done.save(update_fields=["result"])
-        return done.result, True
+        if not insert(Done(person=person, key=key), unless_there=True):
+            return _DONE.first(person=person.pk, key=key).result, False
+        result = act()
+        if result:
+            _RESULT(person=person.pk, key=key, result=result)
+        return result, True
