@@ -6,7 +6,9 @@ before any original has no root; its distance is kept in `extra`. The index is t
 occurs twice; when it restarts with each family, the id is "family-index", both from 0.
 
 What is written declares the depth of each problem, or its token edit distance to its root when
-it declares none; the id goes into the index.
+it declares none; where the root is not there, the distance that `extra` holds. The id goes into the
+index. Each original is followed by its family, whatever the order of the problems, since nothing
+else in the file tells whose family a row is of; those without their root come first.
 """
 
 from __future__ import annotations
@@ -86,11 +88,29 @@ def _write(items: Sequence[Item], file: IO[str]) -> None:
     problems = list(problems_of(items, options=2))
     known = {problem.id: problem for problem in problems}
     cells = []
-    for problem in problems:
+    for problem in _by_family(problems):
         answer = "" if problem.answer is None else problem.answer + 1
         depth = _depth(problem, known)
         cells.append([problem.id, problem.sentence, *problem.options, answer, depth])
     write_rows(file, _COLUMNS, cells)
+
+
+def _by_family(problems: Sequence[Problem]) -> Iterator[Problem]:
+    """Yield what has no original here, then each original with its family."""
+    families: dict[str, list[Problem]] = {
+        problem.id: [problem]
+        for problem in problems
+        if problem.lineage is None and not problem.extra.get(_DISTANCE)
+    }
+    for problem in problems:
+        if problem.id in families:
+            continue
+        if problem.lineage is not None and problem.root in families:
+            families[problem.root].append(problem)
+        else:
+            yield problem
+    for family in families.values():
+        yield from family
 
 
 def _depth(problem: Problem, known: Mapping[str, Problem]) -> int:
@@ -103,6 +123,9 @@ def _depth(problem: Problem, known: Mapping[str, Problem]) -> int:
     if depth is None and lineage.root in known:
         root = known[lineage.root]
         depth = edit_distance(tokens(root.sentence), tokens(problem.sentence))
+    if depth is None:
+        distance = problem.extra.get(_DISTANCE)
+        depth = distance if isinstance(distance, int) else None
     if not depth:
         raise cannot_write(problem, "it declares no depth of 1 or more, and its root is not here")
     return depth

@@ -62,8 +62,10 @@ def _many(count: int, noun: str) -> str:
 def losses(written: Sequence[Item], read_back: Sequence[Item]) -> Losses:
     """Compare items with what came back from a file, one by one, in order.
 
-    Twin ids are compared as groups: other names for the same twins are no change.
+    Where a format has an order of its own (EvoGrad's families), items are told by their ids. Twin
+    ids are compared as groups: other names for the same twins are no change.
     """
+    read_back = _in_order(written, read_back)
     found = Losses(missing=len(written) - len(read_back))
     twins_are_same = _only_renamed(written, read_back)
     for before, after in zip(written, read_back, strict=False):
@@ -78,6 +80,14 @@ def losses(written: Sequence[Item], read_back: Sequence[Item]) -> Losses:
                 kind = found.lost if has is None else found.added if had is None else found.changed
                 kind[name] += 1
     return found
+
+
+def _in_order(written: Sequence[Item], read_back: Sequence[Item]) -> Sequence[Item]:
+    """Return what came back in the order in which it was written, where ids tell it."""
+    ids = [item.id for item in written if isinstance(item, Problem)]
+    back = {item.id: item for item in read_back if isinstance(item, Problem)}
+    same = len(back) == len(ids) == len(written) == len(read_back) and set(ids) == back.keys()
+    return [back[name] for name in ids] if same else read_back
 
 
 def _parts(item: Item) -> dict[str, Any]:
