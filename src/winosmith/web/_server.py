@@ -11,12 +11,15 @@ import sqlite3
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from winosmith.errors import InputError, Interrupted, OutputError
 from winosmith.extras import require
 from winosmith.web import _tidying
 from winosmith.web._site import Site
+
+if TYPE_CHECKING:
+    from winosmith.web.predict.watching import Leash
 
 __all__ = ["THREADS", "address_of", "listen", "room_for", "run", "usual_workers"]
 
@@ -24,7 +27,8 @@ THREADS = 16
 """Requests that one worker answers at once; they mostly wait for the database."""
 
 LEFT_FREE = 10
-"""Connections of a PostgreSQL server that stay free for `winosmith admin` and its own admin."""
+"""Connections of a PostgreSQL server that stay free for `winosmith admin` and its own admin, beside
+one for each model of the site."""
 
 GRACE = 30
 """Seconds that requests get to end when the server stops."""
@@ -88,6 +92,7 @@ def room_for(workers: int) -> int:
     Raises:
         InputError: a PostgreSQL server takes fewer connections than there are workers.
     """
+    from django.conf import settings
     from django.db import connection
 
     if connection.vendor != "postgresql":
@@ -97,7 +102,7 @@ def room_for(workers: int) -> int:
             "SELECT current_setting('max_connections')::int"
             " - current_setting('superuser_reserved_connections')::int"
         )
-        most = int(cursor.fetchone()[0]) - LEFT_FREE
+        most = int(cursor.fetchone()[0]) - LEFT_FREE - len(settings.RULES.models)
     connection.close()
     if most < workers:
         raise InputError(
@@ -119,8 +124,12 @@ def run(site: Site, door: socket.socket, *, workers: int, threads: int = THREADS
     require("gunicorn", "web")
     from django.db import connections
 
+    from winosmith.web.predict.registry import announce
+    from winosmith.web.predict.watching import Leash
+
+    announce(site.rules.models)
     connections.close_all()  # a worker must not inherit a connection
-    server = _arbiter(site, door, workers, threads)
+    server = _arbiter(site, door, workers, threads, Leash.new())
     master = os.getpid()
     try:
         server.run()
@@ -158,14 +167,14 @@ def _leave(code: int) -> NoReturn:
     os._exit(code)
 
 
-def _arbiter(site: Site, door: socket.socket, workers: int, threads: int) -> Any:
+def _arbiter(site: Site, door: socket.socket, workers: int, threads: int, leash: Leash) -> Any:
     """Return gunicorn's master process, in which Ctrl-C asks the workers to finish first."""
     from gunicorn.app.base import BaseApplication
     from gunicorn.arbiter import Arbiter
 
     class Application(BaseApplication):
         def load_config(self) -> None:
-            for name, value in _settings(site, door, workers, threads).items():
+            for name, value in _settings(site, door, workers, threads, leash).items():
                 if name in self.cfg.settings:
                     self.cfg.set(name, value)
 
@@ -182,10 +191,16 @@ def _arbiter(site: Site, door: socket.socket, workers: int, threads: int) -> Any
             self.interrupted = True
             self.handle_term()
 
+        def stop(self, graceful: bool = True) -> None:
+            leash.drop()  # models end at once: nobody waits for one
+            super().stop(graceful)
+
     return Server(Application())
 
 
-def _settings(site: Site, door: socket.socket, workers: int, threads: int) -> dict[str, Any]:
+def _settings(
+    site: Site, door: socket.socket, workers: int, threads: int, leash: Leash
+) -> dict[str, Any]:
     """Return gunicorn's settings; those that its version does not know are left out."""
     memory = Path("/dev/shm")  # noqa: S108 - gunicorn makes files of its own there
     return {
@@ -208,16 +223,19 @@ def _settings(site: Site, door: socket.socket, workers: int, threads: int) -> di
         "errorlog": "-",
         "loglevel": "warning",
         "logger_class": _logger(),
-        "post_worker_init": partial(_as_worker, site.folder),
+        "post_worker_init": partial(_as_worker, site, leash),
         "control_socket_disable": True,
         "chdir": str(site.folder),
     }
 
 
-def _as_worker(folder: Path, worker: Any) -> None:
+def _as_worker(site: Site, leash: Leash, worker: Any) -> None:
     """Leave Ctrl-C to the master: it reaches the whole group, and would cut off requests here."""
+    from winosmith.web.predict import watching
+
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _tidying.start(folder)
+    _tidying.start(site.folder)
+    watching.start(site, leash)
 
 
 def _logger() -> type[Any]:

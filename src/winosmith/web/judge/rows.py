@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -11,7 +12,7 @@ from django.db.models import Max
 from django.utils import timezone
 
 from winosmith.web._lock import writing
-from winosmith.web._prepared import Given, Prepared
+from winosmith.web._prepared import Given, Prepared, insert
 from winosmith.web.judge.models import Slot
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ __all__ = [
     "place_of",
     "standing",
 ]
+
+CHUNK = 500
+"""Slots that are added by one statement."""
 
 WIDTH = 1000
 """Places that a problem has in the queue: more than judges it ever gets."""
@@ -52,7 +56,7 @@ def standing(problem: Problem) -> tuple[int, int]:
     """Return how many slots of a problem are open, and how many of its votes count."""
     rows = _VOTES.rows(problem=problem.pk)
     return (
-        sum(open for open, _, _ in rows),
+        sum(is_open for is_open, _, _ in rows),
         sum(at is not None and not excluded for _, excluded, at in rows),
     )
 
@@ -101,9 +105,10 @@ def open_new(problems: Iterable[Problem]) -> None:
 
     Their twins are loaded already.
     """
-    Slot.objects.bulk_create(
-        _slot(problem, n) for problem in problems for n in range(1, settings.RULES.judges + 1)
-    )
+    numbers = range(1, settings.RULES.judges + 1)
+    slots = (_slot(problem, n) for problem in problems for n in numbers)
+    while some := list(islice(slots, CHUNK)):
+        insert(*some)
 
 
 def _slot(problem: Problem, n: int, lease_until: datetime | None = None) -> Slot:

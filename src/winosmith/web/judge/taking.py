@@ -58,11 +58,11 @@ def judge_of(person: Person) -> Judge:
     """
     if not may_judge(person):
         raise InputError("this account may not judge; a moderator can change that")
-    judge: Judge | None = _JUDGE.first(person=person.pk)
-    if judge is None:
+    rows = _JUDGE.rows(person=person.pk)
+    if not rows:
         insert(Judge(person=person), unless_there=True)
-        judge = _JUDGE.first(person=person.pk)
-    assert judge is not None
+        rows = _JUDGE.rows(person=person.pk)
+    judge: Judge = rows[0]
     judge.person = person
     return judge
 

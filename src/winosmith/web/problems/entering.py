@@ -10,6 +10,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
+from winosmith.web._prepared import insert
 from winosmith.web.problems.halves import AnyHalf
 from winosmith.web.problems.lookalikes import remember
 from winosmith.web.problems.models import Event, Problem, State, Twin
@@ -52,12 +53,12 @@ def enter(
         embargo: nobody but their contributor and moderators may see them.
         record: what no column holds; see `Problem.record`.
     """
+    from winosmith.web.judge.rows import open_new
     from winosmith.web.judge.seen import inherit_seen
-    from winosmith.web.judge.slots import open_slots
 
-    state, entered = _first_state(twin.contributor, found), []
-    for half in secrets.SystemRandom().sample(halves, len(halves)):
-        problem = Problem.objects.create(
+    state = _first_state(twin.contributor, found)
+    entered = [
+        Problem(
             ref=new_ref(),
             twin=twin,
             sentence=half.sentence,
@@ -68,12 +69,14 @@ def enter(
             embargo=embargo,
             record=dict(record or {}),
         )
-        kind = "revise" if twin.revises_id else "submit"
-        Event.objects.create(problem=problem, actor=twin.contributor, kind=kind, after=state)
-        remember(problem)
-        if state == State.JUDGING:
-            open_slots(problem)
-        entered.append(problem)
+        for half in secrets.SystemRandom().sample(halves, len(halves))
+    ]
+    insert(*entered)
+    kind, writer = "revise" if twin.revises_id else "submit", twin.contributor
+    insert(*(Event(problem=one, actor=writer, kind=kind, after=state) for one in entered))
+    remember(*entered)
+    if state == State.JUDGING:
+        open_new(entered)
     if twin.revises:
         inherit_seen(twin.revises, twin)
     return entered

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from winosmith.errors import InputError
 from winosmith.topics import Topic, open_topics
 from winosmith.web._lock import writing
+from winosmith.web._prepared import Given, Prepared, insert
 from winosmith.web.problems.models import Twin
 from winosmith.web.write.fields import Typed
 from winosmith.web.write.models import Draft
@@ -30,6 +31,10 @@ LARGEST = 20_000
 
 UNTOUCHED = timedelta(hours=1)
 """After so long a topic for which nothing was typed makes room for the next one."""
+
+_OWN = Prepared(
+    lambda: Draft.objects.select_related("revises").filter(person=Given("person"), ref=Given("ref"))
+)
 
 
 class Stale(InputError):  # noqa: N818
@@ -61,13 +66,14 @@ def start(person: Person, topic: Topic) -> Draft:
         mine.filter(version=0, revises=None, saved__lt=timezone.now() - UNTOUCHED).delete()
         if mine.count() >= MOST:
             raise InputError(_("You have %d drafts; finish or discard some first.") % MOST)
-        return Draft.objects.create(person=person, **_columns(topic))
+        draft = Draft(person=person, **_columns(topic))
+        insert(draft)
+        return draft
 
 
 def draft_of(person: Person | None, ref: str) -> Draft | None:
     """Return a person's own draft; None for anybody else's."""
-    found = Draft.objects.select_related("revises")
-    return found.filter(person=person, ref=ref).first() if person else None
+    return _OWN.first(person=person.pk, ref=ref) if person else None
 
 
 def drafts_of(person: Person | None) -> list[Draft]:

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
+from winosmith.web._prepared import Given, Prepared, insert
 from winosmith.web.people.agree import has_agreed
 from winosmith.web.problems.entering import (
     GONE,
@@ -50,6 +51,11 @@ SOURCE = "crowd"
 OF_THE_FORM = ("domain", "options differ")
 """Checks of fields that no half has; the other ones of both halves wait until both are written."""
 
+_TWIN = Prepared(lambda: Twin.objects.filter(ref=Given("ref")))
+_RESULT = Prepared(
+    lambda: Done.objects.filter(person=Given("person"), key=Given("key")).values_list("result")
+)
+
 
 class Refused(InputError):  # noqa: N818
     """A twin that breaks rules; `faults` has what to do, by the field of the form."""
@@ -87,25 +93,30 @@ def submit(
         InputError: the person has not agreed to the texts, or may not revise that twin.
     """
 
+    # The texts are read before one's turn to write comes: others need not wait for that.
+    faults = _faults(typed, anchors)
+    found = [] if faults else hints(typed.halves(), person, without=revises and revises.pk)
+
     def act() -> dict[str, str]:
         if not has_agreed(person):
             raise InputError(_("Agree to the site's texts first; what you typed is kept."))
-        if faults := _faults(typed, anchors):
+        if faults:
             raise Refused(faults)
         if before:
             before()
-        twin = _made(person, typed, topic, anchors, revises)
+        twin = _made(person, typed, topic, anchors, revises, found)
         Draft.objects.filter(person=person, ref=key).delete()
         return {"twin": twin.ref}
 
     result, _new = once(person, key, act)
-    return Twin.objects.get(ref=result["twin"])
+    made: Twin = _TWIN.first(ref=result["twin"])
+    return made
 
 
 def sent(person: Person | None, key: str) -> str:
     """Return the `ref` of the twin that came of a form; "" when it was not sent."""
-    done = Done.objects.filter(person=person, key=key).first() if person else None
-    return str(done.result.get("twin", "")) if done else ""
+    done = _RESULT.first(person=person.pk, key=key) if person else None
+    return str(done[0].get("twin", "")) if done else ""
 
 
 def may_withdraw(person: Person, twin: Twin) -> bool:
@@ -189,11 +200,16 @@ def _faults(typed: Typed, anchors: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _made(
-    person: Person, typed: Typed, topic: str, anchors: Sequence[str], revises: Twin | None
+    person: Person,
+    typed: Typed,
+    topic: str,
+    anchors: Sequence[str],
+    revises: Twin | None,
+    found: Sequence[str],
 ) -> Twin:
     """Write the twin, its halves in random order, and what it replaces."""
     embargo = replace(person, revises) if revises else False
-    twin = Twin.objects.create(
+    twin = Twin(
         ref=new_ref(),
         contributor=person,
         source=SOURCE,
@@ -203,6 +219,6 @@ def _made(
         licence=settings.RULES.licence[:60],
         revises=revises,
     )
-    halves = typed.halves()
-    enter(twin, halves, hints(halves, person, without=twin.revises_id), embargo=embargo)
+    insert(twin)
+    enter(twin, typed.halves(), found, embargo=embargo)
     return twin
