@@ -1,0 +1,63 @@
+"""Problems that models are asked about, in tests."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["ASKED", "STANDS", "asked", "row", "until"]
+
+SENTENCE = "The cup hit the jug and the _ broke into {number} pieces."
+
+
+def row(number: int = 1, *, state: str = "valid", answer: int | None = 0, **fields: Any) -> Any:
+    """Return a new problem of nobody's."""
+    from winosmith.web.problems.models import Problem, Twin
+
+    twin = Twin.objects.create(ref=f"t{number}")
+    return Problem.objects.create(
+        ref=f"p{number}",
+        twin=twin,
+        sentence=SENTENCE.format(number=number),
+        options=["cup", "jug"],
+        answer=answer,
+        state=state,
+        record={"single": True},
+        **fields,
+    )
+
+
+def asked(number: int = 1, **fields: Any) -> Any:
+    """Return a new problem that the current models are asked about."""
+    from winosmith.web.predict.asking import ask
+
+    problem = row(number, **fields)
+    ask(problem)
+    return problem
+
+
+ASKED = """
+from tests.web.predict.making import asked
+from winosmith.web._lock import writing
+with writing():
+    result = asked({number}).pk
+"""
+"""Code that asks about a problem on a site that is served."""
+
+STANDS = """
+from winosmith.web.predict.models import Prediction
+rows = Prediction.objects.filter(problem__ref="p{number}", model__current=True)
+result = {{row.model.name: [row.stand, row.error, row.tries] for row in rows}}
+"""
+
+
+def until(condition: Callable[[], Any], seconds: float = 20.0) -> Any:
+    """Return what a condition gives as soon as it is true."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if found := condition():
+            return found
+        time.sleep(0.05)
+    raise AssertionError(f"not within {seconds} s: {json.dumps(condition(), default=str)}")
