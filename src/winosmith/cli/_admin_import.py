@@ -11,6 +11,7 @@ from winosmith.cli._common import data_argument, format_option, progress
 
 if TYPE_CHECKING:
     from winosmith import Dataset
+    from winosmith.web.hosting import Imported
 
 __all__ = ["command"]
 
@@ -57,13 +58,25 @@ def command(
         if new_ids:
             dataset = hosting.with_new_ids(dataset, site.secret)
         with progress("Importing", len(dataset)) as advance:
-            added = hosting.import_problems(
+            made = hosting.import_problems(
                 dataset,
                 "judging" if as_ == "judging" else "valid",
                 embargo=embargo,
                 on_progress=lambda done: advance(done, ""),
-            ).added
+            )
+        added = made.added
+        _tell_of_families(made)
     click.echo(f"{added:,} new, {len(dataset) - added:,} there already")
+
+
+def _tell_of_families(made: Imported) -> None:
+    if made.versions:
+        click.echo(f"{made.versions:,} perturbed problems have their place in a family")
+    if made.apart:
+        click.echo(
+            f"{made.apart:,} perturbed problems stand alone: the site lacks their root, or a "
+            "problem on the way to it; import those, then this file again"
+        )
 
 
 def _published(dataset: Dataset, source: str) -> int:

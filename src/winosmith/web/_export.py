@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,7 @@ def export(folder: str | Path, *, format_name: str = "winosmith", public: bool =
 
     `problems.*` holds the public problems, in any format. The rest goes below `private/`: all
     problems, where each stands (`states`), the judgements (`responses`), the audit log (`events`),
+    each version's place in its family (`versions`), what models made of problems (`predictions`),
     people by pseudonym with what they agreed to (`people`), and those texts (`documents`).
 
     Args:
@@ -83,14 +85,14 @@ def _one_moment() -> Iterator[None]:
 
 
 def _write_public(output: OutputFolder, known: formats.Format) -> int:
+    from winosmith.web.problems.lineages import as_public
     from winosmith.web.problems.public import public_problems
-    from winosmith.web.problems.records import as_problem
 
     name = f"problems{known.suffix}"
+    data = (one for rows in _chunks(public_problems()) for one in as_public(rows))
     if known.name == "winosmith":
-        rows = map(as_problem, _by_number(public_problems()))
-        return _write(output, name, map(problem_record, rows))
-    problems = list(map(as_problem, _by_number(public_problems())))
+        return _write(output, name, map(problem_record, data))
+    problems = list(data)
     formats.write(problems, output.path / name, known.name)
     output.add(name)
     return len(problems)
@@ -156,6 +158,43 @@ def _events() -> Records:
         }
 
 
+def _versions() -> Records:
+    from winosmith.web.perturb.models import Version
+
+    for row in _by_number(Version.objects.select_related("problem", "root", "parent", "against")):
+        yield {
+            "id": row.problem.ref,
+            "root": row.root.ref,
+            "parent": row.parent.ref if row.parent else None,
+            "step": row.step,
+            "declared": row.declared,
+            "lineage": row.lineage,
+            "edit": row.edit,
+            "against": row.against.name if row.against else None,
+            "against_digest": row.against.digest if row.against else None,
+        }
+
+
+def _predictions() -> Records:
+    from winosmith.web.predict.models import Prediction
+
+    for row in _by_number(Prediction.objects.select_related("problem", "model")):
+        yield {
+            "id": row.problem.ref,
+            "model": row.model.name,
+            "revision": row.model.revision,
+            "digest": row.model.digest,
+            "stand": row.stand,
+            "scores": row.scores,
+            "choice": row.choice,
+            "right": row.right,
+            "tie": row.tie,
+            "input": row.input,
+            "asked": _time(row.asked_at),
+            "answered": _time(row.answered_at),
+        }
+
+
 def _people() -> Records:
     from winosmith.web.people.models import Person
     from winosmith.web.people.pseudonyms import pseudonym
@@ -194,6 +233,8 @@ _PRIVATE: dict[str, Callable[[], Records]] = {
     "states": _states,
     "responses": _responses,
     "events": _events,
+    "versions": _versions,
+    "predictions": _predictions,
     "people": _people,
     "documents": _documents,
 }
@@ -201,9 +242,13 @@ _PRIVATE: dict[str, Callable[[], Records]] = {
 
 def _by_number(query: Any) -> Iterator[Any]:
     """Yield rows in the order of their numbers, a chunk in memory at a time."""
+    return chain.from_iterable(_chunks(query))
+
+
+def _chunks(query: Any) -> Iterator[list[Any]]:
     query, last = query.order_by("pk"), 0
     while chunk := list(query.filter(pk__gt=last)[:1000]):
-        yield from chunk
+        yield chunk
         last = chunk[-1].pk
 
 

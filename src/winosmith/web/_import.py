@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from winosmith import Dataset
 from winosmith import Problem as Datum
 from winosmith.errors import InputError
+from winosmith.web._import_versions import add_versions
 
 if TYPE_CHECKING:
     from winosmith.web.problems.models import Problem, Twin
@@ -32,10 +33,17 @@ LONGEST = 80
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What came of it: `added` problems are new, `known` ones were there already."""
+    """What came of it: `added` problems are new, `known` ones were there already.
+
+    Attributes:
+        versions: of the perturbed problems of the file, how many have their place in a family.
+        apart: how many have none, because the site lacks their root or a problem on the way to it.
+    """
 
     added: int
     known: int
+    versions: int = 0
+    apart: int = 0
 
 
 def import_problems(
@@ -48,7 +56,8 @@ def import_problems(
     """Put problems into the site; what is there already is left as it is.
 
     After an interrupt the same call adds what is missing. Origin, lineage and what only a file
-    format knows are kept, so that an export gives the same records again.
+    format knows are kept, so that an export gives the same records again. Perturbed problems get
+    their place in the family of their root, which is in the file or on the site already.
 
     Args:
         dataset: its ids become those of the site.
@@ -73,7 +82,8 @@ def import_problems(
         done += len(chunk)
         if on_progress:
             on_progress(done)
-    return Imported(added, done - added)
+    versions, apart = (0, 0) if as_ == "gold" else add_versions(dataset)
+    return Imported(added, done - added, versions, apart)
 
 
 def with_new_ids(dataset: Dataset, key: str) -> Dataset:

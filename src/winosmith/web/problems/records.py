@@ -10,9 +10,10 @@ from django.db.models import QuerySet
 
 from winosmith import Dataset, Origin
 from winosmith import Problem as Datum
+from winosmith.lineage import UNVALIDATED
 from winosmith.records import problem_of, problem_record
 from winosmith.web.people.pseudonyms import pseudonym
-from winosmith.web.problems.models import Problem
+from winosmith.web.problems.models import Problem, State
 
 __all__ = [
     "as_dataset",
@@ -36,7 +37,11 @@ def as_problem(row: Problem) -> Datum:
     """Return a row as a problem of the data; its contributor is a pseudonym.
 
     What was imported keeps the origin it came with. What was written here has the day on which it
-    was written, never the hour, which could tell who wrote it.
+    was written, never the hour, which could tell who wrote it. The mark of a generated problem
+    (`winosmith.lineage.UNVALIDATED`) is off once the site's judges have found it valid.
+
+    A lineage is told in full, with words of a parent that may not be public; for what leaves the
+    site there is `winosmith.web.problems.lineages.as_public`.
     """
     record = row.record
     return problem_of(
@@ -50,9 +55,16 @@ def as_problem(row: Problem) -> Datum:
             "origin": record["origin"] if "origin" in record else _origin(row),
             "lineage": record.get("lineage"),
             "embargo": row.embargo,
-            "extra": record.get("extra") or {},
+            "extra": _extra(row),
         }
     )
+
+
+def _extra(row: Problem) -> dict[str, Any]:
+    extra = row.record.get("extra") or {}
+    if UNVALIDATED in extra and row.record.get("validated") and row.state == State.VALID:
+        return {key: value for key, value in extra.items() if key != UNVALIDATED}
+    return extra
 
 
 def numbers(query: QuerySet[Problem]) -> array[int]:
@@ -73,7 +85,7 @@ def rows(of: Sequence[int], query: QuerySet[Problem]) -> Iterator[list[Problem]]
 
 def lean(query: QuerySet[Problem]) -> QuerySet[Problem]:
     """Return the rows with those columns alone that `as_problem` needs."""
-    problem = "ref", "sentence", "options", "answer", "embargo", "record", "twin"
+    problem = "ref", "sentence", "options", "answer", "embargo", "record", "state", "twin"
     twin = (
         "ref",
         "source",

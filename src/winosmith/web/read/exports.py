@@ -25,9 +25,10 @@ from winosmith import Problem as Datum
 from winosmith.errors import InputError
 from winosmith.formats import FORMATS, Format
 from winosmith.records import canonical, problem_record
+from winosmith.web.problems.lineages import as_public, with_distances
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.public import public_problems
-from winosmith.web.problems.records import as_problem, lean, numbers, rows
+from winosmith.web.problems.records import lean, numbers, rows
 from winosmith.web.read.tables import aligned, header_of, union
 
 __all__ = ["FILES", "Survey", "gzipped", "survey", "text"]
@@ -81,8 +82,8 @@ def survey(query: QuerySet[Problem], known: Format, *, leave_out: bool = False) 
     state, header, kept = hashlib.sha256(), list[str](), array("q")
     unfit: dict[str, str] = {}
     for chunk in rows(numbers(query.order_by("place")), lean(public_problems())):
-        data = [as_problem(row) for row in chunk]
-        bad, columns = _tried(data, known)
+        data = as_public(chunk)
+        bad, columns = _tried(_fitted(chunk, data, known), known)
         unfit |= bad
         header = union(header, columns)
         for row, datum in zip(chunk, data, strict=True):
@@ -90,6 +91,11 @@ def survey(query: QuerySet[Problem], known: Format, *, leave_out: bool = False) 
                 kept.append(row.pk)
                 state.update(_line(datum))
     return Survey(known, kept, state.hexdigest(), tuple(header), unfit)
+
+
+def _fitted(chunk: Sequence[Problem], data: list[Datum], known: Format) -> list[Datum]:
+    """Return problems with what their format needs and the data need not say."""
+    return with_distances(chunk, data) if known.name == "evograd" else data
 
 
 def _line(datum: Datum) -> bytes:
@@ -155,11 +161,11 @@ def _data(found: Survey) -> Iterator[list[Datum]]:
     """Yield the problems of a survey, each as it was when it was taken."""
     state, count = hashlib.sha256(), 0
     for chunk in rows(found.rows, lean(public_problems())):
-        data = [as_problem(row) for row in chunk]
+        data = as_public(chunk)
         for datum in data:
             state.update(_line(datum))
         count += len(data)
-        yield data
+        yield _fitted(chunk, data, found.known)
     if (count, state.hexdigest()) != (len(found.rows), found.digest):
         raise InputError("a problem was withdrawn during the download; start it again")
 
@@ -184,7 +190,7 @@ class _Rows(Sequence[Datum]):
     def __getitem__(self, index: int | slice) -> Datum | Sequence[Datum]:
         all_rows = list(self._found.rows)
         of = [all_rows[index]] if isinstance(index, int) else all_rows[index]
-        data = [as_problem(row) for chunk in rows(of, lean(public_problems())) for row in chunk]
+        data = [one for chunk in rows(of, lean(public_problems())) for one in as_public(chunk)]
         return data[0] if isinstance(index, int) else data
 
 

@@ -1,0 +1,117 @@
+"""The families of imported problems: each version's place in its tree, in linear time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from winosmith import Dataset
+from winosmith import Problem as Datum
+from winosmith.lineage import depths
+
+if TYPE_CHECKING:
+    from winosmith.web.problems.models import Problem
+
+__all__ = ["add_versions"]
+
+CHUNK = 500
+"""Rows that are asked for, or written, at once."""
+
+
+def add_versions(data: Iterable[Datum]) -> tuple[int, int]:
+    """Give each perturbed problem its place in its family; what has one keeps it.
+
+    The problems are on the site already. The lineages are those that the site holds, so a file
+    that tells another one changes nothing.
+
+    Returns:
+        How many versions of the data have a place now, and how many have none, because their root,
+        or a parent on the way to it, is not on the site. These get theirs when the same data are
+        imported again after what was missing.
+    """
+    perturbed = {datum.id: datum.root for datum in data if datum.lineage}
+    if not perturbed:
+        return 0, 0
+    rows = _rows(perturbed)
+    family = Dataset(_as_data(rows.values()))
+    steps = _steps(family)
+    _write(_versions(rows, family, steps))
+    placed = sum(name in steps for name in perturbed)
+    return placed, len(perturbed) - placed
+
+
+def _rows(perturbed: Mapping[str, str]) -> dict[str, Problem]:
+    """Return the problems, their roots, and all that these families have already, by id."""
+    from winosmith.web.perturb.models import Version
+    from winosmith.web.problems.models import Problem
+    from winosmith.web.problems.records import lean
+
+    query = lean(Problem.objects.filter(gold=False).select_related("twin__contributor"))
+    named = set(perturbed.values())
+    found = [row for refs in _chunks({*perturbed, *named}) for row in query.filter(ref__in=refs)]
+    roots = [row.pk for row in found if row.ref in named]
+    for keys in _chunks(roots):
+        known = Version.objects.filter(root__in=keys).values("problem")
+        found += query.filter(pk__in=known)
+    return {row.ref: row for row in sorted(found, key=lambda row: row.pk)}
+
+
+def _as_data(rows: Iterable[Problem]) -> Iterator[Datum]:
+    from winosmith.web.problems.records import as_problem
+
+    return map(as_problem, rows)
+
+
+def _steps(family: Dataset) -> dict[str, int]:
+    """Return how many perturbations each version is away from its root, by id; lost ones not."""
+    children: dict[str, list[Datum]] = {}
+    for datum in family:
+        if datum.lineage:
+            children.setdefault(datum.lineage.parent, []).append(datum)
+    roots = [datum for datum in family if not datum.lineage and datum.id in children]
+    steps = {datum.id: 0 for datum in roots}
+    waiting = list(roots)
+    while waiting:
+        parent = waiting.pop()
+        for child in children.get(parent.id, ()):
+            if child.root == parent.root:
+                steps[child.id] = steps[parent.id] + 1
+                waiting.append(child)
+    return steps
+
+
+def _versions(
+    rows: Mapping[str, Problem], family: Dataset, steps: Mapping[str, int]
+) -> Iterator[Any]:
+    from winosmith.web.perturb.family import digest_of
+    from winosmith.web.perturb.models import Version
+
+    for datum, of in zip(family, depths(family), strict=True):
+        if datum.id not in steps:
+            continue
+        yield Version(
+            problem=rows[datum.id],
+            root=rows[datum.root],
+            parent=rows[datum.lineage.parent] if datum.lineage else None,
+            step=steps[datum.id],
+            declared=datum.lineage.declared if datum.lineage else None,
+            lineage=of.lineage,
+            edit=of.edit,
+            digest=digest_of(datum.sentence, datum.options),
+        )
+
+
+def _write(versions: Iterator[Any]) -> None:
+    from winosmith.web._lock import writing
+    from winosmith.web.perturb.models import Version
+
+    while chunk := list(islice(versions, CHUNK)):
+        with writing():
+            Version.objects.bulk_create(chunk, ignore_conflicts=True)
+
+
+def _chunks(values: Iterable[Any]) -> Iterator[Sequence[Any]]:
+    rest = iter(values)
+    while chunk := list(islice(rest, CHUNK)):
+        yield chunk

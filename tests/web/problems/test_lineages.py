@@ -1,0 +1,80 @@
+"""Lineages in the data: true, and without a word of what is not public."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.web.families import child, root  # type: ignore[import-not-found]
+from winosmith import formats
+from winosmith.lineage import UNVALIDATED, check_lineages
+
+
+def _family(person: Any, **states: str) -> tuple[Any, Any, Any]:
+    """Return a root, its child ("secretly") and that one's child, in the states that are asked."""
+    ann, bob = person("ann"), person("bob")
+    top = root(ann, state=states.get("root", "valid"))
+    middle = child(top, bob, new=("not fit", "secretly fit"), state=states.get("middle", "valid"))
+    return top, middle, child(middle, bob, new=("secretly fit", "fit"))
+
+
+def test_a_family_is_exported_with_its_lineage(db: Any, person: Any) -> None:
+    """The data of a public family hold every edit, and no lineage contradicts another."""
+    from winosmith import Dataset
+    from winosmith.web.problems.lineages import as_public
+
+    data = Dataset(as_public(_family(person)))
+    assert check_lineages(data) == {}
+    assert [datum.root for datum in data] == [data[0].id] * 3
+    assert [[e.new for e in d.lineage.edits] for d in data[1:]] == [["secretly"], [""]]
+
+
+@pytest.mark.parametrize("state", ["held", "judging", "rejected", "withdrawn", "revised"])
+def test_no_word_of_a_hidden_parent_is_told(db: Any, person: Any, state: str) -> None:
+    """Where the parent is not public, its id stays and the edits, which would spell it, do not."""
+    from winosmith.web.problems.lineages import as_public
+
+    top, middle, last = _family(person, middle=state)
+    (datum,) = as_public([last])
+    assert (datum.lineage.root, datum.lineage.parent) == (top.ref, middle.ref)
+    assert datum.lineage.edits == ()
+    assert "secretly" not in repr(datum)
+
+
+def test_the_distance_to_a_hidden_root_is_told(db: Any, person: Any, tmp_path: Path) -> None:
+    """Without a public root, the site's edit depth stands beside the lineage, and in EvoGrad."""
+    from winosmith.web.problems.lineages import as_public
+    from winosmith.web.problems.public import public_problems
+
+    _top, middle, last = _family(person, root="withdrawn")
+    data = as_public(list(public_problems().order_by("pk")))
+    assert [datum.id for datum in data] == [middle.ref, last.ref]
+    assert [datum.extra["evograd.distance"] for datum in data] == [1, 1]
+    assert [len(datum.lineage.edits) for datum in data] == [0, 1]
+    formats.write(data, tmp_path / "set.csv", "evograd")
+    assert [d.extra["evograd.distance"] for d in formats.read(tmp_path / "set.csv")] == [1, 1]
+
+
+def test_a_declared_depth_is_the_one_that_is_told(db: Any, person: Any) -> None:
+    """What its contributor declared is never replaced by what the site measured."""
+    from winosmith.web.problems.lineages import as_public
+
+    top = root(person("ann"), state="withdrawn")
+    (datum,) = as_public([child(top, declared=4)])
+    assert (datum.lineage.declared, dict(datum.extra)) == (4, {})
+
+
+@pytest.mark.parametrize(("validated", "state", "marked"), [
+    (True, "valid", False), (True, "rejected", True), (False, "valid", True),
+])  # fmt: skip
+def test_the_mark_of_generated_problems(db: Any, validated: bool, state: str, marked: bool) -> None:
+    """A generated problem loses its mark in the data once judges found it valid, and only then."""
+    from winosmith.web.problems.records import as_problem
+
+    made = child(root(), state=state, extra={UNVALIDATED: True, "chat.turn": 2})
+    made.record["validated"] = validated
+    datum = as_problem(made)
+    assert (UNVALIDATED in datum.extra) is marked
+    assert datum.extra["chat.turn"] == 2
