@@ -16,6 +16,7 @@ COMMANDS = {
     "gold": "questions with a known answer, which check attention",
     "invite": "a one-time link for a contributor, judge, moderator or admin",
     "people": "how many people there are, by role",
+    "models": "how the site's models stand, and another try for what failed",
     "tidy": "delete what is older than the site keeps",
 }
 """The commands, each with its one line."""

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 __all__ = ["Model", "Prediction", "Stand"]
@@ -71,7 +72,7 @@ class Prediction(models.Model):
         input: the digest of what the model was shown.
         leased_until: until when no other process takes it up.
         tries: how often a process took it up.
-        error: why it failed, in words for people.
+        error: why there is none, in words for people, untranslated; see `why`.
     """
 
     problem = models.ForeignKey(
@@ -108,3 +109,8 @@ class Prediction(models.Model):
 
     def __str__(self) -> str:
         return f"{self.model_id} on problem {self.problem_id}: {self.get_stand_display()}"
+
+    @property
+    def why(self) -> str:
+        """Why there is no prediction, in the reader's language; "" where there is one."""
+        return gettext(self.error) if self.error else ""

@@ -24,6 +24,9 @@ __all__ = ["Outcome", "Task", "claim", "left_behind", "write_down"]
 MOST_TRIES = 3
 """How often a process may end over a problem before the problem is taken for the cause."""
 
+SAME = 1e-9
+"""Relative difference of scores that comes of the order in which numbers are added."""
+
 BROKE_DOWN = gettext_noop("The model broke down over this sentence, several times.")
 
 TOO_LATE = gettext_noop("The model took too long.")
@@ -83,7 +86,9 @@ class Outcome:
         if not self.scores:
             stand = Stand.LATE if self.late else Stand.FAILED
             return {**told, "stand": stand, "error": TOO_LATE if self.late else self.error}
-        choice = max(range(len(self.scores)), key=lambda option: self.scores[option])
+        top = max(self.scores)
+        tie = top - min(self.scores) <= SAME * max(1.0, abs(top))
+        choice = 0 if tie else self.scores.index(top)
         answer = self.task.answer
         return {
             **told,
@@ -91,7 +96,7 @@ class Outcome:
             "scores": list(self.scores),
             "choice": choice,
             "right": None if answer is None else choice == answer,
-            "tie": len(set(self.scores)) == 1,
+            "tie": tie,
             "error": "",
         }
 

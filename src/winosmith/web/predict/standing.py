@@ -1,0 +1,119 @@
+"""How the models stand, in figures: alive or not, how much is predicted, how quickly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import median
+
+from django.conf import settings
+from django.db.models import Count, QuerySet
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
+from winosmith.web.predict import holding
+from winosmith.web.predict.asking import current_models
+from winosmith.web.predict.backfill import predictable
+from winosmith.web.predict.models import Model, Prediction, Stand
+
+__all__ = ["Figures", "failures", "figures", "revisions", "standing"]
+
+LATEST = 100
+"""Predictions whose seconds are looked at."""
+
+MOST_FAILURES = 20
+
+
+@dataclass(frozen=True)
+class Figures:
+    """How one model stands.
+
+    Attributes:
+        model: its current revision.
+        state: what its process does, in words for people.
+        alive: it predicts, or will in a moment.
+        done, late, failed, waiting: predictions, by how they stand.
+        total: how many it will have made when it has seen everything.
+        seconds: what it takes for one problem, the median of the last ones; None without any.
+    """
+
+    model: Model
+    state: str
+    alive: bool
+    done: int
+    late: int
+    failed: int
+    waiting: int
+    total: int
+    seconds: float | None
+
+    @property
+    def trouble(self) -> int:
+        """How many a moderator may let it try again."""
+        return self.late + self.failed
+
+
+def standing() -> list[Figures]:
+    """Return how the current models stand, in the order of `site.toml`."""
+    models = current_models()
+    counted = Prediction.objects.filter(model__in=models).values_list("model", "stand")
+    counts = {(model, stand): n for model, stand, n in counted.annotate(n=Count("pk"))}
+    target = predictable().count() if models else 0
+    return [_figures(model, counts, target) for model in models]
+
+
+def figures(model: Model) -> Figures:
+    """Return how one model stands."""
+    counted = model.predictions.values_list("model", "stand").annotate(n=Count("pk"))
+    counts = {(number, stand): n for number, stand, n in counted}
+    return _figures(model, counts, predictable().count())
+
+
+def revisions(model: Model) -> list[tuple[Model, int]]:
+    """Return the former revisions of a model with the number of their predictions, newest first."""
+    former = Model.objects.filter(name=model.name).exclude(digest="").exclude(pk=model.pk)
+    counted = former.annotate(n=Count("predictions")).order_by("-since", "-pk")
+    return [(one, one.n) for one in counted]
+
+
+def failures(model: Model) -> QuerySet[Prediction]:
+    """Return what the model was late with or failed over, the latest first; for moderators."""
+    found = model.predictions.filter(stand__in=[Stand.LATE, Stand.FAILED])
+    return found.select_related("problem").order_by("-pk")[:MOST_FAILURES]
+
+
+def _figures(model: Model, counts: dict[tuple[int, str], int], target: int) -> Figures:
+    by = {stand: counts.get((model.pk, stand), 0) for stand in Stand.values}
+    alive, state = _state(model)
+    return Figures(
+        model,
+        state,
+        alive,
+        by[Stand.DONE],
+        by[Stand.LATE],
+        by[Stand.FAILED],
+        by[Stand.WAITING],
+        max(target, sum(by.values())),
+        _median(model),
+    )
+
+
+LOADING = gettext_noop("The model is being loaded.")
+READY = gettext_noop("The model predicts.")
+STARTING = gettext_noop("The model starts again in a moment.")
+
+
+def _state(model: Model) -> tuple[bool, str]:
+    folder = settings.SITE.folder
+    if model.fault:
+        return False, _(model.fault)
+    if not holding.is_held(folder, model.name):
+        return False, _(STARTING)
+    doing = holding.look(folder, model.name)
+    loading = not doing.process or (doing.until is not None and not doing.rows)
+    return True, _(LOADING if loading else READY)
+
+
+def _median(model: Model) -> float | None:
+    done = model.predictions.filter(stand=Stand.DONE, seconds__isnull=False)
+    found = list(done.order_by("-pk").values_list("seconds", flat=True)[:LATEST])
+    return median(found) if found else None

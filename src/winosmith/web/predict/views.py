@@ -1,0 +1,60 @@
+"""The pages of models: all of them, and one with its revisions and troubles."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_GET, require_POST
+
+from winosmith.web.people.gates import moderators_only
+from winosmith.web.predict import again, standing
+from winosmith.web.predict.models import Model
+from winosmith.web.problems.once import new_key, once
+
+__all__ = ["model", "models", "try_again"]
+
+
+@require_GET
+def models(request: HttpRequest) -> HttpResponse:
+    """List the models that perturbations are sent to, and how far each has come."""
+    return render(request, "predict/models.html", {"models": standing.standing()})
+
+
+@require_GET
+def model(request: HttpRequest, name: str) -> HttpResponse:
+    """Show what determines a model's predictions, its revisions, and to moderators its troubles."""
+    found = get_object_or_404(Model, name=name, current=True)
+    moderates = request.user.is_authenticated and request.user.moderates
+    return render(
+        request,
+        "predict/model.html",
+        {
+            "stand": standing.figures(found),
+            "about": [(key, value) for key, value in found.about.items() if key != "solver"],
+            "revisions": standing.revisions(found),
+            "failures": standing.failures(found) if moderates else (),
+            "moderates": moderates,
+            "key": new_key(),
+        },
+    )
+
+
+@require_POST
+@moderators_only
+def try_again(request: HttpRequest, name: str) -> HttpResponse:
+    """Let the model try again what it was late with or failed over, once a form."""
+    found = get_object_or_404(Model, name=name, current=True)
+    result, _new = once(
+        request.user,
+        request.POST.get("key", ""),
+        lambda: {"count": again.retry_by(request.user, found)},
+    )
+    said = ngettext(
+        "%(count)d prediction is tried again.",
+        "%(count)d predictions are tried again.",
+        result["count"],
+    )
+    messages.success(request, said % result)
+    return redirect("predict:model", name=name)

@@ -1,0 +1,100 @@
+"""The pages of models, and who may let them try again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import override_settings
+
+from tests.web.predict.making import asked, row  # type: ignore[import-not-found]
+from winosmith.web._models import ModelRule
+
+RULES = (ModelRule("zeta", "random"), ModelRule("alpha", "majority"))
+
+
+@pytest.fixture
+def models(db: Any) -> Any:
+    """Return the site with two models that are known by their names alone, and nothing else."""
+    from dataclasses import replace
+
+    from winosmith.web.predict.registry import announce
+
+    with override_settings(RULES=replace(db.rules, models=RULES)):
+        announce(RULES)
+        yield db
+
+
+def _failed(number: int) -> Any:
+    """Return a problem on which `zeta` failed."""
+    problem = asked(number)
+    problem.predictions.filter(model__name="zeta").update(
+        stand="failed", error="The model failed over this sentence.", tries=3, seconds=1.5
+    )
+    return problem
+
+
+def test_the_list_shows_each_model_with_its_progress(models: Any, visit: Callable[..., Any]) -> None:
+    """The list has the models in the order of site.toml, and how many each has predicted."""
+    problem, _other = asked(1), row(2)
+    problem.predictions.filter(model__name="alpha").update(stand="done", seconds=0.25)
+    page = visit().get("/models/").content.decode()
+    assert page.index("zeta") < page.index("alpha")
+    assert "0 of 2" in page and "1 of 2" in page and "0.250" in page
+    assert "starts again in a moment" in page
+
+
+def test_the_page_of_a_model_hides_its_troubles_from_readers(
+    models: Any, visit: Callable[..., Any], person: Callable[..., Any]
+) -> None:
+    """Which problems a model failed over is for moderators alone; unknown models are not found."""
+    problem = _failed(1)
+    seen = visit().get("/models/zeta/").content.decode()
+    assert "1 failed" in seen and problem.ref not in seen and "<form" not in seen.split("<main")[1]
+    moderator = person("mo", is_moderator=True, is_judge=True)
+    seen = visit(moderator).get("/models/zeta/").content.decode()
+    assert problem.ref in seen and "failed over this sentence" in seen
+    assert visit().get("/models/nobody/").status_code == 404
+
+
+def test_a_moderator_lets_a_model_try_again_once(
+    models: Any, visit: Callable[..., Any], person: Callable[..., Any]
+) -> None:
+    """The button sets what failed to waiting; sent again, the same form does nothing more."""
+    problem = _failed(1)
+    browser = visit(person("mo", is_moderator=True, is_judge=True))
+    key = "0" * 32
+    answer = browser.post("/models/zeta/again/", {"key": key}, follow=True)
+    assert "1 prediction is tried again" in answer.content.decode()
+    zeta = problem.predictions.get(model__name="zeta")
+    assert (zeta.stand, zeta.tries, zeta.error) == ("waiting", 0, "")
+    problem.predictions.filter(pk=zeta.pk).update(stand="failed")
+    browser.post("/models/zeta/again/", {"key": key})
+    assert problem.predictions.get(pk=zeta.pk).stand == "failed"
+
+
+def test_nobody_else_lets_a_model_try_again(
+    models: Any, visit: Callable[..., Any], person: Callable[..., Any]
+) -> None:
+    """A judge is refused and a visitor is asked to log in; the prediction stays as it was."""
+    problem = _failed(1)
+    judge = visit(person("jo", is_judge=True)).post("/models/zeta/again/", {"key": "1" * 32})
+    nobody = visit().post("/models/zeta/again/", {"key": "2" * 32})
+    assert (judge.status_code, nobody.status_code) == (403, 302)
+    assert problem.predictions.get(model__name="zeta").stand == "failed"
+
+
+def test_no_address_writes_a_prediction(models: Any, visit: Callable[..., Any]) -> None:
+    """The addresses of models take no form but the one that asks for another try."""
+    from winosmith.web.predict import urls
+
+    problem = asked(1)
+    for path in ("/models/", "/models/zeta/"):
+        assert visit().post(path, {"choice": "1", "right": "true"}).status_code == 405
+    assert [str(one.pattern) for one in urls.urlpatterns] == [
+        "",
+        "<slug:name>/",
+        "<slug:name>/again/",
+    ]
+    assert set(problem.predictions.values_list("stand", flat=True)) == {"waiting"}
