@@ -5,30 +5,66 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('predict', '0001_initial'),
-        ('problems', '0001_initial'),
+        ("predict", "0001_initial"),
+        ("problems", "0001_initial"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Version',
+            name="Version",
             fields=[
-                ('problem', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, primary_key=True, related_name='version', serialize=False, to='problems.problem')),
-                ('step', models.PositiveIntegerField(default=0)),
-                ('declared', models.PositiveIntegerField(null=True)),
-                ('lineage', models.PositiveIntegerField(null=True)),
-                ('edit', models.PositiveIntegerField(null=True)),
-                ('digest', models.CharField(max_length=64)),
-                ('against', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='predict.model')),
-                ('parent', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='children', to='problems.problem')),
-                ('root', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='family', to='problems.problem')),
+                (
+                    "problem",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        primary_key=True,
+                        related_name="version",
+                        serialize=False,
+                        to="problems.problem",
+                    ),
+                ),
+                ("step", models.PositiveIntegerField(default=0)),
+                ("declared", models.PositiveIntegerField(null=True)),
+                ("lineage", models.PositiveIntegerField(null=True)),
+                ("edit", models.PositiveIntegerField(null=True)),
+                ("digest", models.CharField(max_length=64)),
+                (
+                    "against",
+                    models.ForeignKey(
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="predict.model",
+                    ),
+                ),
+                (
+                    "parent",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="children",
+                        to="problems.problem",
+                    ),
+                ),
+                (
+                    "root",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="family",
+                        to="problems.problem",
+                    ),
+                ),
             ],
             options={
-                'indexes': [models.Index(fields=['root', 'problem'], name='version_family'), models.Index(fields=['root', 'digest'], name='version_digest')],
+                "indexes": [
+                    models.Index(fields=["root", "problem"], name="version_family"),
+                    models.Index(fields=["root", "digest"], name="version_digest"),
+                ],
             },
         ),
     ]

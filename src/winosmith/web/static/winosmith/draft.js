@@ -1,6 +1,6 @@
-/* Keeps what is typed in a draft: on the server a moment after each change, and in this browser
-   until the server has it. A window never overwrites what another one saved. Without this script
-   the form's buttons do the same. */
+/* Keeps what is typed: in this browser, and, where the form has an address to save drafts, on the
+   server a moment after each change. A window never overwrites what another one saved there.
+   Without this script the form's buttons do the same. */
 (() => {
   "use strict";
 
@@ -32,9 +32,12 @@
     if (thrown) forget(thrown.dataset.forget);
   });
   const before = document.referrer.match(/\/write\/([0-9a-f]{32})\/$/);
-  const form = document.getElementById("twin");
+  const form = document.querySelector("form[data-ref]");
   if (!form) {
-    if (before && document.querySelector("[data-sent]")) forget(before[1]);
+    const sent = document.querySelector("[data-sent]");
+    if (sent?.dataset.sent) {
+      for (const ref of sent.dataset.sent.split(" ")) if (kept(ref)?.sending) forget(ref);
+    } else if (before && sent) forget(before[1]);
     return;
   }
 
@@ -42,7 +45,9 @@
   const { ref } = form.dataset;
   const saved = document.getElementById("saved");
   const conflict = document.getElementById("conflict");
-  let timer = 0, busy = false, stopped = Boolean(conflict.firstElementChild), leaving = false;
+  const alone = !form.dataset.save;
+  let timer = 0, busy = false, leaving = false;
+  let stopped = alone || Boolean(conflict.firstElementChild);
 
   const typed = () =>
     Object.fromEntries([...new FormData(form)].filter(([field]) => !APART.includes(field)));
@@ -108,14 +113,22 @@
     }
   }
 
-  const note = () => keep(ref, { version: form.elements.version.value, typed: typed() });
+  const note = (sending = false) =>
+    keep(ref, { version: form.elements.version?.value, typed: typed(), sending });
 
   form.addEventListener("input", () => {
     note();
-    say(navigator.onLine ? form.dataset.unsaved : form.dataset.offline);
+    const online = alone ? form.dataset.kept : form.dataset.unsaved;
+    say(navigator.onLine ? online : form.dataset.offline);
     soon();
   });
-  form.addEventListener("submit", () => {
+  form.addEventListener("submit", (event) => {
+    if (alone && !navigator.onLine) {
+      event.preventDefault();
+      say(form.dataset.offline);
+      return;
+    }
+    if (alone) note(event.submitter?.value === "submit");
     leaving = true;
     clearTimeout(timer);
   });
@@ -124,7 +137,7 @@
   document.addEventListener("visibilitychange", () => {
     if (document.hidden && kept(ref)) soon(0);
   });
-  conflict.addEventListener("click", (event) => {
+  conflict?.addEventListener("click", (event) => {
     const chosen = event.target.closest("[data-keep]");
     if (!chosen) return;
     event.preventDefault();
@@ -135,12 +148,12 @@
     soon(0);
   });
 
-  const entry = kept(ref);
-  if (entry && !same(entry.typed, typed()) && !stopped && !document.getElementById("refused")) {
-    const now = form.elements.version.value;
-    form.elements.version.value = entry.version;
+  const entry = kept(ref), refused = document.getElementById("refused");
+  if (entry && !same(entry.typed, typed()) && (alone || !stopped) && !refused) {
+    const now = form.elements.version?.value;
+    if (now) form.elements.version.value = entry.version;
     fill(entry.typed);
     say(form.dataset.restored);
     if (now !== entry.version) soon(0);
-  }
+  } else if (entry?.sending) note();
 })();

@@ -1,0 +1,182 @@
+"""What the page shows on which somebody perturbs: the way here, the form, what changes live."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+
+from winosmith.lineage import edit_script
+from winosmith.problem import BLANK
+from winosmith.text import tokens
+from winosmith.web.perturb.checking import Place, examine, measured, usable
+from winosmith.web.perturb.edits import Piece, pieces
+from winosmith.web.perturb.fields import Typed
+from winosmith.web.perturb.standing import down
+from winosmith.web.predict.asking import current_models
+from winosmith.web.problems.halves import Half
+from winosmith.web.problems.hints import live_hints
+from winosmith.web.problems.models import Problem
+from winosmith.web.problems.public import visible_to
+from winosmith.web.write.fields import LONGEST_OPTION, LONGEST_SENTENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from winosmith.web.people.models import Person
+
+__all__ = ["Step", "checked", "page", "steps"]
+
+SHOWN_STEPS = 5
+"""Steps of a path that are shown; those between the root and the last few can be unfolded."""
+
+_SIGNS = {"substitute": "{old} → {new}", "insert": "+ {new}", "delete": "− {old}"}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One version on the way from the root.
+
+    Attributes:
+        number: steps from the root.
+        problem: None where its reader may not see it.
+        pieces: what changed since the step before; the plain sentence where that is not to be told.
+    """
+
+    number: int
+    problem: Problem | None
+    pieces: list[Piece]
+
+
+def steps(path: Sequence[Problem], person: Person | None) -> list[Step]:
+    """Return a path, as far as somebody may see it; no edit tells of a hidden version."""
+    found: list[Step] = []
+    before = ""
+    for number, row in enumerate(path):
+        if not visible_to(person, row):
+            found.append(Step(number, None, []))
+            before = ""
+            continue
+        changed = pieces(before, row.sentence) if before else [Piece(row.sentence, "")]
+        found.append(Step(number, row, changed))
+        before = row.sentence
+    return found
+
+
+def page(
+    place: Place,
+    typed: Typed,
+    key: str,
+    *,
+    faults: dict[str, list[str]] | None = None,
+    error: str = "",
+) -> dict[str, Any]:
+    """Return the context of the whole page.
+
+    Args:
+        place: where the sentence goes.
+        typed: what the form holds.
+        key: of the form.
+        faults: why it was refused, by field.
+        error: why nothing came of what was asked for.
+    """
+    faults = faults or {}
+    way = steps(place.path, place.person)
+    return {
+        "parent": place.parent,
+        "root": place.root,
+        "revises": place.revises,
+        **folded(way),
+        "typed": typed,
+        "key": key,
+        "options": [
+            {
+                "number": number,
+                "name": f"option_{number}",
+                "value": option,
+                "faults": faults.get(f"option_{number}", []),
+                "error": f"option-{number}-error",
+            }
+            for number, option in enumerate(typed.options, 1)
+        ],
+        "sentence_faults": faults.get("sentence", []),
+        "answer_faults": faults.get("answer", []),
+        "declared_faults": faults.get("declared", []),
+        "fault_count": sum(map(len, faults.values())),
+        "first_fault": next(iter(faults), ""),
+        "error": error,
+        "models": [(model, down(model)) for model in current_models()],
+        "longest_sentence": LONGEST_SENTENCE,
+        "longest_option": LONGEST_OPTION,
+        **checked(place, typed),
+    }
+
+
+def folded(way: list[Step]) -> dict[str, Any]:
+    """Return a path in three: the first step, those that are folded, the last ones."""
+    if len(way) <= SHOWN_STEPS:
+        return {"first_steps": way, "folded_steps": [], "last_steps": []}
+    cut = len(way) - (SHOWN_STEPS - 1)
+    return {"first_steps": way[:1], "folded_steps": way[1:cut], "last_steps": way[cut:]}
+
+
+def checked(place: Place, typed: Typed) -> dict[str, Any]:
+    """Return the context of what changes as somebody types."""
+    checks = examine(typed, place)
+    parent = place.parent
+    edits = edit_script(tokens(parent.sentence), tokens(typed.sentence)) if typed.sentence else ()
+    ready = all(check.verdict in ("pass", "note") for check in checks)
+    seen = visible_to(place.person, parent)
+    changed = pieces(parent.sentence, typed.sentence) if typed.sentence and seen else []
+    return {
+        "parent": parent,
+        "typed": typed,
+        "changed": changed,
+        "edits": [_SIGNS[edit.op].format(old=edit.old, new=edit.new) for edit in edits],
+        "depths": measured(typed, place),
+        "before": place.parent.answer,
+        "checks": checks,
+        "passed": sum(check.verdict == "pass" for check in checks),
+        "all": len(checks),
+        "next": _next(checks),
+        "ready": ready,
+        "readings": _readings(typed),
+        "hints": _hints(place, typed),
+    }
+
+
+def _next(checks: Sequence[Any]) -> str:
+    """Return what to do first: of what fails, else of what is not there yet."""
+    for verdict in ("fail", "todo"):
+        for check in checks:
+            if check.verdict == verdict and check.advice:
+                return str(check.advice)
+    return ""
+
+
+def _readings(typed: Typed) -> list[tuple[str, str, str, bool]]:
+    """Return the sentence with each option in its blank, and whether that is the right one."""
+    if typed.sentence.count(BLANK) != 1 or not usable(typed):
+        return []
+    before, _blank, after = typed.sentence.partition(BLANK)
+    return [
+        (before, option, after, number == typed.answer)
+        for number, option in enumerate(typed.options)
+    ]
+
+
+def _hints(place: Place, typed: Typed) -> list[str]:
+    """Return why a moderator will look first, as far as the writer may know; for new words."""
+    same = typed.sentence == place.parent.sentence
+    if same or settings.RULES.review == "none":
+        return []
+    half = Half(typed.sentence, tuple(option for option in typed.options if option))
+    without = place.revises.twin_id if place.revises else None
+    found = live_hints([half], place.person, without=without, family=place.root)
+    if settings.RULES.review == "all":
+        return [_("this site’s moderators read everything first"), *found]
+    if place.person is None or place.person.anonymous:
+        return [_("you write without an account"), *found]
+    return found

@@ -1,0 +1,208 @@
+"""The pages on which a sentence is chosen and perturbed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from winosmith.errors import InputError
+from winosmith.web.people.agree import has_agreed
+from winosmith.web.people.current import existing_writer, writer
+from winosmith.web.people.gates import agreed
+from winosmith.web.people.limits import TooMany, spend
+from winosmith.web.people.models import Person
+from winosmith.web.perturb import rules
+from winosmith.web.perturb.checking import Place
+from winosmith.web.perturb.choosing import Choices, listed
+from winosmith.web.perturb.examples import examples
+from winosmith.web.perturb.family import path_to
+from winosmith.web.perturb.fields import Typed
+from winosmith.web.perturb.models import Version
+from winosmith.web.perturb.page import checked, page
+from winosmith.web.perturb.rules import Refused
+from winosmith.web.predict.asking import current_models
+from winosmith.web.problems.models import Problem
+from winosmith.web.problems.once import new_key
+from winosmith.web.problems.public import visible_to
+from winosmith.web.read.filters import capped_count
+from winosmith.web.read.pages import page as page_of
+from winosmith.web.read.seen import note_read
+from winosmith.web.read.terms import parse
+
+__all__ = ["build", "check", "check_revision", "revise", "start"]
+
+Write = Callable[[Person, Typed, str], Problem]
+
+
+@require_safe
+def start(request: HttpRequest) -> HttpResponse:
+    """Show how one perturbs, and what: the public problems, searched and filtered."""
+    filters = Choices(request.GET)
+    shown = page_of(filters.apply(), request.GET)
+    note_read(existing_writer(request), shown.problems)
+    kind = filters.cleaned_data.get("kind", "")
+    count, more = capped_count(filters.apply())
+    others, more_others = (0, False)
+    if filters.is_valid() and not kind:
+        others, more_others = capped_count(filters.found["perturbed"])
+    context = {
+        "filters": filters,
+        "page": shown,
+        "listed": listed(shown.problems),
+        "terms": parse(filters.cleaned_data.get("q", "")),
+        "count": count,
+        "more": more,
+        "others": others,
+        "more_others": more_others,
+        "kept": _without_kind(filters),
+        "models": current_models(),
+        "examples": examples(),
+    }
+    template = "perturb/results.html" if request.htmx.target == "results" else "perturb/start.html"
+    return render(request, template, context, status=200 if filters.is_valid() else 422)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@agreed
+def build(request: HttpRequest, ref: str) -> HttpResponse:
+    """Show a sentence to perturb, and do what the form's buttons say."""
+    person = existing_writer(request)
+    parent = _parent(person, ref)
+    place = Place(person, path_to(parent))
+    note_read(person, [row for row in place.path if visible_to(person, row)])
+    if request.method != "POST":
+        first = Typed.copied(parent, _against(request))
+        return _shown(request, page(place, first, new_key()))
+
+    def write(somebody: Person, typed: Typed, key: str) -> Problem:
+        return rules.perturb(somebody, parent, typed, key, before=_limit(request))
+
+    return _act(request, place, write)
+
+
+@require_POST
+def check(request: HttpRequest, ref: str) -> HttpResponse:
+    """Answer the form as somebody types, and write nothing."""
+    person = existing_writer(request)
+    return _checked(request, Place(person, path_to(_parent(person, ref))))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@agreed
+def revise(request: HttpRequest, ref: str) -> HttpResponse:
+    """Show one's own version to revise it, and do what the form's buttons say."""
+    person = existing_writer(request)
+    old = _old(person, ref)
+    if not rules.revisable(person, old):
+        done = rules.sent(person, request.POST.get("key", ""))
+        if done:
+            return redirect("perturb:made", done)
+        messages.warning(
+            request, _("This was decided, replaced or withdrawn; it can't be revised any more.")
+        )
+        return redirect("perturb:made", ref)
+    place = Place(person, path_to(old)[:-1], old)
+    if request.method != "POST":
+        version = Version.objects.select_related("against").get(problem=old)
+        against = version.against.name if version.against else ""
+        return _shown(request, page(place, Typed.again(old, against), new_key()))
+
+    def write(somebody: Person, typed: Typed, key: str) -> Problem:
+        return rules.revise(somebody, old, typed, key, before=_limit(request))
+
+    return _act(request, place, write)
+
+
+@require_POST
+def check_revision(request: HttpRequest, ref: str) -> HttpResponse:
+    """Answer the form of a revision as somebody types, and write nothing."""
+    person = existing_writer(request)
+    old = _old(person, ref)
+    return _checked(request, Place(person, path_to(old)[:-1], old))
+
+
+def _act(request: HttpRequest, place: Place, write: Write) -> HttpResponse:
+    """Check or submit what was typed; whatever happens, the form keeps it."""
+    typed = Typed.of(request.POST, len(place.parent.options))
+    key = request.POST.get("key", "")
+    if request.POST.get("do") != "submit":
+        return _shown(request, page(place, typed, key or new_key()))
+    try:
+        person = writer(request)
+        if not has_agreed(person):
+            return _shown(request, {**page(place, typed, key), "consent": _consent(request)}, 422)
+        made = write(person, typed, key)
+    except Refused as refused:
+        return _shown(request, page(place, typed, key, faults=refused.faults), 422)
+    except TooMany as many:
+        again = _("You have sent as many as the site allows in an hour. Send it in %d minutes.")
+        wait = -(-many.seconds // 60)
+        answer = _shown(request, page(place, typed, key, error=again % wait), 429)
+        answer.headers["Retry-After"] = str(many.seconds)
+        return answer
+    except InputError as refused:
+        return _shown(request, page(place, typed, key or new_key(), error=str(refused)), 422)
+    request.session[AGAINST] = typed.against
+    return redirect("perturb:made", made.ref)
+
+
+AGAINST = "perturb.against"
+"""Where a session keeps the model that somebody chose last."""
+
+
+def _checked(request: HttpRequest, place: Place) -> HttpResponse:
+    typed = Typed.of(request.POST, len(place.parent.options))
+    return render(request, "perturb/checks.html", checked(place, typed))
+
+
+def _parent(person: Person | None, ref: str) -> Problem:
+    """Return what somebody may perturb; of anything else nobody learns that it exists."""
+    found = Problem.objects.select_related("twin__contributor").filter(ref=ref).first()
+    if found is None or not rules.may_perturb(person, found):
+        raise Http404
+    return found
+
+
+def _old(person: Person | None, ref: str) -> Problem:
+    """Return somebody's own version; of anybody else's nobody learns that it exists."""
+    rows = Problem.objects.filter(ref=ref, gold=False, version__parent__isnull=False)
+    found = rows.select_related("twin__contributor").first()
+    if found is None or person is None or found.twin.contributor_id != person.pk:
+        raise Http404
+    return found
+
+
+def _limit(request: HttpRequest) -> Callable[[], None]:
+    return lambda: spend(request, "perturb", settings.RULES.perturbs_per_hour)
+
+
+def _against(request: HttpRequest) -> str:
+    """Return the model that is chosen first: as asked for, or as somebody chose last."""
+    return request.GET.get("against", "") or str(request.session.get(AGAINST, ""))
+
+
+def _consent(request: HttpRequest) -> str:
+    return f"{reverse('people:consent')}?{urlencode({'next': request.path})}"
+
+
+def _without_kind(filters: Choices) -> str:
+    kept = filters.kept()
+    kept.pop("kind", None)
+    return kept.urlencode()
+
+
+def _shown(request: HttpRequest, context: dict[str, object], status: int = 200) -> HttpResponse:
+    revises = context["revises"]
+    if isinstance(revises, Problem):
+        where = reverse("perturb:revise", args=[revises.ref])
+    else:
+        where = reverse("perturb:build", args=[context["parent"].ref])  # type: ignore[attr-defined]
+    return render(request, "perturb/build.html", {**context, "where": where}, status=status)
