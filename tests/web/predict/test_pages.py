@@ -35,13 +35,17 @@ def _failed(number: int) -> Any:
     return problem
 
 
-def test_the_list_shows_each_model_with_its_progress(models: Any, visit: Callable[..., Any]) -> None:
+def test_the_list_shows_each_model_with_its_progress(
+    models: Any, visit: Callable[..., Any]
+) -> None:
     """The list has the models in the order of site.toml, and how many each has predicted."""
     problem, _other = asked(1), row(2)
     problem.predictions.filter(model__name="alpha").update(stand="done", seconds=0.25)
     page = visit().get("/models/").content.decode()
     assert page.index("zeta") < page.index("alpha")
-    assert "0 of 2" in page and "1 of 2" in page and "0.250" in page
+    assert "0 of 2" in page
+    assert "1 of 2" in page
+    assert "0.250" in page
     assert "starts again in a moment" in page
 
 
@@ -51,10 +55,13 @@ def test_the_page_of_a_model_hides_its_troubles_from_readers(
     """Which problems a model failed over is for moderators alone; unknown models are not found."""
     problem = _failed(1)
     seen = visit().get("/models/zeta/").content.decode()
-    assert "1 failed" in seen and problem.ref not in seen and "<form" not in seen.split("<main")[1]
+    assert "1 failed" in seen
+    assert problem.ref not in seen
+    assert "<form" not in seen.split("<main")[1]
     moderator = person("mo", is_moderator=True, is_judge=True)
     seen = visit(moderator).get("/models/zeta/").content.decode()
-    assert problem.ref in seen and "failed over this sentence" in seen
+    assert problem.ref in seen
+    assert "failed over this sentence" in seen
     assert visit().get("/models/nobody/").status_code == 404
 
 

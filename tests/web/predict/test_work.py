@@ -1,0 +1,288 @@
+"""Taking up, predicting and writing down, on both databases."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.web.predict.making import asked, row  # type: ignore[import-not-found]
+from winosmith.errors import DataError
+from winosmith.web._models import ModelRule
+
+RULE = ModelRule("one", "random")
+
+
+@pytest.fixture
+def model(database: Any) -> Any:
+    """Return a model that is registered, without a process."""
+    from winosmith.web.predict import kinds, registry
+
+    registry.announce([RULE])
+    return registry.register(RULE, kinds.made(RULE, database.folder, 20.0))
+
+
+def _rows(model: Any) -> list[Any]:
+    return list(model.predictions.order_by("pk").select_related("problem"))
+
+
+class Told:
+    """A solver that gives what it is told to, and remembers what it was shown."""
+
+    def __init__(self, *scores: Any) -> None:
+        self.scores, self.shown = list(scores), []
+
+    def score(self, problems: Sequence[Any]) -> list[Any]:
+        """Give the next scores; an exception among them is raised."""
+        self.shown += problems
+        given = [self.scores.pop(0) for _ in problems]
+        for one in given:
+            if isinstance(one, Exception):
+                raise one
+        return given
+
+
+def _predict(model: Any, solver: Any, most: int = 10, limit: float = 20.0) -> list[int]:
+    """Take up and predict a batch; return how large each call's batch was."""
+    from winosmith.web.predict import kinds, solving, work
+
+    tasks = work.claim(model, most, 60)
+    made, sizes = kinds.Made(solver, "d", "r"), []
+    found = solving.outcomes(made, tasks, limit, lambda batch: sizes.append(len(batch)))
+    work.write_down(model, found)
+    return sizes
+
+
+def test_a_prediction_has_all_that_the_model_said(model: Any) -> None:
+    """Scores, choice, whether it is right, the input's digest and the seconds are written."""
+    asked(1, answer=0)
+    asked(2, answer=1)
+    asked(3, answer=None)
+    assert _predict(model, Told((0.1, 2.0), (0.1, 2.0), (3.0, 1.0))) == [3]
+    first, second, third = _rows(model)
+    assert [(one.stand, one.choice, one.right) for one in (first, second, third)] == [
+        ("done", 1, False),
+        ("done", 1, True),
+        ("done", 0, None),
+    ]
+    assert first.scores == [0.1, 2.0]
+    assert not first.tie
+    assert first.seconds >= 0
+    assert len(first.input) == 64
+    assert first.input != second.input
+    assert first.answered_at
+    assert first.leased_until is None
+    assert model.seen
+
+
+def test_equal_scores_are_a_tie_in_which_the_first_option_stands(model: Any) -> None:
+    """Scores that differ by rounding alone count as equal."""
+    asked(1, answer=0)
+    _predict(model, Told((-1e-15, 1e-15)))
+    [one] = _rows(model)
+    assert (one.tie, one.choice, one.right) == (True, 0, True)
+
+
+def test_a_model_sees_the_sentence_and_the_options_alone(model: Any) -> None:
+    """No answer, no twin, no origin, no lineage and no extra reaches a solver."""
+    asked(1, answer=1)
+    solver = Told((0.0, 1.0))
+    _predict(model, solver)
+    [shown] = solver.shown
+    assert (shown.id, shown.options) == ("p1", ("cup", "jug"))
+    assert (shown.answer, shown.twin_id, shown.origin, shown.lineage) == (None,) * 4
+    assert not shown.extra
+
+
+def test_one_bad_sentence_costs_no_other_its_prediction(model: Any) -> None:
+    """A batch that fails is asked one by one; the bad one fails with a reason for people."""
+    for number in (1, 2, 3):
+        asked(number)
+    bad = DataError("secret /path of a key sk-123")
+    assert _predict(model, Told((1, 0), bad, (9, 9), (1, 0), bad, (0, 1))) == [3, 1, 1, 1]
+    assert [one.stand for one in _rows(model)] == ["done", "failed", "done"]
+    failed = _rows(model)[1]
+    assert failed.why == "The model gave no usable scores for this sentence."
+    assert "secret" not in failed.error
+
+
+@pytest.mark.parametrize("scores", [(1.0,), (float("nan"), 0.0), (float("inf"), 0.0)])
+def test_scores_that_are_none_fail(model: Any, scores: tuple[float, ...]) -> None:
+    """Too few scores, and scores that are not finite, are no prediction."""
+    asked(1)
+    _predict(model, Told(scores))
+    assert [one.stand for one in _rows(model)] == ["failed"]
+
+
+def test_an_error_after_the_limit_is_lateness(model: Any) -> None:
+    """A solver that gives up by itself after the limit was too slow, not broken."""
+    asked(1)
+
+    class Slow:
+        def score(self, problems: Sequence[Any]) -> list[Any]:
+            time.sleep(0.2)
+            raise TimeoutError
+
+    _predict(model, Slow(), limit=0.1)
+    assert [(one.stand, one.why) for one in _rows(model)] == [("late", "The model took too long.")]
+
+
+def test_urgent_work_goes_before_what_waits_longer(model: Any) -> None:
+    """Urgent rows are taken up first, alone, and background work after them."""
+    from winosmith.web.predict import work
+    from winosmith.web.predict.asking import ask_about
+
+    for number in (1, 2):
+        ask_about([row(number).pk], [model.pk], urgent=False)
+    asked(3)
+    assert [task.datum.id for task in work.claim(model, 10, 60)] == ["p3"]
+    assert [task.datum.id for task in work.claim(model, 10, 60)] == ["p1", "p2"]
+
+
+def test_what_is_leased_is_taken_up_by_nobody_else(model: Any) -> None:
+    """Eight that take up rows at once never get the same one."""
+    from django.db import connection
+
+    from winosmith.web.predict import work
+
+    for number in range(24):
+        asked(number)
+    taken: list[int] = []
+
+    def take() -> None:
+        try:
+            while tasks := work.claim(model, 3, 60):
+                taken.extend(task.prediction for task in tasks)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=take) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(taken) == len(set(taken))
+    taken += [task.prediction for task in work.claim(model, 99, 60)]
+    assert sorted(taken) == [one.pk for one in _rows(model)]
+
+
+def test_what_a_process_ended_over_is_tried_alone_and_then_given_up(model: Any) -> None:
+    """After an end in the middle of a batch each row is alone, and has failed after three."""
+    from winosmith.web.predict import work
+
+    rows = [asked(number).predictions.get().pk for number in (1, 2)]
+    for expected in (rows, [rows[0]], [rows[1]], [rows[0]], [rows[1]]):
+        tasks = work.claim(model, 10, 60)
+        assert [task.prediction for task in tasks] == expected
+        work.left_behind(expected, late=False)
+    assert work.claim(model, 10, 60) == []
+    assert {(one.stand, one.tries) for one in _rows(model)} == {("failed", 3)}
+
+
+def test_a_row_that_a_process_was_late_with_is_late(model: Any) -> None:
+    """Alone it is late; among others it is tried again, alone."""
+    from winosmith.web.predict import work
+
+    rows = [asked(number).predictions.get().pk for number in (1, 2)]
+    work.claim(model, 10, 60)
+    work.left_behind(rows, late=True)
+    assert {one.stand for one in _rows(model)} == {"waiting"}
+    work.left_behind([task.prediction for task in work.claim(model, 10, 60)], late=True)
+    assert [one.stand for one in _rows(model)] == ["late", "waiting"]
+
+
+def test_a_late_answer_changes_nothing(model: Any) -> None:
+    """What was given up meanwhile is not overwritten by an answer that comes after all."""
+    from winosmith.web.predict import work
+
+    asked(1)
+    [task] = work.claim(model, 10, 60)
+    work.left_behind([task.prediction], late=True)
+    work.write_down(model, [work.Outcome(task, (1.0, 0.0), 9.0)])
+    assert [(one.stand, one.choice) for one in _rows(model)] == [("late", None)]
+
+
+def test_a_new_revision_sees_the_past_again(model: Any, database: Any) -> None:
+    """Another digest is another row; the old predictions stay, and all of it waits again."""
+    from winosmith.web.predict import backfill, kinds, registry
+    from winosmith.web.predict.asking import of
+    from winosmith.web.predict.models import Model
+
+    problem = row(1)
+    assert backfill.fill(model) == 1
+    assert backfill.fill(model) == 0
+    _predict(model, Told((1.0, 0.0)))
+    asked(2)
+    other = ModelRule("one", "random", {"seed": 7})
+    newer = registry.register(other, kinds.made(other, database.folder, 20.0))
+    assert (newer.pk != model.pk, newer.digest != model.digest) == (True, True)
+    assert of(problem) == []
+    assert backfill.fill(newer) == 2
+    assert [(one.model_id, one.stand) for one in of(problem)] == [(newer.pk, "waiting")]
+    assert list(Model.objects.filter(current=True)) == [newer]
+    assert [one.stand for one in _rows(model)] == ["done"]  # what waited for it is gone
+    again = registry.register(RULE, kinds.made(RULE, database.folder, 20.0))
+    assert again.pk == model.pk
+    assert [one.stand for one in of(problem)] == ["done"]
+
+
+def test_back_fill_is_of_what_may_be_seen(model: Any) -> None:
+    """Public problems and versions that are not withdrawn wait; unfinished originals don't."""
+    from winosmith.web.perturb.models import Version
+    from winosmith.web.predict import backfill
+
+    public, unfinished = row(1), row(2, state="judging")
+    version, withdrawn = row(3, state="judging"), row(4, state="withdrawn")
+    for one in (version, withdrawn):
+        Version.objects.create(problem=one, root=public, parent=public, digest=one.ref)
+    assert backfill.fill(model) == 2
+    found = {one.problem.ref: one.urgent for one in _rows(model)}
+    assert found == {public.ref: False, version.ref: True}
+    assert unfinished.ref not in found
+
+
+def test_batches_grow_while_they_are_quick_and_shrink_when_not() -> None:
+    """The size of a batch follows how long the last one took, and never goes below its least."""
+    from winosmith.web.predict.solving import LONGEST_BATCH, MOST_AT_ONCE, Pace
+
+    pace = Pace()
+    for _ in range(20):
+        pace.note(0.01, pace.size)
+    assert pace.size == MOST_AT_ONCE
+    pace.note(0.01, 1)
+    assert pace.size == MOST_AT_ONCE
+    for _ in range(20):
+        pace.note(LONGEST_BATCH * 2, pace.size)
+    assert pace.size == 1
+    slow = Pace(4)
+    slow.note(LONGEST_BATCH * 9, 4)
+    assert slow.size == 4
+
+
+def test_what_determines_a_score_is_in_the_digest(database: Any) -> None:
+    """Each built-in kind gives the same digest twice, and another one for other options."""
+    from winosmith.web.predict import kinds
+
+    def digest(rule: ModelRule) -> str:
+        return kinds.made(rule, database.folder, 20.0).digest
+
+    rules = [
+        ModelRule("a", "random"),
+        ModelRule("a", "random", {"seed": 1}),
+        ModelRule("a", "majority"),
+        ModelRule("a", "association"),
+        ModelRule("a", "association", {"features": "pairs"}),
+        ModelRule("a", "hunting"),
+        ModelRule("a", "hunting", {"snippets": 3}),
+        ModelRule("a", "chat", {"model": "m", "base_url": "http://localhost:1/v1"}),
+        ModelRule("a", "chat", {"model": "m", "base_url": "http://localhost:2/v1"}),
+        ModelRule("a", "chat", {"model": "m", "base_url": "http://localhost:1/v1", "shots": 3}),
+    ]
+    digests = [digest(rule) for rule in rules]
+    assert len(set(digests)) == len(rules)
+    assert digests == [digest(replace(rule, name="b")) for rule in rules]
+    assert all(len(one) == 64 for one in digests)
