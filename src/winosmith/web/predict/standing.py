@@ -15,7 +15,7 @@ from winosmith.web.predict.asking import current_models
 from winosmith.web.predict.backfill import predictable
 from winosmith.web.predict.models import Model, Prediction, Stand
 
-__all__ = ["Figures", "failures", "figures", "revisions", "standing"]
+__all__ = ["Figures", "failures", "figures", "revisions", "standing", "state_of"]
 
 LATEST = 100
 """Predictions whose seconds are looked at."""
@@ -83,7 +83,7 @@ def failures(model: Model) -> QuerySet[Prediction]:
 
 def _figures(model: Model, counts: dict[tuple[int, str], int], target: int) -> Figures:
     by = {stand: counts.get((model.pk, stand), 0) for stand in Stand.values}
-    alive, state = _state(model)
+    alive, state = state_of(model)
     return Figures(
         model,
         state,
@@ -102,7 +102,8 @@ READY = gettext_noop("The model predicts.")
 STARTING = gettext_noop("The model starts again in a moment.")
 
 
-def _state(model: Model) -> tuple[bool, str]:
+def state_of(model: Model) -> tuple[bool, str]:
+    """Return whether a model predicts, or will in a moment, and what it does, for people."""
     folder = settings.SITE.folder
     if model.fault:
         return False, _(model.fault)
