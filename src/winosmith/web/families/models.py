@@ -1,0 +1,34 @@
+"""What was measured over all families, kept until something else would come out."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.utils import timezone
+
+__all__ = ["Measured"]
+
+
+class Measured(models.Model):
+    """How stable the models are, by one way of counting depths.
+
+    Attributes:
+        depth: "declared", "lineage" or "edit".
+        stamp: of the versions and answers that it was made from.
+        made_at: when.
+        seconds: how long it took.
+        answers: for each model its name, revision, and `winosmith.metrics.Stability.record` without
+            the families; or the `fault` that kept it from being measured.
+        drawings: SVG for the page, made by this site.
+        fault: why nothing could be measured; "" where something was.
+    """
+
+    depth = models.CharField(max_length=8, primary_key=True)
+    stamp = models.CharField(max_length=64)
+    made_at = models.DateTimeField(default=timezone.now)
+    seconds = models.FloatField(default=0)
+    answers = models.JSONField(default=list)
+    drawings = models.JSONField(default=list)
+    fault = models.TextField(blank=True)
+
+    def __str__(self) -> str:
+        return f"stability by {self.depth} depth, {self.made_at:%Y-%m-%d %H:%M}"

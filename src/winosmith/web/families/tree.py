@@ -1,0 +1,226 @@
+"""The tree of a family, as one person may see it: small arrays of which a page takes its part.
+
+Everyone sees the public versions; contributors also see their own that are not public yet. A
+version whose parent is hidden hangs under the nearest one above that is not. The tree of a family
+of 10,000 is made in 30 ms; it is kept until a version of it is added or taken away.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from django.db import connection
+
+from winosmith.metrics import DepthKind
+from winosmith.web.perturb.models import Version
+from winosmith.web.problems.models import Problem, State
+from winosmith.web.problems.public import visible_to
+
+if TYPE_CHECKING:
+    from winosmith.web.people.models import Person
+
+__all__ = ["DEPTHS", "OWN", "Tree", "is_public", "tree_of"]
+
+Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+DEPTHS: tuple[DepthKind, ...] = ("declared", "lineage", "edit")
+
+UNKNOWN = -1
+"""A depth that is not known, and the parent of a root."""
+
+OWN = (State.HELD, State.JUDGING, State.REJECTED, State.VALID)
+"""What contributors see of their own beside what is public; what is gone is gone for them too."""
+
+MOST_KEPT = 32
+"""Trees that a process keeps: at 10,000 versions each, some 50 MB."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """A family; its versions are numbered from 0, the root, each after its parent.
+
+    Attributes:
+        rows: the number of each version's row in the database, (n,).
+        parents: the number of the version above each, -1 for the root, (n,).
+        depths: kind → how deep each is, -1 where that is not known, (n,).
+        public: whether everyone sees it, (n,); figures are of these alone.
+        chance: the probability of guessing it right, (n,).
+    """
+
+    rows: Ints
+    parents: Ints
+    depths: Mapping[DepthKind, Ints]
+    public: Bools
+    chance: Floats
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def versions(self) -> int:
+        """How many public versions were made of the root."""
+        return int(self.public.sum()) - int(self.public[0])
+
+    @cached_property
+    def kind(self) -> DepthKind:
+        """The depth that most public versions have; of several the first, as `metrics` takes it."""
+        known = {
+            kind: int((of[1:][self.public[1:]] >= 0).sum()) for kind, of in self.depths.items()
+        }
+        return max(DEPTHS, key=lambda kind: known[kind])
+
+    @cached_property
+    def children(self) -> list[list[int]]:
+        """The numbers of the versions that hang under each, the oldest first."""
+        found: list[list[int]] = [[] for _ in range(len(self))]
+        for number, parent in enumerate(self.parents.tolist()):
+            if parent >= 0:
+                found[parent].append(number)
+        for below in found:
+            below.sort(key=self._rows.__getitem__)
+        return found
+
+    @cached_property
+    def _rows(self) -> list[int]:
+        found: list[int] = self.rows.tolist()
+        return found
+
+    @cached_property
+    def places(self) -> dict[int, int]:
+        """The number of each version, by its row in the database."""
+        return {row: number for number, row in enumerate(self._rows)}
+
+    def above(self, number: int) -> list[int]:
+        """Return the way from the root to a version, without it."""
+        way: list[int] = []
+        now = int(self.parents[number])
+        while now >= 0:
+            way.append(now)
+            now = int(self.parents[now])
+        return way[::-1]
+
+    def below(self, of: npt.NDArray[Any]) -> Ints:
+        """Return the sum of a column over what is under each version, without it, (n,)."""
+        sums = of.astype(np.int64).tolist()
+        own = list(sums)
+        parents = self.parents.tolist()
+        for number in range(len(sums) - 1, 0, -1):
+            sums[parents[number]] += sums[number]
+        return np.array(sums) - np.array(own)
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """How many versions are under each, (n,)."""
+        return self.below(np.ones(len(self), dtype=np.int64))
+
+
+def tree_of(root: Problem, person: Person | None) -> Tree:
+    """Return the family of a root as somebody may see it.
+
+    Args:
+        root: the root, which that person may see.
+        person: who looks; None for a visitor without a session.
+    """
+    own = _own(root, person)
+    key = (root.pk, *_stamp(root), own)
+    with _TURN:
+        if key in _KEPT:
+            _KEPT.move_to_end(key)
+            return _KEPT[key]
+    made = _tree(root, _family(root), set(own))
+    with _TURN:
+        _KEPT[key] = made
+        while len(_KEPT) > MOST_KEPT:
+            _KEPT.popitem(last=False)
+    return made
+
+
+_KEPT: OrderedDict[tuple[Any, ...], Tree] = OrderedDict()
+_TURN = threading.Lock()
+
+_PUBLIC = "p.state = 'valid' AND NOT p.embargo AND NOT p.gold"
+"""`problems.public.PUBLIC`, in words that an index of public problems answers."""
+
+_STAMP = f"""SELECT count(*), sum(v.problem_id), sum(v.problem_id * v.problem_id)
+    FROM perturb_version v JOIN problems_problem p ON p.id = v.problem_id
+    WHERE v.root_id = %s AND {_PUBLIC}"""  # noqa: S608
+_FAMILY = f"""SELECT v.problem_id, v.parent_id, v.step, v.declared, v.lineage, v.edit,
+    CASE WHEN {_PUBLIC} THEN 1 ELSE 0 END, OPTIONS(p.options)
+    FROM perturb_version v JOIN problems_problem p ON p.id = v.problem_id
+    WHERE v.root_id = %s ORDER BY v.step, v.problem_id"""  # noqa: S608
+
+Row = tuple[int, int | None, int, int | None, int | None, int | None, int, int]
+"""Problem, parent, step, the three depths, whether it is public, how many options it has."""
+
+
+def _stamp(root: Problem) -> tuple[Any, ...]:
+    """Return what is another as soon as a version becomes public, or is no longer.
+
+    It needs two indexes and no row: a tenth of what the tree takes.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_STAMP, [root.pk])
+        return tuple(cursor.fetchone())
+
+
+def _own(root: Problem, person: Person | None) -> tuple[int, ...]:
+    """Return the rows that only this person sees, and nobody learns of gold."""
+    if person is None or not person.is_active:
+        return ()
+    mine = Version.objects.filter(
+        root=root, problem__twin__contributor=person, problem__gold=False, problem__state__in=OWN
+    )
+    hidden = mine.exclude(problem__state=State.VALID, problem__embargo=False)
+    return tuple(hidden.order_by("pk").values_list("pk", flat=True))
+
+
+def _family(root: Problem) -> list[Row]:
+    length = "jsonb_array_length" if connection.vendor == "postgresql" else "json_array_length"
+    with connection.cursor() as cursor:
+        cursor.execute(_FAMILY.replace("OPTIONS", length), [root.pk])
+        found: list[Row] = cursor.fetchall()
+    return found
+
+
+def is_public(problem: Problem) -> bool:
+    """Tell whether everyone sees a problem."""
+    return visible_to(None, problem)
+
+
+def _tree(root: Problem, family: Sequence[Row], own: set[int]) -> Tree:
+    """Return the tree of what is public or somebody's own; what is under others moves up."""
+    alone: Row = (root.pk, None, 0, 0, 0, 0, int(is_public(root)), len(root.options))
+    shown: list[Row] = [next((row for row in family if row[0] == root.pk), alone)]
+    parents = [UNKNOWN]
+    number = {root.pk: 0}
+    for row in family:
+        if row[0] == root.pk:
+            continue
+        above = number.get(row[1] or 0, 0)
+        if row[6] or row[0] in own:
+            number[row[0]] = len(shown)
+            parents.append(above)
+            shown.append(row)
+        else:
+            number[row[0]] = above
+    columns = list(zip(*shown, strict=True))
+    depths: dict[DepthKind, Ints] = {
+        kind: np.array([UNKNOWN if depth is None else depth for depth in columns[3 + at]])
+        for at, kind in enumerate(DEPTHS)
+    }
+    return Tree(
+        np.array(columns[0]),
+        np.array(parents),
+        depths,
+        np.array(columns[6], dtype=np.bool_),
+        1 / np.array(columns[7], dtype=np.float64),
+    )

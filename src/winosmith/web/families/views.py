@@ -1,0 +1,180 @@
+"""The pages of families."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_safe
+
+from winosmith.web.families import plan
+from winosmith.web.families.answers import answers_of
+from winosmith.web.families.board import SORTS as BOARD_SORTS
+from winosmith.web.families.board import board
+from winosmith.web.families.chart import chart
+from winosmith.web.families.figures import accuracy_by_depth, depths_of_errors, first_errors
+from winosmith.web.families.listing import SORTS, Family, listed
+from winosmith.web.families.look import Look, look_of, place_of, root_of
+from winosmith.web.families.nodes import DEPTH_NAMES, nodes, problems_on
+from winosmith.web.families.plan import Shown
+from winosmith.web.families.tree import DEPTHS, is_public, tree_of
+from winosmith.web.people.current import existing_writer
+from winosmith.web.people.models import Person
+from winosmith.web.people.pseudonyms import pseudonym
+from winosmith.web.predict.asking import current_models
+from winosmith.web.predict.models import Model
+from winosmith.web.problems.models import Problem
+from winosmith.web.read.seen import note_read
+from winosmith.web.read.terms import parse
+
+__all__ = ["below", "boards", "family", "index"]
+
+MOST_WORDS = 200
+"""Characters of a search."""
+
+
+@require_safe
+def index(request: HttpRequest) -> HttpResponse:
+    """Show the families, searched and sorted, a page at a time."""
+    words = request.GET.get("q", "")[:MOST_WORDS]
+    sort = request.GET.get("sort", "size")
+    terms = parse(words)
+    shown = listed(terms, sort, _page(request))
+    models = current_models()
+    note_read(existing_writer(request), [f.problem for f in shown.families if f.problem])
+    rows = [(family, [_wrong(family, model) for model in models]) for family in shown.families]
+    context = {
+        "rows": rows,
+        "shown": shown,
+        "models": models,
+        "terms": terms,
+        "words": words,
+        "sort": sort if sort in SORTS else "size",
+        "sorts": SORTS,
+        "kept": urlencode({"q": words, "sort": sort}),
+    }
+    return render(request, "families/index.html", context)
+
+
+@require_safe
+def family(request: HttpRequest, ref: str) -> HttpResponseBase:
+    """Show the tree of a family around its root, or around the version that is asked for."""
+    person = existing_writer(request)
+    root = root_of(ref, person)
+    version = getattr(root, "version", None)
+    if version is not None and version.root_id != root.pk:
+        return _led_to_root(request, root, version.root, person)
+    tree = tree_of(root, person)
+    look = look_of(request, tree)
+    focus = place_of(tree, request.GET["version"]) if request.GET.get("version") else 0
+    answers = [(model, answers_of(root, tree, model)) for model in look.chosen]
+    top = plan.around(tree, focus, look.after)
+    shown = problems_on(tree, top)
+    note_read(person, [shown[int(tree.rows[number])] for number in _numbers(top)])
+    rows = [(model, depths_of_errors(of), of.waiting) for model, of in answers]
+    drawn = [
+        (model, accuracy_by_depth(of, look.kind), first_errors(of, look.kind))
+        for model, of in answers
+    ]
+    context = {
+        "root": root,
+        "public": is_public(root),
+        "tree": tree,
+        "deepest": int(tree.depths["edit"].max()),
+        "look": look,
+        "focus": focus,
+        "node": nodes(tree, top, shown, answers, focus),
+        "tabs": _tabs(look, request.GET.get("version", "")),
+        "kinds": _kinds(look, request.GET.get("version", "")),
+        "kind": DEPTH_NAMES[look.kind],
+        "depths": rows,
+        "drawn": [
+            (model, by, chart(by, float(tree.chance.mean())), ends) for model, by, ends in drawn
+        ],
+    }
+    return render(request, "families/family.html", context)
+
+
+@require_safe
+def below(request: HttpRequest, ref: str, version: str) -> HttpResponseBase:
+    """Show what is under a version, for the tree on an open page; alone it leads to that page."""
+    person = existing_writer(request)
+    root = root_of(ref, person)
+    tree = tree_of(root, person)
+    look = look_of(request, tree)
+    number = place_of(tree, version)
+    if not request.htmx:
+        query = look.query(version=version, after=look.after)
+        return redirect(f"{reverse('families:family', args=[ref])}?{query}")
+    top = plan.under(tree, number, look.after)
+    shown = problems_on(tree, top)
+    note_read(person, [shown[int(tree.rows[n])] for n in _numbers(top) if n != number])
+    answers = [
+        (model, answers_of(root, tree, model) if len(look.chosen) == 1 else None)
+        for model in look.chosen
+    ]
+    node = nodes(tree, top, shown, answers)
+    context = {"root": root, "look": look, "node": node, "more": look.after > 0}
+    return render(request, "families/below.html", context)
+
+
+@require_safe
+def boards(request: HttpRequest) -> HttpResponse:
+    """Show who made what, by pseudonym."""
+    sort = request.GET.get("sort", "fools")
+    models = current_models()
+    shown = board(sort, _page(request))
+    person = existing_writer(request)
+    context = {
+        "shown": shown,
+        "rows": [(one, [one.fools.get(model.pk, 0) for model in models]) for one in shown.entries],
+        "models": models,
+        "sort": sort if sort in BOARD_SORTS else "fools",
+        "sorts": BOARD_SORTS,
+        "me": pseudonym(person) if person else "",
+        "kept": urlencode({"sort": sort}),
+    }
+    return render(request, "families/board.html", context)
+
+
+def _led_to_root(
+    request: HttpRequest, version: Problem, root: Problem, person: Person | None
+) -> HttpResponseBase:
+    """Lead from a version to its family; where the root is hidden, there is no page."""
+    root_of(root.ref, person)
+    asked = request.GET.copy()
+    asked["version"] = version.ref
+    return redirect(f"{reverse('families:family', args=[root.ref])}?{asked.urlencode()}")
+
+
+def _numbers(top: Shown) -> list[int]:
+    return [top.number, *(number for child in top.children for number in _numbers(child))]
+
+
+def _tabs(look: Look, version: str) -> list[tuple[str, str, bool]]:
+    """Return the models to choose from: their names, the query, and whether it is chosen."""
+    names = [(model.name, model.name) for model in look.models]
+    if len(names) > 1:
+        names.append(("all", _("all side by side")))
+    return [
+        (label, look.query(model=name, version=version), name == look.name) for name, label in names
+    ]
+
+
+def _kinds(look: Look, version: str) -> list[tuple[str, str, bool]]:
+    return [
+        (DEPTH_NAMES[kind], look.query(depth=kind, version=version), kind == look.kind)
+        for kind in DEPTHS
+    ]
+
+
+def _wrong(family: Family, model: Model) -> tuple[str, int, int]:
+    return model.name, family.errors.get(model.pk, 0), family.answered.get(model.pk, 0)
+
+
+def _page(request: HttpRequest) -> int:
+    text = request.GET.get("page", "")
+    return int(text) if text.isdecimal() and len(text) < 9 else 1
