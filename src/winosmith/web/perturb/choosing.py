@@ -6,55 +6,52 @@ from dataclasses import dataclass
 from typing import Any
 
 from django import forms
-from django.db.models import Count, Exists, OuterRef, QuerySet
+from django.db.models import Count
+from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
 from winosmith.web.perturb.models import Version
 from winosmith.web.problems.models import Problem
-from winosmith.web.problems.public import PUBLIC, public_problems
+from winosmith.web.problems.public import public_problems
 from winosmith.web.read.filters import Filters
 
 __all__ = ["Choices", "Listed", "listed"]
 
 
 class Choices(Filters):
-    """The filters of reading, and whether somebody looks for originals or perturbed sentences."""
+    """The filters of reading; nobody who does not say otherwise is shown anything but originals."""
 
     kind = forms.ChoiceField(
         label=_("Show"),
         required=False,
         choices=[
-            ("", _("originals")),
+            ("original", _("originals")),
             ("perturbed", _("perturbed sentences")),
-            ("all", _("both")),
+            ("", _("both")),
         ],
     )
+
+    def __init__(self, data: QueryDict):
+        self.chosen = "kind" in data
+        filled = data.copy()
+        filled.setdefault("kind", "original")
+        super().__init__(filled)
 
     @property
     def active(self) -> bool:
         """Whether anything is narrowed down."""
-        return any(self.data.get(name) for name in self.fields if name != "kind")
+        return any(self.data.get(name) for name in self.fields if name != "kind" or self.chosen)
 
     @property
     def narrowing(self) -> list[forms.BoundField]:
         """The fields that can be unfolded."""
         return [field for field in self if field.name not in ("q", "kind")]
 
-    @property
-    def found(self) -> dict[str, QuerySet[Problem]]:
-        """What fits, by kind."""
-        fits = super().apply()
-        below = Version.objects.filter(problem=OuterRef("pk"), parent__isnull=False)
-        return {
-            "": fits.filter(~Exists(below)),
-            "perturbed": fits.filter(Exists(below)),
-            "all": fits,
-        }
-
-    def apply(self) -> QuerySet[Problem]:
-        """Return the public problems that fit."""
-        kind = self.cleaned_data.get("kind", "") if self.is_valid() else ""
-        return self.found[kind]
+    def perturbed(self) -> Choices:
+        """Return the same filters for perturbed sentences."""
+        data = self.kept()
+        data["kind"] = "perturbed"
+        return Choices(data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +75,7 @@ def listed(problems: list[Problem]) -> list[Listed]:
     """Return problems with their families, in two queries."""
     rows = Version.objects.filter(problem__in=problems).select_related("root")
     places: dict[Any, Version] = {version.problem_id: version for version in rows}
-    public = public_problems().select_related(None).filter(PUBLIC)
+    public = public_problems().select_related(None)
     counted = dict(
         public.filter(version__root__in={version.root_id for version in places.values()})
         .order_by()

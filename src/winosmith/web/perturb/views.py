@@ -28,7 +28,6 @@ from winosmith.web.perturb.fields import Typed
 from winosmith.web.perturb.models import Version
 from winosmith.web.perturb.page import checked, page
 from winosmith.web.perturb.rules import Refused
-from winosmith.web.predict.asking import current_models
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.once import new_key
 from winosmith.web.problems.public import visible_to
@@ -48,11 +47,9 @@ def start(request: HttpRequest) -> HttpResponse:
     filters = Choices(request.GET)
     shown = page_of(filters.apply(), request.GET)
     note_read(existing_writer(request), shown.problems)
-    kind = filters.cleaned_data.get("kind", "")
     count, more = capped_count(filters.apply())
-    others, more_others = (0, False)
-    if filters.is_valid() and not kind:
-        others, more_others = capped_count(filters.found["perturbed"])
+    perturbed = None if filters.chosen or not filters.is_valid() else filters.perturbed()
+    others, more_others = capped_count(perturbed.apply()) if perturbed else (0, False)
     context = {
         "filters": filters,
         "page": shown,
@@ -62,8 +59,7 @@ def start(request: HttpRequest) -> HttpResponse:
         "more": more,
         "others": others,
         "more_others": more_others,
-        "kept": _without_kind(filters),
-        "models": current_models(),
+        "perturbed": perturbed.kept().urlencode() if perturbed else "",
         "examples": examples(),
     }
     template = "perturb/results.html" if request.htmx.target == "results" else "perturb/start.html"
@@ -191,12 +187,6 @@ def _against(request: HttpRequest) -> str:
 
 def _consent(request: HttpRequest) -> str:
     return f"{reverse('people:consent')}?{urlencode({'next': request.path})}"
-
-
-def _without_kind(filters: Choices) -> str:
-    kept = filters.kept()
-    kept.pop("kind", None)
-    return kept.urlencode()
 
 
 def _shown(request: HttpRequest, context: dict[str, object], status: int = 200) -> HttpResponse:
