@@ -17,7 +17,6 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import IO, Any
 
-from winosmith.cells import guarded, unguarded
 from winosmith.errors import ProblemError
 from winosmith.formats._base import Entry, Format, Item, cannot_write, option_number, problems_of
 from winosmith.formats._evograd import is_evograd
@@ -52,8 +51,7 @@ _NAME = re.compile(r"[A-Za-z0-9_]+")
 _DOTTED = re.compile(r"[a-z][a-z0-9_]*\.[A-Za-z0-9_]+")
 
 
-def _problem(row: Row, position: int) -> Problem:
-    cells = {name: unguarded(cell) for name, cell in row.items()}
+def _problem(cells: Row, position: int) -> Problem:
     options = [cells[name] for name in _OPTIONS if cells.get(name)]
     record: dict[str, Any] = {
         "id": cells.get("id") or cells.get("qID") or str(position),
@@ -124,7 +122,7 @@ def _cells(problem: Problem) -> dict[str, str]:
         cells[_column(key)] = _text(value)
     if any(not cell and name not in ("answer",) for name, cell in cells.items()):
         raise cannot_write(problem, "a table can't tell an empty text from none")
-    return {name: guarded(cell) for name, cell in cells.items()}
+    return cells
 
 
 def _column(key: str) -> str:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import IO
 
+from winosmith.cells import guarded, unguarded
 from winosmith.errors import FormatError
 from winosmith.formats._base import Entry, Item, entry
 from winosmith.formats._source import Source
@@ -32,6 +33,8 @@ def rows(
     source: Source, needed: Iterable[str] = (), *, quoted: bool = True
 ) -> Iterator[tuple[int, str, Row | None, str | None]]:
     """Yield line, text, cells by column and reason for each row under the header.
+
+    A cell that `write_rows` kept from running as a formula is as it was before.
 
     Args:
         source: the file.
@@ -70,7 +73,8 @@ def rows(
         if len(cells) != len(header):
             wrong = f"the row has {len(cells)} cells; the header has {len(header)}"
         raw = source.slice(first, reader.line_num)
-        yield first, raw, None if wrong else dict(zip(header, cells, strict=True)), wrong
+        found = dict(zip(header, map(unguarded, cells), strict=False))
+        yield first, raw, None if wrong else found, wrong
 
 
 def _checked(header: list[str], needed: Iterable[str], source: Source, line: int) -> list[str]:
@@ -103,9 +107,11 @@ def write_rows(
 ) -> None:
     r"""Write a table; a cell with a separator, a quotation mark or a line end is quoted.
 
+    No text runs as a formula when a spreadsheet opens the table (`winosmith.cells`).
     Comma-separated rows end in CR LF (RFC 4180), tab-separated ones in LF, as published.
     """
     end = "\r\n" if separator == "," else "\n"
     writer = csv.writer(file, delimiter=separator, lineterminator=end)
     writer.writerow(header)
-    writer.writerows(cells)
+    for row in cells:
+        writer.writerow([guarded(cell) if isinstance(cell, str) else cell for cell in row])
