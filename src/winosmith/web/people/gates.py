@@ -113,4 +113,5 @@ def _is_ours(request: HttpRequest, url: str) -> bool:
 def safe_next(request: HttpRequest) -> str:
     """Return where a form leads afterwards: `next`, when it stays on this site, else the start."""
     to = request.POST.get("next") or request.GET.get("next") or ""
-    return to if _is_ours(request, to) else reverse("read:home")
+    # A word without a slash would be taken for the name of a page, and there may be none.
+    return to if "/" in to and _is_ours(request, to) else reverse("read:home")
