@@ -214,8 +214,16 @@ def prepared(folder: Path) -> Path:
 
 
 def settings_text(rules: dict[str, Any]) -> str:
-    """Return a site.toml."""
-    return "".join(f"{name} = {json.dumps(value)}\n" for name, value in rules.items())
+    """Return a site.toml; `models` may be a list of tables."""
+    return "".join(f"{name} = {_toml(value)}\n" for name, value in rules.items())
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key} = {_toml(own)}' for key, own in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
+    return json.dumps(value)
 
 
 def made(base: Path, folder: Path, rules: dict[str, Any], database: str | None) -> Served:

@@ -158,7 +158,7 @@ def _encoder(options: Options, folder: Path) -> Parts:
     return solve.EncoderSolver(model, device=options.get("device")), weights, revision
 
 
-def _weights(options: Options, folder: Path) -> Parts | tuple[str, str, str]:
+def _weights(options: Options, folder: Path) -> tuple[str, str, str]:
     """Return where a model lies, the digest of its files, and its revision.
 
     A folder is named by its digest; of the hub's models the folder's name is the commit.

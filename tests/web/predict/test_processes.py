@@ -1,0 +1,245 @@
+"""The processes of models under a real server: quick, kept going, in nobody's way."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.web.predict.making import ASKED, STANDS, until  # type: ignore[import-not-found]
+
+BUILT_IN = [
+    {"name": "association", "solver": "association"},
+    {"name": "hunting", "solver": "hunting"},
+]
+
+
+def stands(site: Any, number: int) -> dict[str, list[Any]]:
+    """Return how each model's prediction stands, why, and how often it was tried."""
+    found: dict[str, list[Any]] = site.do(STANDS.format(number=number))
+    return found
+
+
+def settled(site: Any, number: int, seconds: float = 30.0) -> dict[str, list[Any]]:
+    """Return the same, as soon as no model is waited for."""
+
+    def done() -> dict[str, list[Any]] | None:
+        found = stands(site, number)
+        return found if found and all(one[0] != "waiting" for one in found.values()) else None
+
+    found: dict[str, list[Any]] = until(done, seconds)
+    return found
+
+
+def processes(folder: Path) -> dict[str, int]:
+    """Return the ids of the processes that predict for a site, by the name of the model."""
+    from winosmith.web.predict.holding import is_held, look
+
+    names = [path.stem for path in (folder / "models").glob("*.lock")]
+    held = [name for name in names if is_held(folder, name)]
+    return {name: look(folder, name).process for name in held if look(folder, name).process}
+
+
+def lives(process: int) -> bool:
+    """Tell whether a process is there that is no corpse."""
+    try:
+        stat = Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] not in "ZX"
+
+
+TIMED = (
+    ASKED
+    + """
+import time
+from winosmith.web.predict.models import Prediction
+start, pk = time.monotonic(), result
+while Prediction.objects.filter(problem_id=pk, stand="waiting").exists():
+    time.sleep(0.01)
+result = time.monotonic() - start
+"""
+)
+
+
+@pytest.mark.parametrize(
+    "database", ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)]
+)
+def test_a_prediction_is_there_in_a_moment(served: Callable[..., Any], database: str) -> None:
+    """From the commit to the predictions of both built-in models it is less than 1.5 seconds."""
+    site = served(models=BUILT_IN, database=database)
+    site.do(TIMED.format(number=1))
+    assert site.do(TIMED.format(number=2)) < 1.5
+    assert {name: one[0] for name, one in stands(site, 2).items()} == {
+        "association": "done",
+        "hunting": "done",
+    }
+    page = site.get("/models/").text
+    assert page.count("The model predicts.") == 2
+
+
+def test_a_process_that_is_killed_is_started_again(served: Callable[..., Any]) -> None:
+    """After kill -9 another process has its place, and predicts what was sent meanwhile."""
+    site = served(models=BUILT_IN)
+    site.do(ASKED.format(number=1))
+    settled(site, 1)
+    before = processes(site.folder)
+    for process in before.values():
+        os.kill(process, signal.SIGKILL)
+    site.do(ASKED.format(number=2))
+    assert {one[0] for one in settled(site, 2).values()} == {"done"}
+    after = processes(site.folder)
+    assert set(after) == set(before)
+    assert not set(after.values()) & set(before.values())
+
+
+@pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])
+def test_models_end_with_the_server(served: Callable[..., Any], sign: signal.Signals) -> None:
+    """Two seconds after TERM or Ctrl-C no process of a model is left."""
+    site = served(models=BUILT_IN)
+    found = until(lambda: len(processes(site.folder)) == 2 and processes(site.folder))
+    start = time.monotonic()
+    site.stop(sign)
+    until(lambda: not any(map(lives, found.values())), 2)
+    assert time.monotonic() - start < 10
+
+
+def test_no_orphan_survives_the_death_of_the_server(served: Callable[..., Any]) -> None:
+    """When the server's first process alone is killed -9, those of models end, and stay ended."""
+    site = served(models=BUILT_IN)
+    found = until(lambda: len(processes(site.folder)) == 2 and processes(site.folder))
+    os.kill(site.process.pid, signal.SIGKILL)
+    site.process.wait()
+    until(lambda: not any(map(lives, found.values())), 2)
+    time.sleep(1.5)
+    assert processes(site.folder) == {}
+
+
+def test_workers_come_and_go_and_models_stay(served: Callable[..., Any]) -> None:
+    """A model's process outlives the worker that started it, and is looked after by others."""
+    site = served(models=BUILT_IN)
+    found = until(lambda: len(processes(site.folder)) == 2 and processes(site.folder))
+    children = Path(f"/proc/{site.process.pid}/task/{site.process.pid}/children")
+    for worker in children.read_text().split():
+        os.kill(int(worker), signal.SIGKILL)
+    until(lambda: site.get("/healthz").status == 200)
+    time.sleep(1)
+    assert processes(site.folder) == found
+    os.kill(found["hunting"], signal.SIGKILL)
+    site.do(ASKED.format(number=1))
+    assert {one[0] for one in settled(site, 1).values()} == {"done"}
+
+
+@pytest.fixture
+def slow_server() -> Iterator[tuple[str, threading.Event]]:
+    """Give the address of a chat server that answers nothing until the event is set."""
+    from winosmith.testing import chat_server
+
+    free = threading.Event()
+
+    def author(messages: Any) -> str:
+        free.wait(30)
+        return "1"
+
+    with chat_server(author) as url:
+        yield url, free
+        free.set()
+
+
+def test_slow_and_broken_models_are_in_nobodys_way(
+    served: Callable[..., Any],
+    slow_server: tuple[str, threading.Event],
+) -> None:
+    """A slow model is late, a broken one says so, the others predict; a moderator tries again."""
+    url, free = slow_server
+    models = [
+        *BUILT_IN,
+        {"name": "slow", "solver": "chat", "model": "m", "base_url": url},
+        {"name": "broken", "solver": "encoder", "model": "no-such-place"},
+        {"name": "away", "solver": "chat", "model": "m", "base_url": "http://127.0.0.1:1/v1"},
+    ]
+    site = served(models=models, model_seconds=2)
+    site.do(TIMED.replace('stand="waiting"', 'stand="waiting", model__solver__in=["association", '
+                          '"hunting"]').format(number=1))  # fmt: skip
+    quick = site.do(TIMED.replace('stand="waiting"', 'stand="waiting", model__solver__in=['
+                                  '"association", "hunting"]').format(number=2))  # fmt: skip
+    assert quick < 1.5
+    until(lambda: stands(site, 2)["slow"][0] == "late")
+    found = until(lambda: stands(site, 2)["away"][0] != "waiting" and stands(site, 2))
+    assert found["association"][0] == found["hunting"][0] == "done"
+    assert found["slow"][1] == "The model took too long."
+    assert found["away"][0] in ("failed", "late")
+    assert found["broken"][0] == "waiting"
+    page = site.get("/models/broken/").text
+    assert "can&#x27;t be loaded" in page
+    assert "no-such-place" not in page
+    told = site.admin("models", str(site.folder)).stdout
+    assert "no-such-place" in told
+    free.set()
+    assert "tried again" in site.admin("models", str(site.folder), "--retry", "slow").stdout
+    until(lambda: stands(site, 2)["slow"][0] == "done")
+
+
+def test_a_process_that_hangs_is_ended_by_others(served: Callable[..., Any]) -> None:
+    """A process that stands still over a sentence is killed, and the sentence's row is late."""
+    site = served(models=[{"name": "still", "solver": "random"}], model_seconds=1)
+    site.do(ASKED.format(number=1))
+    settled(site, 1)
+    process = processes(site.folder)["still"]
+    # As if the solver stood still: the process is stopped, and its hold says what it is at.
+    os.kill(process, signal.SIGSTOP)
+    row = site.do(ASKED.format(number=2) + """
+from winosmith.web.predict.models import Prediction
+result = Prediction.objects.get(problem_id=result).pk
+""")  # fmt: skip
+    from dataclasses import replace
+
+    from winosmith.web.predict import holding
+
+    doing = holding.look(site.folder, "still")
+    number = os.open(site.folder / "models" / "still.lock", os.O_RDWR)
+    holding.Hold(number).say(replace(doing, until=time.monotonic() + 0.5, rows=[row]))
+    os.close(number)
+    assert settled(site, 2)["still"][:2] == ["late", "The model took too long."]
+    assert not lives(process)
+    site.do(ASKED.format(number=3))
+    assert settled(site, 3)["still"][0] == "done"
+
+
+def test_another_revision_is_scored_anew(served: Callable[..., Any]) -> None:
+    """Started with other options a model predicts the past again; its old answers stay."""
+    site = served(models=[{"name": "one", "solver": "random", "seed": 1}])
+    site.do(ASKED.format(number=1))
+    settled(site, 1)
+    site.stop()
+    settings = site.folder / "site.toml"
+    settings.write_text(settings.read_text().replace("seed = 1", "seed = 2"))
+    site.start()
+    settled(site, 1)
+    count = "from winosmith.web.predict.models import Prediction, Model\n" + (
+        "result = [Model.objects.count(), Prediction.objects.filter(stand='done').count(),"
+        " Model.objects.filter(current=True).count()]"
+    )
+    until(lambda: site.do(count) == [2, 2, 1])
+    assert "Former revisions" in site.get("/models/one/").text
+
+
+def test_minilm_predicts_as_an_encoder(
+    served: Callable[..., Any], minilm_folder: Path, tmp_path: Path
+) -> None:
+    """A folder of a real encoder with a head for choices is a model of a site."""
+    from tests.web.predict.encoders import choosing  # type: ignore[import-not-found]
+
+    folder = choosing(minilm_folder, tmp_path / "minilm")
+    site = served(models=[{"name": "minilm", "solver": "encoder", "model": str(folder)}])
+    site.do(ASKED.format(number=1))
+    assert settled(site, 1, 90)["minilm"][0] == "done"
+    assert site.do(TIMED.format(number=2)) < 1.5
+    page = site.get("/models/minilm/").text
+    assert str(folder) not in page
