@@ -27,7 +27,7 @@ from winosmith.web.people.models import Document
 
 __all__ = ["DocumentAdmin", "ReadOnly"]
 
-AREAS = ("people", "problems", "write", "judge", "moderate")
+AREAS = ("people", "problems", "write", "judge", "moderate", "perturb", "predict")
 """The applications whose tables are shown."""
 
 SECRETS = frozenset({"password", "salt", "entry", "digest", "token", "session_key", "session_data"})

@@ -9,6 +9,7 @@ from django.db.models import Count
 
 from winosmith.web.people.models import Person
 from winosmith.web.people.pseudonyms import pseudonym
+from winosmith.web.perturb.models import Version
 from winosmith.web.problems.models import Problem, State
 
 __all__ = ["Written", "person_of", "written_by"]
@@ -20,7 +21,7 @@ _known: dict[str, int] = {}
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """How many problems (halves) of a person stand where."""
+    """How many problems (halves) of a person stand where; `perturbed` tells how many are so."""
 
     held: int = 0
     judging: int = 0
@@ -28,6 +29,7 @@ class Written:
     rejected: int = 0
     revised: int = 0
     withdrawn: int = 0
+    perturbed: int = 0
 
     @property
     def total(self) -> int:
@@ -68,4 +70,7 @@ def _make_all() -> None:
 def written_by(person: Person) -> Written:
     """Return what became of what a person wrote."""
     rows = Problem.objects.filter(twin__contributor=person, gold=False).values("state")
-    return Written(**dict(rows.annotate(n=Count("pk")).values_list("state", "n")))
+    perturbed = Version.objects.filter(problem__twin__contributor=person, parent__isnull=False)
+    return Written(
+        **dict(rows.annotate(n=Count("pk")).values_list("state", "n")), perturbed=perturbed.count()
+    )

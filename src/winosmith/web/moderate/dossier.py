@@ -10,6 +10,7 @@ from winosmith.web.judge.votes import Vote, skips_of, votes_of
 from winosmith.web.moderate import undoing
 from winosmith.web.moderate.contributors import written_by
 from winosmith.web.moderate.deciding import actions_for
+from winosmith.web.moderate.family import family_of
 from winosmith.web.moderate.rows import Row, entry, rows
 from winosmith.web.problems.lookalikes import lookalikes
 from winosmith.web.problems.models import Problem
@@ -23,19 +24,26 @@ __all__ = ["dossier"]
 def dossier(reader: Person, problem: Problem) -> dict[str, Any]:
     """Return what the page of a problem shows.
 
-    Both halves with their differences, hints and near-duplicates with their text, the votes
-    without names, the history, the contributor's record, and what the reader can do.
+    Both halves with their differences, the way from the root of its family, hints and
+    near-duplicates outside the family with their text, the votes without names, the history, the
+    contributor's record, and what the reader can do.
     """
+    family = family_of(problem)
     contributor = problem.twin.contributor
     events = problem.events.select_related("actor", "problem__twin").order_by("-pk")
     last = undoing.undoable(reader, problem)
     return {
         "problem": problem,
         "halves": _halves(reader, problem),
+        "family": family,
         "near": [
             (one, round(100 * one.share))
             for one in lookalikes(
-                problem.sentence, problem.options, without=problem.twin_id, reader=reader
+                problem.sentence,
+                problem.options,
+                without=problem.twin_id,
+                family=family and family["root"],
+                reader=reader,
             )
         ],
         "votes": [_vote(problem, vote) for vote in votes_of(problem, excluded=True)],

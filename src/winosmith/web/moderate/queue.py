@@ -18,11 +18,14 @@ from winosmith.web.moderate.contributors import person_of
 from winosmith.web.moderate.index import hinted, matching
 from winosmith.web.moderate.models import Appeal
 from winosmith.web.moderate.votes import close, paused_people
+from winosmith.web.perturb.models import Version
+from winosmith.web.problems.lineages import of_family
 from winosmith.web.problems.models import Problem, State, Twin
 from winosmith.web.read.terms import parse
 
 __all__ = [
     "AGES",
+    "KINDS",
     "ONLY",
     "SIZE",
     "TABS",
@@ -49,6 +52,12 @@ AGES = {
     "over-month": _("more than 30 days ago"),
 }
 _SPANS = {"day": timedelta(days=1), "week": timedelta(days=7), "month": timedelta(days=30)}
+
+KINDS = {
+    "original": _("originals"),
+    "twin": _("halves of twins"),
+    "perturbed": _("perturbed"),
+}
 
 ONLY = {
     "appeal": _("with an open appeal"),
@@ -78,6 +87,8 @@ class Where:
         hint: part of a hint's text.
         domain: a domain.
         by: a contributor's pseudonym.
+        kind: one of KINDS.
+        family: the id of a problem; asks for its root and all that was perturbed from that.
         age: one of AGES.
         text: words, "phrases" and -words of the sentence.
         oldest: "1" for the oldest first.
@@ -88,6 +99,8 @@ class Where:
     hint: str = ""
     domain: str = ""
     by: str = ""
+    kind: str = ""
+    family: str = ""
     age: str = ""
     text: str = ""
     oldest: str = ""
@@ -96,12 +109,14 @@ class Where:
     def read(cls, query: str) -> Where:
         """Return what a query string asks for; what is unknown asks for nothing.
 
-        >>> Where.read("state=held&hint=copy&foo=1")
-        Where(state='held', only='', hint='copy', domain='', by='', age='', text='', oldest='')
+        >>> asked = Where.read("state=held&hint=copy&age=aeon&foo=1")
+        >>> (asked.state, asked.hint, asked.age)
+        ('held', 'copy', '')
         """
         asked = QueryDict(query)
         values = {field.name: asked.get(field.name, "").strip()[:200] for field in fields(cls)}
-        for name, known in (("state", State.values), ("only", ONLY), ("age", AGES)):
+        words = (("state", State.values), ("only", ONLY), ("kind", KINDS), ("age", AGES))
+        for name, known in words:
             if values[name] not in known:
                 values[name] = ""
         return cls(**values)
@@ -151,6 +166,10 @@ def found(where: Where) -> QuerySet[Problem]:
     if where.by:
         contributor = person_of(where.by)
         query = query.filter(twin__contributor=contributor) if contributor else query.none()
+    if where.kind:
+        query = _of_kind(query, where.kind)
+    if where.family:
+        query = of_family(query, where.family)
     if where.age:
         query = _aged(query, where.age)
     if where.text:
@@ -177,6 +196,14 @@ def _of_domain(query: QuerySet[Problem], domain: str) -> QuerySet[Problem]:
     if len(few) < RARE:
         return query.filter(twin__in=few)
     return query.filter(twin__domain__iexact=domain)
+
+
+def _of_kind(query: QuerySet[Problem], kind: str) -> QuerySet[Problem]:
+    perturbed = Version.objects.filter(problem=OuterRef("pk"), parent__isnull=False)
+    if kind == "twin":
+        other = Problem.objects.filter(twin=OuterRef("twin")).exclude(pk=OuterRef("pk"))
+        return query.filter(Exists(other))
+    return query.filter(Exists(perturbed) if kind == "perturbed" else ~Exists(perturbed))
 
 
 def _aged(query: QuerySet[Problem], age: str) -> QuerySet[Problem]:

@@ -13,6 +13,7 @@ from winosmith.web.moderate.differences import Piece, pieces
 from winosmith.web.moderate.log import known_as, what_is_done
 from winosmith.web.moderate.models import Appeal
 from winosmith.web.people.pseudonyms import pseudonym
+from winosmith.web.perturb.models import Version
 from winosmith.web.problems.models import Event, Problem
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ class Row:
         contributor: a pseudonym; "" where nobody of the site wrote it.
         own: the reader wrote it, so others decide.
         appeal: the text of an open appeal.
+        root: the id of its family's root; "" for what was not perturbed.
     """
 
     problem: Problem
@@ -39,6 +41,7 @@ class Row:
     contributor: str
     own: bool
     appeal: str
+    root: str = ""
 
     @property
     def pick(self) -> str:
@@ -63,6 +66,8 @@ def rows(reader: Person, problems: Sequence[Problem], other: str = "") -> list[R
             "problem", "text"
         )
     )
+    perturbed = Version.objects.filter(problem__in=[p.pk for p in problems], parent__isnull=False)
+    roots = dict(perturbed.values_list("problem", "root__ref"))
     return [
         Row(
             problem,
@@ -72,6 +77,7 @@ def rows(reader: Person, problems: Sequence[Problem], other: str = "") -> list[R
             pseudonym(problem.twin.contributor) if problem.twin.contributor else "",
             not may_decide(reader, problem),
             appeals.get(problem.pk, ""),
+            roots.get(problem.pk, ""),
         )
         for problem in problems
     ]

@@ -18,7 +18,7 @@ from winosmith.web.moderate.deciding import Conflict
 from winosmith.web.moderate.dossier import dossier
 from winosmith.web.moderate.log import what_is_done
 from winosmith.web.moderate.models import Batch
-from winosmith.web.moderate.queue import AGES, ONLY, TABS, Where, page, waiting
+from winosmith.web.moderate.queue import AGES, KINDS, ONLY, TABS, Where, page, waiting
 from winosmith.web.moderate.votes import note_read
 from winosmith.web.people.gates import moderators_only
 from winosmith.web.problems.models import Event, Problem, State
@@ -32,7 +32,8 @@ __all__ = ["act", "ask", "batch", "go_on", "problem", "queue", "undo"]
 def queue(request: HttpRequest) -> HttpResponse:
     """Show what came in or was decided, filtered, a page at a time."""
     where = Where.read(request.GET.urlencode() if "state" in request.GET or "only" in request.GET
-                       or request.GET.get("by") else TABS[0][0])  # fmt: skip
+                       or request.GET.get("by") or request.GET.get("family")
+                       else TABS[0][0])  # fmt: skip
     shown = page(where, request.GET.get("after", ""))
     note_read(request.user, shown.problems)
     return render(
@@ -49,6 +50,7 @@ def queue(request: HttpRequest) -> HttpResponse:
             "waiting": waiting(),
             "states": State.choices,
             "only": ONLY.items(),
+            "kinds": KINDS.items(),
             "ages": AGES.items(),
             "done": _done(request),
         },
@@ -60,12 +62,13 @@ def queue(request: HttpRequest) -> HttpResponse:
 def problem(request: HttpRequest, ref: str) -> HttpResponse:
     """Show everything about a problem that a decision may rest on."""
     found = get_object_or_404(Problem.objects.select_related("twin__contributor"), ref=ref)
-    note_read(request.user, [found])
+    told = dossier(request.user, found)
+    note_read(request.user, [found, *(told["family"] or {}).get("path", ())])
     return render(
         request,
         "moderate/problem.html",
         {
-            **dossier(request.user, found),
+            **told,
             "here": request.get_full_path(),
             "key": new_key(),
             "done": _done(request),

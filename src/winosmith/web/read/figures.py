@@ -24,7 +24,9 @@ class Figures:
     Attributes:
         problems: public ones.
         twins: of which both halves are public.
-        singles: public problems whose other half is not.
+        singles: public originals whose other half is not.
+        perturbed: public problems that were perturbed from others; `families` of them have one
+            root each.
         contributors: who wrote them, imported ones aside.
         judged: problems that judges have decided about, none of them under embargo.
         domains: how many public problems of each domain; "" for none.
@@ -39,6 +41,8 @@ class Figures:
     domains: dict[str, int]
     since: Any = None
     until: Any = None
+    perturbed: int = 0
+    families: int = 0
 
     @property
     def rejected(self) -> int:
@@ -67,15 +71,23 @@ def figures() -> Figures:
         until=Max("twin__created"),
     )
     twins = totals["problems"] - totals["groups"]
+    perturbed = public.filter(version__parent__isnull=False).aggregate(
+        problems=Count("id"),
+        groups=Count("twin", distinct=True),
+        families=Count("version__root", distinct=True),
+    )
+    single = 2 * perturbed["groups"] - perturbed["problems"]
     rejected = Problem.objects.filter(state=State.REJECTED, embargo=False, gold=False).count()
     domains = public.values_list("twin__domain").annotate(n=Count("id")).order_by("-n")
     return Figures(
         problems=totals["problems"],
         twins=twins,
-        singles=totals["problems"] - 2 * twins,
+        singles=totals["problems"] - 2 * twins - single,
         contributors=totals["contributors"],
         judged=totals["problems"] + rejected,
         domains=dict(domains),
         since=totals["since"],
         until=totals["until"],
+        perturbed=perturbed["problems"],
+        families=perturbed["families"],
     )

@@ -13,6 +13,8 @@ from django.utils.translation import gettext_lazy as _
 
 from winosmith.web.people.models import Person
 from winosmith.web.people.pseudonyms import pseudonym
+from winosmith.web.perturb.models import Version
+from winosmith.web.problems.lineages import of_family
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.public import public_problems
 from winosmith.web.read.agreement import AGREEMENTS, agreeing
@@ -51,6 +53,19 @@ class Filters(forms.Form):
         label=_("Twins"),
         required=False,
         choices=[("", _("any")), ("twins", _("whole twins")), ("singles", _("singles"))],
+    )
+    kind = forms.ChoiceField(
+        label=_("Kind"),
+        required=False,
+        choices=[("", _("any")), ("original", _("originals")), ("perturbed", _("perturbed"))],
+    )
+    family = forms.CharField(
+        label=_("Family of"),
+        required=False,
+        max_length=80,
+        widget=forms.TextInput(
+            attrs={"placeholder": _("the id of a problem"), "autocomplete": "off"}
+        ),
     )
     agreement = forms.ChoiceField(
         label=_("Judges"), required=False, choices=[("", _("any")), *AGREEMENTS]
@@ -124,6 +139,12 @@ class Filters(forms.Form):
             query = query.filter(twin__domain=data["domain"])
         if data["twins"]:
             query = _twins(query, data["twins"] == "twins")
+        if data["kind"]:
+            perturbed = Version.objects.filter(problem=OuterRef("pk"), parent__isnull=False)
+            kept = Exists(perturbed) if data["kind"] == "perturbed" else ~Exists(perturbed)
+            query = query.filter(kept)
+        if data["family"]:
+            query = _of_family(query, data["family"])
         if data["agreement"]:
             query = agreeing(query, data["agreement"])
         if data["contributor"]:
@@ -152,6 +173,12 @@ def _twins(query: QuerySet[Problem], whole: bool) -> QuerySet[Problem]:
         .exclude(pk=OuterRef("pk"))
     )
     return query.filter(Exists(other) if whole else ~Exists(other))
+
+
+def _of_family(query: QuerySet[Problem], ref: str) -> QuerySet[Problem]:
+    """Keep the public problems of a family; of what is not public only a root is a key to it."""
+    known = public_problems().filter(ref=ref).exists()
+    return of_family(query, ref) if known else query.filter(version__root__ref=ref)
 
 
 def _people(name: str) -> list[int]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from itertools import groupby
 
+from django.db.models import Exists, OuterRef
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from winosmith.web.people.current import existing_writer
 from winosmith.web.people.pseudonyms import pseudonym
+from winosmith.web.perturb.models import Version
+from winosmith.web.perturb.rules import may_perturb
 from winosmith.web.problems.models import Problem, Twin
 from winosmith.web.problems.public import public_problems, visible_to
 from winosmith.web.read.cards import card_markdown, card_of
@@ -20,6 +23,7 @@ from winosmith.web.read.judged import judged
 from winosmith.web.read.pages import page
 from winosmith.web.read.seen import note_read
 from winosmith.web.read.terms import parse
+from winosmith.web.read.versions import family_of
 
 __all__ = [
     "browse",
@@ -35,7 +39,8 @@ __all__ = [
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
     """Show what the site is for, where its data stand, and how to take part."""
-    newest = _by_twin(list(public_problems().order_by("-id")[:12]))
+    perturbed = Version.objects.filter(problem=OuterRef("pk"), parent__isnull=False)
+    newest = _by_twin(list(public_problems().filter(~Exists(perturbed)).order_by("-id")[:12]))
     whole = [halves for _twin, _credit, halves in newest if len(halves) == 2]
     example = whole[0] if whole else []
     return render(request, "read/home.html", {"figures": figures(), "example": example})
@@ -70,12 +75,15 @@ def problem(request: HttpRequest, ref: str) -> HttpResponse:
     if found is None or not visible_to(person, found):
         raise Http404
     halves = [half for half in found.twin.problems.order_by("id") if visible_to(person, half)]
-    note_read(person, halves[:1])
+    family = family_of(person, found)
+    note_read(person, [*halves[:1], *(family["seen"] if family else ())])
     public = public_problems().filter(pk__in=[half.pk for half in halves])
     context = {
         "problem": found,
         "halves": [(half, judged(half)) for half in halves],
         "others": len(halves) - 1,
+        "family": family,
+        "may_perturb": may_perturb(person, found),
         "public": found.pk in set(public.values_list("pk", flat=True)),
         "credit": _credit(found.twin),
         "address": request.build_absolute_uri(request.path),

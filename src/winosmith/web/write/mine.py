@@ -18,12 +18,15 @@ from winosmith.web.judge.votes import Vote, votes_of
 from winosmith.web.moderate import appeals
 from winosmith.web.people.current import existing_writer
 from winosmith.web.people.models import Person
+from winosmith.web.perturb.family import root_of
+from winosmith.web.perturb.rules import revise_url
 from winosmith.web.problems.hints import live_hints
 from winosmith.web.problems.models import Problem, State, Twin
 from winosmith.web.problems.once import new_key, once
 from winosmith.web.write import rules
 from winosmith.web.write.counts import counts
 from winosmith.web.write.preview import preview
+from winosmith.web.write.versions import place_of, places_of
 
 __all__ = ["appeal", "revise", "twin", "twins", "withdraw"]
 
@@ -39,8 +42,9 @@ def twins(request: HttpRequest) -> HttpResponse:
     mine = Twin.objects.filter(contributor=person) if person else Twin.objects.none()
     query = mine.filter(Exists(halves)).prefetch_related("problems").order_by("-pk")
     page = Paginator(query, SIZE).get_page(request.GET.get("page"))
+    places = places_of(person, page.object_list)
     context = {
-        "twins": page.object_list,
+        "twins": [(twin, places.get(twin.pk)) for twin in page.object_list],
         "page": {
             "newer": f"page={page.number - 1}" if page.has_previous() else "",
             "older": f"page={page.number + 1}" if page.has_next() else "",
@@ -63,7 +67,7 @@ def withdraw(request: HttpRequest, ref: str) -> HttpResponse:
 
     def act(person: Person, found: Twin) -> str:
         rules.withdraw(person, found, request.POST.get("reason", "").strip()[:500])
-        return _("The twin is withdrawn: nobody but you and the moderators sees it any more.")
+        return _("It is withdrawn: nobody but you and the moderators sees it any more.")
 
     return _acted(request, ref, act)
 
@@ -72,6 +76,9 @@ def withdraw(request: HttpRequest, ref: str) -> HttpResponse:
 def revise(request: HttpRequest, ref: str) -> HttpResponse:
     """Open the form, filled with a twin, to write a version that replaces it."""
     person, found = _own(request, ref)
+    version = place_of(person, found)
+    if version is not None:
+        return redirect(revise_url(version["problem"]))
     try:
         return redirect("write:draft", rules.revise(person, found).ref)
     except InputError as refused:
@@ -122,6 +129,7 @@ def _page(person: Person, found: Twin, error: str = "", sent: Any = None) -> dic
     readings = preview(rules.typed_of(found)) if len(problems) == 2 else [()] * len(problems)
     return {
         "twin": found,
+        "version": place_of(person, found),
         "halves": [
             {
                 "problem": problem,
@@ -137,7 +145,7 @@ def _page(person: Person, found: Twin, error: str = "", sent: Any = None) -> dic
             for problem, reading in zip(problems, readings, strict=True)
         ],
         "held": held,
-        "hints": live_hints(problems, person, without=found.pk) if held else [],
+        "hints": _hints(person, found, problems) if held else [],
         "anonymous": person.anonymous,
         "may_withdraw": rules.may_withdraw(person, found),
         "may_revise": rules.may_revise(person, found),
@@ -146,6 +154,11 @@ def _page(person: Person, found: Twin, error: str = "", sent: Any = None) -> dic
         "error": error,
         "longest_appeal": appeals.LONGEST,
     }
+
+
+def _hints(person: Person, found: Twin, problems: list[Problem]) -> list[str]:
+    family = root_of(problems[0])
+    return live_hints(problems, person, without=found.pk, family=family)
 
 
 def _votes(problem: Problem) -> list[dict[str, Any]]:

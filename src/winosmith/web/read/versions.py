@@ -1,0 +1,52 @@
+"""A problem's family as its readers may see it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.db.models import Q
+
+from winosmith.web.perturb.family import path_to
+from winosmith.web.perturb.models import Version
+from winosmith.web.perturb.page import folded, steps
+from winosmith.web.problems.models import Problem
+from winosmith.web.problems.public import PUBLIC, visible_to
+
+if TYPE_CHECKING:
+    from winosmith.web.people.models import Person
+
+__all__ = ["family_of"]
+
+
+def family_of(person: Person | None, problem: Problem) -> dict[str, Any] | None:
+    """Return what a page tells of a problem's family; None where nobody perturbed it or it others.
+
+    Of a version that the person may not see there is neither text nor address, nor an edit that
+    would spell it. An original has no way to show, and its family is told of once a version of it
+    can be seen.
+    """
+    path = path_to(problem)
+    rows = {row.problem_id: row for row in Version.objects.filter(problem__in=path)}
+    version = rows.get(problem.pk)
+    if version is None:
+        return None
+    seen = [row for row in path if visible_to(person, row)]
+    if len(path) == 1 and not _has_children(person, problem):
+        return None
+    root, parent = path[0], path[-2] if len(path) > 1 else None
+    return {
+        "version": version,
+        "seen": seen,
+        "perturbed": parent is not None,
+        "root": root if root in seen else None,
+        "parent": parent if parent in seen else None,
+        "way": folded(steps(path, person)) if parent is not None else None,
+    }
+
+
+def _has_children(person: Person | None, root: Problem) -> bool:
+    """Tell whether there is a version of an original that the person may see."""
+    family = Problem.objects.filter(version__root=root).exclude(pk=root.pk)
+    own = Q(twin__contributor=person, gold=False) if person else Q(pk=None)
+    everything = person is not None and person.moderates
+    return (family if everything else family.filter(PUBLIC | own)).exists()
