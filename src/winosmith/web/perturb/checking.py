@@ -96,7 +96,7 @@ def measured(typed: Typed, place: Place) -> Depths | None:
 
 def examine(typed: Typed, place: Place) -> list[Check]:
     """Return every check, in the order of the form."""
-    return [
+    checks = [
         _blank(typed),
         _length(typed),
         _changed(typed, place),
@@ -104,8 +104,8 @@ def examine(typed: Typed, place: Place) -> list[Check]:
         _options(typed),
         _occur(typed),
         _answer(typed, place),
-        _declared(typed, place),
     ]
+    return [*checks, _declared(typed, place)] if typed.declared else checks
 
 
 def _blank(typed: Typed) -> Check:
@@ -237,8 +237,6 @@ def _answer(typed: Typed, place: Place) -> Check:
 def _declared(typed: Typed, place: Place) -> Check:
     label = _("A declared depth that can be")
     found = measured(typed, place)
-    if not typed.declared:
-        return Check("declared", "pass", label, _("none"), "", "declared")
     advice = ""
     if typed.depth is None:
         advice = _("A depth is a whole number from 0 to 999; or leave it empty.")

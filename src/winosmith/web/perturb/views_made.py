@@ -34,7 +34,7 @@ def made(request: HttpRequest, ref: str) -> HttpResponse:
     own = person is not None and problem.twin.contributor_id == person.pk
     context = {
         **outcome(problem, version, parent if visible_to(person, parent) else None),
-        "version": version,
+        "stands": version,
         "parent": parent,
         "here": way[-1],
         **folded(way),
