@@ -14,6 +14,7 @@ COMMANDS = {
     "export": "the whole set as files: problems, judgements, states, the log",
     "import": "problems of a file into the site, or beside it to compare with",
     "gold": "questions with a known answer, which check attention",
+    "test": "problems tried on the people of the site, and the results",
     "invite": "a one-time link for a contributor, judge, moderator or admin",
     "people": "how many people there are, by role",
     "models": "how the site's models stand, and another try for what failed",

@@ -35,7 +35,8 @@ from winosmith.humans._sheet import COMMON, Sheet
 from winosmith.humans._sheet_json import read_sheet, sheet_of, sheet_record
 from winosmith.humans._sheet_key import answer_key
 from winosmith.humans._sheet_make import TITLE, Sheets, make_sheets
-from winosmith.humans._sheet_words import DECLARED, Declared
+from winosmith.humans._sheet_words import DECLARED, Declared, has_blanks
+from winosmith.humans._sheet_words import words as instructions
 from winosmith.humans._tally import Tally, tally, tally_of_counts
 from winosmith.humans._text import text_of
 from winosmith.humans._typst import pages, pdf
@@ -101,6 +102,8 @@ __all__ = [
     "fit_matrix",
     "form",
     "grim",
+    "has_blanks",
+    "instructions",
     "ledger_held",
     "make_sheets",
     "matrix_of_margins",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.utils import timezone
@@ -20,7 +20,15 @@ from winosmith.web.people.gates import may_judge
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
 
-__all__ = ["claim", "current", "go_on", "judge_of", "lease"]
+__all__ = ["claim", "current", "go_on", "in_a_test", "judge_of", "lease"]
+
+
+def _sheets_out() -> Any:
+    from winosmith.web.take.models import Sitting
+
+    rows = Sitting.objects.filter(subject__person=Given("person"), state=Sitting.State.GIVEN)
+    return rows.values_list("pk")[:1]
+
 
 _JUDGE = Prepared(lambda: Judge.objects.select_for_update().filter(person=Given("person")))
 _HELD = Prepared(
@@ -30,6 +38,7 @@ _HELD = Prepared(
         .order_by("taken_at")[:1]
     )
 )
+_SHEET = Prepared(_sheets_out)
 _STEP = PreparedUpdate(lambda: Judge.objects.filter(pk=Given("key")), "cursor", "until_gold")
 _TAKE = PreparedUpdate(
     lambda: Slot.objects.filter(pk=Given("key")),
@@ -76,6 +85,11 @@ def current(person: Person) -> Slot | None:
     return slot
 
 
+def in_a_test(person: Person) -> bool:
+    """Tell whether a person has a sheet of a human test out: meanwhile they judge nothing new."""
+    return _SHEET.first(person=person.pk) is not None
+
+
 def claim(person: Person) -> Slot | None:
     """Give a person the next problem; the one that they hold already comes first.
 
@@ -83,20 +97,23 @@ def claim(person: Person) -> Slot | None:
         The slot, held for `SiteRules.lease_minutes`; None where nothing is left for this person.
 
     Raises:
-        InputError: the person may not judge, or is paused until a moderator has looked.
+        InputError: the person may not judge, is paused until a moderator has looked, or is in
+            the middle of a human test.
     """
     with writing():
         judge = judge_of(person)
         if judge.paused is not None:
             raise InputError("your judging is paused until a moderator has looked at it")
+        if in_a_test(person):
+            raise InputError("finish the test that you began, or give it up, before you judge")
         return _claimed(judge)
 
 
 def go_on(person: Person) -> None:
-    """Give a person the next problem where there is one and they are not paused."""
+    """Give a person the next problem where there is one; none for who is paused, or in a test."""
     with writing():
         judge = judge_of(person)
-        if judge.paused is None:
+        if judge.paused is None and not in_a_test(person):
             _claimed(judge)
 
 

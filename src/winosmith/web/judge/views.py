@@ -22,7 +22,7 @@ from winosmith.web.judge.nothing import why_nothing
 from winosmith.web.judge.queue import next_slot
 from winosmith.web.judge.showing import shown
 from winosmith.web.judge.slots import answer, answer_local, current, skip, undo
-from winosmith.web.judge.taking import go_on
+from winosmith.web.judge.taking import go_on, in_a_test
 from winosmith.web.people.gates import agreed, judges_only
 from winosmith.web.people.limits import spend
 from winosmith.web.people.models import Person
@@ -51,12 +51,14 @@ def turn(request: HttpRequest) -> HttpResponse:
         return _show(request, slot)
     judge = Judge.objects.filter(person=person).first()
     paused = judge is not None and judge.paused is not None
-    left = not paused and next_slot(person, judge.cursor if judge else 0) is not None
+    testing = in_a_test(person)
+    left = not (paused or testing) and next_slot(person, judge.cursor if judge else 0) is not None
     page = {
         **_around(person),
         "paused": paused,
+        "testing": testing,
         "left": left,
-        "nothing": None if left or paused else why_nothing(person),
+        "nothing": None if left or paused or testing else why_nothing(person),
         "local_first": settings.RULES.local_first,
         "minutes": settings.RULES.lease_minutes,
         "gold_every": settings.RULES.gold_every,

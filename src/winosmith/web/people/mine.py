@@ -21,6 +21,8 @@ def data_about(person: Person) -> dict[str, Any]:
 
     Every table that points at people is in it, also one that is added later.
     """
+    from winosmith.web.take.mine import tests_of
+
     told: dict[str, Any] = {
         "name": None if person.anonymous else person.name,
         "pseudonym": pseudonym(person),
@@ -36,6 +38,7 @@ def data_about(person: Person) -> dict[str, Any]:
             {"text": a.document.kind, "version": a.document.version, "at": a.at}
             for a in person.agreements.select_related("document")
         ],
+        "tests": tests_of(person),
     }
     told["other"] = {
         f"{model._meta.label}.{column}": rows
@@ -53,7 +56,7 @@ def _pointing() -> list[tuple[type[Model], str]]:
         for relation in relations
         if relation.auto_created and not relation.concrete
     ]
-    own = ("people.Agreement", "problems.Twin")
+    own = ("people.Agreement", "problems.Twin", "take.Subject")
     return [
         (model, column)
         for model, column in columns

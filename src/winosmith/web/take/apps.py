@@ -8,7 +8,15 @@ __all__ = ["Config"]
 
 
 class Config(AppConfig):
-    """Names the application."""
+    """Names the application, and joins what tidies up and what erases."""
 
     name = "winosmith.web.take"
     label = "take"
+
+    def ready(self) -> None:
+        """Connect what the site does with people who took tests."""
+        from winosmith.web.people.signals import erasing, tidying
+        from winosmith.web.take.leaving import forget_subject, forget_times
+
+        tidying.connect(forget_times, dispatch_uid="take.times")
+        erasing.connect(forget_subject, dispatch_uid="take.subjects")

@@ -1,0 +1,136 @@
+// Comfort for tests: keys, the time a question is seen, answers kept without a connection.
+// Without this script every button works as it is, and the server measures the time.
+"use strict";
+
+(() => {
+  const form = document.querySelector("form[data-taking]");
+  const away = document.querySelector("[data-away]");
+  const kept = form && `winosmith take ${form.dataset.taking}`;
+  const chosen = () => (form.querySelector("input[name=letter]:checked") || {}).value || "";
+
+  // A question's time runs while its page is seen.
+  let since = null;
+  let seen = 0;
+  let stored = form ? chosen() : "";
+  let sending = false;
+  const stop = () => {
+    if (since !== null) seen += (performance.now() - since) / 1000;
+    since = null;
+  };
+  const run = () => {
+    since = document.visibilityState === "visible" ? performance.now() : null;
+  };
+
+  const newKey = () => [...crypto.getRandomValues(new Uint8Array(16))]
+    .map((byte) => byte.toString(16).padStart(2, "0")).join("");
+
+  // What leaves the page behind is stored, too: a choice without Next, and the time so far.
+  const leave = () => {
+    stop();
+    if (!form || sending || (seen < 0.05 && chosen() === stored)) return;
+    const body = new FormData(form);
+    body.set("key", newKey());
+    body.set("do", "stay");
+    body.set("seconds", seen.toFixed(3));
+    if (navigator.sendBeacon(form.action, body)) {
+      seen = 0;
+      stored = chosen();
+    }
+  };
+
+  const remember = (letter) => {
+    try {
+      if (letter) localStorage.setItem(kept, letter);
+      else localStorage.removeItem(kept);
+    } catch { /* a private window keeps nothing */ }
+  };
+  const remembered = () => {
+    try { return localStorage.getItem(kept); } catch { return null; }
+  };
+
+  // The form goes by fetch, so that the page stays where there is no connection.
+  async function send(button) {
+    if (sending) return;
+    sending = true;
+    stop();
+    const sent = Number(form.dataset.sent || 0) + seen;
+    form.elements.seconds.value = sent.toFixed(3);
+    const body = new FormData(form);
+    body.set("do", button.value);
+    remember(chosen());
+    let answer;
+    try {
+      answer = await fetch(form.action, {
+        method: "POST", body, headers: { Accept: "application/json" }, keepalive: true,
+      });
+    } catch {
+      form.dataset.sent = sent;  // seen while it could not be sent
+      seen = 0;
+      sending = false;
+      away.hidden = false;
+      form.dataset.button = button.value;
+      run();
+      return;
+    }
+    const json = (answer.headers.get("Content-Type") || "").startsWith("application/json");
+    if (answer.ok && json) {
+      remember("");
+      window.location.assign((await answer.json()).to);
+      return;
+    }
+    // Whatever else came (a login, a fault) is a page: the browser itself sends the form for it.
+    const field = document.createElement("input");
+    Object.assign(field, { type: "hidden", name: "do", value: button.value });
+    form.append(field);
+    form.submit();
+  }
+
+  if (form) {
+    const letter = remembered();
+    const input = letter && !stored && form.querySelector(`input[name=letter][value="${letter}"]`);
+    if (input) input.checked = true;
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      send(event.submitter || form.querySelector("button[value=next]"));
+    });
+    // What is changed after a failed try is another answer: the first may have arrived all the same.
+    form.addEventListener("input", () => {
+      if (!away.hidden) form.elements.key.value = newKey();
+    });
+    document.addEventListener("visibilitychange", () => {
+      if (document.visibilityState === "hidden") leave();
+      else run();
+    });
+    window.addEventListener("pagehide", leave);
+    window.addEventListener("online", () => {
+      if (!away.hidden) form.querySelector(`button[value="${form.dataset.button}"]`).click();
+    });
+    run();
+  }
+  window.addEventListener("pageshow", (event) => {
+    if (event.persisted) window.location.reload();
+  });
+
+  const writes = (element) => element.matches("textarea, select, input:not([type=radio])");
+
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    const at = event.target;
+    if (!(at instanceof Element) || writes(at)) return;
+    if (event.key === "Enter") {
+      if (at.closest("a, button, summary") || event.repeat) return;
+      const next = form ? form.querySelector("button[value=next]")
+        : document.querySelector("[data-key=enter]");
+      if (!next) return;
+      event.preventDefault();
+      next.click();
+    } else if (form && /^[a-z]$/i.test(event.key)) {
+      const input = form.querySelector(`input[name=letter][value="${event.key.toUpperCase()}"]`);
+      if (!input) return;
+      event.preventDefault();
+      input.checked = true;
+      input.dispatchEvent(new Event("input", { bubbles: true }));
+      input.focus({ preventScroll: true });
+    }
+  });
+})();

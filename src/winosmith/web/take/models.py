@@ -1,0 +1,204 @@
+"""Human tests on line: rounds with their sheets, the people who take them, what they answered."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+__all__ = ["Answer", "Material", "Remark", "Round", "Sheet", "Sitting", "Subject"]
+
+
+class Round(models.Model):
+    """One test of a set of problems on people: its sheets, and who takes them.
+
+    Attributes:
+        name: part of the addresses of its pages.
+        title: what stands at the top of each sheet.
+        data: the digest of the problems, without their answers.
+        seed: dealt the halves, drew the orders, and settles who gets which sheet.
+        consent: what people agree to before they get a sheet; never changed.
+        declared: what they may tell of themselves: a list of {"name", "asked", "choices"}.
+        figures: what `humans.results` found when it was closed; None before, or without answers.
+    """
+
+    class State(models.TextChoices):
+        """Whether people may take it."""
+
+        OPEN = "open", _("open")
+        CLOSED = "closed", _("closed")
+
+    name = models.SlugField(max_length=40, unique=True)
+    title = models.CharField(max_length=200)
+    state = models.CharField(max_length=10, choices=State, default=State.OPEN)
+    data = models.CharField(max_length=64)
+    seed = models.BigIntegerField(default=0)
+    consent = models.TextField()
+    declared = models.JSONField(default=list)
+    figures = models.JSONField(null=True)
+    created = models.DateTimeField(default=timezone.now)
+    closed = models.DateTimeField(null=True)
+    published = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"{self.name}, {self.get_state_display()}"
+
+    def blocks(self) -> list[tuple[bool, str]]:
+        """Return the paragraphs of the consent text, each with whether it is a heading."""
+        found = [block.strip() for block in self.consent.split("\n\n") if block.strip()]
+        return [("\n" not in block and block[-1] not in ".!?:", block) for block in found]
+
+
+class Material(models.Model):
+    """That a problem belongs to a round's data, asked or not; `place` is where it stands there."""
+
+    round = models.ForeignKey(Round, models.PROTECT, related_name="materials", db_index=False)
+    problem = models.ForeignKey("problems.Problem", models.PROTECT, related_name="+")
+    place = models.PositiveIntegerField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["round", "place"], name="material_place"),
+            models.UniqueConstraint(fields=["round", "problem"], name="material_problem"),
+        ]
+
+    def __str__(self) -> str:
+        return f"problem {self.problem_id} of round {self.round_id}"
+
+
+class Sheet(models.Model):
+    """One test of a round in one order, whole.
+
+    Attributes:
+        code: as `humans.Sheet` makes it of the items and their order.
+        test: "a" or "b" (a half of each schema), or "common".
+        record: what `humans.sheet_record` tells.
+    """
+
+    round = models.ForeignKey(Round, models.PROTECT, related_name="sheets", db_index=False)
+    code = models.CharField(max_length=40)
+    test = models.CharField(max_length=10)
+    order = models.PositiveIntegerField()
+    record = models.JSONField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["round", "code"], name="sheet_code"),
+            models.UniqueConstraint(fields=["round", "test", "order"], name="sheet_order"),
+        ]
+
+    def __str__(self) -> str:
+        return self.code
+
+
+class Subject(models.Model):
+    """Somebody who takes part in a round, by a code: the one place that knows whose it is.
+
+    Attributes:
+        person: None once they are erased; their answers stay, and are nobody's.
+        code: random; what stands for them in the results. No other name of theirs follows from it.
+        agreed: when they agreed to the round's consent text.
+        declared: what they told of themselves, by name.
+    """
+
+    round = models.ForeignKey(Round, models.PROTECT, related_name="subjects", db_index=False)
+    person = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="subject_of"
+    )
+    code = models.CharField(max_length=16, unique=True)
+    agreed = models.DateTimeField(default=timezone.now)
+    declared = models.JSONField(default=dict)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["round", "person"], name="subject_once")
+        ]
+
+    def __str__(self) -> str:
+        return self.code
+
+
+class Sitting(models.Model):
+    """A sheet that somebody was given, and how far they are.
+
+    Attributes:
+        ref: stands for it in addresses; random.
+        state: as `humans.Given` has it. Seen it was in any case.
+        at: the number of the question that comes next; one more than there are at the end.
+        given, ended: when it was given, and handed in or given up; None once that is too old to
+            keep, and while it is out.
+    """
+
+    class State(models.TextChoices):
+        """What became of it."""
+
+        GIVEN = "given", _("being taken")
+        DONE = "done", _("handed in")
+        DROPPED = "dropped", _("given up")
+
+    ref = models.CharField(max_length=32, unique=True)
+    subject = models.ForeignKey(Subject, models.PROTECT, related_name="sittings")
+    sheet = models.ForeignKey(Sheet, models.PROTECT, related_name="sittings")
+    state = models.CharField(max_length=10, choices=State, default=State.GIVEN)
+    at = models.PositiveIntegerField(default=1)
+    given = models.DateTimeField(null=True, default=timezone.now)
+    ended = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["subject", "sheet"], name="sitting_once"),
+            models.UniqueConstraint(
+                fields=["subject"], condition=models.Q(state="given"), name="sitting_out"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.subject_id} on sheet {self.sheet_id}, {self.get_state_display()}"
+
+
+class Answer(models.Model):
+    """What somebody answered to a question of their sheet, and how long it was before them.
+
+    Attributes:
+        letter: of an option, or "X"; empty where they have only looked at it.
+        seconds: in which it was seen; None once that is too old to keep.
+    """
+
+    sitting = models.ForeignKey(Sitting, models.CASCADE, related_name="answers", db_index=False)
+    number = models.PositiveIntegerField()
+    letter = models.CharField(max_length=1, blank=True)
+    seconds = models.FloatField(null=True, default=0.0)
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["sitting", "number"], name="answer_number")
+        ]
+
+    def __str__(self) -> str:
+        return f"question {self.number}: {self.letter or 'empty'}"
+
+
+class Remark(models.Model):
+    """What a subject noted: a text that they know, or a word that they had to ask about.
+
+    Attributes:
+        number: of the question; None where they named none.
+    """
+
+    class Kind(models.TextChoices):
+        """What it is about."""
+
+        RECOGNISED = "recognised", _("a text that you know")
+        WORD = "word", _("a word that you looked up")
+
+    sitting = models.ForeignKey(Sitting, models.CASCADE, related_name="remarks")
+    kind = models.CharField(max_length=10, choices=Kind)
+    number = models.PositiveIntegerField(null=True)
+    text = models.CharField(max_length=200)
+
+    def __str__(self) -> str:
+        return self.text

@@ -1,0 +1,85 @@
+"""Rounds of hand-written twins, people who agreed, and sheets that are filled in."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from winosmith import Dataset, practice
+from winosmith import Problem as Datum
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture
+def rules() -> Iterator[Callable[..., None]]:
+    """Return a setter of the site's rules; without gold, and with quick passwords."""
+    from django.conf import settings
+    from django.test import override_settings
+
+    changed = []
+
+    def change(**changes: Any) -> None:
+        made = override_settings(
+            RULES=replace(settings.RULES, **{"gold_every": 0, **changes}),
+            PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"],
+        )
+        made.enable()
+        changed.append(made)
+
+    change()
+    yield change
+    for made in reversed(changed):
+        made.disable()
+
+
+def twins(count: int, start: int = 0, singles: int = 0) -> Dataset:
+    """Return hand-written twins under ids that no other test has, and singles of other texts."""
+    mark = next(_numbers)
+    held = practice.handwritten()
+    pairs = [[held[row] for row in rows] for rows in held.twins[start : start + count + singles]]
+    whole = [
+        replace(half, id=f"h{mark}-{at}-{n}", twin_id=f"h{mark}-{at}")
+        for at, pair in enumerate(pairs[:count])
+        for n, half in enumerate(pair)
+    ]
+    lone: list[Datum] = [
+        replace(pair[0], id=f"h{mark}-lone-{at}", twin_id=None)
+        for at, pair in enumerate(pairs[count:])
+    ]
+    return Dataset([*whole, *lone], f"set{mark}")
+
+
+@pytest.fixture
+def opened(rules: Any) -> Callable[..., Any]:
+    """Return what opens a round: `opened(twins(6), orders=2)`."""
+    from winosmith.web.take.opening import open_round
+
+    def make(dataset: Dataset | None = None, **options: Any) -> Any:
+        name = options.pop("name", f"round-{next(_numbers)}")
+        return open_round(dataset if dataset is not None else twins(6), name, **options)[0]
+
+    return make
+
+
+def fill(person: Any, sitting: Any, *, seed: int = 0, finish: bool = True) -> dict[int, str]:
+    """Answer every question of a sheet but the third; return the letters by number."""
+    from winosmith.web.take.answering import answer
+    from winosmith.web.take.answering import finish as hand_in
+    from winosmith.web.take.sheets import sheet_of
+
+    rng, given = np.random.default_rng(seed), {}
+    for item in sheet_of(sitting.sheet).items:
+        if item.number == 3:
+            continue
+        given[item.number] = str(rng.choice([*item.letters, *item.letters, "X"]))
+        seconds = round(float(rng.uniform(4, 30)), 1)
+        answer(person, sitting.ref, item.number, given[item.number], seconds, to=item.number + 1)
+    if finish:
+        hand_in(person, sitting.ref)
+    return given

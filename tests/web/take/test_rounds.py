@@ -1,0 +1,479 @@
+"""Rounds: opened, taken by rules that keep halves apart, closed, written out and published."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.web.take.conftest import fill, twins  # type: ignore[import-not-found]
+from winosmith.errors import InputError
+
+pytestmark = pytest.mark.usefixtures("db")
+
+Maker = Callable[..., Any]
+
+
+def _asked(sitting: Any) -> set[str]:
+    return {item["problem"] for item in sitting.sheet.record["items"]}
+
+
+def _halves(problem_ids: set[str]) -> set[str]:
+    return {problem_id.rpartition("-")[0] for problem_id in problem_ids}
+
+
+def test_a_round_brings_its_problems_under_embargo(opened: Maker) -> None:
+    """What was not on the site is valid there, and in nothing public; each half is on one test."""
+    from winosmith.web.problems.models import Problem
+    from winosmith.web.problems.public import public_problems
+
+    data = twins(6, singles=12)
+    made = opened(data, orders=2)
+    rows = Problem.objects.filter(ref__in=data.ids)
+    assert {(row.state, row.embargo, row.gold) for row in rows} == {("valid", True, False)}
+    assert not public_problems().filter(ref__in=data.ids).exists()
+    sheets = {
+        (s.test, s.order): {i["problem"] for i in s.record["items"]} for s in made.sheets.all()
+    }
+    assert sorted(sheets) == [(t, o) for t in ("a", "b", "common") for o in (1, 2)]
+    assert not sheets["a", 1] & sheets["b", 1]
+    assert sheets["a", 1] | sheets["b", 1] | sheets["common", 1] == set(data.ids)
+
+
+def test_a_round_takes_no_problem_that_people_can_read_already(opened: Maker) -> None:
+    """Public problems are refused unless they are asked for; then they stay public."""
+    from winosmith.web import hosting
+    from winosmith.web.problems.models import Problem
+
+    data = twins(4)
+    hosting.import_problems(data, "valid")
+    with pytest.raises(InputError, match="public on this site"):
+        opened(data)
+    opened(data, public=True)
+    assert not Problem.objects.filter(ref__in=data.ids, embargo=True).exists()
+
+
+def test_problems_that_are_being_judged_go_under_embargo_with_a_note(opened: Maker) -> None:
+    """What judges are at work on may be asked, and is kept from the public from then on."""
+    from winosmith.web import hosting
+    from winosmith.web.problems.models import Event, Problem
+
+    data = twins(4)
+    hosting.import_problems(data, "judging")
+    opened(data)
+    rows = Problem.objects.filter(ref__in=data.ids)
+    assert {(row.state, row.embargo) for row in rows} == {("judging", True)}
+    assert Event.objects.filter(problem__in=rows, kind="embargo").count() == len(data)
+
+
+@pytest.mark.parametrize("state", ["withdrawn", "rejected", "held"])
+def test_what_the_site_turned_down_is_not_asked(opened: Maker, state: str) -> None:
+    """Problems that are withdrawn, rejected or held are refused by name, and nothing is made."""
+    from winosmith.web import hosting
+    from winosmith.web.problems.models import Problem
+    from winosmith.web.take.models import Round
+
+    data = twins(4)
+    hosting.import_problems(data, "judging")
+    Problem.objects.filter(ref=data.ids[0]).update(state=state)
+    with pytest.raises(InputError, match=data.ids[0]):
+        opened(data)
+    assert not Round.objects.exists()
+
+
+def test_a_name_is_one_rounds(opened: Maker) -> None:
+    """A name that is taken, or can't be part of an address, is refused."""
+    opened(name="spring")
+    for name in ("spring", "a b", "", "x/y"):
+        with pytest.raises(InputError):
+            opened(name=name)
+
+
+def test_nobody_gets_both_halves_and_versions_are_taken_alike_often(
+    opened: Maker, person: Maker
+) -> None:
+    """Twelve people take all they may: each version six times, each order thrice, no twin twice."""
+    from winosmith.web.take.enrolling import enrol
+
+    made = opened(twins(6, singles=12), orders=2)
+    given: Counter[str] = Counter()
+    for number in range(12):
+        who, seen = person(f"s{number}"), []
+        for _ in range(2):
+            sitting = enrol(who, made, {})
+            given[sitting.sheet.test] += 1
+            given[f"{sitting.sheet.test}{sitting.sheet.order}"] += 1
+            seen += sorted(_halves(_asked(sitting)) if sitting.sheet.test != "common" else ())
+            fill(who, sitting, seed=number)
+        with pytest.raises(InputError, match="a part of each"):
+            enrol(who, made, {})
+        assert len(seen) == len(set(seen)) == 6
+    assert given == {"a": 6, "a1": 3, "a2": 3, "b": 6, "b1": 3, "b2": 3,
+                     "common": 12, "common1": 6, "common2": 6}  # fmt: skip
+
+
+def test_a_second_window_gets_the_same_sheet(opened: Maker, person: Maker) -> None:
+    """Whoever has a sheet out is given that one again, and none of another round."""
+    from winosmith.web.take.enrolling import enrol
+
+    ann, first, other = person("ann"), opened(), opened(twins(5, start=30))
+    sitting = enrol(ann, first, {})
+    assert enrol(ann, first, {}) == sitting
+    with pytest.raises(InputError, match="finish it or give it up"):
+        enrol(ann, other, {})
+
+
+def test_nobody_is_tested_on_what_they_judged_or_wrote(opened: Maker, person: Maker) -> None:
+    """A judge of one half, and the contributor of a twin, get no sheet with any half of it."""
+    from winosmith.web import hosting
+    from winosmith.web.judge.slots import answer, answer_local, claim
+    from winosmith.web.problems.models import Twin
+    from winosmith.web.take.enrolling import enrol
+
+    data = twins(4, singles=11)
+    hosting.import_problems(data[:8], "judging")
+    bob, eve, fay = person("bob"), person("eve"), person("fay")
+    slot = claim(bob)
+    assert slot is not None
+    answer_local(bob, slot.problem.ref, 0)
+    answer(bob, slot.problem.ref, 0)
+    Twin.objects.filter(ref=data[0].twin_id).update(contributor=eve)
+    made = opened(data)
+    for who in (bob, eve):
+        assert enrol(who, made, {}).sheet.test == "common"
+    assert enrol(fay, made, {}).sheet.test in ("a", "b", "common")
+
+
+def test_a_version_of_ones_family_counts_as_known(opened: Maker, person: Maker) -> None:
+    """Who wrote a perturbation of a problem gets no sheet that asks the problem or its half."""
+    from winosmith.web.perturb.models import Version
+    from winosmith.web.problems.models import Problem, State, Twin
+    from winosmith.web.take.enrolling import enrol
+    from winosmith.web.take.knowing import known
+
+    data, ann = twins(4, singles=11), person("ann")
+    made = opened(data)
+    root = Problem.objects.get(ref=data.ids[0])
+    child = Problem.objects.create(
+        ref="child", twin=Twin.objects.create(ref="childs", contributor=ann), sentence="A _ b.",
+        options=["x", "y"], answer=0, state=State.VALID, embargo=True,
+    )  # fmt: skip
+    Version.objects.create(problem=root, root=root, digest="1")
+    Version.objects.create(problem=child, root=root, parent=root, step=1, digest="2")
+    assert known(ann, made) == set(data.ids[:2])
+    assert enrol(ann, made, {}).sheet.test == "common"
+
+
+@pytest.mark.parametrize("both_halves", [False, True])
+def test_subjects_judge_neither_half_of_what_they_were_asked(
+    opened: Maker, person: Maker, rules: Maker, both_halves: bool
+) -> None:
+    """A sheet counts as read at once, with the halves that it does not show."""
+    from winosmith.web import hosting
+    from winosmith.web.judge.slots import claim
+    from winosmith.web.take.answering import give_up
+    from winosmith.web.take.enrolling import enrol
+
+    rules(both_halves=both_halves)
+    data = twins(4)
+    hosting.import_problems(data, "judging")
+    made, ann, bob = opened(data), person("ann"), person("bob")
+    sitting = enrol(ann, made, {})
+    give_up(ann, sitting.ref)
+    assert claim(ann) is None
+    assert claim(bob) is not None
+
+
+def test_whoever_is_in_a_test_gets_nothing_to_judge(opened: Maker, person: Maker) -> None:
+    """A judge's problem goes back when they begin a test; the next comes when it is over."""
+    from winosmith.web import hosting
+    from winosmith.web.judge.slots import claim, current
+    from winosmith.web.take.answering import finish
+    from winosmith.web.take.enrolling import enrol
+
+    hosting.import_problems(twins(3, start=40), "judging")
+    made, ann = opened(), person("ann")
+    assert claim(ann) is not None
+    sitting = enrol(ann, made, {})
+    assert current(ann) is None
+    with pytest.raises(InputError, match="test"):
+        claim(ann)
+    finish(ann, sitting.ref)
+    assert claim(ann) is not None
+
+
+def test_only_people_with_an_account_take_tests(opened: Maker, person: Maker) -> None:
+    """Anonymous, paused and erased people get no sheet."""
+    from winosmith.web.people.models import Person
+    from winosmith.web.take.enrolling import enrol
+
+    made = opened()
+    for who in (Person.objects.create_anonymous(), person("ann", is_active=False)):
+        with pytest.raises(InputError, match="account"):
+            enrol(who, made, {})
+
+
+def test_answers_are_changed_until_the_sheet_is_handed_in(opened: Maker, person: Maker) -> None:
+    """The last letter counts and seconds add up; a wrong letter, and a late answer, are refused."""
+    from winosmith.web.take.answering import Over, answer, finish
+    from winosmith.web.take.enrolling import enrol
+
+    ann, eve, made = person("ann"), person("eve"), opened()
+    sitting = enrol(ann, made, {})
+    answer(ann, sitting.ref, 1, "a", 2.5, to=2)
+    answer(ann, sitting.ref, 1, "", 1.0, to=2)
+    assert answer(ann, sitting.ref, 1, "X", 1.0, to=2).at == 2
+    with pytest.raises(InputError, match="no answer 'E'"):
+        answer(ann, sitting.ref, 1, "E", 1.0)
+    with pytest.raises(InputError, match="questions 1 to 6, not 7"):
+        answer(ann, sitting.ref, 7, "A", 1.0)
+    with pytest.raises(Over):
+        answer(eve, sitting.ref, 1, "B", 1.0)
+    row = sitting.answers.get()
+    assert (row.letter, row.seconds) == ("X", 4.5)
+    finish(ann, sitting.ref)
+    with pytest.raises(Over):
+        answer(ann, sitting.ref, 1, "A", 1.0)
+
+
+def test_what_people_tell_of_themselves_is_what_was_asked(opened: Maker, person: Maker) -> None:
+    """Choices are held to, other names are dropped, and long texts are refused."""
+    from winosmith.humans import DECLARED, Declared
+    from winosmith.web.take.enrolling import enrol
+
+    made = opened(declared=(*DECLARED, Declared("age", "How old are you?")))
+    ann = person("ann")
+    for told in ({"native": "perhaps"}, {"age": "9" * 201}, {"age": "a\u202eb"}):
+        with pytest.raises(InputError):
+            enrol(ann, made, told)
+    sitting = enrol(ann, made, {"native": "no", "age": " 40  years ", "role": "admin"})
+    assert sitting.subject.declared == {"native": "no", "age": "40 years"}
+    assert sitting.subject.agreed is not None
+
+
+def test_codes_tell_nothing(opened: Maker, person: Maker) -> None:
+    """Codes are random: not the name, not the pseudonym, another in each round."""
+    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.take.answering import finish
+    from winosmith.web.take.enrolling import enrol
+
+    ann, codes = person("ann"), set()
+    for made in (opened(), opened(twins(5, start=30))):
+        sitting = enrol(ann, made, {})
+        finish(ann, sitting.ref)
+        codes.add(sitting.subject.code)
+    assert len(codes) == 2
+    assert not any("ann" in code or pseudonym(ann)[2:8] in code for code in codes)
+
+
+def test_a_round_is_closed_when_all_are_done(opened: Maker, person: Maker) -> None:
+    """Sheets that are out keep it open, or are dropped on purpose; nobody comes afterwards."""
+    from winosmith.web.take.answering import Over, answer
+    from winosmith.web.take.closing import close_round
+    from winosmith.web.take.enrolling import enrol
+
+    made, ann, bob = opened(), person("ann"), person("bob")
+    fill(ann, enrol(ann, made, {}))
+    out = enrol(bob, made, {})
+    with pytest.raises(InputError, match="1 sheet is still out"):
+        close_round(made.name)
+    closed = close_round(made.name, drop=True)
+    assert closed.figures["subjects"] == 1
+    with pytest.raises(Over):
+        answer(bob, out.ref, 1, "A", 1.0)
+    with pytest.raises(InputError, match="closed"):
+        enrol(person("eve"), made, {})
+
+
+def test_publishing_releases_what_was_asked_with_its_other_halves(
+    opened: Maker, person: Maker
+) -> None:
+    """One sheet of a was given: both halves of its twins become public; the rest stays hidden."""
+    from winosmith.humans import CANARY
+    from winosmith.web.problems.models import Problem
+    from winosmith.web.problems.public import public_problems
+    from winosmith.web.problems.records import as_problem
+    from winosmith.web.take.closing import close_round, publish_round
+    from winosmith.web.take.enrolling import enrol
+
+    data = twins(4, singles=11)
+    made, ann = opened(data), person("ann")
+    sitting = enrol(ann, made, {})
+    fill(ann, sitting)
+    with pytest.raises(InputError, match="open; close it first"):
+        publish_round(made.name)
+    close_round(made.name)
+    done = publish_round(made.name)
+    asked = _asked(sitting)
+    expected = {
+        d.id for d in data if d.id in asked or (d.twin_id and sitting.sheet.test != "common")
+    }
+    assert {p.ref for p in public_problems().filter(ref__in=data.ids)} == expected
+    assert (done.used, done.used + done.alternates) == (len(asked), len(expected))
+    rows = [as_problem(row) for row in Problem.objects.filter(ref__in=data.ids)]
+    assert {row.extra[CANARY] for row in rows} == {done.canary}
+    with pytest.raises(InputError, match="was published"):
+        publish_round(made.name)
+
+
+def test_nothing_is_published_that_another_round_asks(opened: Maker, person: Maker) -> None:
+    """Problems of a round that is open stay hidden until it is closed."""
+    from winosmith.web.take.closing import close_round, publish_round
+    from winosmith.web.take.enrolling import enrol
+
+    data, ann = twins(4), person("ann")
+    first, second = opened(data), opened(data, seed=1)
+    fill(ann, enrol(ann, first, {}))
+    close_round(first.name)
+    with pytest.raises(InputError, match=second.name):
+        publish_round(first.name)
+
+
+def test_results_are_those_of_the_same_answers_in_forms(
+    opened: Maker, person: Maker, tmp_path: Path
+) -> None:
+    """What the round's files give is what the HTML forms' files of the same answers give."""
+    from winosmith import formats, humans
+    from winosmith.validate import read_votes
+    from winosmith.web.take.closing import close_round
+    from winosmith.web.take.enrolling import enrol
+    from winosmith.web.take.writing_out import write_results
+
+    made = opened(twins(6, singles=11), orders=2)
+    by_hand: list[tuple[Any, dict[int, str]]] = []
+    for number in range(8):
+        who = person(f"s{number}")
+        sitting = enrol(who, made, {"native": ("yes", "no", "")[number % 3]})
+        by_hand.append((sitting, fill(who, sitting, seed=number)))
+    counts = write_results(made, tmp_path / "out")
+    out = tmp_path / "out"
+    data = formats.read(out / "private/schemas.jsonl")
+    subjects = humans.read_subjects(out / "subjects.jsonl")
+    found = humans.results(data, read_votes(out / "responses.jsonl"), subjects)
+    assert counts["answers"] == sum(len(given) for _, given in by_hand)
+    assert close_round(made.name).figures == json.loads(json.dumps(found.record()))
+
+    sheets = {s.code: s for s in map(humans.read_sheet, (out / "sheets").glob("*.json"))}
+    sittings = []
+    for sitting, given in by_hand:  # as `templates/form.js` saves them
+        native = sitting.subject.declared.get("native")
+        seconds = {row.number: round(row.seconds, 1) for row in sitting.answers.all()}
+        record = {
+            "winosmith": "answers", "version": 1, "sheet": sitting.sheet.code,
+            "subject": sitting.subject.code, "started": "2026-11-21T10:00:00.000Z",
+            "ended": "2026-11-21T10:20:00.000Z", "seconds": round(sum(seconds.values()), 1),
+            "answers": {
+                str(item.number): {"letter": given.get(item.number),
+                                   "seconds": seconds.get(item.number, 0)}
+                for item in sheets[sitting.sheet.code].items
+            },
+            "recognised": [], "words": [], "attributes": {"native": native} if native else {},
+        }  # fmt: skip
+        path = tmp_path / f"{sitting.subject.code}.json"
+        path.write_text(json.dumps(record), "utf-8")
+        sittings.append(humans.read_answer_form(path, sheets))
+    again = humans.results(data, humans.responses_of(sittings), humans.subjects_of(sittings))
+    assert again.record() == found.record()
+    ledger = humans.read_ledger(out / "ledger.json")
+    assert Counter(given.state for given in ledger.given) == {"done": 8}
+
+
+def test_erasing_somebody_leaves_their_answers_to_nobody(opened: Maker, person: Maker) -> None:
+    """The code leads to no one any more; letters and choices stay, words and times go."""
+    from winosmith.humans import DECLARED, Declared
+    from winosmith.web.people.erasure import erase
+    from winosmith.web.take.answering import remark
+    from winosmith.web.take.closing import close_round
+    from winosmith.web.take.enrolling import enrol
+    from winosmith.web.take.models import Sitting, Subject
+
+    made = opened(declared=(*DECLARED, Declared("home", "Where do you live?")))
+    ann, bob = person("ann"), person("bob")
+    for who in (ann, bob):
+        sitting = enrol(who, made, {"native": "yes", "home": "Leeds"})
+        remark(who, sitting.ref, "recognised", "2", "my own novel")
+        fill(who, sitting)
+    close_round(made.name)
+    erase(ann, texts=True)
+    made.refresh_from_db()
+    subject = Subject.objects.get(round=made, person=None)
+    assert subject.declared == {"native": "yes"}
+    sitting = Sitting.objects.get(subject=subject)
+    assert (sitting.state, sitting.given, sitting.remarks.count()) == ("done", None, 0)
+    assert set(sitting.answers.values_list("seconds", flat=True)) == {None}
+    assert sitting.answers.exclude(letter="").count() == 5
+    assert len(made.figures["recognised"]) == len(made.figures["pace"]) == 1
+    assert made.figures["subjects"] == 2
+
+
+def test_an_erased_text_leaves_the_sheets_and_the_results(
+    opened: Maker, person: Maker, tmp_path: Path
+) -> None:
+    """A contributor's unreleased sentence is blanked on sheets that asked it; results go on."""
+    from winosmith import formats, humans
+    from winosmith.validate import read_votes
+    from winosmith.web.people.erasure import erase
+    from winosmith.web.problems.models import Twin
+    from winosmith.web.take.enrolling import enrol
+    from winosmith.web.take.sheets import sheet_of
+    from winosmith.web.take.writing_out import write_results
+
+    data, eve, ann = twins(4), person("eve"), person("ann")
+    made = opened(data)
+    Twin.objects.filter(ref=data[0].twin_id).update(contributor=eve)
+    fill(ann, enrol(ann, made, {}))
+    erase(eve, texts=True)
+    words = data[0].sentence.split("_")[0]
+    for sheet in made.sheets.all():
+        assert words not in json.dumps(sheet.record)
+        assert sheet_of(sheet).code == sheet.code
+    write_results(made, tmp_path / "out")
+    left = formats.read(tmp_path / "out/private/schemas.jsonl")
+    assert len(left) == 6
+    found = humans.results(
+        left,
+        read_votes(tmp_path / "out/responses.jsonl"),
+        humans.read_subjects(tmp_path / "out/subjects.jsonl"),
+    )
+    assert found.answers == 3
+
+
+def test_times_are_forgotten_when_the_site_forgets_them(opened: Maker, person: Maker) -> None:
+    """After the retention of the site seconds and hours are gone, and letters are not."""
+    from datetime import timedelta
+
+    from django.utils import timezone
+
+    from winosmith.web.people.retention import tidy
+    from winosmith.web.take.closing import close_round
+    from winosmith.web.take.enrolling import enrol
+
+    made, ann = opened(), person("ann")
+    sitting = enrol(ann, made, {})
+    fill(ann, sitting)
+    close_round(made.name)
+    assert tidy()["take"] == 0
+    assert tidy(timezone.now() + timedelta(days=91))["take"] == 5
+    sitting.refresh_from_db()
+    made.refresh_from_db()
+    assert (sitting.given, sitting.ended, made.figures["pace"]) == (None, None, [])
+    assert set(sitting.answers.values_list("seconds", flat=True)) == {None}
+    assert sitting.answers.exclude(letter="").count() == 5
+
+
+def test_the_file_about_oneself_holds_ones_answers(opened: Maker, person: Maker) -> None:
+    """All that a test stores about somebody is in their own file, and no problem's id."""
+    from winosmith.web.people.mine import data_about
+    from winosmith.web.take.enrolling import enrol
+
+    data, ann = twins(4), person("ann")
+    sitting = enrol(ann, opened(data), {"native": "yes"})
+    given = fill(ann, sitting)
+    told = data_about(ann)["tests"]
+    assert [(a["question"], a["letter"]) for a in told[0]["answers"]] == sorted(given.items())
+    assert told[0]["told"] == {"native": "yes"}
+    assert not any(ref in json.dumps(told, default=str) for ref in data.ids)
