@@ -180,3 +180,12 @@ def test_hostile_names_survive(name: str) -> None:
     """Names that look like markup, mathematics or nothing a font holds are drawn as they are."""
     texts = [e.text for e in fromstring(a_funnel(name).markup).iter() if tag(e) == "text"]
     assert name.replace("\x00", "\ufffd") in texts
+
+
+def test_whole_settings_have_whole_ticks():
+    """Rounds are counted: no axis shows a round and a half."""
+    lines = {"a": report.Curve([0.1, 0.4, 0.2])}
+    drawn = report.curves([1, 2, 3], lines, title="", x="round", y="").markup
+    assert ">1.5<" not in drawn
+    assert ">2<" in drawn
+    assert ">1.4<" in report.curves([0.5, 1.5, 2], lines, title="", x="", y="").markup

@@ -12,7 +12,7 @@ from winosmith.build._build import Built, build, finished_build
 from winosmith.build._debias import Debiased, debias_to_folder, finished_filter
 from winosmith.build._filter import NAMES, FilterRun, run_filter
 from winosmith.build._measure import Measures, measure
-from winosmith.build._progress import Advance, Step
+from winosmith.build._progress import Advance, Step, silent
 from winosmith.build._recipe import (
     EmbedRecipe,
     FilesRecipe,
@@ -54,4 +54,5 @@ __all__ = [
     "recipe_of",
     "recipe_toml",
     "run_filter",
+    "silent",
 ]

@@ -37,6 +37,7 @@ from winosmith.build._split import Split, split
 from winosmith.build._stages import Inputs, Stages, check, read_inputs, set_aside
 from winosmith.build._vectors import Embedded, embedded
 from winosmith.dataset import Dataset
+from winosmith.errors import OutputError
 from winosmith.outputs import PRIVATE, OutputFolder
 
 __all__ = ["Built", "build", "finished_build"]
@@ -106,7 +107,12 @@ class _Job:
 
 
 def build(
-    recipe: Recipe, out: str | Path, *, force: bool = False, step: Step | None = None
+    recipe: Recipe,
+    out: str | Path,
+    *,
+    force: bool = False,
+    step: Step | None = None,
+    vectors_from: str | Path | None = None,
 ) -> Built:
     """Build a benchmark from raw twins.
 
@@ -120,10 +126,12 @@ def build(
         out: the folder; see `winosmith.outputs` for which folders are taken.
         force: replace the results of another recipe, and those of a finished build of this one.
         step: shows progress.
+        vectors_from: a folder with a build of the same recipe, whose vectors are taken: no
+            encoder is needed then.
 
     Raises:
         InputError: data, votes, vectors or parameters that can't be used, with the reason.
-        OutputError: the folder can't be taken or written.
+        OutputError: the folder can't be taken or written, or the vectors are of another recipe.
     """
     started = time.monotonic()
     show = step or silent
@@ -131,10 +139,27 @@ def build(
         job = _taken(recipe, out, force, show)
         if force and is_finished(job.folder, LAST):
             job.folder.clear()
+    if vectors_from is not None:
+        _take_vectors(job, Path(vectors_from))
     with job.folder.or_nothing():
         built = _carried_out(job)
     write_run(job.folder, time.monotonic() - started)
     return built
+
+
+def _take_vectors(job: _Job, place: Path) -> None:
+    """Copy the vectors of another build of the same recipe, unless they are here already."""
+    if not (place / PRIVATE).is_dir():
+        raise OutputError(f"{place} holds no build to take vectors from")
+    other = OutputFolder.open(place, job.shown, secret=job.folder.secret)
+    for name in (VECTORS, TOLD):
+        if not other.finished(name):
+            raise OutputError(
+                f"{place} holds no finished vectors: {name} is missing or was changed"
+            )
+        if not job.folder.finished(name):
+            with job.folder.write(name, "wb") as file:
+                file.write((place / name).read_bytes())
 
 
 def finished_build(recipe: Recipe, out: str | Path) -> bool:

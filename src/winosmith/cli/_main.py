@@ -17,6 +17,7 @@ AGAIN = "Run the same command again: what was finished is kept, and nothing is h
 COMMANDS = {
     "demo": "build a benchmark from the practice corpus, in a minute",
     "build": "raw twins in, a debiased benchmark and its report out",
+    "round": "a pool in; a release, its difficulty, and the next round's roots out",
     "check": "validate twins: structure and votes, with a funnel by reason",
     "stats": "count a data set, and find fields that give the answer away",
     "debias": "filter a data set: AFLite, PMI or random reduction",

@@ -38,6 +38,8 @@ def draw_roots(
     wanted: Sequence[int],
     wrong: Sequence[frozenset[str]] = (),
     seed: int = 0,
+    *,
+    fewer: bool = False,
 ) -> Roots:
     """Draw roots at random among the problems that every solver gets right.
 
@@ -53,6 +55,7 @@ def draw_roots(
         wanted: how many roots from each.
         wrong: for each data set, the ids that some solver gets wrong; none when left out.
         seed: of the draw.
+        fewer: where a data set has too few problems to draw from, draw those.
 
     Raises:
         InputError: not one number for each data set, or a number below 0.
@@ -72,7 +75,7 @@ def draw_roots(
     sources: dict[str, tuple[str, ...]] = {}
     left_out: list[Filtered] = []
     for number, dataset in enumerate(datasets):
-        rows, reasons = _drawn(dataset, wanted[number], wrong[number], seed + number)
+        rows, reasons = _drawn(dataset, wanted[number], wrong[number], seed + number, fewer)
         roots += [_root(dataset[row], dataset.name, clashing) for row in rows]
         sources[dataset.name] = tuple(dataset[row].id for row in rows)
         left_out.append(dataset.drop(reasons, STAGE))
@@ -95,7 +98,7 @@ def _root(problem: Problem, name: str, clashing: frozenset[str]) -> Problem:
 
 
 def _drawn(
-    dataset: Dataset, wanted: int, wrong: frozenset[str], seed: int
+    dataset: Dataset, wanted: int, wrong: frozenset[str], seed: int, fewer: bool
 ) -> tuple[list[int], dict[int, str]]:
     """Return the rows drawn, and the reason of every other row."""
     reasons = {
@@ -116,7 +119,7 @@ def _drawn(
             reasons |= {other: others for other in fit if other != row}
         else:
             reasons |= dict.fromkeys(fit, "there are roots enough")
-    if len(chosen) < wanted:
+    if len(chosen) < wanted and not fewer:
         raise DataError(
             f"{wanted} roots are to be drawn from {dataset.name!r}; {free} of its "
             f"{len(dataset)} problems, one of those that go together, are fit: right by every "

@@ -74,6 +74,8 @@ def curves(
                       linestyle=dash, linewidth=1.6, label=clean(name))  # fmt: skip
         axes.set(xlabel=clean(x), ylabel=clean(y))
         axes.grid(axis="y")
+        if all(setting == round(setting) for setting in settings):
+            axes.xaxis.get_major_locator().set_params(integer=True)
         if percent:
             axes.set_ylim(-0.02, 1.02)
             axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")

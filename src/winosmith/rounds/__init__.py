@@ -8,6 +8,24 @@
 
 from __future__ import annotations
 
+from winosmith.rounds._changes import Change, changes, read_record
+from winosmith.rounds._recipe import RoundRecipe, read_round, round_of
+from winosmith.rounds._round import Round, differing, run_round
 from winosmith.rounds._simulated import ARMS, SOLVERS, Arm, SimulatedRound, simulate
 
-__all__ = ["ARMS", "SOLVERS", "Arm", "SimulatedRound", "simulate"]
+__all__ = [
+    "ARMS",
+    "SOLVERS",
+    "Arm",
+    "Change",
+    "Round",
+    "RoundRecipe",
+    "SimulatedRound",
+    "changes",
+    "differing",
+    "read_record",
+    "read_round",
+    "round_of",
+    "run_round",
+    "simulate",
+]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from winosmith.study._beside import GenderLine, Line, beside, beside_gender
 from winosmith.study._claims import judge, lone_claims
+from winosmith.study._made_solver import MadeSolver, made_solver
 from winosmith.study._page import MARKS, transfer_page
 from winosmith.study._published import (
     PUBLISHED,
@@ -18,12 +19,15 @@ from winosmith.study._published import (
     published,
 )
 from winosmith.study._sets import Trainable, apart, joined, nested
+from winosmith.study._solver_rule import KINDS, LEARNERS, SolverRule
 from winosmith.study._targets import TARGETS, TEST_FILES, Target, read_target, test_files
 from winosmith.study._training import CurveRun, curve_runs, train_on_all, write_curve
 from winosmith.study._transfer import Solved, solve_target
 from winosmith.study._tuning import overlap, paper_split
 
 __all__ = [
+    "KINDS",
+    "LEARNERS",
     "MARKS",
     "PUBLISHED",
     "PUBLISHED_GENDER",
@@ -32,9 +36,11 @@ __all__ = [
     "CurveRun",
     "GenderLine",
     "Line",
+    "MadeSolver",
     "Published",
     "PublishedGender",
     "Solved",
+    "SolverRule",
     "Target",
     "Trainable",
     "apart",
@@ -44,6 +50,7 @@ __all__ = [
     "joined",
     "judge",
     "lone_claims",
+    "made_solver",
     "nested",
     "overlap",
     "paper_split",

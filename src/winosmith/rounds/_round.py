@@ -1,0 +1,292 @@
+"""One turn of the loop: a pool in; a release, its difficulty, and the next round's roots out.
+
+The steps are the main job's (`winosmith.build`), then EvoGrad's: solve, find what every solver gets
+right and what fools them, and go on from there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from winosmith import formats
+from winosmith._version import __version__
+from winosmith.build import NAMES, Advance, Step, build, finished_build, silent
+from winosmith.dataset import Dataset
+from winosmith.errors import InputError
+from winosmith.outputs import OutputFolder, sha256
+from winosmith.rounds._changes import RECORD, Change, changes, read_record
+from winosmith.rounds._measures import Measured, failing, measured
+from winosmith.rounds._next import NextRound, next_round
+from winosmith.rounds._recipe import RoundRecipe
+from winosmith.rounds._report import round_page
+from winosmith.rounds._sets import People, ReleaseSets, people_on, release_sets
+from winosmith.rounds._solving import Answers, answers_of
+
+__all__ = ["Round", "differing", "run_round"]
+
+BUILD = "build"
+"""The folder, in a round's, that holds the release."""
+
+LAST = "checksums.sha256"
+"""The file that a round writes last."""
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """A finished round.
+
+    Attributes:
+        folder: where everything is.
+        record: its figures, as `round.json` holds them.
+        changes: its figures beside those of the last round.
+    """
+
+    folder: Path
+    record: Mapping[str, Any]
+    changes: tuple[Change, ...]
+
+    @property
+    def report(self) -> Path:
+        """The report, to be opened in a browser."""
+        return self.folder / "report.html"
+
+
+def run_round(
+    recipe: RoundRecipe,
+    out: str | Path,
+    *,
+    last: str | Path | None = None,
+    stored: str | Path | None = None,
+    force: bool = False,
+    step: Step | None = None,
+) -> Round:
+    """Run a round of the loop.
+
+    The folder takes `build/` (the release of this round), `predictions/`, `roots.jsonl` and
+    `fooling.jsonl` for the next round, `round.json` and `report.html`; what would give answers
+    away goes to its `private/`. Stopped, the same call goes on where it was.
+
+    Args:
+        recipe: everything that determines the result; see `read_round`.
+        out: the folder.
+        last: the folder of the last round; None in the first.
+        stored: a finished folder of the same round: its vectors and predictions are taken, so
+            that no model is needed, and the result has the same bytes.
+        force: replace the results of another recipe.
+        step: shows progress.
+
+    Raises:
+        InputError: data, votes, solvers or folders that can't be used, with the reason.
+        OutputError: the folder can't be taken or written.
+    """
+    show = step or silent
+    before = read_record(last) if last is not None else None
+    kept = None if stored is None else Path(stored)
+    if kept is not None and not (kept / LAST).is_file():
+        raise InputError(f"{kept} holds no finished round to take vectors and predictions from")
+    folder = OutputFolder.open(out, _shown(recipe, before), force=force)
+    place = folder.path / BUILD
+    if force or not finished_build(recipe.build, place):
+        vectors = None if kept is None else kept / BUILD
+        build(recipe.build, place, force=force, step=show, vectors_from=vectors)
+    sets = release_sets(recipe.build, place)
+    old = None if last is None else _last_dev(Path(last))
+    answers = _solved(recipe, folder, sets, old, kept, show)
+    with show("measuring", None):
+        record, following = _measured(recipe, place, sets, old, answers)
+    found = tuple(changes(record, before))
+    with show("writing", None):
+        _write(folder, record, following, found)
+    return Round(folder.path, record, found)
+
+
+def _shown(recipe: RoundRecipe, before: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return what determines a round and holds neither paths nor answers."""
+    rules = [
+        {"name": r.name, "solver": r.solver, "learn": r.learn, "options": dict(r.options)}
+        for r in recipe.solvers
+    ]
+    table = asdict(recipe.build)
+    for key in ("data", "votes_file", "planted"):
+        table[key] = table[key] and Path(table[key]).name
+    table["embed"]["array"] = table["embed"]["array"] and Path(table["embed"]["array"]).name
+    return {
+        "round": table,
+        "solvers": rules,
+        "roots": recipe.roots,
+        "last": before and before["digest"],
+        "version": __version__,
+    }
+
+
+def _last_dev(folder: Path) -> Dataset:
+    """Return what the last round published for development, with answers."""
+    found = sorted((folder / BUILD).glob("dev.jsonl"))
+    if not found:
+        raise InputError(f"{folder / BUILD} holds no dev set; is this the folder of a round?")
+    return Dataset(formats.read(found[0]), "last dev")
+
+
+def _solved(
+    recipe: RoundRecipe,
+    folder: OutputFolder,
+    sets: ReleaseSets,
+    last: Dataset | None,
+    stored: Path | None,
+    show: Step,
+) -> dict[str, Answers]:
+    asked = len(sets.dev) + len(sets.test) + len(last or ())
+    answers = {}
+    for rule in recipe.solvers:
+        with show(f"solving with {rule.name}", asked) as advance:
+            answers[rule.name] = answers_of(
+                rule,
+                folder,
+                dev=sets.dev,
+                test=sets.test,
+                last=last,
+                train=sets.train,
+                where=recipe.folder,
+                stored=stored,
+                tell=partial(_told, advance),
+            )
+    return answers
+
+
+def _told(advance: Advance, done: int) -> None:
+    advance(done, "")
+
+
+def _measured(
+    recipe: RoundRecipe,
+    place: Path,
+    sets: ReleaseSets,
+    last: Dataset | None,
+    answers: Mapping[str, Answers],
+) -> tuple[dict[str, Any], NextRound]:
+    learns = {rule.name: rule.learn for rule in recipe.solvers}
+    seed = recipe.build.seed
+    found: dict[str, Measured] = {
+        name: measured(
+            sets.measured,
+            (*own.dev, *own.test),
+            last=None if last is None or own.last is None else (last, own.last),
+            train=sets.train if learns[name] else None,
+            seed=seed,
+        )
+        for name, own in answers.items()
+    }
+    wrong = failing(sets.dev, {name: own.dev for name, own in answers.items()})
+    following = next_round(sets.dev, wrong, recipe.roots, seed)
+    report = json.loads((place / "report.json").read_text("utf-8"))
+    record = {
+        "winosmith": "round",
+        "version": 1,
+        "name": recipe.build.name,
+        "made by": __version__,
+        "digest": _digest(place),
+        "build": {
+            "signature": report["signature"],
+            "funnel": report["funnel"],
+            "counts": report["counts"],
+            "kept": _kept(report["funnel"]),
+        },
+        "valid": _valid(report["funnel"]),
+        "artifacts": _artifacts(report, NAMES[recipe.build.filter.method]),
+        "people": _people(people_on(recipe.build, place, sets.measured)),
+        "solvers": {name: {**answers[name].about, **of.record()} for name, of in found.items()},
+        "roots": {"asked": following.asked, "drawn": len(following.roots)},
+        "fooling": {id_: list(names) for id_, names in following.fooled.items()},
+    }
+    return record, following
+
+
+def _digest(place: Path) -> str:
+    """Return what a build's public files are known by: the digest of their checksums."""
+    return hashlib.sha256((place / "checksums.sha256").read_bytes()).hexdigest()
+
+
+def _kept(funnel: Mapping[str, Any]) -> int:
+    last = funnel["steps"][-1]["kept"] if funnel["steps"] else funnel["collected"]
+    return int(last["problems"])
+
+
+def _valid(funnel: Mapping[str, Any]) -> float | None:
+    """Return the share of what was collected that structure and votes found valid."""
+    steps = {step["stage"]: step["kept"]["problems"] for step in funnel["steps"]}
+    kept = steps.get("votes", steps.get("structure"))
+    whole = funnel["collected"]["problems"]
+    return kept / whole if kept is not None and whole else None
+
+
+def _artifacts(report: Mapping[str, Any], kept: str) -> dict[str, Any]:
+    """Return what a linear model guesses before and after the filter, and the KL of the kept."""
+    probes = report["measures"]["probes"]
+    subsets = {s["name"]: s for s in report["measures"]["assessment"]["subsets"]}
+    return {
+        "before": probes["all"]["accuracy"],
+        "after": probes[kept]["accuracy"],
+        "kl": subsets[kept]["d1"].get("kl"),
+    }
+
+
+def _people(people: People | None) -> dict[str, Any] | None:
+    if people is None:
+        return None
+    return {
+        "judged": people.judged,
+        "agree": people.agree,
+        "unanimous": people.unanimous,
+        "accuracy": people.accuracy and people.accuracy.accuracy,
+    }
+
+
+def _write(
+    folder: OutputFolder,
+    record: Mapping[str, Any],
+    following: NextRound,
+    found: tuple[Change, ...],
+) -> None:
+    for name, dataset in (("roots", following.roots), ("fooling", following.fooling)):
+        with folder.write(f"{name}.jsonl") as file:
+            write = formats.format_named("winosmith").write
+            assert write is not None  # noqa: S101 - our own format
+            write(tuple(dataset), file)
+    with folder.write(RECORD) as file:
+        json.dump(record, file, indent=1, ensure_ascii=False, allow_nan=False)
+        file.write("\n")
+    with folder.write("report.html") as file:
+        file.write(round_page(record, found, following))
+    names = sorted(
+        name for name in folder.files if name != LAST and not name.startswith("private/")
+    )
+    with folder.write(LAST) as file:
+        file.writelines(f"{folder.files[name]}  {name}\n" for name in names)
+        build_sums = (folder.path / BUILD / LAST).read_text("utf-8").splitlines()
+        file.writelines(f"{line[:66]}{BUILD}/{line[66:]}\n" for line in build_sums)
+        file.write(f"{sha256(folder.path / BUILD / LAST)}  {BUILD}/{LAST}\n")
+
+
+def differing(first: str | Path, second: str | Path) -> list[str]:
+    """Return the names of public files that differ between two finished rounds.
+
+    Raises:
+        InputError: one is no finished round.
+    """
+    sums = [_sums(Path(folder)) for folder in (first, second)]
+    names = sorted(sums[0].keys() | sums[1].keys())
+    return [name for name in names if sums[0].get(name) != sums[1].get(name)]
+
+
+def _sums(folder: Path) -> dict[str, str]:
+    try:
+        lines = (folder / LAST).read_text("utf-8").splitlines()
+    except OSError:
+        raise InputError(f"{folder} holds no finished round") from None
+    return {line[66:]: line[:64] for line in lines}

@@ -1,0 +1,83 @@
+"""`winosmith round`, as its users meet it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from winosmith import formats
+from winosmith.cli import main
+from winosmith.testing import made_twins
+
+RECIPE = """name = "mine"
+data = "twins.jsonl"
+roots = 3
+[embed]
+dimensions = 8
+[filter]
+method = "none"
+[split]
+dev = 0.3
+test = 0.2
+[[solvers]]
+name = "chance"
+solver = "random"
+"""
+
+
+@pytest.fixture
+def pool(tmp_path, monkeypatch):
+    """Write 60 made twins and a recipe into the current folder."""
+    monkeypatch.chdir(tmp_path)
+    formats.write(made_twins(60).problems, "twins.jsonl")
+    (tmp_path / "round.toml").write_text(RECIPE, "utf-8")
+    return tmp_path
+
+
+def test_a_round_tells_what_changed_and_where_the_report_is(pool, capsys):
+    """The figures stand beside those of the last round, and the roots are counted."""
+    assert main(["round", "round.toml", "--out", "1"]) == 0
+    first = capsys.readouterr().out
+    assert "chance: accuracy on this round's dev and test" in first
+    assert "3 roots for the next round" in first
+    assert str(pool / "1" / "report.html") in first
+    (pool / "round.toml").write_text(RECIPE.replace("mine", "next"), "utf-8")
+    assert main(["round", "round.toml", "--out", "2", "--last", "1"]) == 0
+    assert "This round and the last" in capsys.readouterr().out
+
+
+def test_json_is_the_record_of_the_round(pool, capsys):
+    """What is printed is what round.json holds."""
+    assert main(["round", "round.toml", "--out", "1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == json.loads((pool / "1/round.json").read_text())
+
+
+def test_a_rebuild_says_that_the_bytes_are_the_same_or_which_differ(pool, capsys):
+    """A file that was changed behind the round's back is named."""
+    assert main(["round", "round.toml", "--out", "1"]) == 0
+    assert main(["round", "round.toml", "--out", "2", "--stored", "1"]) == 0
+    assert "every file has the same bytes as in 1" in capsys.readouterr().err
+    sums = pool / "1" / "checksums.sha256"
+    lines = sums.read_text().splitlines()
+    at = next(n for n, line in enumerate(lines) if line.endswith("  roots.jsonl"))
+    lines[at] = "0" * 64 + lines[at][64:]
+    sums.write_text("\n".join(lines) + "\n")
+    assert main(["round", "round.toml", "--out", "3", "--stored", "1"]) != 0
+    assert "1 files differ from 1: roots.jsonl" in capsys.readouterr().err
+
+
+def test_a_round_of_which_more_roots_are_asked_than_are_fit_says_so(pool, capsys):
+    """The number that was asked for is told beside the one that was drawn."""
+    (pool / "round.toml").write_text(RECIPE.replace("roots = 3", "roots = 999"), "utf-8")
+    assert main(["round", "round.toml", "--out", "1"]) == 0
+    assert "(999 were asked for)" in capsys.readouterr().out
+
+
+def test_a_recipe_without_solvers_is_refused_with_its_file(pool, capsys):
+    """The error names the file and what it needs."""
+    (pool / "round.toml").write_text(RECIPE.partition("[[solvers]]")[0], "utf-8")
+    assert main(["round", "round.toml", "--out", "1"]) != 0
+    told = capsys.readouterr().err
+    assert "round.toml" in told
+    assert "[[solvers]]" in told

@@ -1,0 +1,61 @@
+"""Two pools of a practice crowd, the second with the first in it, and the recipes of two rounds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from winosmith import formats, practice, validate
+from winosmith.answers import Response
+from winosmith.lineage import perturbed
+
+SOLVERS = """
+[[solvers]]
+name = "words"
+solver = "association"
+learn = true
+[[solvers]]
+name = "chance"
+solver = "random"
+"""
+
+
+def _children(problems):
+    """Return for some problems one that a person perturbed: the options change their places."""
+    return [
+        perturbed(
+            problem, problem.sentence, problem.options[::-1], 1 - problem.answer, source="person"
+        )
+        for problem in problems
+    ]
+
+
+@pytest.fixture(scope="session")
+def pools(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with pool-1, pool-2 and their votes, and with round-1.toml, round-2.toml."""
+    folder = tmp_path_factory.mktemp("pools")
+    made = practice.corpus(500, seed=5, strength=0.5)
+    twins = [[made.dataset[row] for row in rows] for rows in made.dataset.groups]
+    for number, count in ((1, 250), (2, 500)):
+        problems = [problem for twin in twins[:count] for problem in twin]
+        ids = {problem.id for problem in problems}
+        votes = [vote for vote in made.votes if vote.problem_id in ids]
+        if number == 2:
+            children = _children(problems[:120])
+            problems += children
+            votes += [
+                Response(child.id, f"p{judge}", purpose, child.answer if full else judge % 2)
+                for child in children
+                for purpose, full in (("local", False), ("validate", True))
+                for judge in range(3)
+            ]
+        formats.write(problems, folder / f"pool-{number}.jsonl")
+        validate.write_votes(votes, folder / f"votes-{number}.csv")
+        (folder / f"round-{number}.toml").write_text(
+            f'name = "made-{number}"\ndata = "pool-{number}.jsonl"\n'
+            f'votes_file = "votes-{number}.csv"\nroots = 6\n'
+            "[embed]\ndimensions = 64\n[split]\ndev = 0.2\ntest = 0.2\n" + SOLVERS,
+            "utf-8",
+        )
+    return folder

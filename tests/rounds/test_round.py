@@ -1,0 +1,198 @@
+"""A round: a pool in; a release, its difficulty, what changed, and the next round's roots out."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from winosmith import formats, rounds
+from winosmith.errors import InputError, OutputError, RecipeError
+from winosmith.study import SolverRule
+
+
+@pytest.fixture(scope="session")
+def two(pools: Path) -> tuple[rounds.Round, rounds.Round]:
+    """Return two rounds, the second on a pool that has grown."""
+    first = rounds.run_round(rounds.read_round(pools / "round-1.toml"), pools / "1")
+    second = rounds.run_round(
+        rounds.read_round(pools / "round-2.toml"), pools / "2", last=pools / "1"
+    )
+    return first, second
+
+
+def _read(folder: Path, name: str):
+    return formats.read(folder / name)
+
+
+def test_a_round_publishes_a_release_and_says_how_hard_it_is(two):
+    """Every solver has an accuracy on dev and test, with an interval, and a digest."""
+    first, _ = two
+    assert (first.folder / "build" / "train_xl.jsonl").is_file()
+    assert set(first.record["solvers"]) == {"words", "chance"}
+    for solver in first.record["solvers"].values():
+        low, high = solver["accuracy"]["interval"]
+        assert 0 <= low <= solver["accuracy"]["value"] <= high <= 1
+        assert len(solver["digest"]) == 64
+    dev, test = first.record["build"]["counts"]["dev"], first.record["build"]["counts"]["test"]
+    assert first.record["solvers"]["words"]["accuracy"]["n"] == dev + test
+
+
+def test_roots_are_what_every_solver_gets_right(two):
+    """They come out of dev, one of a block at most, and no solver misses one."""
+    for found in two:
+        roots = _read(found.folder, "roots.jsonl")
+        dev = {problem.id: problem for problem in _read(found.folder / "build", "dev.jsonl")}
+        assert 0 < len(roots) == found.record["roots"]["drawn"] <= found.record["roots"]["asked"]
+        for name in found.record["solvers"]:
+            predictions = formats.read_predictions(found.folder / "predictions" / f"{name}.jsonl")
+            choice = {answer.problem_id: answer.choice for answer in predictions.predictions}
+            assert all(choice[root.id] == dev[root.id].answer for root in roots)
+
+
+def test_what_fools_solvers_is_handed_on(two):
+    """Perturbed problems of dev that a solver gets wrong, with those that fool most first."""
+    _, second = two
+    fooling = _read(second.folder, "fooling.jsonl")
+    told = second.record["fooling"]
+    assert [problem.id for problem in fooling] == list(told)
+    assert told
+    assert all(problem.lineage is not None for problem in fooling)
+    counts = [len(names) for names in told.values()]
+    assert counts == sorted(counts, reverse=True)
+
+
+def test_rounds_are_compared_figure_by_figure(two):
+    """The first has nothing before it; the second tells what rose and what fell."""
+    first, second = two
+    assert all(change.before is None for change in first.changes)
+    by_name = {change.what: change for change in second.changes}
+    collected = by_name["collected"]
+    assert (collected.before, collected.now, collected.by) == (500, 1120, 620)
+    assert collected.told == "+620"
+    valid = by_name["valid share of what was collected"]
+    assert valid.told == f"{100 * (valid.now - valid.before):+.1f} points"
+    assert by_name["words: mean depth of its errors"].before is None
+
+
+def test_the_last_rounds_dev_is_asked_again_without_what_was_taught(two):
+    """A solver that learns is measured there on nothing that it may have seen; another on all."""
+    _, second = two
+    words, chance = (second.record["solvers"][name] for name in ("words", "chance"))
+    n = second.record["build"]["counts"]["dev"]
+    last = len(_read(two[0].folder / "build", "dev.jsonl"))
+    assert n > 0
+    assert chance["last"]["n"] == last
+    assert chance["taught"] == 0
+    assert words["last"]["n"] + words["taught"] == last
+
+
+def test_people_are_told_beside_models(two):
+    """The judges' agreement with kept answers is there, and no accuracy without a test."""
+    people = two[0].record["people"]
+    assert 0.5 < people["agree"] <= 1
+    assert people["unanimous"] <= people["agree"]
+    assert people["accuracy"] is None
+
+
+def test_stored_vectors_and_predictions_give_the_same_bytes(two, pools, tmp_path):
+    """No solver is asked, and every public file is the same."""
+    _, second = two
+    recipe = rounds.read_round(pools / "round-2.toml")
+    again = rounds.run_round(recipe, tmp_path / "again", last=pools / "1", stored=second.folder)
+    assert rounds.differing(second.folder, again.folder) == []
+    assert again.record == second.record
+
+
+def test_rebuilding_needs_no_model(pools, tmp_path):
+    """The texts that a solver hunts in may be gone: what it answered is kept."""
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    (texts / "a.txt").write_text(
+        "The cup hit the jug. The jug broke because it was old.\n", "utf-8"
+    )
+    recipe = replace(
+        rounds.read_round(pools / "round-1.toml"),
+        solvers=(SolverRule("hunting", "hunting", {"collection": "texts"}),),
+        folder=tmp_path,
+    )
+    first = rounds.run_round(recipe, tmp_path / "first")
+    shutil.rmtree(texts)
+    again = rounds.run_round(recipe, tmp_path / "again", stored=first.folder)
+    assert rounds.differing(first.folder, again.folder) == []
+    with pytest.raises(InputError):
+        rounds.run_round(recipe, tmp_path / "without")
+
+
+def test_a_round_that_is_run_again_asks_nobody(two, pools):
+    """What is finished stays as it is."""
+    first, _ = two
+    times = {path: path.stat().st_mtime_ns for path in first.folder.rglob("*.jsonl")}
+    kept = {p: t for p, t in times.items() if p.name not in ("roots.jsonl", "fooling.jsonl")}
+    again = rounds.run_round(rounds.read_round(pools / "round-1.toml"), first.folder)
+    assert again.record == first.record
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+
+
+def test_answers_of_test_stay_private(two):
+    """What solvers say about test stands with its answers, and in no public checksum."""
+    for found in two:
+        names = (found.folder / "checksums.sha256").read_text("utf-8")
+        assert "private" not in names
+        assert (found.folder / "private" / "test" / "words.jsonl").is_file()
+        public = [path for path in found.folder.rglob("*.jsonl") if "private" not in path.parts]
+        test_ids = _read(found.folder / "build" / "private", "test.jsonl").ids
+        held = json.dumps([path.read_text("utf-8") for path in public if path.name != "test.jsonl"])
+        assert not [name for name in test_ids if name in held]
+
+
+def test_a_recipe_of_another_pool_is_refused(two, pools):
+    """The folder of a round keeps its recipe."""
+    with pytest.raises(OutputError, match="another recipe"):
+        rounds.run_round(rounds.read_round(pools / "round-2.toml"), two[0].folder)
+
+
+def test_the_report_opens_without_loading_anything(two):
+    """It is one page, with the figures and the roots in it."""
+    page = two[1].report.read_text("utf-8")
+    root = _read(two[1].folder, "roots.jsonl")[0]
+    assert "What changed" in page
+    assert root.sentence.split("_")[0].strip()[:20] in page
+    assert "<script" not in page
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "needs a \\[\\[solvers\\]\\]"),
+        ('[[solvers]]\nname = "a"\n', "needs name"),
+        ('[[solvers]]\nname = "a"\nsolver = "oracle"\n', "solver is one of"),
+        ('[[solvers]]\nname = "a"\nsolver = "random"\nlearn = true\n', "learn is for"),
+        ('[[solvers]]\nname = "a"\nsolver = "random"\nlearn = "yes"\n', "true or false"),
+        ('[[solvers]]\nname = "a"\nsolver = "random"\n' * 2, "two solvers are named 'a'"),
+        ('[[solvers]]\nname = "a"\nsolver = "encoder"\n', "needs model"),
+        ('roots = "many"\n[[solvers]]\nname = "a"\nsolver = "random"\n', "roots is 'many'"),
+        ('roots = -1\n[[solvers]]\nname = "a"\nsolver = "random"\n', "roots is -1"),
+        ('[split]\ndev = 0.0\n[[solvers]]\nname = "a"\nsolver = "random"\n', "split.dev is 0"),
+        ('rounds = 3\n[[solvers]]\nname = "a"\nsolver = "random"\n', "unknown|'rounds'"),
+    ],
+)
+def test_recipes_that_cannot_be_run_are_told(pools, tmp_path, text, told):
+    """Each error names the file and what is wrong with it."""
+    path = tmp_path / "round.toml"
+    path.write_text(f'name = "x"\ndata = "{pools / "pool-1.jsonl"}"\n{text}', "utf-8")
+    with pytest.raises(RecipeError, match=told) as raised:
+        rounds.read_round(path)
+    assert str(path) in str(raised.value)
+
+
+def test_a_folder_without_a_round_is_told(pools, tmp_path):
+    """As the last round, and as the one to take vectors from."""
+    recipe = rounds.read_round(pools / "round-1.toml")
+    with pytest.raises(InputError, match="holds no finished round"):
+        rounds.run_round(recipe, tmp_path / "out", last=tmp_path)
+    with pytest.raises(InputError, match="holds no finished round"):
+        rounds.run_round(recipe, tmp_path / "out", stored=tmp_path)
