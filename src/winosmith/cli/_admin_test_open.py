@@ -38,7 +38,7 @@ REASONS = 5
 @database_option
 @json_option
 @click.pass_obj
-def command(folder: str, **options: Any) -> None:
+def command(folder: str, /, **options: Any) -> None:
     """Make sheets of the problems of FILE, and let people take them at /tests/.
 
     Problems that the site does not have enter it under embargo; those that it has by their id go

@@ -152,7 +152,7 @@ def finish(person: Person, ref: str) -> Sitting:
     Raises:
         Over: the sheet is no longer out.
     """
-    return _end(person, ref, Sitting.State.DONE)
+    return _end(person, ref, "done")
 
 
 def give_up(person: Person, ref: str) -> Sitting:
@@ -161,10 +161,10 @@ def give_up(person: Person, ref: str) -> Sitting:
     Raises:
         Over: the sheet is no longer out.
     """
-    return _end(person, ref, Sitting.State.DROPPED)
+    return _end(person, ref, "dropped")
 
 
-def _end(person: Person, ref: str, state: Sitting.State) -> Sitting:
+def _end(person: Person, ref: str, state: str) -> Sitting:
     with writing():
         sitting = _out(person, ref)
         sitting.state, sitting.ended = state, timezone.now()

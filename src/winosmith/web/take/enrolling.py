@@ -92,14 +92,9 @@ def next_sheet(person: Person, round_: Round) -> Sheet:
     met = known(person, round_)
     spoilt = {sheet.test for sheet in rows.values() if refs([sheet]) & met}
     free = [sheet_of(sheet) for sheet in rows.values() if sheet.test not in spoilt]
+    ledger, mark = _ledger(person, rows.values()), _mark(person.pk, 0)
     try:
-        _ledger_then, sheet = humans.assign(
-            _ledger(person, rows.values()),
-            free,
-            _mark(person.pk, 0),
-            another=True,
-            seed=round_.seed,
-        )
+        given = humans.assign(ledger, free, mark, another=True, seed=round_.seed)
     except DataError:
         raise InputError(
             _(

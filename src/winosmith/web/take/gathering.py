@@ -68,14 +68,14 @@ def _sitting(row: Sitting) -> humans.Sitting:
         _time(row.given),
         _time(row.ended),
         _tenths(sum(known)) if seen and len(known) == len(seen) else None,
-        _noted(row, Remark.Kind.RECOGNISED),
-        _noted(row, Remark.Kind.WORD),
+        _noted(row, "recognised"),
+        _noted(row, "word"),
         {"yes": True, "no": False}.get(native or ""),
         told,
     )
 
 
-def _noted(row: Sitting, kind: Remark.Kind) -> tuple[humans.Noted, ...]:
+def _noted(row: Sitting, kind: str) -> tuple[humans.Noted, ...]:
     return tuple(
         humans.Noted(each.number, each.text) for each in row.remarks.all() if each.kind == kind
     )

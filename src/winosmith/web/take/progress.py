@@ -12,8 +12,8 @@ from winosmith.web.take.models import Round, Sitting
 __all__ = ["Standing", "standing", "subjects_of"]
 
 _COUNTS = {
-    state.value: Count("sittings", filter=Q(sittings__state=state), distinct=True)
-    for state in Sitting.State
+    state: Count("sittings", filter=Q(sittings__state=state), distinct=True)
+    for state in Sitting.State.values
 }
 
 

@@ -27,7 +27,7 @@ SENDS = 4000
 """Forms of tests that somebody may send within an hour: one a second, and as many when pages are
 hidden and shown again."""
 
-NOTES = {"source": Remark.Kind.RECOGNISED, "word": Remark.Kind.WORD}
+NOTES = {"source": "recognised", "word": "word"}
 """Fields of a question's page, and what is noted by them."""
 
 
@@ -183,14 +183,14 @@ def _end(request: HttpRequest, sitting: Sitting, *, error: str = "") -> HttpResp
         "missing": [number for number in range(1, count + 1) if number not in full],
         "kinds": [
             {
-                "kind": kind.value,
+                "kind": kind,
                 "rows": sitting.remarks.filter(kind=kind).order_by("number", "pk"),
-                "wrong": wrong == kind.value,
-                "number": request.POST.get("number", "") if wrong == kind.value else "",
-                "text": request.POST.get("text", "") if wrong == kind.value else "",
+                "wrong": wrong == kind,
+                "number": request.POST.get("number", "") if wrong == kind else "",
+                "text": request.POST.get("text", "") if wrong == kind else "",
                 "key": new_key(),
             }
-            for kind in Remark.Kind
+            for kind in Remark.Kind.values
         ],
         "longest": LONGEST,
         "key": new_key(),

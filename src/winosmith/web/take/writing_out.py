@@ -37,7 +37,9 @@ def write_results(round_: Round, folder: str | Path, *, force: bool = False) -> 
     records = [humans.answers_record(sitting) for sitting in sittings]
     dataset, responses, subjects = gather(dataset_of(round_), sittings)
     ledger = ledger_of(round_)
-    said = hashlib.sha256(canonical([records, [_given(g) for g in ledger.given]]).encode())
+    said = hashlib.sha256(
+        canonical({"answers": records, "given": [_given(g) for g in ledger.given]}).encode()
+    )
     recipe = {
         "command": "winosmith admin test results",
         "round": round_.name,
