@@ -1,0 +1,162 @@
+"""Families: paths, depths, and what somebody sees of a tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.web.perturb.conftest import (  # type: ignore[import-not-found]
+    CHILD,
+    GRANDCHILD,
+    OPTIONS,
+    ROOT,
+    send,
+    typed,
+)
+from winosmith import Dataset
+from winosmith.lineage import apply_edits, check_lineages, depths
+from winosmith.problem import BLANK
+from winosmith.text import tokens
+
+WORDS = st.sampled_from("cup jug fell quickly not because the so old . , doesn't".split())
+
+
+@st.composite
+def sentences(draw: st.DrawFn) -> str:
+    """Return a sentence of a few words with one blank."""
+    words = draw(st.lists(WORDS, min_size=4, max_size=9))
+    words.insert(draw(st.integers(0, len(words))), BLANK)
+    return " ".join(words)
+
+
+TREES = st.lists(st.tuples(sentences(), st.integers(0, 20)), min_size=1, max_size=8)
+"""Sentences, each with which of those before it is its parent."""
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(root=sentences(), tree=TREES)
+def test_depths_are_those_of_the_whole_family(
+    db: Any, original: Callable[..., Any], root: str, tree: list[tuple[str, int]]
+) -> None:
+    """Row by row, what the site stores is what winosmith.lineage says of the family at once."""
+    from django.db import transaction
+
+    from winosmith.web.perturb.family import dataset_of, place
+    from winosmith.web.problems.models import Problem
+
+    with transaction.atomic():
+        rows = [original("root", root)]
+        for at, (sentence, above) in enumerate(tree):
+            parent = rows[above % len(rows)]
+            rows.append(original(f"v{at}", sentence))
+            record = {"lineage": {"root": "root", "parent": parent.ref}}
+            Problem.objects.filter(pk=rows[-1].pk).update(record=record)
+            rows[-1].record = record
+            place(rows[-1], parent)
+        dataset, shown = dataset_of(rows[0], None)
+        assert [row.ref for row in shown] == [row.ref for row in rows]
+        stored = [(r.version.declared, r.version.lineage, r.version.edit) for r in shown]
+        assert stored == [tuple(found) for found in depths(dataset)]
+        assert stored[0] == (0, 0, 0)
+        transaction.set_rollback(True)
+
+
+def test_what_is_entered_is_a_true_lineage(
+    db: Any, contributor: Callable[..., Any], original: Callable[..., Any]
+) -> None:
+    """The edits that are stored, applied to the parent, give the child; nothing is contradictory."""
+    from winosmith.web.perturb.family import dataset_of
+
+    ann, root = contributor(), original()
+    child = send(ann, root, typed(declared="3"))
+    grandchild = send(ann, child, typed(GRANDCHILD))
+    dataset, rows = dataset_of(root, ann)
+    assert rows == [root, child, grandchild]
+    assert check_lineages(dataset) == {}
+    for above, below in ((root, child), (child, grandchild)):
+        lineage = dataset[dataset.row(below.ref)].lineage
+        assert lineage is not None
+        assert (lineage.root, lineage.parent) == ("root", above.ref)
+        assert list(apply_edits(tokens(above.sentence), lineage.edits)) == tokens(below.sentence)
+    found = depths(dataset)
+    assert [tuple(of) for of in found] == [(0, 0, 0), (3, 1, 1), (None, 2, 2)]
+    assert grandchild.version.step == 2
+
+
+def test_the_path_costs_what_it_is_long(
+    db: Any,
+    contributor: Callable[..., Any],
+    original: Callable[..., Any],
+    at_most: Callable[..., Any],
+) -> None:
+    """A family of a hundred is not read for a path of three."""
+    from winosmith.web.perturb.family import path_to, place
+
+    root = original()
+    for at in range(100):
+        place(original(f"side-{at}", f"{ROOT[:-1]} {at}."), root)
+    ann = contributor()
+    child = send(ann, root)
+    grandchild = send(ann, child, typed(GRANDCHILD))
+    with at_most(2):
+        path = path_to(grandchild)
+    assert [row.ref for row in path] == ["root", child.ref, grandchild.ref]
+    alone = original("alone")
+    with at_most(1):
+        assert path_to(alone) == [alone]
+
+
+def test_everybody_sees_their_part_of_a_tree(
+    db: Any, contributor: Callable[..., Any], original: Callable[..., Any]
+) -> None:
+    """Public versions, and one's own that stand; a hidden parent's words are told by no edit."""
+    from winosmith.web.perturb.family import dataset_of
+    from winosmith.web.problems.models import Problem
+
+    ann, bob, root = contributor(), contributor("bob"), original()
+    child = send(ann, root)
+    grandchild = send(ann, child, typed(GRANDCHILD))
+    Problem.objects.filter(pk=grandchild.pk).update(state="valid")
+
+    def refs(person: Any) -> list[str]:
+        dataset, rows = dataset_of(root, person)
+        assert isinstance(dataset, Dataset)
+        return [row.ref for row in rows]
+
+    assert refs(ann) == ["root", child.ref, grandchild.ref]
+    assert refs(bob) == refs(None) == ["root", grandchild.ref]
+    told = dataset_of(root, bob)[0][1].lineage
+    assert told is not None
+    assert (told.parent, told.edits) == (child.ref, ())
+    Problem.objects.filter(pk=child.pk).update(state="withdrawn")
+    assert refs(ann) == ["root", grandchild.ref]
+    Problem.objects.filter(pk=grandchild.pk).update(embargo=True)
+    assert refs(bob) == ["root"]
+
+
+@given(before=sentences(), after=sentences())
+def test_marked_changes_are_the_new_sentence(before: str, after: str) -> None:
+    """What is not taken out is the new sentence, what is not put in the old one, white space aside."""
+    from winosmith.web.perturb.edits import pieces
+
+    found = pieces(before, after)
+
+    def joined(*without: str) -> str:
+        return "".join(piece.text for piece in found if piece.kind not in without)
+
+    assert "".join(joined("del").split()) == "".join(after.split())
+    assert "".join(joined("ins").split()) == "".join(before.split())
+    if before == after:
+        assert [piece.kind for piece in found] == [""]
+
+
+def test_options_in_another_order_make_no_other_version() -> None:
+    """The digest is of the sentence and the set of options."""
+    from winosmith.web.perturb.family import digest_of
+
+    assert digest_of(CHILD, OPTIONS) == digest_of(CHILD, OPTIONS[::-1])
+    assert digest_of(CHILD, OPTIONS) != digest_of(CHILD, ("the cup", "the suitcase"))
+    assert digest_of(CHILD, OPTIONS) != digest_of(ROOT, OPTIONS)
