@@ -1,11 +1,32 @@
-"""What is published: tasks for other harnesses, made of a data set.
+"""What is published: releases, their proof, and tasks for other harnesses.
 
->>> from winosmith.release import inspect_task, lm_eval_task
+>>> from winosmith.release import inspect_task, lm_eval_task, release, verify
 """
 
 from __future__ import annotations
 
+from winosmith.release._about import About, DataSource, about_of, read_about
+from winosmith.release._content import Content
+from winosmith.release._fault import Fault
 from winosmith.release._interchange_inspect import inspect_task
 from winosmith.release._interchange_lm_eval import lm_eval_task
+from winosmith.release._release import Released, Splitting, release
+from winosmith.release._template import TEMPLATE
+from winosmith.release._verify import Verified, verify
 
-__all__ = ["inspect_task", "lm_eval_task"]
+__all__ = [
+    "TEMPLATE",
+    "About",
+    "Content",
+    "DataSource",
+    "Fault",
+    "Released",
+    "Splitting",
+    "Verified",
+    "about_of",
+    "inspect_task",
+    "lm_eval_task",
+    "read_about",
+    "release",
+    "verify",
+]

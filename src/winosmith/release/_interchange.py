@@ -16,7 +16,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.outputs import OutputFolder
 
-__all__ = ["check", "line", "opened", "task_name", "write"]
+__all__ = ["check", "line", "marked", "noted", "opened", "task_name", "write"]
 
 
 def task_name(name: str) -> str:
@@ -62,3 +62,13 @@ def write(out: OutputFolder, name: str, pieces: Iterable[str]) -> None:
 def line(record: Mapping[str, Any]) -> str:
     """Return a record as a line of JSON."""
     return json.dumps(record, ensure_ascii=False) + "\n"
+
+
+def marked(canary: str) -> dict[str, str]:
+    """Return what a record carries of a canary: nothing where there is none."""
+    return {"canary": canary} if canary else {}
+
+
+def noted(canary: str) -> str:
+    """Return a canary as the first line of a Python or YAML file: nothing where there is none."""
+    return f"# {canary}\n" if canary else ""

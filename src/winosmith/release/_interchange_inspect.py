@@ -7,7 +7,15 @@ from typing import Any
 
 from winosmith.dataset import Dataset
 from winosmith.problem import Problem
-from winosmith.release._interchange import check, line, opened, task_name, write
+from winosmith.release._interchange import (
+    check,
+    line,
+    marked,
+    noted,
+    opened,
+    task_name,
+    write,
+)
 
 __all__ = ["inspect_task"]
 
@@ -41,7 +49,9 @@ def %(name)s(shuffle: int | None = None) -> Task:
 '''
 
 
-def inspect_task(dataset: Dataset, folder: str | Path, *, name: str | None = None) -> str:
+def inspect_task(
+    dataset: Dataset, folder: str | Path, *, name: str | None = None, canary: str = ""
+) -> str:
     """Write a task of inspect_ai: the problems as multiple choice, the error clustered by twin.
 
         inspect eval FOLDER/NAME.py --model ...
@@ -50,6 +60,7 @@ def inspect_task(dataset: Dataset, folder: str | Path, *, name: str | None = Non
         dataset: with an answer to each problem.
         folder: new, empty, or one that holds the same export.
         name: of the task; that of the data set when None.
+        canary: a string that every file and every record carries.
 
     Returns:
         The name of the task.
@@ -61,17 +72,17 @@ def inspect_task(dataset: Dataset, folder: str | Path, *, name: str | None = Non
     check(dataset)
     title, name = name or dataset.name, task_name(name or dataset.name)
     out = opened(dataset, folder, {"task": "inspect-ai", "name": name})
-    write(out, "problems.jsonl", (line(_sample(problem)) for problem in dataset))
-    write(out, f"{name}.py", [_INSPECT % {"title": title or name, "name": name}])
+    write(out, "problems.jsonl", (line(_sample(problem, canary)) for problem in dataset))
+    write(out, f"{name}.py", [noted(canary), _INSPECT % {"title": title or name, "name": name}])
     return name
 
 
-def _sample(problem: Problem) -> dict[str, Any]:
+def _sample(problem: Problem, canary: str) -> dict[str, Any]:
     answer = -1 if problem.answer is None else problem.answer  # `check` saw to it
     return {
         "id": problem.id,
         "input": f"{_QUESTION}\n\n{problem.sentence}",
         "choices": list(problem.options),
         "target": _LETTERS[answer],
-        "metadata": {"twin": problem.twin_id or problem.id},
+        "metadata": {"twin": problem.twin_id or problem.id, **marked(canary)},
     }

@@ -9,7 +9,15 @@ from typing import Any, Literal
 from winosmith.dataset import Dataset
 from winosmith.models import sentence_parts
 from winosmith.problem import Problem
-from winosmith.release._interchange import check, line, opened, task_name, write
+from winosmith.release._interchange import (
+    check,
+    line,
+    marked,
+    noted,
+    opened,
+    task_name,
+    write,
+)
 
 __all__ = ["lm_eval_task"]
 
@@ -53,6 +61,7 @@ def lm_eval_task(
     name: str | None = None,
     prompt: str = "",
     score: Literal["partial", "full"] = "partial",
+    canary: str = "",
 ) -> tuple[str, ...]:
     """Write a folder of tasks for lm-evaluation-harness (0.4.9 or later).
 
@@ -74,6 +83,7 @@ def lm_eval_task(
         name: of the tasks; that of the data set when None.
         prompt: a text before each sentence, with the white space that parts them.
         score: what is compared.
+        canary: a string that every file and every record carries.
 
     Returns:
         The names of the tasks.
@@ -84,7 +94,7 @@ def lm_eval_task(
     """
     check(dataset)
     name = task_name(name or dataset.name)
-    records = [_record(problem) for problem in dataset]
+    records = [{**_record(problem), **marked(canary)} for problem in dataset]
     files = {
         "partial": [record for record in records if record["rest"]],
         "option": [record for record in records if not record["rest"]],
@@ -99,8 +109,8 @@ def lm_eval_task(
         if held:
             tasks.append(f"{name}_{kind}")
             write(out, f"{kind}.jsonl", (line(record) for record in held))
-            write(out, f"{tasks[-1]}.yaml", _yaml(tasks[-1], kind))
-    write(out, "utils.py", [_UTILS])
+            write(out, f"{tasks[-1]}.yaml", [noted(canary), *_yaml(tasks[-1], kind)])
+    write(out, "utils.py", [noted(canary), _UTILS])
     if prompt:
         write(out, "prompt.txt", [prompt])
     return tuple(tasks)

@@ -1,0 +1,138 @@
+"""`winosmith release`: the folder that is published."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from winosmith.cli._common import json_option, print_json, progress, say
+from winosmith.errors import InputError
+
+if TYPE_CHECKING:
+    from winosmith.release import Released
+
+__all__ = ["command"]
+
+_FILE = click.Path(exists=True, dir_okay=False)
+_FOLDER = click.Path(exists=True, file_okay=False)
+
+
+@click.command()
+@click.argument("source", nargs=-1, type=click.Path(exists=True))
+@click.option("--about", type=_FILE, metavar="FILE", help="What you say of it: a release.toml.")
+@click.option("--out", metavar="DIR", type=click.Path(file_okay=False),
+              help="The folder for releases; each gets one of its own there.")  # fmt: skip
+@click.option("--template", is_flag=True, help="Print a release.toml to fill in, and end.")
+@click.option("--previous", type=_FOLDER, metavar="RELEASE",
+              help="The release before: for the changelog, and what was withdrawn.")  # fmt: skip
+@click.option("--version", "version", metavar="X", help="In place of the version in release.toml.")
+@click.option("--disjoint", multiple=True, type=click.Choice(["twin", "contributor", "source"]),
+              help="What train, dev and test may not share; twins, families and copies never. "
+              "Splits a file that is not split. Repeat it for both.")  # fmt: skip
+@click.option("--dev", type=click.FloatRange(0, 1), default=0.1, show_default=True,
+              help="The share of dev, where a file is split.")  # fmt: skip
+@click.option("--test", type=click.FloatRange(0, 1), default=0.14, show_default=True,
+              help="The share of test.")  # fmt: skip
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the order of the split.")
+@click.option("--votes", type=_FILE, metavar="FILE", help="Who judged: tells how many for each.")
+@click.option("--collected", type=_FILE, metavar="FILE",
+              help="The problems that the votes name, where a build gave new ids.")  # fmt: skip
+@click.option("--ids", type=click.Choice(["keep", "digest"]), default="keep", show_default=True,
+              help="Of files: keep ids, or make them from what a solver sees. A build's problems "
+              "always get such ids.")  # fmt: skip
+@click.option("--leave-out", is_flag=True, help="Leave out what was withdrawn before, and test "
+              "problems whose answers were published before, in place of refusing.")  # fmt: skip
+@click.option("--from", "format_name", metavar="FORMAT",
+              help="Format of files; found from their content when left out.")  # fmt: skip
+@json_option
+def command(
+    source: tuple[str, ...],
+    about: str | None,
+    out: str | None,
+    template: bool,
+    previous: str | None,
+    version: str | None,
+    disjoint: tuple[str, ...],
+    dev: float,
+    test: float,
+    seed: int,
+    votes: str | None,
+    collected: str | None,
+    ids: str,
+    leave_out: bool,
+    format_name: str | None,
+    as_json: bool,
+) -> None:
+    """Make the folder that is published from SOURCE.
+
+    SOURCE is the folder of a finished build; or files named after their parts (train.jsonl,
+    dev.jsonl, test.jsonl); or one file that is not split. The release is a folder
+    NAME-VERSION-DIGITS: its last digits stand for all that it holds. Answers of test are left
+    out, and put for you alone into NAME-VERSION-DIGITS-private beside it. What is under embargo
+    is left out; what would give answers away, or break a licence, is refused.
+
+    \b
+    Example:
+        winosmith release --template > release.toml
+        winosmith release mine --about release.toml --out releases
+        winosmith verify releases/my-benchmark-1.0.0-*
+    """  # noqa: D301
+    from winosmith import release
+
+    if template:
+        click.echo(release.TEMPLATE, nl=False)
+        return
+    if not source or about is None or out is None:
+        raise InputError(
+            "give SOURCE, --about release.toml and --out DIR; --template prints a release.toml"
+        )
+    done = release.release(
+        source,
+        release.read_about(about, version=version),
+        out,
+        previous=previous,
+        splitting=release.Splitting(disjoint, bool(disjoint), dev, test, seed),
+        votes=votes,
+        collected=collected,
+        new_ids=ids == "digest",
+        leave_out=leave_out,
+        format_name=format_name,
+        step=progress,
+    )
+    if as_json:
+        print_json(_report(done))
+    else:
+        _tell(done)
+
+
+def _report(done: Released) -> dict[str, object]:
+    content = done.content
+    return {
+        "folder": str(done.folder),
+        "written": done.anew,
+        "private": None if done.key is None else str(done.key),
+        "canary": content.canary,
+        "counts": content.counts,
+        "left_out": dict(content.left_out),
+        "changes": dict(content.changes),
+    }
+
+
+def _tell(done: Released) -> None:
+    content = done.content
+    counts = content.counts
+    parts = ", ".join(f"{part} {counts[part]['problems']:,}" for part in content.parts)
+    click.echo(f"{counts['all']['problems']:,} problems: {parts}")
+    for reason, count in content.left_out.items():
+        say(f"left out: {count:,} {reason}")
+    if content.changes and content.previous:
+        told = ", ".join(f"{count:,} {kind}" for kind, count in content.changes.items())
+        say(f"against {content.previous['version']}: {told}")
+    if done.key is not None:
+        say(f"The answers of test are in {done.key}; keep that folder to yourself.")
+    if not done.anew:
+        say("It was there already, with the same bytes.")
+    click.secho(f"The release is {Path(done.folder).resolve()}", bold=True)
+    say(f"signature {content.signature}")

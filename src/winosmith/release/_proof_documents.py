@@ -1,0 +1,261 @@
+"""What is written about a release agrees with what it holds: cards, Croissant, tasks, changes."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import tempfile
+import warnings
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from winosmith._version import __version__
+from winosmith.extras import require
+from winosmith.outputs import sha256
+from winosmith.release._card import part_rows
+from winosmith.release._columns import COLUMNS
+from winosmith.release._content import Content
+from winosmith.release._croissant import DataFile, croissant
+from winosmith.release._documents import documents
+from winosmith.release._fault import AGAIN, Faults
+from winosmith.release._markdown import cell
+from winosmith.release._parts import TEST
+from winosmith.release._record import record_of
+from winosmith.release._write import write_harness
+
+__all__ = ["prove_documents", "read_tombstones"]
+
+_STONE = ("id", "last", "withdrawn", "reason")
+
+
+def read_tombstones(folder: Path, faults: Faults) -> list[dict[str, str]]:
+    """Return what was withdrawn."""
+    path, stones = "tombstones.jsonl", []
+    try:
+        lines = (folder / path).read_text("utf-8").splitlines()
+    except (OSError, ValueError):
+        faults.add(path, "it is missing or can't be read")
+        return []
+    for number, line in enumerate(lines, start=1):
+        try:
+            stone = json.loads(line)
+            needed = {"id", "last", "withdrawn"} <= stone.keys() <= set(_STONE)
+            if not needed or not all(isinstance(value, str) for value in stone.values()):
+                raise ValueError("a tombstone has id, last, withdrawn and reason, and nothing else")
+        except (ValueError, AttributeError) as error:
+            faults.add(path, f"this is no tombstone: {error}", line=number)
+            continue
+        stones.append(stone)
+    return stones
+
+
+def prove_documents(
+    folder: Path, record: Mapping[str, Any], content: Content, faults: Faults
+) -> None:
+    """Find texts that say something else than the problems and release.json."""
+    _stones(content, faults)
+    _changes(folder, record, content, faults)
+    _counts(folder, record, content, faults)
+    _croissant(folder, content, faults)
+    _harness_tells(folder, content, faults)
+    if content.made_with == f"winosmith {__version__}":
+        _as_written(folder, record, content, faults)
+    else:
+        faults.notes.append(
+            f"it was made with {content.made_with}, and this is {__version__}: its cards were "
+            "checked for their counts, not word for word"
+        )
+    _validated(folder, faults)
+
+
+def _stones(content: Content, faults: Faults) -> None:
+    ids = set(content.dataset.ids)
+    for number, stone in enumerate(content.tombstones, start=1):
+        if stone["id"] in ids:
+            faults.add(
+                "tombstones.jsonl",
+                f"{stone['id']!r} is withdrawn, and is still there",
+                "take the problem out and release again",
+                line=number,
+            )
+    buried = sum(stone["withdrawn"] == content.about.version for stone in content.tombstones)
+    told = content.changes.get("withdrawn", 0)
+    if buried != told:
+        faults.add("tombstones.jsonl", f"{buried} are withdrawn in this version, not {told}")
+
+
+def _changes(folder: Path, record: Mapping[str, Any], content: Content, faults: Faults) -> None:
+    about, path = content.about, "CHANGELOG.md"
+    lines = content.history.splitlines()
+    at = next((n for n, line in enumerate(lines, start=1) if line.startswith("## ")), None)
+    if at is None or lines[at - 1] != f"## {about.version} ({about.date})":
+        faults.add(path, "its first section is not of this version", line=at or 1)
+        return
+    end = next((n for n in range(at, len(lines)) if lines[n].startswith("## ")), len(lines))
+    for kind, count in content.changes.items():
+        if f"- {kind}: {count:,}" not in lines[at:end]:
+            faults.add(path, f"it does not say that {count:,} are {kind}", line=at)
+
+
+def _counts(folder: Path, record: Mapping[str, Any], content: Content, faults: Faults) -> None:
+    """Find counts of release.json and of the card that are not those of the files."""
+    told = record["counts"]
+    for part, counts in content.counts.items():
+        for kind, count in counts.items():
+            said = told.get(part, {}).get(kind) if isinstance(told.get(part), dict) else None
+            if said != count:
+                faults.add("release.json", f"{part} has {count} {kind}, not {said}")
+    lines = (_text(folder, "README.md", faults) or "").splitlines()
+    for row in part_rows(content):
+        wanted = f"| {' | '.join(map(cell, row[:-1]))} |"
+        if not any(line.startswith(wanted) for line in lines):
+            stem = f"| {row[0]} |"
+            at = next((n for n, line in enumerate(lines, start=1) if line.startswith(stem)), 1)
+            faults.add("README.md", f"{row[0]} has {row[1]:,} problems, {row[2]:,} whole twins, "
+                       f"{row[3]:,} singles; it says something else", line=at)  # fmt: skip
+
+
+def _croissant(folder: Path, content: Content, faults: Faults) -> None:
+    """Find files and record sets that Croissant describes otherwise than they are."""
+    path = "croissant.json"
+    text = _text(folder, path, faults)
+    if text is None:
+        return
+    try:
+        told = json.loads(text)
+        files = {one["@id"]: one for one in told["distribution"]}
+        records = {one["@id"]: one for one in told["recordSet"]}
+        fields = {part: [f["name"] for f in one["field"]] for part, one in records.items()}
+    except (ValueError, KeyError, TypeError) as error:
+        faults.add(path, f"it can't be read ({error!r})")
+        return
+    for name, held in data_files(folder).items():
+        one = files.pop(name, None)
+        if one is None:
+            faults.add(path, f"it does not name {name}")
+        elif (one.get("sha256"), one.get("contentSize")) != (held.sha256, f"{held.size} B"):
+            faults.add(path, f"the SHA-256 or size of {name} is another")
+    for name in files:
+        faults.add(path, f"there is no file {name}")
+    for part in content.parts:
+        one = records.pop(part, None)
+        n = content.counts[part]["problems"]
+        if one is None:
+            faults.add(path, f"there is no record set for {part}")
+        elif one.get("description") != f"{n} problems.":
+            faults.add(path, f"its record set {part} is not told to have {n} problems")
+        elif fields[part] != list(COLUMNS):
+            faults.add(
+                path, f"the fields of its record set {part} are not the columns of the files"
+            )
+    for part in records:
+        faults.add(path, f"it has a record set {part!r}, and there is no such part")
+
+
+def data_files(folder: Path) -> dict[str, DataFile]:
+    """Return the files of the folder data, as they are."""
+    return {
+        f"data/{path.name}": DataFile(f"data/{path.name}", sha256(path), path.stat().st_size)
+        for path in sorted((folder / "data").iterdir())
+        if path.is_file()
+    }
+
+
+def _harness_tells(folder: Path, content: Content, faults: Faults) -> None:
+    """Find problems of test in the tasks, which have answers."""
+    test = set(content.parts[TEST].ids) if TEST in content.parts else set()
+    texts = {p.sentence for p in content.parts[TEST]} if test else set()
+    for path in sorted((folder / "harness").rglob("*.jsonl")):
+        name = path.relative_to(folder).as_posix()
+        for number, line in enumerate(path.read_text("utf-8", "replace").splitlines(), start=1):
+            try:
+                told = json.loads(line)
+                sentence = f"{told['before']}_{told['rest']}" if "before" in told else ""
+                held = told["id"] in test or sentence in texts
+            except (ValueError, KeyError, TypeError):
+                faults.add(name, "this is no record of a task", line=number)
+                continue
+            if held:
+                faults.add(name, f"{told['id']!r} is a problem of test, with its answer",
+                           "take it out and release again", line=number)  # fmt: skip
+
+
+def _as_written(folder: Path, record: Mapping[str, Any], content: Content, faults: Faults) -> None:
+    """Write everything again from the problems, and compare it line by line."""
+    texts = dict(documents(content))
+    texts["croissant.json"] = croissant(content, data_files(folder))
+    told = {fault.where.partition(":")[0] for fault in faults}
+    for name, text in texts.items():
+        if name not in told:
+            _same(name, _text(folder, name, faults), text, faults)
+    again = record_of(content, record["files"])
+    for key, value in again.items():
+        if key not in ("digest", "counts") and json.loads(json.dumps(value)) != record.get(key):
+            faults.add("release.json", f"its {key} does not follow from the files")
+    expected = {*texts, *(f"data/{name}" for name in _data_names(content))}
+    with tempfile.TemporaryDirectory() as aside:
+        write_harness(content, Path(aside))
+        for path in sorted(Path(aside).rglob("*")):
+            if path.is_file():
+                name = path.relative_to(aside).as_posix()
+                expected.add(name)
+                if name not in told:
+                    _same(name, _text(folder, name, faults), path.read_text("utf-8"), faults)
+    for name in sorted(record["files"].keys() - expected):
+        faults.add(name, "it is no file of a release", "remove it and release again")
+
+
+def _data_names(content: Content) -> Iterator[str]:
+    for part in content.parts:
+        yield from (f"{part}.jsonl", f"{part}.parquet")
+        if part != TEST:
+            yield f"{part}-labels.lst"
+
+
+def _same(name: str, told: str | None, wanted: str, faults: Faults) -> None:
+    if told is None or told == wanted:
+        return
+    lines, right = told.split("\n"), wanted.split("\n")
+    pairs = enumerate(zip(lines, right, strict=False), start=1)
+    number = next((n for n, (a, b) in pairs if a != b), min(len(lines), len(right)) + 1)
+    says = lines[number - 1] if number <= len(lines) else ""
+    should = right[number - 1] if number <= len(right) else ""
+    faults.add(
+        name,
+        f"it says {_short(says)}; from the problems follows {_short(should)}",
+        AGAIN,
+        line=number,
+    )
+
+
+def _short(line: str) -> str:
+    return "nothing" if not line else repr(line if len(line) <= 70 else f"{line[:70]}…")
+
+
+def _text(folder: Path, name: str, faults: Faults) -> str | None:
+    try:
+        return (folder / name).read_bytes().decode("utf-8")
+    except (OSError, ValueError):
+        faults.add(name, "it is missing or can't be read")
+        return None
+
+
+def _validated(folder: Path, faults: Faults) -> None:
+    """Let mlcroissant look at croissant.json, where it is installed."""
+    if importlib.util.find_spec("mlcroissant") is None:
+        faults.notes.append(
+            "mlcroissant is not installed, so croissant.json was checked by our own rules alone "
+            "(pip install 'winosmith[release]')"
+        )
+        return
+    library = require("mlcroissant", "release")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            issues = library.Dataset(jsonld=str(folder / "croissant.json")).metadata.issues
+        except (ValueError, TypeError, KeyError, OSError) as error:
+            faults.add("croissant.json", f"mlcroissant: {' '.join(str(error).split())[:200]}")
+            return
+    for told in sorted({*issues.errors, *issues.warnings}):
+        faults.add("croissant.json", f"mlcroissant: {' '.join(told.split())[:200]}")

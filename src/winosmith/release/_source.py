@@ -1,0 +1,150 @@
+"""What a release is made from: a finished build, or files that are split already, or are not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from winosmith import formats
+from winosmith.dataset import Dataset
+from winosmith.errors import FormatError, InputError
+from winosmith.outputs import PRIVATE, sha256
+from winosmith.release._parts import PARTS, PROBLEMS, TEST, part_named
+from winosmith.release._provenance import Removed, removed
+
+__all__ = ["Source", "read_source"]
+
+_LAST = "checksums.sha256"
+"""The file that a build writes last."""
+
+_KEPT = ("signature", "funnel", "figures", "unvalidated", "recipe")
+"""What of a build's report goes into a release."""
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """What a release is made from.
+
+    Attributes:
+        parts: the problems by part, as they are there; those of test may have answers.
+        build: what the build reported; empty for files.
+        removed: what removed a problem from the debiased set, by its id.
+        private: the folder with what must not be published, where there is one.
+    """
+
+    parts: Mapping[str, Dataset]
+    build: Mapping[str, Any] = field(default_factory=dict)
+    removed: Mapping[str, Removed] = field(default_factory=dict)
+    private: Path | None = None
+
+
+def read_source(paths: Sequence[str | Path], format_name: str | None = None) -> Source:
+    """Read what a release is made from.
+
+    Args:
+        paths: the folder of a finished build; a folder with files named after parts (train, dev or
+            validation, test, …); such files; or one file of any name, which is not split.
+        format_name: of files; found from their content when None.
+
+    Raises:
+        InputError: the build is not finished or was changed, or no file is one of a part.
+        FormatError: a file can't be read.
+    """
+    folders = [Path(path) for path in paths if Path(path).is_dir()]
+    if folders and len(paths) > 1:
+        raise InputError(f"{folders[0]} is a folder; give it alone, or give files")
+    if folders:
+        folder = folders[0]
+        if (folder / "report.json").exists() or (folder / _LAST).exists():
+            return _build(folder)
+        files = [path for path in sorted(folder.iterdir()) if part_named(path.stem)]
+        if not [path for path in files if path.suffix != ".lst"]:
+            raise InputError(
+                f"{folder} is no finished build, and no file in it is named after a part "
+                f"({', '.join(PARTS)}); name the files"
+            )
+        return _files([path for path in files if path.suffix != ".lst"], format_name)
+    return _files([Path(path) for path in paths], format_name)
+
+
+def _files(paths: Sequence[Path], format_name: str | None) -> Source:
+    parts: dict[str, Dataset] = {}
+    for path in paths:
+        part = part_named(path.stem)
+        if part is None and len(paths) == 1:
+            part = PROBLEMS
+        if part is None:
+            raise InputError(
+                f"{path} is not named after a part ({', '.join(PARTS)}); rename it, so that it is "
+                "known what it is"
+            )
+        if part in parts:
+            raise InputError(f"{path}: there is another file for {part}; give one of them")
+        data = formats.read(path, format_name)
+        parts[part] = Dataset(data, part)
+        _same_problems(parts, path)
+    return Source(_ordered(parts))
+
+
+def _same_problems(parts: Mapping[str, Dataset], path: Path) -> None:
+    """Refuse one id for two problems: a configuration would hold a contradiction."""
+    *others, (_, newest) = parts.items()
+    for part, dataset in others:
+        ids = set(dataset.ids)
+        for problem in newest:
+            if problem.id in ids and problem not in dataset:
+                raise InputError(
+                    f"{path}: the id {problem.id!r} is another problem in {part}; give it a new one"
+                )
+
+
+def _ordered(parts: Mapping[str, Dataset]) -> dict[str, Dataset]:
+    return {part: parts[part] for part in PARTS if part in parts}
+
+
+def _build(folder: Path) -> Source:
+    _check_finished(folder)
+    report = json.loads((folder / "report.json").read_text("utf-8"))
+    parts = {}
+    for path in sorted(folder.iterdir()):
+        part = part_named(path.stem)
+        if part is not None and path.suffix != ".lst" and path.is_file() and path.stat().st_size:
+            parts[part] = Dataset(formats.read(path), part)
+    taken = {}
+    for line in (folder / "dropped.jsonl").read_text("utf-8").splitlines():
+        record = json.loads(line)
+        taken[record["id"]] = removed(record["stage"], record["reason"])
+    private = folder / PRIVATE
+    return Source(
+        _ordered(parts),
+        {key: report[key] for key in _KEPT if report.get(key)},
+        taken,
+        private if (private / "test.jsonl").is_file() else None,
+    )
+
+
+def _check_finished(folder: Path) -> None:
+    """Raise InputError unless the build is there as it was written."""
+    again = "run winosmith build again"
+    try:
+        lines = (folder / _LAST).read_text("utf-8").splitlines()
+    except OSError as error:
+        raise InputError(f"{folder} holds a build that is not finished; {again}") from error
+    for number, line in enumerate(lines, start=1):
+        digits, _, name = line.partition("  ")
+        path = folder / name
+        if not name or not path.resolve().is_relative_to(folder.resolve()):
+            raise FormatError(
+                f"this is no checksum of a file of the build; {again}", folder / _LAST, number
+            )
+        if not path.is_file() or sha256(path) != digits:
+            raise InputError(f"{path} is not as the build wrote it; {again}")
+
+
+def told_answers(private: Path | None) -> Dataset | None:
+    """Return the test problems with their answers from a private folder, or None."""
+    path = private and private / f"{TEST}.jsonl"
+    return formats.read(path) if path and path.is_file() else None
