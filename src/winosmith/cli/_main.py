@@ -31,6 +31,8 @@ COMMANDS = {
     "transfer": "solve other data sets, beside what has been published about them",
     "evolve": "perturb problems, with lineage: WordNet, a chat model, a masked model",
     "humans": "test the materials on people: sheets, answers, results, the reliable subset",
+    "release": "make the folder that is published: cards, Croissant, checksums, credit",
+    "verify": "prove a release, or find what is wrong with it",
     "serve": "open the platform: people write, judge and moderate, and download the set",
     "admin": "look after a site: backup, restore, export, import, invitations",
     "convert": "read one published format and write another",
