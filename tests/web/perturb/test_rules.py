@@ -1,0 +1,391 @@
+"""Perturbing and revising, as rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from tests.web.perturb.conftest import (  # type: ignore[import-not-found]
+    CHILD,
+    GRANDCHILD,
+    OPTIONS,
+    ROOT,
+    rules,
+    send,
+    typed,
+)
+from winosmith.errors import InputError
+
+KEY = "k" * 32
+
+
+def _states(**changes: Any) -> Any:
+    from winosmith.web.problems.models import Problem
+
+    return Problem.objects.update(**changes)
+
+
+def test_what_is_sent_is_a_problem_of_its_own(
+    database: Any,
+    contributor: Callable[..., Any],
+    original: Callable[..., Any],
+    models: Callable[..., Any],
+) -> None:
+    """A single under a twin of its own, judged in k slots, remembered, with a place in the family;
+    every current model is asked about it."""
+    from winosmith.web.judge.models import Slot
+    from winosmith.web.perturb.models import Version
+    from winosmith.web.predict.models import Prediction
+    from winosmith.web.problems.models import Remembered
+    from winosmith.web.problems.records import as_problem
+
+    one, other = models("one", "other")
+    ann, root = contributor(), original()
+    made = send(ann, root, typed(against="other"))
+    assert (made.sentence, tuple(made.options), made.answer) == (CHILD, OPTIONS, 1)
+    assert (made.state, made.embargo, made.gold) == ("judging", False, False)
+    twin = made.twin
+    assert (twin.contributor, twin.source, twin.domain) == (ann, "person", "physical")
+    assert twin.problems.count() == 1
+    assert twin.pk != root.twin_id
+    assert len({made.ref, twin.ref, root.ref}) == 3
+    assert as_problem(made).twin_id is None
+    event = made.events.get()
+    assert (event.kind, event.after, event.actor) == ("submit", "judging", ann)
+    assert Slot.objects.filter(problem=made).count() == 3
+    assert Remembered.objects.filter(problem=made).exists()
+    version = Version.objects.get(problem=made)
+    assert (version.root, version.parent, version.step) == (root, root, 1)
+    assert (version.declared, version.lineage, version.edit) == (None, 1, 1)
+    assert version.against == other
+    asked = Prediction.objects.filter(problem=made).order_by("model")
+    assert [(row.model, row.stand, row.urgent) for row in asked] == [
+        (one, "waiting", True),
+        (other, "waiting", True),
+    ]
+
+
+def test_a_form_sent_twice_perturbs_once(
+    database: Any, contributor: Callable[..., Any], original: Callable[..., Any]
+) -> None:
+    """The second time returns the same problem, whatever the form holds then; others can't."""
+    from winosmith.web.problems.models import Problem
+
+    ann, bob, root = contributor(), contributor("bob"), original()
+    made = send(ann, root, key=KEY)
+    assert send(ann, root, typed(GRANDCHILD), key=KEY) == made
+    assert send(bob, root, typed(GRANDCHILD), key=KEY) != made
+    assert Problem.objects.count() == 3
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "words"),
+    [
+        ({"sentence": ""}, "sentence", "underscore"),
+        ({"sentence": CHILD.replace("_", "it")}, "sentence", "underscore"),
+        ({"sentence": CHILD.replace("too", "_")}, "sentence", "there are 2"),
+        ({"sentence": ROOT}, "sentence", "Change a word"),
+        ({"sentence": ROOT, "options": OPTIONS[::-1]}, "sentence", "Change a word"),
+        ({"sentence": "Too few _ ."}, "sentence", "5 words"),
+        ({"sentence": f"_ {'so ' * 400}"}, "sentence", "1000 characters"),
+        ({"options": ("the trophy", "")}, "option_2", "Fill in"),
+        ({"options": ("the trophy", "The Trophy")}, "option_1", "differ"),
+        ({"options": ("the _", "it")}, "option_1", "no blank"),
+        ({"options": ("x" * 101, "it")}, "option_1", "100 characters"),
+        ({"answer": None}, "answer", "Read your sentence again"),
+        ({"declared": "many"}, "declared", "whole number"),
+        ({"declared": "-1"}, "declared", "whole number"),
+        ({"declared": "0"}, "declared", "original"),
+    ],
+)
+def test_what_breaks_a_rule_is_refused(
+    db: Any,
+    contributor: Callable[..., Any],
+    original: Callable[..., Any],
+    changes: dict[str, Any],
+    field: str,
+    words: str,
+) -> None:
+    """The refusal says what to do, by the field, and nothing is written."""
+    from winosmith.web.perturb.models import Version
+    from winosmith.web.perturb.rules import Refused
+    from winosmith.web.problems.models import Done, Problem
+
+    ann, root = contributor(), original()
+    with pytest.raises(Refused) as refused:
+        send(ann, root, typed(**changes))
+    assert words in " ".join(refused.value.faults[field])
+    assert list(Problem.objects.all()) == [root]
+    assert not Version.objects.exists()
+    assert not Done.objects.exists()
+
+
+def test_a_family_holds_no_version_twice(
+    db: Any, contributor: Callable[..., Any], original: Callable[..., Any]
+) -> None:
+    """Not by the same person, not by another, not below another version, nor the root again; but
+    after it was withdrawn or rejected, and in another family."""
+    from winosmith.web.perturb.rules import Refused
+    from winosmith.web.write.rules import withdraw
+
+    ann, bob, root = contributor(), contributor("bob"), original()
+    child = send(ann, root)
+    for somebody, parent, sentence, words in (
+        (ann, root, CHILD, "You have sent"),
+        (bob, root, CHILD, "Somebody has sent"),
+        (ann, child, ROOT, "the original again"),
+    ):
+        with pytest.raises(Refused, match=words):
+            send(somebody, parent, typed(sentence))
+    withdraw(ann, child.twin)
+    again = send(bob, root)
+    _states(state="rejected")
+    _states_of(root, "valid")
+    assert send(ann, root).ref != again.ref
+    assert send(ann, original("elsewhere", GRANDCHILD)).version.root.ref == "elsewhere"
+
+
+def _states_of(problem: Any, state: str) -> None:
+    from winosmith.web.problems.models import Problem
+
+    Problem.objects.filter(pk=problem.pk).update(state=state)
+
+
+def test_the_other_half_of_the_twin_is_no_perturbation(
+    db: Any, contributor: Callable[..., Any], original: Callable[..., Any]
+) -> None:
+    """It is refused where the writer can read it, and says nothing where they can't."""
+    from winosmith.web.perturb.rules import Refused
+
+    ann, root = contributor(), original()
+    half = original("half", CHILD, twin=root.twin, answer=1)
+    with pytest.raises(Refused, match="other half"):
+        send(ann, root)
+    _states_of(half, "judging")
+    made = send(ann, root)
+    assert made.state == "judging"
+    assert made.hints == []
+
+
+def test_a_version_under_embargo_is_not_felt(
+    db: Any, contributor: Callable[..., Any], original: Callable[..., Any]
+) -> None:
+    """The same sentence again is taken as if the embargoed one was not there."""
+    from winosmith.web.problems.models import Problem
+
+    ann, bob, root = contributor(), contributor("bob"), original()
+    child = send(ann, root)
+    Problem.objects.filter(pk=child.pk).update(embargo=True)
+    assert send(bob, root).pk != child.pk
+
+
+def test_who_may_perturb_what(
+    db: Any, contributor: Callable[..., Any], original: Callable[..., Any]
+) -> None:
+    """Public problems everybody, one's own while they wait, nothing else; moderators like all."""
+    from winosmith.web.perturb.rules import may_perturb
+
+    ann, bob = contributor(), contributor("bob")
+    eva = contributor("eva", is_moderator=True)
+    own = original("own", contributor=ann)
+    table = {}
+    for state in ("held", "judging", "valid", "rejected", "revised", "withdrawn"):
+        for hidden in ("", "embargo", "gold"):
+            own.state = state
+            own.embargo, own.gold = hidden == "embargo", hidden == "gold"
+            table[state, hidden] = [may_perturb(who, own) for who in (ann, bob, eva, None)]
+    allowed = {key: found for key, found in table.items() if any(found)}
+    assert allowed == {
+        ("valid", ""): [True, True, True, True],
+        ("held", ""): [True, False, False, False],
+        ("judging", ""): [True, False, False, False],
+    }
+    own.embargo = own.gold = False
+    own.save()
+    with pytest.raises(InputError, match="can't be perturbed"):
+        send(bob, original("hidden", state="judging"))
+
+
+def test_consent_and_limits_come_first(
+    db: Any,
+    contributor: Callable[..., Any],
+    person: Callable[..., Any],
+    original: Callable[..., Any],
+) -> None:
+    """Who has not agreed is refused; what is spent is spent for what was written alone."""
+    from winosmith.web.people.limits import TooMany, spend
+    from winosmith.web.problems.models import Problem
+
+    root = original()
+    with pytest.raises(InputError, match="Agree"):
+        send(person("eva"), root)
+    ann = contributor()
+
+    def before() -> None:
+        spend(ann, "perturb", 1)
+
+    send(ann, root, before=before, key=KEY)
+    send(ann, root, before=before, key=KEY)
+    with pytest.raises(TooMany):
+        send(ann, root, typed(GRANDCHILD), before=before)
+    assert Problem.objects.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("review", "anonymous", "state"),
+    [
+        ("none", False, "judging"),
+        ("none", True, "judging"),
+        ("flagged", False, "judging"),
+        ("flagged", True, "held"),
+        ("all", False, "held"),
+    ],
+)
+def test_who_looks_first(
+    db: Any,
+    contributor: Callable[..., Any],
+    original: Callable[..., Any],
+    review: str,
+    anonymous: bool,
+    state: str,
+) -> None:
+    """The site's rule decides; models are asked whatever it says."""
+    from winosmith.web.judge.models import Slot
+
+    with rules(review=review):
+        made = send(contributor(anonymous=anonymous), original())
+    assert made.state == state
+    assert Slot.objects.filter(problem=made).exists() == (state == "judging")
+
+
+def test_kin_is_no_hint_and_strangers_are(
+    db: Any, contributor: Callable[..., Any], original: Callable[..., Any]
+) -> None:
+    """Neither the family, nor the twin, nor the root where it was published; a copy of what was
+    published elsewhere is one, and so is another twin of the site."""
+    from winosmith import Dataset, Problem
+    from winosmith.web.problems.lookalikes import remember, remember_published
+
+    ann, root = contributor(), original()
+    remember(root, original("half", ROOT.replace("large", "wide"), twin=root.twin))
+    remember_published(Dataset([Problem("w1", ROOT, OPTIONS)]), "WSC273")
+    child = send(ann, root)
+    assert child.hints == []
+    assert send(ann, child, typed(GRANDCHILD)).hints == []
+    other = CHILD.replace("small", "narrow")
+    remember_published(Dataset([Problem("w2", other, OPTIONS)]), "WSC273")
+    assert send(ann, root, typed(other)).hints == ["shares 100 % of its words with w2 of WSC273"]
+    flagged = send(ann, root, typed(CHILD.replace("small", "small, Mary Smith said")))
+    assert (flagged.state, len(flagged.hints)) == ("held", 1)
+
+
+def test_ten_threads_with_one_sentence_enter_it_once(
+    database: Any, contributor: Callable[..., Any], original: Callable[..., Any]
+) -> None:
+    """Ten people send the same sentence at the same moment, for a root that nobody perturbed yet:
+    one enters, nine are told, and the root has one place."""
+    from django.db import connections
+
+    from winosmith.web.perturb.models import Version
+    from winosmith.web.perturb.rules import Refused
+    from winosmith.web.problems.models import Problem
+
+    people, root = [contributor(f"person {n}") for n in range(10)], original()
+
+    def one(somebody: Any) -> str:
+        try:
+            return str(send(somebody, root).ref)
+        except Refused as refused:
+            return str(refused)
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(10) as pool:
+        found = list(pool.map(one, people))
+    made = Problem.objects.exclude(pk=root.pk).get()
+    assert sorted(found).count(made.ref) == 1
+    assert sum("Somebody has sent" in text for text in found) == 9
+    assert Version.objects.filter(parent=None).count() == 1
+
+
+def test_a_double_click_of_ten_threads_perturbs_once(
+    database: Any, contributor: Callable[..., Any], original: Callable[..., Any]
+) -> None:
+    """All of them get the same problem."""
+    from django.db import connections
+
+    ann, root = contributor(), original()
+
+    def one(_n: int) -> str:
+        try:
+            return str(send(ann, root, key=KEY).ref)
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(10) as pool:
+        assert len(set(pool.map(one, range(10)))) == 1
+
+
+def test_a_revision_takes_the_place(
+    database: Any, contributor: Callable[..., Any], original: Callable[..., Any]
+) -> None:
+    """The old version is replaced, the new one hangs below the same parent and names what it
+    replaces, who has read the old one knows it, and its children stay where they are."""
+    from winosmith.web.judge.models import Seen, Slot
+    from winosmith.web.judge.seen import note_seen
+    from winosmith.web.perturb.family import path_to
+    from winosmith.web.perturb.rules import revisable, revise
+    from winosmith.web.problems.models import Problem
+
+    ann, bob, root = contributor(), contributor("bob"), original()
+    old = send(ann, root)
+    below = send(ann, old, typed(GRANDCHILD))
+    note_seen(bob, old)
+    assert revisable(ann, old)
+    assert not revisable(bob, old)
+    assert not revisable(ann, root)
+    new = revise(ann, old, typed(CHILD, 0), KEY)
+    assert revise(ann, old, typed(CHILD, 0), KEY) == new
+    assert new.twin.revises == old.twin
+    assert (new.sentence, new.answer, new.version.parent) == (CHILD, 0, root)
+    old.refresh_from_db()
+    assert old.state == "revised"
+    assert not Slot.objects.filter(problem=old, open=True).exists()
+    assert Seen.objects.filter(person=bob, twin=new.twin).exists()
+    assert [row.pk for row in path_to(below)] == [root.pk, old.pk, below.pk]
+    with pytest.raises(InputError, match="can't be revised"):
+        revise(ann, old, typed(GRANDCHILD), "m" * 32)
+    Problem.objects.filter(pk=new.pk).update(state="rejected")
+    assert revise(ann, Problem.objects.get(pk=new.pk), typed(CHILD), "n" * 32).state == "judging"
+
+
+def test_a_revision_under_embargo_stays_so(
+    db: Any, contributor: Callable[..., Any], original: Callable[..., Any], models: Any
+) -> None:
+    """What replaces an embargoed version is embargoed, and no model sees it."""
+    from winosmith.web.perturb.rules import revise
+    from winosmith.web.predict.models import Prediction
+    from winosmith.web.problems.models import Problem
+
+    models("one")
+    ann, root = contributor(), original()
+    old = send(ann, root)
+    Problem.objects.filter(pk=old.pk).update(embargo=True)
+    new = revise(ann, Problem.objects.get(pk=old.pk), typed(GRANDCHILD), KEY)
+    assert new.embargo
+    assert not Prediction.objects.filter(problem=new).exists()
+
+
+def test_a_problem_with_more_options_is_perturbed(
+    db: Any, contributor: Callable[..., Any], original: Callable[..., Any]
+) -> None:
+    """What a parent has up to five of, its versions have as well; its pronoun stays with them."""
+    three = ["the trophy", "the suitcase", "the lock"]
+    root = original(options=three, record={"pronoun": "it", "single": True})
+    made = send(contributor(), root, typed(options=tuple(three), answer=2))
+    assert (made.options, made.answer, made.record["pronoun"]) == (three, 2, "it")
+    renamed = typed(CHILD.replace("suitcase", "box"), options=("the trophy", "the box", "the lock"))
+    assert "pronoun" not in send(contributor("bob"), root, renamed).record
