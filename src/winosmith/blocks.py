@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import combinations, islice, product
 
 from winosmith.dataset import Dataset
@@ -16,7 +16,7 @@ from winosmith.errors import DataError
 from winosmith.problem import Problem
 from winosmith.text import tokens, words
 
-__all__ = ["blocks", "draw", "shuffled", "shuffled_blocks"]
+__all__ = ["blocks", "draw", "joined", "shuffled", "shuffled_blocks"]
 
 _ALIKE = 0.7
 """The share of words that the halves of a twin have in common at least (WinoGrande, section 2)."""
@@ -116,6 +116,38 @@ def shuffled(dataset: Dataset, seed: int) -> tuple[Dataset, list[list[int]]]:
         blocks_of_new.append(list(range(start, start + len(block))))
         start += len(block)
     return dataset.select(row for block in order for row in block), blocks_of_new
+
+
+def joined(order: Sequence[Sequence[int]], keys: Sequence[Hashable | None]) -> list[list[int]]:
+    """Return the blocks, those together in which a key occurs that another one holds, too.
+
+    So that no contributor, or no source, is on two sides of a split. The order stays that of the
+    first block of each.
+
+    Args:
+        order: blocks.
+        keys: one a row; None goes together with nothing.
+
+    >>> joined([[0, 1], [2], [3], [4]], ["ann", "ann", "bob", "ann", None])
+    [[0, 1, 3], [2], [4]]
+    """
+    parent = list(range(len(order)))
+
+    def first(block: int) -> int:
+        while parent[block] != block:
+            parent[block] = parent[parent[block]]
+            block = parent[block]
+        return block
+
+    holder: dict[Hashable, int] = {}
+    for number, rows in enumerate(order):
+        for key in {keys[row] for row in rows} - {None}:
+            one, other = first(number), first(holder.setdefault(key, number))
+            parent[max(one, other)] = min(one, other)
+    together: dict[int, list[int]] = {}
+    for number, rows in enumerate(order):
+        together.setdefault(first(number), []).extend(rows)
+    return list(together.values())
 
 
 def draw(

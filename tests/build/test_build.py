@@ -246,3 +246,27 @@ def test_the_data_digest_depends_on_no_seed(make_build):
         for seed in (0, 1)
     }
     assert len(digests) == 1
+
+
+def test_a_split_by_contributor_is_built(tmp_path):
+    """In the published files nobody who wrote for training wrote for dev, singles and all."""
+    made = practice.corpus(200, seed=2, strength=0.0)
+    formats.write(made.dataset.problems, tmp_path / "pool.jsonl")
+    table = {
+        "name": "apart",
+        "data": str(tmp_path / "pool.jsonl"),
+        "filter": {"method": "none"},
+        "embed": {"dimensions": 16},
+        "split": {"dev": 0.2, "test": 0.0, "disjoint": "contributor"},
+    }
+    built = build(recipe_of(table), tmp_path / "out")
+    author = {
+        (problem.sentence, problem.options): problem.origin.author for problem in made.dataset
+    }
+    who = [
+        {author[problem.sentence, problem.options] for problem in formats.read(built.folder / name)}
+        for name in ("dev.jsonl", "train_xl.jsonl")
+    ]
+    assert 5 < len(who[0]) < 40
+    assert who[0].isdisjoint(who[1])
+    assert 72 <= built.counts["dev"] <= 88

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from winosmith import Dataset, Origin
 from winosmith.blocks import shuffled_blocks
 from winosmith.build._split import nested_sizes, split
+from winosmith.errors import DataError
 from winosmith.testing import made_twins
 
 
@@ -72,3 +77,54 @@ def test_sizes_are_nested_and_grow_fourfold():
         "xl": 40398,
     }
     assert all(sizes["xl"][: len(rows)] == rows for rows in sizes.values())
+
+
+@st.composite
+def written(draw_from):
+    """Draw a data set whose twins were written by a few people, some of them anonymous."""
+    data = made_twins(draw_from(st.integers(8, 40)), seed=draw_from(st.integers(0, 9)))
+    people = draw_from(st.lists(st.sampled_from([*"abcdefgh", None]), min_size=40, max_size=40))
+    number = {twin: at for at, rows in enumerate(data.twins) for twin in rows}
+    return Dataset(
+        replace(problem, origin=Origin("crowd", author=people[number[row]]))
+        for row, problem in enumerate(data)
+    )
+
+
+@given(written(), st.floats(0.05, 0.3))
+def test_no_contributor_is_on_two_sides_where_that_is_asked_for(data, share):
+    """Who wrote a problem of dev wrote none of test or training, and everything is somewhere."""
+    rows = range(len(data))
+    try:
+        result = split(
+            data,
+            shuffled_blocks(data, 0),
+            pool=rows,
+            kept=rows,
+            dev=share,
+            test=share,
+            disjoint="contributor",
+        )
+    except DataError as error:
+        assert "every contributor has more problems" in str(error)  # noqa: PT017 - one of two ends
+        return
+    parts = (result.debiased, result.dev, result.test)
+    who = [{data[row].origin.author for row in part} - {None} for part in parts]
+    assert sum(map(len, who)) == len(set.union(*who))
+    assert sorted(row for part in parts for row in part) == [*rows]
+    assert max(len(result.dev), len(result.test)) <= 1.1 * round(share * len(data))
+
+
+def test_sources_are_kept_apart_and_one_source_alone_is_told():
+    """Two sources make a split; with one there is nothing to part."""
+    data = Dataset(
+        replace(problem, origin=Origin("small" if row < 8 else "large"))
+        for row, problem in enumerate(made_twins(30))
+    )
+    asked = {"pool": range(60), "kept": range(60), "dev": 0.15, "test": 0.0}
+    found = split(data, shuffled_blocks(data, 0), **asked, disjoint="source")
+    assert {data[row].origin.source for row in found.dev} == {"small"}
+    assert {data[row].origin.source for row in found.debiased} == {"large"}
+    one = Dataset(replace(problem, origin=Origin("large")) for problem in data)
+    with pytest.raises(DataError, match="every source has more problems than the 9 that dev"):
+        split(one, shuffled_blocks(one, 0), **asked, disjoint="source")

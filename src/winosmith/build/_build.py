@@ -202,6 +202,7 @@ def _carried_out(job: _Job) -> Built:
         kept=stages.rows(),
         dev=recipe.split.dev,
         test=recipe.split.test,
+        disjoint=recipe.split.disjoint,
     )
     tied = {*parts.dev, *parts.test, *parts.withheld}
     loose = [at for at, row in enumerate(pool) if row not in tied]

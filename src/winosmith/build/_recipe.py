@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from winosmith.build._split import Disjoint
 from winosmith.build._tables import constructed
 from winosmith.errors import RecipeError
 from winosmith.validate import StructureRules, VoteRules
@@ -138,10 +139,13 @@ class SplitRecipe:
         dev: share of the kept problems, 0 or more; whole blocks, so that it is met as nearly as
             they allow.
         test: share of the kept problems; with `dev` less than 1. The rest is for training.
+        disjoint: what train, dev and test never share: "twin" (a twin, a family, copies), or in
+            addition whatever one "contributor" wrote, or all of one "source".
     """
 
     dev: float = 0.103
     test: float = 0.144
+    disjoint: Disjoint = "twin"
 
     def __post_init__(self) -> None:
         _refuse(
