@@ -1,0 +1,104 @@
+"""A commit is on the disk before its answer is sent; a site that syncs late is found out."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import absent  # type: ignore[import-not-found]
+
+LATE = {"synchronous_commit": "off", "wal_writer_delay": "10s"}
+"""PostgreSQL's settings that acknowledge a commit before the disk has it."""
+
+WRITE, BEGIN, RETURN, FLUSH, SEND = range(5)
+
+
+@pytest.fixture(autouse=True)
+def _trials(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Make the trials' harness importable, here and in the processes that it starts."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "trials"))
+    for module in ("django", "psycopg", "gunicorn"):
+        if importlib.util.find_spec(module) is None:
+            absent(f"{module} is not installed")
+    yield
+    for name in [name for name in sys.modules if name.partition(".")[0] == "crowd"]:
+        del sys.modules[name]
+
+
+def _witnessed(database: str, fault: str = "", **settings: str) -> list[Any]:
+    """Return what the disk had at the answers to three twins and three votes."""
+    from crowd.scenario import place
+    from crowd.syncs import can_watch, witnessed
+
+    from winosmith.testing import find_postgres
+
+    if not can_watch():
+        absent("strace is not installed, or may not look at other processes")
+    if database == "postgresql" and find_postgres() is None:
+        absent("PostgreSQL is not installed")
+    with place(database, **settings) as where:
+        found = witnessed(where, count=3, fault=fault)
+    assert [answer.status for answer in found] == [302] * 6
+    assert sorted(answer.kind for answer in found) == ["twin"] * 3 + ["vote"] * 3
+    return found
+
+
+@pytest.mark.parametrize(
+    "database", ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)]
+)
+def test_a_write_is_on_the_disk_before_it_is_acknowledged(database: str) -> None:
+    """Of twins and votes, every byte of the log was synced before the answer's first byte."""
+    assert all(answer.safe for answer in _witnessed(database))
+
+
+def test_sqlite_that_does_not_sync_is_found_out() -> None:
+    """With synchronous=OFF each answer is sent while the log is not on the disk."""
+    found = _witnessed("sqlite", "unsynced")
+    assert not any(answer.safe for answer in found)
+    assert {name for answer in found for name in answer.unsynced} == {"site.sqlite3-wal"}
+
+
+@pytest.mark.postgres
+def test_postgresql_that_syncs_later_is_found_out() -> None:
+    """With synchronous_commit=off answers are sent before the log is on the disk."""
+    assert not all(answer.safe for answer in _witnessed("postgresql", **LATE))
+
+
+STEPS = (
+    '7  pwrite64(9</s/db-wal>, "x"..., 4096, 0) = 4096',
+    "7  fdatasync(9</s/db-wal> <unfinished ...>",
+    "7  <... fdatasync resumed>)         = 0",
+    "8  fsync(9</s/db-wal>)              = -1 EIO (Input/output error)",
+    '7  sendto(5<socket:[1]>, "HTTP/1.1 302 Found\\r\\n"..., 90, 0, NULL, 0) = 90',
+)
+
+
+@pytest.mark.parametrize(
+    ("order", "safe"),
+    [
+        ((WRITE, BEGIN, RETURN, SEND), True),
+        ((WRITE, SEND), False),
+        ((SEND,), False),
+        ((WRITE, FLUSH, SEND), False),
+        ((WRITE, BEGIN, SEND, RETURN), False),
+        ((BEGIN, WRITE, RETURN, SEND), False),
+        ((WRITE, BEGIN, RETURN, WRITE, SEND), False),
+        ((WRITE, SEND, BEGIN, RETURN), False),
+    ],
+)
+def test_an_answer_is_safe_after_a_sync_that_began_after_the_last_write(
+    order: tuple[int, ...], safe: bool
+) -> None:
+    """A sync that failed, has not returned, or began before a write brings nothing to the disk."""
+    from crowd.syncs import Ledger
+
+    asked = '7  recvfrom(5<socket:[1]>, "POST /judge/answer/ HTTP/1.1\\r\\n"..., 8192, 0) = 700'
+    lines = [asked, *(STEPS[step] for step in order)]
+    (answer,) = Ledger(re.compile("-wal$")).read(lines).answers
+    assert (answer.kind, answer.status, answer.safe) == ("vote", 302, safe)

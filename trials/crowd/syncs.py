@@ -1,0 +1,205 @@
+"""Whether a commit reaches the disk before its answer is sent, as the kernel is asked for it.
+
+strace watches the server's processes and the database's: every write to a file of the database,
+every fsync and fdatasync, and the first bytes of each answer, in one order. An answer to a write
+that finds a file of the log with bytes that no sync has brought to the disk was sent too early;
+so was one before which nothing was written at all.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from winosmith.testing import PostgresServer
+
+from .acts import Visitor, judge_once, write_twin
+from .browser import Browser
+from .killing import Plan, prepare
+from .scenario import Place, apart
+from .server import Server
+
+WRITES = ("write", "writev", "pwrite64", "pwritev", "pwritev2")
+SYNCS = ("fsync", "fdatasync")
+TALK = ("recvfrom", "sendto", "sendmsg")
+
+KINDS = {"/judge/answer/": "vote", r"/write/\w+/": "twin"}
+"""The forms whose answers are looked at, by their addresses."""
+
+_LINE = re.compile(r"(\d+) +(?:(\w+)\(\d+<(.*?)>|<\.\.\. (\w+) resumed>)")
+_REQUEST = re.compile(r'"POST (\S+) HTTP')
+_ANSWER = re.compile(r'"HTTP/1\.1 (\d+)')
+_DONE = re.compile(r" = 0$")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer to a form, and what the disk had when its first bytes were sent.
+
+    Attributes:
+        kind: one of KINDS' values.
+        status: of the answer.
+        written: writes to the database's files since the form came.
+        synced: syncs of them that had returned by then.
+        unsynced: files of which the disk did not have all.
+    """
+
+    kind: str
+    status: int
+    written: int
+    synced: int
+    unsynced: tuple[str, ...]
+
+    @property
+    def safe(self) -> bool:
+        """Whether something was written, and all of it was on the disk."""
+        return self.written > 0 and self.synced > 0 and not self.unsynced
+
+
+@dataclass
+class Ledger:
+    """What strace told so far.
+
+    Attributes:
+        files: what the paths of the database's files look like.
+    """
+
+    files: re.Pattern[str]
+    answers: list[Answer] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._moment = self._writes = self._syncs = 0
+        self._written: dict[str, int] = {}
+        self._syncing: dict[str, tuple[str, int]] = {}
+        self._asked: dict[str, tuple[str, int, int]] = {}
+
+    def read(self, lines: Iterable[str]) -> Ledger:
+        """Take down lines of strace, in their order."""
+        for line in lines:
+            if found := _LINE.match(line):
+                thread, call, path, resumed = found.groups()
+                self._moment += 1
+                self._take(line.rstrip(), thread, call or resumed, path)
+        return self
+
+    def _take(self, line: str, thread: str, call: str, path: str | None) -> None:
+        if call in SYNCS:
+            if path is not None:
+                self._syncing[thread] = (path, self._moment)
+            if _DONE.search(line):
+                self._sync(*self._syncing.pop(thread, ("", 0)))
+        elif call in WRITES and path and self.files.search(path):
+            self._written[path] = self._moment
+            self._writes += 1
+        elif call == "recvfrom" and (asked := _REQUEST.search(line)):
+            self._asked[thread] = (asked[1], self._writes, self._syncs)
+        elif call in TALK and (status := _ANSWER.search(line)) and thread in self._asked:
+            self._answer(int(status[1]), *self._asked.pop(thread))
+
+    def _sync(self, path: str, begun: int) -> None:
+        """Note that what was written before a sync began is on the disk when it returns."""
+        if self.files.search(path):
+            self._syncs += 1
+            if self._written.get(path, 0) < begun:
+                self._written.pop(path, None)
+
+    def _answer(self, status: int, path: str, writes: int, syncs: int) -> None:
+        for address, kind in KINDS.items():
+            if re.fullmatch(address, path):
+                self.answers.append(
+                    Answer(
+                        kind,
+                        status,
+                        self._writes - writes,
+                        self._syncs - syncs,
+                        tuple(sorted(Path(one).name for one in self._written)),
+                    )
+                )
+
+
+def can_watch() -> bool:
+    """Whether strace is here and may look at other processes."""
+    strace = shutil.which("strace")
+    if strace is None:
+        return False
+    done = subprocess.run([strace, "-o", "/dev/null", "true"], capture_output=True, check=False)
+    return done.returncode == 0
+
+
+@contextmanager
+def watched(processes: list[int], trace: Path) -> Iterator[None]:
+    """Let strace write down what processes, their threads and their children do, to a file."""
+    calls = ",".join((*WRITES, *SYNCS, *TALK))
+    command = ["strace", "-f", "-y", "-s", "80", "-e", f"trace={calls}", "-o", str(trace)]
+    for process in processes:
+        command += ["-p", str(process)]
+    strace = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        until = time.monotonic() + 30
+        while not all(_is_traced(process) for process in processes):
+            if strace.poll() is not None or time.monotonic() > until:
+                raise RuntimeError("strace could not look at the server's processes")
+            time.sleep(0.02)
+        yield
+    finally:
+        strace.terminate()
+        strace.wait(30)
+
+
+def _is_traced(process: int) -> bool:
+    """Whether every thread of a process is looked at; one that has ended needs no look."""
+    for task in Path(f"/proc/{process}/task").glob("*/status"):
+        try:
+            text = task.read_text()
+        except OSError:
+            continue
+        if re.search(r"^TracerPid:\t0$", text, re.MULTILINE):
+            return False
+    return True
+
+
+def witnessed(where: Place, *, count: int, fault: str = "") -> list[Answer]:
+    """Return what the disk had at each answer, of so many twins and so many votes."""
+    server = Server(where.folder, where.postgres, fault, options=("--workers", "1"))
+    people = apart(prepare, where.folder, where.database, Plan(writers=1, judges=1, moderators=0))
+    server.start()
+    try:
+        writer, judge = (_visitor(server.url, people[role][0]) for role in ("writer", "judge"))
+        write_twin(writer)
+        judge_once(judge)
+        trace = where.folder.with_name("strace")
+        with watched([*server.processes(), *_database(where.postgres)], trace):
+            for _ in range(count):
+                write_twin(writer)
+                judge_once(judge)
+        for visitor in (writer, judge):
+            visitor.browser.close()
+    finally:
+        server.stop()
+    files = (
+        r"/pg_wal/" if where.postgres else re.escape(str(where.folder.resolve())) + r"/.*(?<!-shm)$"
+    )
+    with trace.open(errors="replace") as lines:
+        return Ledger(re.compile(files)).read(lines).answers
+
+
+def _visitor(url: str, person: object) -> Visitor:
+    browser = Browser(url, timeout=60)
+    browser.cookies = dict(person.cookies)  # type: ignore[attr-defined]
+    return Visitor(person.key, browser)  # type: ignore[attr-defined]
+
+
+def _database(server: PostgresServer | None) -> list[int]:
+    """Return the ids of the processes of a database server."""
+    if server is None or server.process is None:
+        return []
+    done = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True)
+    pairs = [[int(part) for part in line.split()] for line in done.stdout.splitlines()]
+    own = server.process.pid
+    return [own, *(pid for pid, parent in pairs if parent == own)]

@@ -1,0 +1,62 @@
+"""Each commit is on the disk before the answer that tells of it is sent.
+
+    python trials/platform_sync.py            50 twins and 50 votes on each database
+    python trials/platform_sync.py --quick    5 of each
+
+strace watches a real server and its database (`crowd/syncs.py`). Sites that sync too late, or
+never, on purpose must be found out: SQLite with synchronous=OFF or NORMAL, PostgreSQL with
+synchronous_commit=off.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from crowd.scenario import databases, place
+from crowd.syncs import Answer, can_watch, witnessed
+from crowd.table import Table, end
+
+FAULTS = {
+    "sqlite": (("unsynced", {}), ("normal-sync", {})),
+    "postgresql": (("", {"synchronous_commit": "off", "wal_writer_delay": "10s"}),),
+}
+"""What is wrong on purpose: one of `crowd.careless.FAULTS`, and settings of PostgreSQL."""
+
+COLUMNS = ("database", "fault on purpose", "kind", "answers", "writes before", "syncs before",
+           "answered too early")  # fmt: skip
+
+
+def shown(table: Table, database: str, fault: str, answers: list[Answer]) -> None:
+    """Print what was seen of twins, and of votes."""
+    for kind in ("twin", "vote"):
+        found = [answer for answer in answers if answer.kind == kind and answer.status == 302]
+        early = sum(not answer.safe for answer in found)
+        written, synced = (
+            sum(getattr(one, what) for one in found) for what in ("written", "synced")
+        )
+        table.row(
+            database, fault or "none", kind, len(found), written, synced, early,
+            met=len(found) > 0 and (early > 0 if fault else early == 0),
+        )  # fmt: skip
+
+
+def main() -> None:
+    """Watch sites and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small counts")
+    parser.add_argument("--database", default="", help="sqlite or postgresql alone")
+    asked = parser.parse_args()
+    if not can_watch():
+        parser.error("this needs strace, and the right to look at other processes")
+    count = 5 if asked.quick else 50
+    table = Table(f"{count} twins and {count} votes under strace", COLUMNS)
+    for database in databases(asked.database):
+        for fault, settings in (("", {}), *FAULTS[database]):
+            with place(database, **settings) as where:
+                wrong = fault or ", ".join(f"{name}={value}" for name, value in settings.items())
+                shown(table, database, wrong, witnessed(where, count=count, fault=fault))
+    end(table)
+
+
+if __name__ == "__main__":
+    main()
