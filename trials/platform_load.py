@@ -10,10 +10,23 @@ and forms, from this machine. A write is a form that the site acknowledged and t
 from __future__ import annotations
 
 import argparse
+import os
 
-from crowd.load import Load, measure
+from crowd.load import Load, Measured, measure
 from crowd.scenario import databases, place
 from crowd.table import Table, end, percentile
+
+PROCESSOR = (
+    "database",
+    "people",
+    "requests a write",
+    "server, ms a write",
+    "database, ms a write",
+    "crowd, ms a write",
+    "processor busy %",
+    "of that others %",
+    "writes a second of one core for the site alone",
+)
 
 LOADS = {"sqlite": (64, 60.0), "postgresql": (128, 100.0)}
 """People at once, and writes a second that must be reached."""
@@ -27,13 +40,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small counts")
     parser.add_argument("--database", default="", help="sqlite or postgresql alone")
-    parser.add_argument("--workers", type=int, default=4)
+    parser.add_argument("--workers", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=60.0)
     asked = parser.parse_args()
     columns = ("database", "people", "form", "sent", "a second", "p50 ms", "p95 ms", "max ms")
     table = Table("Writes under load", columns)
+    rows = []
     for database in databases(asked.database):
         people, rate = (16, 10.0) if asked.quick else LOADS[database]
-        load = Load(people, rate * 1.05, 10.0 if asked.quick else 60.0, workers=asked.workers)
+        load = Load(
+            people, rate * 1.05, 10.0 if asked.quick else asked.seconds, workers=asked.workers
+        )
         with place(database) as where:
             found = measure(where, load)
         for name, values in sorted({**found.times, "all writes": found.writes()}.items()):
@@ -48,7 +65,28 @@ def main() -> None:
         for error in sorted(set(found.errors))[:5]:
             print(f"  {error}")
         table.failed += bool(found.errors)
-    end(table)
+        rows.append((database, people, found))
+    shares = Table("Where the processor's time went", PROCESSOR)
+    for database, people, found in rows:
+        _share(shares, database, people, found)
+    end(table, shares)
+
+
+def _share(table: Table, database: str, people: int, found: Measured) -> None:
+    """Tell what a write took, with the pages and checks around it, and what that comes to."""
+    took, writes = found.processor, len(found.writes()) or 1
+    others = max(0.0, took.all - took.server - took.database - took.crowd)
+    own = (took.server + took.database) / writes
+    table.row(
+        database,
+        people,
+        f"{sum(map(len, found.times.values())) / writes:.1f}",
+        *(f"{1000 * part / writes:.1f}" for part in (took.server, took.database, took.crowd)),
+        f"{100 * took.all / took.wall / (os.cpu_count() or 1):.0f}",
+        f"{100 * others / max(took.all, 1e-9):.0f}",
+        f"{1 / own:.0f}" if own else "",
+        met=True,
+    )
 
 
 if __name__ == "__main__":

@@ -63,14 +63,22 @@ class Visitor:
         """Open a page, however often the server is killed meanwhile."""
         return self._patiently("read", lambda: self.browser.open(path))
 
-    def write(self, what: str, form: Form, **typed: str) -> Page:
-        """Send a form until the server answers: once, twice at the same time, or again later."""
+    def write(self, what: str, form: Form, *, live: bool = False, **typed: str) -> Page:
+        """Send a form until the server answers: once, twice at the same time, or again later.
+
+        Args:
+            what: as which it is timed.
+            form: of a page.
+            live: as the page itself sends it, while somebody types.
+            typed: what was typed into it.
+        """
         click = self.rng.random() if self.clicks > 1 else 1.0
         if click < 0.3:
             other = self.browser.twin()
             second = threading.Thread(target=_sent, args=(other, form, typed))
             second.start()
-        page = self._patiently(what, lambda: self.browser.send(form, **typed))
+        headers = {"HX-Request": "true"} if live else {}
+        page = self._patiently(what, lambda: self.browser.send(form, headers, **typed))
         if click < 0.3:
             second.join()
         elif click < 0.6 and page.acknowledged and "key" in form.fields:
@@ -120,7 +128,7 @@ def write_twin(visitor: Visitor, *, checks: int = 0) -> bool:
     typed = twin_of(mark).form()
     for _ in range(checks):
         check = Form(f"{form.action}check/", "post", form.fields)
-        visitor.write("check", check, **typed)
+        visitor.write("check", check, live=True, **typed)
     sent = visitor.write("twin", form, do="submit", **typed)
     if not sent.acknowledged:
         if sent.status == 409:

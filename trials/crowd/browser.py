@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import re
 import socket
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html import unescape
 from urllib.parse import urlencode, urljoin, urlsplit
@@ -80,9 +81,9 @@ class Browser:
         """Send a form with the cookies' token, as a page of the site would."""
         return self._ask("POST", path, urlencode(fields), **headers)
 
-    def send(self, form: Form, **changes: str) -> Page:
-        """Send a form of a page, with what was typed into it."""
-        return self.post(form.action, {**form.fields, **changes})
+    def send(self, form: Form, headers: Mapping[str, str] | None = None, /, **changes: str) -> Page:
+        """Send a form of a page, with what was typed into it, and with further headers."""
+        return self.post(form.action, {**form.fields, **changes}, **(headers or {}))
 
     def twin(self) -> Browser:
         """Return another window of the same browser: its cookies, a connection of its own."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from .acts import Confused, Visitor, judge_once, write_twin
 from .browser import Browser, Unanswered
+from .processor import Taken, taken
 from .scenario import Place, apart, opened
 from .server import Server
 
@@ -50,6 +51,7 @@ class Measured:
     """What was measured: the seconds of each form by its name, samples, and what went wrong."""
 
     seconds: float = 0.0
+    processor: Taken = field(default_factory=lambda: Taken(0, 0, 0, 0, 0))
     times: dict[str, list[float]] = field(default_factory=dict)
     samples: list[Watched] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
@@ -92,11 +94,12 @@ def measure(where: Place, load: Load, *, every: float = 5.0) -> Measured:
     time.sleep(load.warm)
     for visitor in visitors:
         visitor.seconds = {}
-    start = time.monotonic()
+    start, before = time.monotonic(), taken(server)
     while (gone := time.monotonic() - start) < load.seconds:
         found.samples.append(watch(server, gone))
         time.sleep(max(0.0, min(every, load.seconds - (time.monotonic() - start))))
     found.seconds = time.monotonic() - start
+    found.processor = taken(server) - before
     times = [dict(visitor.seconds) for visitor in visitors]
     over.set()
     pace.rate = 0

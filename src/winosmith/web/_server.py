@@ -38,9 +38,9 @@ RECYCLED_AFTER = 50_000
 
 
 def usual_workers() -> int:
-    """Return two workers a core, 2 or more."""
+    """Return one worker a core and one more: while one waits for the disk, another computes."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return max(2, 2 * (cores or 1))
+    return (cores or 1) + 1
 
 
 def listen(host: str, port: int) -> socket.socket:

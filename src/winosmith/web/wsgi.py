@@ -1,20 +1,31 @@
 """The door for WSGI servers: `gunicorn winosmith.web.wsgi`, with `Site.environment()` set.
 
-Two things are settled before Django sees a request: whether the site is well (`/healthz`, under
-whatever name a proxy or a monitor calls), and that no request carries more than a form can.
+Three things are settled before Django sees a request: whether the site is well (`/healthz`, under
+whatever name a proxy or a monitor calls), that no request carries more than a form can, and that
+few requests are worked on at once. Threads that compute at the same time take the interpreter from
+each other, above all from the one that others wait for, which holds the database; those that wait
+for a slow browser to send or to take its bytes stand in nobody's way.
 """
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
+from winosmith.web._turns import Turns
+
 __all__ = ["application"]
 
 HEALTH = "/healthz"
+
+AT_ONCE = 2
+"""Requests that one worker process works on at once: one computes while one waits for the disk."""
+
+_TURNS = Turns(AT_ONCE)
 
 Environ = dict[str, Any]
 Start = Callable[..., Any]
@@ -24,9 +35,14 @@ def application(environ: Environ, start_response: Start) -> Iterable[bytes]:
     """Answer a request."""
     if environ.get("PATH_INFO") == HEALTH:
         return _health(start_response)
-    if _length(environ) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
+    length = _length(environ)
+    if length > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
         return _plain(start_response, "413 Content Too Large", b"too much at once\n", close=True)
-    answer = _pages(environ, start_response)
+    if length:
+        environ["wsgi.input"] = io.BytesIO(environ["wsgi.input"].read(length))
+    # What the page itself asks for, while somebody types, comes before whole pages and forms.
+    with _TURNS.turn(hasty="HTTP_HX_REQUEST" in environ):
+        answer = _pages(environ, start_response)
     if environ["REQUEST_METHOD"] != "HEAD":
         return answer
     answer.close()  # the headers are the answer; a long body is not even begun

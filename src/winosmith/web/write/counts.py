@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -51,14 +52,18 @@ def counts(person: Person | None) -> Counts:
     if person is None:
         return Counts(0, 0, 0, 0, site, goal)
     midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
-    mine = _MINE.first(person=person.pk, midnight=midnight) or (0, 0, 0, 0)
-    return Counts(*mine, site, goal)
+    mine: Sequence[int] = _MINE.first(person=person.pk, midnight=midnight) or (0, 0, 0, 0)
+    today, waiting, judging, valid = mine
+    return Counts(today, waiting, judging, valid, site, goal)
 
 
 def _mine() -> QuerySet[Twin]:
     """Return a row of four counts of a person's twins, in the order of `Counts`."""
     halves = Problem.objects.filter(twin=OuterRef("pk"), gold=False)
-    having = {state: Exists(halves.filter(state=state)) for state in State}
+    having = {
+        state: Exists(halves.filter(state=state))
+        for state in (State.HELD, State.JUDGING, State.VALID)
+    }
     all_valid = having[State.VALID] & ~Exists(halves.exclude(state=State.VALID))
     asked = (
         Exists(halves) & Q(created__gte=Given("midnight")),

@@ -92,7 +92,6 @@ def submit(
         Refused: a rule is broken; nothing was written.
         InputError: the person has not agreed to the texts, or may not revise that twin.
     """
-
     # The texts are read before one's turn to write comes: others need not wait for that.
     faults = _faults(typed, anchors)
     found = [] if faults else hints(typed.halves(), person, without=revises and revises.pk)
