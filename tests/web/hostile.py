@@ -90,13 +90,22 @@ _OURS = ("/static/",)
 
 
 class Page(HTMLParser):
-    """A page as a browser reads it: the texts of its sentences, and what would run on it."""
+    """A page as a browser reads it: the texts on it, and what would run on it.
+
+    Attributes:
+        sentences, options: the texts of those.
+        text: all of the page's text.
+        values: of its fields.
+        faults: the tags that would run something, or fetch something from elsewhere.
+    """
 
     def __init__(self, html: str):
         super().__init__(convert_charrefs=True)
         self.sentences: list[str] = []
         self.options: list[str] = []
         self.faults: list[str] = []
+        self.text = ""
+        self.values: list[str] = []
         self._into: list[tuple[str, list[str]]] = []
         self.feed(html)
         self.close()
@@ -113,6 +122,8 @@ class Page(HTMLParser):
         wrong |= "style" in given
         for name in ("href", "action", "formaction", "hx-get", "hx-post"):
             wrong |= given.get(name, "").strip().lower().startswith(("javascript:", "data:", "//"))
+        if "value" in given:
+            self.values.append(given["value"])
         if wrong:
             self.faults.append(str(self.get_starttag_text()))
         words = given.get("class", "").split()
@@ -138,5 +149,6 @@ class Page(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         """Collect text."""
+        self.text += data
         if self._into:
             self._into[-1][1][-1] += data

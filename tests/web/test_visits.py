@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from tests.web import visits as v  # type: ignore[import-not-found]
-from tests.web import world as w  # type: ignore[import-not-found]
 
 USUAL = {"gold_every": 0, "open_judging": False}
 
@@ -36,7 +35,7 @@ def _answer(visit: Any, refs: dict[str, str]) -> Any:
     client = Client(raise_request_exception=False, enforce_csrf_checks=visit.forged)
     if visit.role != "visitor":
         client.cookies["session"] = refs[f"session of {visit.role}"]
-    exec(visit.before)
+    exec(visit.before)  # noqa: S102 - written down in the list
     with override_settings(RULES=replace(settings.RULES, **visit.rules)):
         form = visit.fields(refs)
         if form is None:

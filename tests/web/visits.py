@@ -69,8 +69,12 @@ class Visit:
 
 V = Visit
 OPEN = w.STATES[:-1]
-KEY = "{:032x}"
-"""Of a form that is sent once."""
+
+
+def _key(n: int) -> str:
+    """Return the key of a form that is sent once."""
+    return f"{n:032x}"
+
 
 WHY = {"reason": "So.", "text": "So."}
 BAD_JOIN = {"name": "anonymous-1", "password": "1", "again": "2"}
@@ -90,6 +94,11 @@ BROKEN = """
 from django.db import connection
 with connection.cursor() as cursor:
     cursor.execute("DROP TABLE judge_contest")
+"""
+MODELS = """
+from django.conf import settings
+from winosmith.web.predict.registry import announce
+announce(settings.RULES.models)
 """
 
 VISITS: tuple[Visit, ...] = (
@@ -145,21 +154,22 @@ VISITS: tuple[Visit, ...] = (
     V("visitor", "write:mine"),
     V("owner", "write:mine"),
     *(V("owner", "write:twin", (f"twin-{state}",)) for state in OPEN),
-    V("owner", "write:appeal", ("twin-rejected",), form={"key": KEY.format(1), "problem": "x"}, status=422),
+    V("owner", "write:appeal", ("twin-rejected",), form={"key": _key(1), "problem": "x"},
+      status=422),
     V("owner", "write:draft", ("{draft}",)),
     V("owner", "write:draft", ("{draft}",), form=TWIN, status=422),
     V("owner", "write:draft", ("{draft}",), form={**TWIN, "version": "99", "option_2": "y"},
       status=409),
     V("judge", "judge:turn"),
-    V("judge", "judge:local", form={"key": KEY.format(2), "problem": "{held}"}, status=422),
-    V("judge", "judge:local", form={"key": KEY.format(3), "problem": "{held}", "choice": "0"}),
-    V("judge", "judge:answer", form={"key": KEY.format(4), "problem": "{held}"}, status=422),
-    V("judge", "judge:answer", form={"key": KEY.format(5), "problem": "{held}", "choice": "0"}),
+    V("judge", "judge:local", form={"key": _key(2), "problem": "{held}"}, status=422),
+    V("judge", "judge:local", form={"key": _key(3), "problem": "{held}", "choice": "0"}),
+    V("judge", "judge:answer", form={"key": _key(4), "problem": "{held}"}, status=422),
+    V("judge", "judge:answer", form={"key": _key(5), "problem": "{held}", "choice": "0"}),
     V("judge", "judge:checked", ("gold-a",)),
     V("judge", "judge:checked", ("gold-b",)),
-    V("judge", "judge:contest", ("gold-a",), form={"key": KEY.format(6), "text": ""}, status=422),
+    V("judge", "judge:contest", ("gold-a",), form={"key": _key(6), "text": ""}, status=422),
     V("moderator", "judge:turn"),
-    V("moderator", "judge:answer", form={"key": KEY.format(7), "problem": "{held}", "comment": LONG},
+    V("moderator", "judge:answer", form={"key": _key(7), "problem": "{held}", "comment": LONG},
       status=409),
     V("other", "judge:turn", status=403),
     V("visitor", "judge:agreement"),
@@ -169,22 +179,22 @@ VISITS: tuple[Visit, ...] = (
     *(V("moderator", "moderate:problem", (f"{state}-a",)) for state in w.STATES),
     V("moderator", "moderate:ask", query="action=reject&pick=judging-b:0"),
     V("moderator", "moderate:ask", query="action=withdraw&everything=1&where=state%3D"),
-    V("moderator", "moderate:act", form={"key": KEY.format(8), "action": "reject", "pick": "judging-b:0"},
+    V("moderator", "moderate:act", form={"key": _key(8), "action": "reject", "pick": "judging-b:0"},
       status=422),
     V("moderator", "moderate:act",
-      form={"key": KEY.format(9), "action": "reject", "pick": "held-b:0", **WHY}, status=409),
+      form={"key": _key(9), "action": "reject", "pick": "held-b:0", **WHY}, status=409),
     V("moderator", "moderate:act",
-      form={"key": KEY.format(10), "action": "reject", "pick": "judging-b:0", **WHY}),
+      form={"key": _key(10), "action": "reject", "pick": "judging-b:0", **WHY}),
     V("admin", "moderate:batch", ("{batch}",)),
     V("admin", "moderate:batch", ("{unfinished}",)),
     V("admin", "moderate:batch", ("{left alone}",)),
-    V("admin", "moderate:undo", form={"key": KEY.format(11), "batch": "{batch}"}),
-    V("admin", "moderate:undo", form={"key": KEY.format(12), "batch": "{batch}"}, status=409),
+    V("admin", "moderate:undo", form={"key": _key(11), "batch": "{batch}"}),
+    V("admin", "moderate:undo", form={"key": _key(12), "batch": "{batch}"}, status=409),
     V("moderator", "moderate:contests"),
-    V("moderator", "moderate:settle", ("{contest}",), form={"key": KEY.format(13), "answer": ""},
+    V("moderator", "moderate:settle", ("{contest}",), form={"key": _key(13), "answer": ""},
       status=409),
     V("moderator", "moderate:settle", ("{contest}",),
-      form={"key": KEY.format(14), "answer": LONG, "upheld": "1"}),
+      form={"key": _key(14), "answer": LONG, "upheld": "1"}),
     V("moderator", "moderate:log"),
     V("moderator", "moderate:log", query="what=nothing"),
     V("moderator", "moderate:people"),
@@ -192,14 +202,17 @@ VISITS: tuple[Visit, ...] = (
     V("admin", "moderate:person", ("{owner}",)),
     V("moderator", "moderate:person", ("{judge}",)),
     V("moderator", "moderate:person", ("{moderator}",)),
-    V("moderator", "moderate:appoint", ("{judge}",), form={"key": KEY.format(15), "kind": "pause"},
+    V("moderator", "moderate:appoint", ("{judge}",), form={"key": _key(15), "kind": "pause"},
       status=422),
     V("moderator", "moderate:appoint", ("{judge}",),
-      form={"key": KEY.format(16), "kind": "pause", "reason": LONG}),
+      form={"key": _key(16), "kind": "pause", "reason": LONG}),
     V("judge", "judge:turn"),
+    V("visitor", "predict:models"),
+    V("visitor", "predict:models", before=MODELS),
+    V("moderator", "predict:model", ("association",), before=MODELS),
     V("visitor", "/nothing/is/here", status=404),
     V("visitor", "/problems/", query="&".join(f"a{n}=" for n in range(501)), status=400),
-    V("owner", "people:hide", form={"key": KEY.format(17)}, forged=True, status=403),
+    V("owner", "people:hide", form={"key": _key(17)}, forged=True, status=403),
     V("owner", "read:file", ("problems.csv",), status=429, before=FULL),
     V("other", "people:erase", form={"sure": "on", "password": w.PASSWORD}),
     # The last one: it breaks the site.
@@ -207,6 +220,7 @@ VISITS: tuple[Visit, ...] = (
 )  # fmt: skip
 
 NO_PAGE = {
+    "predict:again": "leads to predict:model",
     "people:data": "a file",
     "people:hide": "leads to people:me",
     "people:logout": "leads to read:home",

@@ -1,0 +1,526 @@
+"""Hostile texts in every field that people fill: where each comes out, it is inert and unchanged.
+
+A row of FIELDS is a field, how all texts are written into it by its own form, and the pages and
+files on which they come out. Sentences and options are in `test_injection`; there is no field for
+an address of post or mail.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+import pytest
+
+from tests.web import world as w  # type: ignore[import-not-found]
+from tests.web.hostile import TEXTS, Page  # type: ignore[import-not-found]
+
+Shown = list[tuple[str, str]]
+"""A role, and the path of a page or a file that it opens."""
+
+Field = Callable[[Any], Shown]
+"""Writes every text, and returns where they come out."""
+
+LOG: Shown = [("admin", "/moderate/log.csv")]
+
+EACH, SAMPLED = 3, (["write", "mine"], ["moderate", "problems"])
+"""Of pages that show one problem each and take long, one in so many is looked at."""
+
+
+@pytest.fixture(scope="module")
+def _world(ready_site: Any) -> Iterator[Any]:
+    from django.conf import settings
+    from django.db import transaction
+    from django.test import override_settings
+
+    rules = replace(
+        settings.RULES, gold_every=0, local_first=False, judges=1, writes_per_hour=10**6,
+        answers_per_hour=10**6,
+    )  # fmt: skip
+    with override_settings(RULES=rules), transaction.atomic():
+        yield w.make()
+        transaction.set_rollback(True)
+
+
+@pytest.fixture
+def world(_world: Any) -> Iterator[Any]:
+    """Return the small site; what a test writes there is rolled back."""
+    from django.db import transaction
+
+    with transaction.atomic():
+        yield _world
+        transaction.set_rollback(True)
+
+
+def _singles(world: Any, state: str) -> list[Any]:
+    """Make a problem of the owner's for each text."""
+    from winosmith.web.judge.slots import open_slots
+    from winosmith.web.problems.models import Problem, State, Twin
+
+    made = []
+    for n, _text in enumerate(TEXTS):
+        twin = Twin.objects.create(ref=f"single-{n}", contributor=world.people["owner"])
+        problem = Problem.objects.create(
+            ref=f"single-{n}-a", twin=twin, options=["cup", "jug"], answer=0, state=State(state),
+            sentence=f"The cup number {n} hit the jug, and the _ broke.",
+        )  # fmt: skip
+        if state == "judging":
+            open_slots(problem)
+        made.append(problem)
+    return made
+
+
+def _send(world: Any, role: str, path: str, **form: Any) -> Any:
+    """Send a form by somebody; it is not refused."""
+    from winosmith.web.problems.once import new_key
+
+    answer = w.browser_of(world, role).post(path, {"key": new_key(), **form})
+    assert answer.status_code in (200, 302), (path, form, answer.status_code)
+    return answer
+
+
+def _both(problems: list[Any]) -> Shown:
+    """Return the pages on which the contributor and a moderator look closely at problems."""
+    some = problems[::EACH]
+    mine = [("owner", f"/write/mine/{problem.twin.ref}/") for problem in some]
+    return [*mine, *(("moderator", f"/moderate/problems/{p.ref}/") for p in some)]
+
+
+def _log_pages(what: str) -> Shown:
+    """Return the pages of the audit log that hold the newest entries of a kind."""
+    from winosmith.web.problems.models import Event
+
+    newest = list(Event.objects.filter(kind=what).order_by("-pk").values_list("pk", flat=True))
+    starts = [newest[0] + 1, *newest[49::50]]
+    return [("admin", f"/moderate/log/?what={what}&before={start}") for start in starts]
+
+
+def comments(world: Any) -> Shown:
+    """Write comments of a judge."""
+    from winosmith.web.judge.slots import current
+
+    problems, judge = _singles(world, "judging"), world.people["other"]
+    _send(world, "other", "/judge/next/")
+    left = list(TEXTS)
+    while slot := current(judge):
+        own = slot.problem.ref.startswith("single")
+        comment = left.pop(0) if own else ""
+        _send(world, "other", "/judge/answer/", problem=slot.problem.ref, choice=0, comment=comment)
+    assert left == []
+    return [*_both(problems), ("other", "/people/about-me.json")]
+
+
+def skips(world: Any) -> Shown:
+    """Write why a judge passes problems on."""
+    from winosmith.web.judge.slots import current
+
+    _singles(world, "judging")
+    _send(world, "other", "/judge/next/")
+    for text in TEXTS:
+        ref = current(world.people["other"]).problem.ref
+        _send(world, "other", "/judge/skip/", problem=ref, reason="other", comment=text)
+    return [("other", "/people/about-me.json")]
+
+
+def refused_comments(world: Any) -> Shown:
+    """Write comments that come too late; they are shown to who typed them."""
+    for text in TEXTS:
+        form = {"key": "0" * 32, "problem": "x", "choice": "0", "comment": text}
+        answer = w.browser_of(world, "other").post("/judge/answer/", form)
+        page = Page(answer.content.decode())
+        assert (answer.status_code, page.faults) == (409, [])
+        assert text in page.text
+    return []
+
+
+def appeals(world: Any) -> Shown:
+    """Write appeals of a contributor."""
+    problems = _singles(world, "rejected")
+    for problem, text in zip(problems, TEXTS, strict=True):
+        path = f"/write/mine/{problem.twin.ref}/appeal/"
+        _send(world, "owner", path, problem=problem.ref, text=text)
+    return [*_both(problems), *_log_pages("appeal"), *LOG, ("owner", "/people/about-me.json")]
+
+
+def reasons(world: Any) -> Shown:
+    """Write reasons of a moderator for decisions."""
+    from winosmith.web.moderate.models import Batch
+
+    problems = _singles(world, "held")
+    for problem, text in zip(problems, TEXTS, strict=True):
+        _send(
+            world,
+            "moderator",
+            "/moderate/act/",
+            action="reject",
+            pick=f"{problem.ref}:0",
+            text=text,
+        )
+    marks = Batch.objects.filter(reason__in=TEXTS).values_list("mark", flat=True)
+    batches = [("admin", f"/moderate/batches/{mark}/") for mark in marks]
+    assert len(batches) == len(TEXTS)
+    return [*_both(problems), *batches, *_log_pages("reject"), *LOG]
+
+
+def undo_reasons(world: Any) -> Shown:
+    """Write why a moderator takes decisions back."""
+    from winosmith.web.problems.models import Event
+
+    problems = _singles(world, "held")
+    for problem, text in zip(problems, TEXTS, strict=True):
+        form = {"action": "reject", "pick": f"{problem.ref}:0", "text": "So."}
+        _send(world, "moderator", "/moderate/act/", **form)
+        event = Event.objects.filter(problem=problem).latest("pk").pk
+        _send(world, "moderator", "/moderate/undo/", event=event, reason=text)
+    return [*_both(problems), *_log_pages("undo"), *LOG]
+
+
+def withdrawals(world: Any) -> Shown:
+    """Write why a contributor withdraws twins."""
+    problems = _singles(world, "valid")
+    for problem, text in zip(problems, TEXTS, strict=True):
+        _send(world, "owner", f"/write/mine/{problem.twin.ref}/withdraw/", reason=text)
+    return [*_both(problems), *_log_pages("withdraw"), *LOG]
+
+
+def appointments(world: Any) -> Shown:
+    """Write why somebody is paused as a judge, and let go on."""
+    from winosmith.web.people.pseudonyms import pseudonym
+
+    name = pseudonym(world.people["judge"])
+    for n, text in enumerate(TEXTS):
+        kind = ("pause", "resume")[n % 2]
+        _send(world, "admin", f"/moderate/people/{name}/appoint/", kind=kind, reason=text)
+    return [("moderator", f"/moderate/people/{name}/"), ("judge", "/people/about-me.json")]
+
+
+def _golds(world: Any) -> list[Any]:
+    """Make a gold question for each text, whose explanation it is; the judge was wrong on all."""
+    from django.utils import timezone
+
+    from winosmith.web.judge.gold import add_gold
+    from winosmith.web.judge.models import Slot
+
+    made, judge = _singles(world, "held"), world.people["judge"]
+    for problem, text in zip(made, TEXTS, strict=True):
+        add_gold(problem, text)
+        Slot.objects.create(
+            problem=problem, twin=problem.twin, contributor=problem.twin.contributor, gold=True,
+            n=judge.pk, place=0, open=False, holder=judge, taken_at=timezone.now(), choice=1,
+            answered_at=timezone.now(), right=False,
+        )  # fmt: skip
+    return made
+
+
+def explanations(world: Any) -> Shown:
+    """Write why the answers of gold questions are right."""
+    return [("judge", f"/judge/checked/{problem.ref}/") for problem in _golds(world)]
+
+
+def contests(world: Any) -> Shown:
+    """Write why a judge thinks otherwise, and what the moderator answers."""
+    from winosmith.web.judge.models import Contest
+
+    golds = _golds(world)
+    seen = ""
+    for problem, text in zip(golds, TEXTS, strict=True):
+        _send(world, "judge", f"/judge/contest/{problem.ref}/", text=f"judge: {text}")
+        waiting = Contest.objects.get(slot__problem=problem)
+        page = Page(w.browser_of(world, "moderator").get("/moderate/contests/").content.decode())
+        assert page.faults == []
+        seen += page.text
+        path = f"/moderate/contests/{waiting.pk}/settle/"
+        _send(world, "moderator", path, upheld="0", answer=text)
+    assert [text for text in TEXTS if f"judge: {text}" not in seen] == []
+    return [("judge", f"/judge/checked/{problem.ref}/") for problem in golds]
+
+
+def drafts(world: Any) -> Shown:
+    """Type into a draft, while another window typed something else."""
+    path, browser = f"/write/{world.refs['draft']}/", w.browser_of(world, "owner")
+    for n, text in enumerate(TEXTS):
+        form = {
+            "option_1": text[:100],
+            "option_2": text[:90],
+            "sentence_1": text,
+            "sentence_2": "x",
+        }
+        _send(world, "owner", f"{path}save/", version=n, **form)
+        other = {**form, "version": "0", "sentence_1": "y", "do": "submit"}
+        for answer in (browser.get(path), browser.post(path, other)):
+            page = Page(answer.content.decode())
+            assert page.faults == [], text
+            assert text in page.text, text
+            assert text[:100] in page.values, text
+    return []
+
+
+def topics(world: Any) -> Shown:
+    """Draw topics: titles, texts and anchor words."""
+    from winosmith.topics import Topic
+    from winosmith.web.write.drafts import start
+    from winosmith.web.write.models import Draft
+
+    owner = world.people["owner"]
+    for text in TEXTS:
+        draft = start(owner, Topic(f"title {text}", f"text {text}", (text,)))
+        page = Page(w.browser_of(world, "owner").get(f"/write/{draft.ref}/").content.decode())
+        assert page.faults == [], text
+        assert all(part in page.text for part in (f"title {text}", f"text {text}")), text
+        assert text in page.text.replace(f"title {text}", "").replace(f"text {text}", ""), text
+        Draft.objects.filter(pk=draft.pk).delete()
+    return []
+
+
+def documents(world: Any) -> Shown:
+    """Write new versions of the text that people agree to."""
+    browser = w.browser_of(world, "visitor")
+    for n, text in enumerate(TEXTS):
+        _send(world, "admin", "/admin/people/document/add/", kind="consent", text=f"{text}.")
+        for path in ("/people/consent/", f"/people/texts/consent/{n + 2}/"):
+            page = Page(browser.get(path).content.decode())
+            assert page.faults == [], text
+            assert f"{text}." in page.text, text
+    return []
+
+
+def settings_of_the_site(world: Any) -> Shown:
+    """Write the title, the contact and the licence into the site's settings."""
+    from django.conf import settings
+    from django.test import override_settings
+
+    browser = w.browser_of(world, "visitor")
+    for text in TEXTS:
+        rules = replace(settings.RULES, title=f"title {text}", contact=text, licence=f"by {text}")
+        with override_settings(RULES=rules):
+            for path in ("/people/texts/", "/people/login/"):
+                answer = browser.get(path)
+                page = Page(answer.content.decode())
+                assert page.faults == [], text
+                assert f"title {text}" in page.text
+                assert f"by {text}" in page.text
+                assert not any("evil" in value for value in answer.headers.values())
+    return []
+
+
+FIELDS: list[Field] = [
+    comments, skips, refused_comments, appeals, reasons, undo_reasons, withdrawals, appointments,
+    explanations, contests, drafts, topics, documents, settings_of_the_site,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("field", FIELDS, ids=lambda field: field.__name__)
+def test_a_hostile_text_comes_out_as_it_went_in(world: Any, field: Field) -> None:
+    """Wherever a field's texts come out, all of them are there, and none does anything."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for role, path in field(world):
+        answer = w.browser_of(world, role).get(path)
+        assert answer.status_code == 200, path
+        found.setdefault((role, *path.split("/")[1:3]), []).extend(_texts(answer))
+    for place, texts in found.items():
+        whole = "\n".join(texts)
+        wanted = TEXTS[::EACH] if list(place[1:]) in SAMPLED else TEXTS
+        assert [text for text in wanted if text not in whole] == [], place
+
+
+def _texts(answer: Any) -> list[str]:
+    """Return the texts of an answer, after a look at what they would do."""
+    assert answer["X-Content-Type-Options"] == "nosniff"
+    assert not any("evil" in value or "ran=1" in value for value in answer.headers.values())
+    if answer["Content-Type"].startswith("text/csv"):
+        return _cells(b"".join(answer.streaming_content).decode())
+    if answer["Content-Type"] == "application/json":
+        return list(_strings(json.loads(answer.content)))
+    page = Page(answer.content.decode())
+    assert page.faults == []
+    return [page.text, *page.values]
+
+
+FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\r\n]")
+
+
+def _cells(table: str, separator: str = ",") -> list[str]:
+    """Return the cells of a table, none of which a spreadsheet runs, as they were written."""
+    from winosmith.cells import unguarded
+
+    rows = list(csv.reader(io.StringIO(table, newline=""), delimiter=separator, strict=True))
+    assert {len(row) for row in rows} == {len(rows[0])}
+    cells = [cell for row in rows for cell in row]
+    assert [cell for cell in cells if FORMULA.match(cell)] == []
+    return [unguarded(cell) for cell in cells]
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield key
+            yield from _strings(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _strings(inner)
+
+
+NAMES = ("@SUM", "+1+1", "-2+3", "@SUM+1-2.A1", "javascript.alert", "..", "evil.exe", "𝕊cript")
+"""Names that an account may have and a spreadsheet would run."""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_does_nothing(world: Any, name: str) -> None:
+    """A moderator's name stands in pages and in the log as it is; in a cell it is no formula."""
+    from django.db import transaction
+
+    from winosmith.web.people.accounts import sign_up
+    from winosmith.web.people.agree import agree
+
+    with transaction.atomic():
+        person = sign_up(name, w.PASSWORD)
+        agree(person)
+        person.is_moderator = True
+        person.save()
+        world.people["named"] = person
+        world.refs["session of named"] = w.session_of(world, "named")
+        _send(world, "named", "/moderate/act/", action="reject", pick="judging-b:0", text="So.")
+        for path in ("/", "/people/", "/people/invitations/", "/moderate/log/"):
+            page = Page(w.browser_of(world, "named").get(path).content.decode())
+            assert page.faults == []
+            assert person.name in page.text
+        lines = b"".join(w.browser_of(world, "named").get("/moderate/log.csv").streaming_content)
+        assert person.name in _cells(lines.decode())
+        transaction.set_rollback(True)
+
+
+ELSEWHERE = (
+    "//evil.example", "https://evil.example", "http:///evil.example", "/\\evil.example",
+    "\\\\evil.example", "///evil.example", "\t//evil.example", " //evil.example",
+    "/\t/evil.example", "https:evil.example", "javascript:alert(1)", "/moderate//",
+    "http://127.0.0.1@evil.example", "//evil%E3%80%82com", "/moderate/../../\\evil.example",
+    "http://testserver.evil.example/", "\r\nSet-Cookie: ran=1", "/x\r\nSet-Cookie: ran=1",
+    "/moderate/\r\nLocation: //evil.example", "http://[evil", "data:text/html,x", "",
+)  # fmt: skip
+"""Where no form of ours leads."""
+
+
+def _stays(answer: Any) -> bool:
+    """Whether an answer leads nowhere else than to this site, and carries no header but ours."""
+    where = urljoin("http://testserver/people/login/", answer.headers.get("Location", ""))
+    kept = not any(name in answer.headers for name in ("ran", "Set-Cookie"))
+    plain = not any("\r" in value or "\n" in value for value in answer.headers.values())
+    safe = not re.match(r"[\\/]{2}|[\\/]\s*[\\/]", answer.headers.get("Location", ""))
+    return urlsplit(where).netloc == "testserver" and kept and plain and safe
+
+
+def test_no_page_leads_where_a_text_says(world: Any) -> None:
+    """Who is logged in already is led on to no hostile `next`, and it adds no header."""
+    owner = w.browser_of(world, "owner")
+    for where in (*TEXTS, *ELSEWHERE):
+        for path in ("/people/login/", "/people/consent/"):
+            answer = owner.get(path, {"next": where})
+            assert answer.status_code == 302
+            assert _stays(answer), (path, where)
+
+
+@pytest.mark.parametrize("where", ELSEWHERE)
+def test_no_form_leads_elsewhere(world: Any, where: str) -> None:
+    """Neither `next`, `back` nor the page before lead to another site, or add a header."""
+    from django.db import transaction
+
+    from winosmith.web.problems.once import new_key
+
+    browser, visitor = w.browser_of(world, "moderator"), w.browser_of(world, "visitor")
+    with transaction.atomic():
+        form = {"name": "the-owner", "password": w.PASSWORD, "next": where}
+        decision = {"action": "reject", "pick": "judging-b:0", "text": "So.", "back": where}
+        answers = [
+            visitor.get("/admin/login/", {"next": where}),
+            visitor.get("/moderate/", {"x": where}),
+            visitor.post("/write/", headers={"Referer": where}),
+            browser.post("/moderate/act/", {"key": new_key(), **decision}),
+            visitor.post("/people/login/", form),
+        ]
+        transaction.set_rollback(True)
+    assert {answer.status_code for answer in answers} == {302}
+    assert all(map(_stays, answers))
+
+
+def _spread(world: Any) -> None:
+    """Make a public problem for each text, which begins with it and has it as an option."""
+    from winosmith.web.problems.models import Problem, Twin
+
+    for n, text in enumerate(TEXTS):
+        twin = Twin.objects.create(
+            ref=f"spread-{n}", contributor=world.people["owner"], domain=text[:40], topic=text,
+            anchor=text, licence=text[:60], source=text[:80],
+        )  # fmt: skip
+        Problem.objects.create(
+            ref=f"spread-{n}-a",
+            twin=twin,
+            state="valid",
+            options=[text, "cup"],
+            answer=n % 2,
+            sentence=f"{text} and the teapot hit the cup number {n}, and the _ broke.",
+        )
+
+
+def test_exports_of_all_formats_hold_the_texts(world: Any) -> None:
+    """Each file holds the texts of all problems that its format has room for, and no formula."""
+    from django.http import QueryDict
+
+    from winosmith.web.problems.models import Problem
+    from winosmith.web.problems.public import public_problems
+    from winosmith.web.read.exports import FILES, survey
+    from winosmith.web.read.filters import Filters
+
+    _spread(world)
+    assert public_problems().filter(ref__startswith="spread").count() == len(TEXTS)
+    held = {}
+    for name, known in FILES.items():
+        unfit = survey(Filters(QueryDict("q=teapot")).apply(), known).unfit
+        wanted = [text for n, text in enumerate(TEXTS) if f"spread-{n}-a" not in unfit]
+        whole = "\n".join(_file(world, name))
+        lost = [text for text in wanted if text not in whole]
+        assert lost == [], (name, lost)
+        held[name] = len(wanted)
+    assert held["problems.jsonl"] == held["problems.csv"] == len(TEXTS)
+    assert sum(map(bool, held.values())) >= 10, held
+    assert Problem.objects.filter(sentence__contains="teapot").count() == len(TEXTS)
+
+
+def _file(world: Any, name: str) -> list[str]:
+    """Return the texts in a file of the downloads."""
+    from defusedxml import ElementTree
+
+    answer = w.browser_of(world, "visitor").get(
+        f"/download/{name}", {"q": "teapot", "fitting": "1"}
+    )
+    assert answer.status_code == 200, name
+    assert answer["Content-Disposition"] == f'attachment; filename="{name}"'
+    assert answer["X-Content-Type-Options"] == "nosniff"
+    body = b"".join(answer.streaming_content).decode()
+    if name.endswith((".csv", ".tsv")):
+        return _cells(body, "\t" if name.endswith(".tsv") else ",")
+    if name.endswith(".xml"):
+        return ["".join(one.itertext()) for one in ElementTree.fromstring(body).iter()]
+    if name.endswith(".json"):
+        return list(_strings(json.loads(body)))
+    if name.endswith(".jsonl"):
+        return [text for line in body.splitlines() for text in _strings(json.loads(line))]
+    return [body]
+
+
+def test_files_of_votes_hold_no_formula(world: Any) -> None:
+    """The judges' answers leave as numbers, ids and pseudonyms: no text of theirs is in them."""
+    comments(world)
+    for path in ("/download/votes.csv", "/download/votes.jsonl"):
+        body = b"".join(w.browser_of(world, "visitor").get(path).streaming_content).decode()
+        assert len(body.splitlines()) >= len(TEXTS) // 2
+        assert [text for text in TEXTS if len(text) > 8 and text in body] == []
+        if path.endswith(".csv"):
+            _cells(body)
