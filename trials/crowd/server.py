@@ -56,7 +56,7 @@ class Server:
         lines = [{"title": f"Topic {number}", "text": TOPIC} for number in range(20)]
         topics.write_text("".join(json.dumps(line) + "\n" for line in lines))
         said = {**RULES, "topics": "topics.jsonl", **self.rules}
-        settings = "".join(f"{name} = {json.dumps(value)}\n" for name, value in said.items())
+        settings = "".join(f"{name} = {_toml(value)}\n" for name, value in said.items())
         (self.folder / "site.toml").write_text(settings)
 
     @property
@@ -156,6 +156,15 @@ class Server:
                 lost = self.cuts.cut(rng, keep=keep)
             self.start()
         return lost
+
+
+def _toml(value: Any) -> str:
+    """Return a value as TOML has it on one line, tables in a list, too."""
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key} = {_toml(own)}' for key, own in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
+    return json.dumps(value)
 
 
 def _group_lives(group: int) -> bool:

