@@ -1,4 +1,4 @@
-"""Contributors who have agreed, an original that is public, models that never answer by themselves."""
+"""Contributors who have agreed, public originals, models that never answer by themselves."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def test_depths_are_those_of_the_whole_family(
 def test_what_is_entered_is_a_true_lineage(
     db: Any, contributor: Callable[..., Any], original: Callable[..., Any]
 ) -> None:
-    """The edits that are stored, applied to the parent, give the child; nothing is contradictory."""
+    """The edits that are stored, applied to the parent, give the child; nothing contradicts."""
     from winosmith.web.perturb.family import dataset_of
 
     ann, root = contributor(), original()
@@ -139,7 +139,7 @@ def test_everybody_sees_their_part_of_a_tree(
 
 @given(before=sentences(), after=sentences())
 def test_marked_changes_are_the_new_sentence(before: str, after: str) -> None:
-    """What is not taken out is the new sentence, what is not put in the old one, white space aside."""
+    """What is not taken out is the new sentence, what is not put in the old one, spaces aside."""
     from winosmith.web.perturb.edits import pieces
 
     found = pieces(before, after)

@@ -34,8 +34,7 @@ def test_what_is_sent_is_a_problem_of_its_own(
     original: Callable[..., Any],
     models: Callable[..., Any],
 ) -> None:
-    """A single under a twin of its own, judged in k slots, remembered, with a place in the family;
-    every current model is asked about it."""
+    """It is a single under its own twin: judged, remembered, placed; every model is asked."""
     from winosmith.web.judge.models import Slot
     from winosmith.web.perturb.models import Version
     from winosmith.web.predict.models import Prediction
@@ -126,8 +125,7 @@ def test_what_breaks_a_rule_is_refused(
 def test_a_family_holds_no_version_twice(
     db: Any, contributor: Callable[..., Any], original: Callable[..., Any]
 ) -> None:
-    """Not by the same person, not by another, not below another version, nor the root again; but
-    after it was withdrawn or rejected, and in another family."""
+    """Nobody enters it again, anywhere in the family, unless it was withdrawn or rejected."""
     from winosmith.web.perturb.rules import Refused
     from winosmith.web.write.rules import withdraw
 
@@ -264,8 +262,7 @@ def test_who_looks_first(
 def test_kin_is_no_hint_and_strangers_are(
     db: Any, contributor: Callable[..., Any], original: Callable[..., Any]
 ) -> None:
-    """Neither the family, nor the twin, nor the root where it was published; a copy of what was
-    published elsewhere is one, and so is another twin of the site."""
+    """What is near for being near the root is none; what was copied from elsewhere is."""
     from winosmith import Dataset, Problem
     from winosmith.web.problems.lookalikes import remember, remember_published
 
@@ -285,8 +282,7 @@ def test_kin_is_no_hint_and_strangers_are(
 def test_ten_threads_with_one_sentence_enter_it_once(
     database: Any, contributor: Callable[..., Any], original: Callable[..., Any]
 ) -> None:
-    """Ten people send the same sentence at the same moment, for a root that nobody perturbed yet:
-    one enters, nine are told, and the root has one place."""
+    """Of ten at once one enters and nine are told, though nobody perturbed the root before."""
     from django.db import connections
 
     from winosmith.web.perturb.models import Version
@@ -332,8 +328,7 @@ def test_a_double_click_of_ten_threads_perturbs_once(
 def test_a_revision_takes_the_place(
     database: Any, contributor: Callable[..., Any], original: Callable[..., Any]
 ) -> None:
-    """The old version is replaced, the new one hangs below the same parent and names what it
-    replaces, who has read the old one knows it, and its children stay where they are."""
+    """It hangs below the same parent; who read the old one knows it; children stay put."""
     from winosmith.web.judge.models import Seen, Slot
     from winosmith.web.judge.seen import note_seen
     from winosmith.web.perturb.family import path_to
