@@ -37,6 +37,7 @@ def child(
     """Perturb a problem: `new` is a word of it and what takes its place; with judges' slots."""
     from winosmith.lineage import perturbed
     from winosmith.records import problem_record
+    from winosmith.web._lock import writing
     from winosmith.web.judge.slots import open_slots
     from winosmith.web.perturb.family import place
     from winosmith.web.problems.models import Problem, State, Twin
@@ -63,7 +64,8 @@ def child(
         record=record | ({"extra": extra} if extra else {}),
         **fields,
     )
-    place(made, parent)
+    with writing():
+        place(made, parent)
     if state == "judging":
         open_slots(made)
     return made

@@ -43,11 +43,13 @@ def add_versions(data: Iterable[Datum]) -> tuple[int, int]:
 
 def _rows(perturbed: Mapping[str, str]) -> dict[str, Problem]:
     """Return the problems, their roots, and all that these families have already, by id."""
+    from winosmith.web.people.erasure import ERASED_SENTENCE
     from winosmith.web.perturb.models import Version
     from winosmith.web.problems.models import Problem
     from winosmith.web.problems.records import lean
 
-    query = lean(Problem.objects.filter(gold=False).select_related("twin__contributor"))
+    kept = Problem.objects.filter(gold=False).exclude(sentence=ERASED_SENTENCE)
+    query = lean(kept.select_related("twin__contributor"))
     named = set(perturbed.values())
     found = [row for refs in _chunks({*perturbed, *named}) for row in query.filter(ref__in=refs)]
     roots = [row.pk for row in found if row.ref in named]

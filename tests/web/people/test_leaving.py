@@ -222,3 +222,81 @@ def test_an_admin_erases_who_asked_for_it(db: Any, visit: Any, person: Any) -> N
     ann.refresh_from_db()
     assert ann.erased
     assert visit(adam).post("/people/erase/ann/", typed).status_code == 404
+
+
+def test_erasure_leaves_no_word_in_what_others_made_of_it(db: Any, person: Any) -> None:
+    """After an erasure no edit, digest or prediction spells the text; trees and depths stay."""
+    from tests.web.families import child, root  # type: ignore[import-not-found]
+    from winosmith.web.people.erasure import erase
+    from winosmith.web.perturb.family import path_to
+    from winosmith.web.perturb.models import Version
+    from winosmith.web.predict.models import Model, Prediction
+    from winosmith.web.problems.lineages import as_public
+    from winosmith.web.problems.records import as_problem
+
+    ann, bob = person("ann"), person("bob")
+    top = root(bob)
+    middle = child(top, ann, new=("not fit", "secretly fit"))
+    made = child(middle, bob, new=("secretly fit", "truly fit"))
+    model = Model.objects.create(name="m", solver="random", revision="1", digest="d")
+    Prediction.objects.create(problem=middle, model=model)
+    before = Version.objects.get(problem=made)
+    erase(ann, texts=True)
+    assert "secretly" not in _everything()
+    middle.refresh_from_db()
+    made.refresh_from_db()
+    assert middle.state == "withdrawn"
+    assert path_to(made) == [top, middle, made]
+    after = Version.objects.get(problem=made)
+    assert [after.lineage, after.edit, after.step] == [before.lineage, before.edit, before.step]
+    for datum in (as_problem(middle), *as_public([made])):
+        assert (datum.lineage.root, datum.lineage.edits) == (top.ref, ())
+    assert made.sentence == "The cup did truly fit on the shelf because the _ was too big."
+    assert not middle.predictions.exists()
+
+
+def test_ones_versions_are_hidden_alone(db: Any, person: Any) -> None:
+    """Hiding what one wrote takes one's versions away, and leaves what others made of them."""
+    from tests.web.families import child, root  # type: ignore[import-not-found]
+    from winosmith.web.people.erasure import hide
+    from winosmith.web.problems.models import Problem
+
+    ann, bob = person("ann"), person("bob")
+    middle = child(root(bob), ann)
+    made = child(middle, bob, new=("fit", "belong"))
+    assert hide(ann) == 1
+    assert [Problem.objects.get(pk=one.pk).state for one in (middle, made)] == [
+        "withdrawn", "valid",
+    ]  # fmt: skip
+
+
+def test_versions_written_without_an_account_join_one(db: Any, person: Any) -> None:
+    """Adopted versions are the account's: it never judges them, and they keep their place."""
+    from tests.web.families import child, root  # type: ignore[import-not-found]
+    from winosmith.web.judge.slots import claim
+    from winosmith.web.people.adoption import adopt
+    from winosmith.web.people.models import Person
+    from winosmith.web.perturb.family import path_to
+
+    nobody, ann = Person.objects.create_anonymous(), person("ann", is_judge=True)
+    top = root()
+    made = child(top, nobody, state="judging")
+    adopt(ann, nobody)
+    made.twin.refresh_from_db()
+    assert made.twin.contributor == ann
+    assert claim(ann) is None
+    assert path_to(made) == [top, made]
+
+
+def test_my_data_tell_where_versions_stand(db: Any, person: Any) -> None:
+    """The file about oneself has a version's root, parent and depths, not its parent's words."""
+    from tests.web.families import child, root  # type: ignore[import-not-found]
+    from winosmith.web.people.mine import data_about
+
+    ann = person("ann")
+    middle = child(root(), person("bob"), new=("not fit", "secretly fit"), state="held")
+    made = child(middle, ann, new=("secretly fit", "truly fit"))
+    (told,) = data_about(ann)["problems"]
+    assert (told["id"], told["parent"]) == (made.ref, middle.ref)
+    assert told["depths"] == {"declared": None, "lineage": 1, "edit": 1}
+    assert "secretly" not in str(told)

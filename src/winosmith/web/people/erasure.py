@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -11,6 +12,8 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.people.models import Invitation, Person, new_salt
 from winosmith.web.people.signals import erasing
+from winosmith.web.perturb.models import Version
+from winosmith.web.predict.models import Prediction
 from winosmith.web.problems.models import Done, Event, Problem, State, Twin
 
 __all__ = ["ERASED_SENTENCE", "erase", "hide"]
@@ -43,7 +46,8 @@ def erase(person: Person, texts: bool) -> None:
 
     Args:
         person: anyone, with an account or without.
-        texts: whether everything unreleased that they wrote is withdrawn and blanked, too.
+        texts: whether everything unreleased that they wrote is withdrawn and blanked, too. What
+            others perturbed from it stays, and its edits, which would spell it again, do not.
 
     Raises:
         InputError: they are the only admin.
@@ -102,11 +106,31 @@ def _blank(person: Person) -> None:
             if event.before == State.JUDGING:
                 close_slots(problem)
         forget(problem)
+    _blank_families(unreleased)
     unreleased.update(
         sentence=ERASED_SENTENCE, options=ERASED_OPTIONS, answer=None, hints=[], record={}
     )
+    for version in Version.objects.filter(problem__in=unreleased, parent__isnull=False):
+        lineage = {"root": version.root.ref, "parent": version.parent.ref}
+        record = {"single": True, "lineage": lineage}
+        Problem.objects.filter(pk=version.problem_id).update(record=record)
     Event.objects.filter(problem__in=unreleased, actor=person).update(reason="")
     released = Problem.objects.filter(twin__contributor=person, released=True).values("twin")
     Twin.objects.filter(contributor=person).exclude(pk__in=released).update(
         topic="", anchor="", domain=""
     )
+
+
+def _blank_families(problems: QuerySet[Problem]) -> None:
+    """Forget what would spell erased texts again: edits from them, digests, models' predictions.
+
+    What others perturbed from them stays, with its root, its parent and its depths.
+    """
+    versions = Version.objects.filter(problem__in=problems)
+    for child in Problem.objects.filter(version__parent__in=problems).exclude(pk__in=problems):
+        lineage = {k: v for k, v in (child.record.get("lineage") or {}).items() if k != "edits"}
+        if lineage:
+            child.record = {**child.record, "lineage": lineage}
+            child.save(update_fields=["record"])
+    versions.update(digest="")
+    Prediction.objects.filter(problem__in=problems).delete()

@@ -8,6 +8,7 @@ from django.db.models import Model
 
 from winosmith.web.people.models import Person
 from winosmith.web.people.pseudonyms import pseudonym
+from winosmith.web.perturb.models import Version
 from winosmith.web.problems.models import Event, Problem
 
 __all__ = ["data_about"]
@@ -84,10 +85,20 @@ def _problem(row: Problem) -> dict[str, Any]:
         "domain": row.twin.domain,
         "licence": row.twin.licence,
         "created": row.created,
+        **_family(row),
         "history": [
             {"at": e.at, "what": e.kind, "after": e.after, "reason": e.reason} for e in events
         ],
     }
+
+
+def _family(row: Problem) -> dict[str, Any]:
+    """Return a perturbed problem's place in its family; the words of its parent are another's."""
+    version = Version.objects.select_related("root", "parent").filter(problem=row).first()
+    if version is None or version.parent is None:
+        return {}
+    depths = {name: getattr(version, name) for name in ("declared", "lineage", "edit")}
+    return {"root": version.root.ref, "parent": version.parent.ref, "depths": depths}
 
 
 def _row(row: Model) -> dict[str, Any]:

@@ -1,0 +1,115 @@
+"""Perturbed problems before judges: the same k judges, and nothing that tells of the family."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.web.families import child, root  # type: ignore[import-not-found]
+from tests.web.judge.making import give  # type: ignore[import-not-found]
+from winosmith.lineage import UNVALIDATED
+
+Maker = Callable[..., Any]
+
+
+def _judges(person: Maker, count: int = 3) -> list[Any]:
+    return [person(f"judge{n}", is_judge=True) for n in range(count)]
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_three_judges_find_a_version_valid(
+    database: Any, rules: Any, person: Maker, both: bool
+) -> None:
+    """A single is decided by k votes as any problem is, whether or not halves are one person's."""
+    rules(both_halves=both)
+    ann, top = person("ann", is_judge=True), root()
+    made = child(top, ann, state="judging")
+    from winosmith.web.judge.slots import claim
+
+    assert claim(ann) is None
+    for judge in _judges(person):
+        assert give(judge).problem == made
+    made.refresh_from_db()
+    assert (made.state, made.reasons, made.verdict.valid) == ("valid", [], True)
+    assert claim(person("late", is_judge=True)) is None
+
+
+def test_ambiguous_versions_are_rejected_with_reasons(
+    database: Any, rules: Any, person: Maker
+) -> None:
+    """What judges mark is the verdict of a version, in the words that any problem gets."""
+    made = child(root(), state="judging")
+    for judge in _judges(person):
+        give(judge, ambiguous=True)
+    made.refresh_from_db()
+    assert made.state == "rejected"
+    assert "ambiguity: 0 of 3 judges" in " ".join(made.reasons)
+
+
+def test_one_judge_may_judge_a_family_but_nothing_of_their_own(
+    database: Any, rules: Any, person: Maker
+) -> None:
+    """Versions of one family reach one judge, after its root too; those they wrote never do."""
+    from winosmith.web.judge.seen import note_seen
+    from winosmith.web.judge.slots import claim
+
+    bob, ann = person("bob", is_judge=True), person("ann")
+    top = root(ann)
+    note_seen(bob, top)
+    theirs = [child(top, ann, new=("big", word), state="judging") for word in ("large", "huge")]
+    child(theirs[0], bob, new=("fit", "belong"), state="judging")
+    got = {give(bob).problem for _ in theirs}
+    assert got == set(theirs)
+    assert claim(bob) is None
+
+
+@pytest.mark.usefixtures("db")
+def test_the_page_of_a_judge_tells_nothing_of_the_family(
+    rules: Any, person: Maker, visit: Maker
+) -> None:
+    """Neither step of the page names parent, root, depth or what a model chose."""
+    from winosmith.web.judge.slots import answer_local, claim
+
+    middle = child(root(), new=("not fit", "barely fit"))
+    made = child(middle, new=("barely fit", "fully fit"), state="judging", declared=7)
+    judge = person("judge", is_judge=True)
+    from winosmith.web.people.agree import agree
+
+    agree(judge)
+    assert claim(judge).problem == made
+    pages = [visit(judge).get("/judge/").content.decode()]
+    answer_local(judge, made.ref, 0)
+    pages.append(visit(judge).get("/judge/").content.decode())
+    assert "fully fit" in pages[1]
+    for page in pages:
+        main = page.split("<main")[1].split("</main")[0]
+        for told in (middle.ref, middle.version.root.ref, "barely", "lineage", "parent", "perturb"):
+            assert told not in main.lower()
+
+
+@pytest.mark.parametrize(("ambiguous", "marked"), [(False, False), (True, True)])
+def test_judges_take_the_mark_off_a_generated_problem(
+    database: Any, rules: Any, person: Maker, ambiguous: bool, marked: bool
+) -> None:
+    """An imported child is marked until k judges find it valid; then its data have no mark."""
+    from winosmith import Dataset, Problem
+    from winosmith.lineage import perturbed
+    from winosmith.web._import import import_problems
+    from winosmith.web.problems.models import Problem as Row
+    from winosmith.web.problems.records import as_problem
+
+    top = Problem("r", "Sue beat Sally because _ ran well.", ("Sue", "Sally"), 0)
+    text = "Sue beat Sally because _ sprinted well."
+    made = perturbed(top, text, top.options, 0, source="chat")
+    import_problems(Dataset([top]), "valid")
+    found = import_problems(Dataset([made]), "judging")
+    assert (found.versions, found.apart) == (1, 0)
+    row = Row.objects.get(ref=made.id)
+    assert as_problem(row).extra[UNVALIDATED] is True
+    for judge in _judges(person):
+        give(judge, ambiguous=ambiguous)
+    row.refresh_from_db()
+    assert (UNVALIDATED in as_problem(row).extra) is marked
+    assert row.version.root.ref == "r"

@@ -1,0 +1,196 @@
+"""Perturbed problems before a moderator: the queue by kind and family, the way from the root."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.web.families import child, root  # type: ignore[import-not-found]
+
+
+def _found(query: str) -> set[str]:
+    from winosmith.web.moderate.queue import Where, found
+
+    return set(found(Where.read(query)).values_list("ref", flat=True))
+
+
+def test_the_queue_is_parted_by_kind(database: Any, twin: Callable[..., Any]) -> None:
+    """Originals, halves of twins and perturbed problems are each found apart."""
+    halves = {problem.ref for problem in twin()}
+    top = root(state="rejected")
+    made = [child(top, state="held"), child(top, new=("fit", "belong"))]
+    assert _found("kind=original") == {top.ref, *halves}
+    assert _found("kind=twin") == halves
+    assert _found("kind=perturbed") == {one.ref for one in made}
+    assert _found("kind=perturbed&state=held") == {made[0].ref}
+
+
+def test_the_queue_shows_a_family(database: Any, person: Callable[..., Any]) -> None:
+    """A family is found by any of its problems; with a contributor, what that one wrote of it."""
+    from winosmith.web.people.pseudonyms import pseudonym
+
+    ann, bob = person("ann"), person("bob")
+    top, other = root(ann), root(bob)
+    one = child(top, bob, state="held")
+    two = child(one, ann, new=("fit", "belong"), state="judging")
+    child(other, bob)
+    for ref in (top.ref, one.ref, two.ref):
+        assert _found(f"family={ref}") == {top.ref, one.ref, two.ref}
+    assert _found(f"family={two.ref}&by={pseudonym(bob)}") == {one.ref}
+    assert _found("family=nobody") == set()
+    lone = root()
+    assert _found(f"family={lone.ref}") == {lone.ref}
+
+
+def test_all_of_a_person_in_a_family_is_done_undone_and_logged(
+    database: Any, person: Callable[..., Any], moderator: Callable[..., Any]
+) -> None:
+    """A batch on one person's versions of one family leaves all others alone, and is taken back."""
+    from winosmith.web.moderate.batches import all_matching, go_on, stand, take_back
+    from winosmith.web.moderate.queue import Where
+    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.problems.models import Event, Problem
+
+    eva, ann, bob = moderator(), person("ann"), person("bob")
+    top, other = root(ann), root(ann)
+    one = child(top, bob, state="judging")
+    two = child(one, bob, new=("fit", "belong"))
+    child(one, ann, new=("fit", "go"))
+    child(other, bob)
+    before = dict(Problem.objects.values_list("ref", "state"))
+    where = Where.read(f"state=&family={top.ref}&by={pseudonym(bob)}")
+    batch = go_on(all_matching(eva, "withdraw", where, "spam", at=stand(), expected=2))
+    assert batch.done == 2
+    after = dict(Problem.objects.values_list("ref", "state"))
+    assert {ref for ref in before if before[ref] != after[ref]} == {one.ref, two.ref}
+    assert one.slots.filter(open=True).count() == 0
+    go_on(take_back(eva, batch, "no spam"))
+    assert dict(Problem.objects.values_list("ref", "state")) == before
+    assert one.slots.filter(open=True).count() == 3
+    kinds = list(Event.objects.filter(actor=eva, problem=one).values_list("kind", flat=True))
+    assert kinds == ["withdraw", "undo"]
+
+
+@pytest.mark.usefixtures("db")
+def test_a_version_is_shown_with_its_way_from_the_root(
+    person: Callable[..., Any], moderator: Callable[..., Any], visit: Callable[..., Any]
+) -> None:
+    """The page has each step with its edits and depths, predictions, and the family's queue."""
+    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.predict.models import Model, Prediction, Stand
+
+    ann = person("ann")
+    top = root()
+    middle = child(top, new=("not fit", "barely fit"), state="rejected")
+    made = child(middle, ann, new=("big", "large"), state="held", declared=3)
+    model = Model.objects.create(name="bert", solver="encoder", revision="1", digest="d")
+    Prediction.objects.create(
+        problem=made, model=model, stand=Stand.DONE, scores=[0, 1], choice=1, right=False
+    )
+    page = visit(moderator()).get(f"/moderate/problems/{made.ref}/").content.decode()
+    assert "barely" in page
+    assert "declared 3, lineage 2, edit 2" in page
+    assert "declared –, lineage 1, edit 1" in page
+    assert page.count("</ins>") == 2
+    assert "bert" in page
+    assert "What the models make of it" in page
+    assert "This half" not in page
+    assert f"family={top.ref}&amp;by={pseudonym(ann)}" in page
+
+
+@pytest.mark.usefixtures("db")
+def test_near_copies_inside_the_family_are_none(
+    moderator: Callable[..., Any], visit: Callable[..., Any]
+) -> None:
+    """What comes near is told of strangers alone: the versions of a family are near by nature."""
+    from winosmith.web.problems.lookalikes import remember
+
+    top = root()
+    kin = child(top, new=("big", "huge"))
+    made = child(top, new=("big", "large"), state="held")
+    remember(top, kin, made)
+
+    def near() -> str:
+        page = visit(eva).get(f"/moderate/problems/{made.ref}/").content.decode()
+        return str(page.split("What comes near")[1].split("</section>")[0])
+
+    eva = moderator()
+    assert "No other sentence" in near()
+    copy = root()
+    copy.sentence = made.sentence
+    copy.save()
+    remember(copy)
+    assert f">{copy.ref}</a>" in near()
+    assert kin.ref not in near()
+
+
+@pytest.mark.usefixtures("db")
+def test_who_read_the_way_to_a_version_judges_none_of_it(
+    person: Callable[..., Any], visit: Callable[..., Any]
+) -> None:
+    """A moderator who looks at a version has read its parents, and is not asked about them."""
+    from winosmith.web.judge.seen import has_seen
+
+    eva = person("eva", is_moderator=True, is_judge=True)
+    middle = child(root(), state="judging")
+    made = child(middle, new=("fit", "belong"), state="judging")
+    visit(eva).get(f"/moderate/problems/{made.ref}/")
+    assert has_seen(eva, middle)
+    assert has_seen(eva, made)
+
+
+@pytest.mark.usefixtures("db")
+def test_versions_are_counted_with_what_somebody_wrote(
+    person: Callable[..., Any], moderator: Callable[..., Any], visit: Callable[..., Any]
+) -> None:
+    """A contributor's record tells how many of their problems are perturbed ones."""
+    from winosmith.web.moderate.contributors import written_by
+    from winosmith.web.people.pseudonyms import pseudonym
+
+    ann = person("ann")
+    child(root(ann), ann)
+    written = written_by(ann)
+    assert (written.total, written.perturbed, written.valid) == (2, 1, 2)
+    page = visit(moderator()).get(f"/moderate/people/{pseudonym(ann)}/").content.decode()
+    assert "of these perturbed" in page
+
+
+@pytest.mark.usefixtures("db")
+def test_a_family_of_ten_thousand_is_a_quick_filter() -> None:
+    """A page of the queue asks a fixed number of times, however large the family is."""
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    from winosmith.web.moderate.queue import Where, page
+    from winosmith.web.moderate.rows import rows
+    from winosmith.web.people.models import Person
+    from winosmith.web.perturb.models import Version
+    from winosmith.web.problems.models import Problem, State
+
+    top = root()
+    first = child(top)
+
+    def grow(count: int) -> None:
+        start = Problem.objects.count()
+        made = Problem.objects.bulk_create(
+            Problem(
+                ref=f"big{start + n}", twin=first.twin, sentence=first.sentence,
+                options=first.options, answer=0, state=State.VALID,
+            )
+            for n in range(count)
+        )  # fmt: skip
+        Version.objects.bulk_create(
+            Version(problem=one, root=top, parent=top, step=1, digest=str(one.pk)) for one in made
+        )
+
+    counts = []
+    for size in (30, 10_000):
+        grow(size)
+        with CaptureQueriesContext(connection) as asked:
+            shown = page(Where.read(f"family={first.ref}&kind=perturbed"))
+            rows(Person(is_moderator=True, pk=0), shown.problems)
+        assert len(shown.problems) == 25
+        counts.append(len(asked))
+    assert counts[0] == counts[1]

@@ -1,0 +1,217 @@
+"""Families out of files: every version in its place, in linear time, and out again unchanged."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from winosmith import Dataset, Lineage, Problem, formats
+from winosmith.lineage import check_lineages, depths, perturbed
+
+WORDS = ("mug", "jug", "pan", "pot", "jar", "urn", "can", "keg")
+
+
+def _import(data: Any, as_: Any = "valid") -> Any:
+    from winosmith.web._import import import_problems
+
+    return import_problems(Dataset(data), as_)
+
+
+def _family(name: str = "r", steps: int = 3) -> list[Problem]:
+    """Return a root and a path below it, with a second child of the root."""
+    made = [Problem(name, "The cup hit the _ and broke.", ("vase", "tray"), 0)]
+    for word in WORDS[:steps]:
+        before = made[-1].sentence
+        after = before.replace(before.split()[1], word)
+        made.append(perturbed(made[-1], after, made[0].options, 1, source="wordnet"))
+    side = made[0].sentence.replace("broke", "fell")
+    return [*made, perturbed(made[0], side, made[0].options, 0, source="chat", declared=9)]
+
+
+def _places() -> dict[str, Any]:
+    from winosmith.web.perturb.models import Version
+
+    rows = Version.objects.select_related("problem", "root", "parent")
+    return {
+        row.problem.ref: (
+            row.root.ref,
+            row.parent.ref if row.parent else None,
+            row.step,
+            (row.declared, row.lineage, row.edit),
+        )
+        for row in rows
+    }
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_versions_get_their_place(database: Any, reverse: bool) -> None:
+    """Roots, parents, steps and all three depths are right, whatever the order of the file."""
+    family = _family()
+    made = _import(family[::-1] if reverse else family)
+    assert (made.added, made.versions, made.apart) == (5, 4, 0)
+    expected = {p.id: tuple(d) for p, d in zip(family, depths(Dataset(family)), strict=True)}
+    places = _places()
+    assert {name: place[3] for name, place in places.items()} == {
+        **expected,
+        "r": (None, 0, 0),
+    }
+    assert [places[problem.id][2] for problem in family] == [0, 1, 2, 3, 1]
+    assert [places[problem.id][1] for problem in family[1:]] == [
+        p.lineage.parent for p in family[1:]
+    ]
+    assert {place[0] for place in places.values()} == {"r"}
+
+
+def test_families_go_out_as_they_came_in(database: Any, tmp_path: Path) -> None:
+    """An export of what was imported is the same data set, edits and marks included."""
+    from winosmith.web.problems.lineages import as_public
+    from winosmith.web.problems.public import public_problems
+
+    data = Dataset(_family())
+    _import(data)
+    assert Dataset(as_public(list(public_problems().order_by("pk")))).digest == data.digest
+
+
+def test_a_family_grows_by_later_imports(database: Any) -> None:
+    """Children of what the site has get their place; the same file again changes nothing."""
+    family = _family()
+    _import(family[:2])
+    made = _import(family[2:])
+    assert (made.added, made.versions, made.apart) == (3, 3, 0)
+    places = _places()
+    assert len(places) == 5
+    again = _import(family)
+    assert (again.added, again.versions) == (0, 4)
+    assert _places() == places
+
+
+def test_what_lacks_its_root_stands_alone_until_it_comes(database: Any) -> None:
+    """Without its root or a step on the way a version has no place; it gets it with the missing."""
+    family = _family()
+    made = _import([family[0], family[3]])
+    assert (made.added, made.versions, made.apart) == (2, 0, 1)
+    assert _places() == {}
+    assert _import(family).apart == 0
+    assert len(_places()) == 5
+
+
+def test_families_of_gold_questions_have_no_tree(db: Any) -> None:
+    """A gold question is no root and no version, whatever its file says."""
+    from winosmith import Extra
+
+    root, child, *_ = _family()
+    told = Extra({"gold.explanation": "It says so."})
+    _import([replace(root, extra=told)], "gold")
+    assert _import([child]).apart == 1
+    assert _places() == {}
+
+
+def test_a_lineage_in_a_circle_has_no_place(db: Any) -> None:
+    """Problems that are their own ancestors are imported, and stand alone."""
+    one = Problem("a", "A _ b.", ("x", "y"), 0, lineage=Lineage("a", "b"))
+    two = Problem("b", "A _ c.", ("x", "y"), 0, lineage=Lineage("a", "a"))
+    assert _import([one, two]).apart == 2
+
+
+def test_new_ids_keep_families(db: Any) -> None:
+    """Under new ids a family is the same tree."""
+    from winosmith.web._import import with_new_ids
+
+    data = with_new_ids(Dataset(_family(), "set"), "key")
+    assert _import(data).versions == 4
+    assert {place[0] for place in _places().values()} == {data[0].id}
+    assert check_lineages(data) == {}
+
+
+def test_large_families_take_linear_time(db: Any) -> None:
+    """Ten times the versions take no more than some twenty times as long."""
+    from winosmith.web._import_versions import add_versions
+
+    def seconds(count: int, name: str) -> float:
+        root = Problem(name, "The cup hit the _ and broke.", ("vase", "tray"), 0)
+        made, last = [root], root
+        for n in range(count):
+            text = f"The {WORDS[n % 8]}{n} hit the _ and broke."
+            last = perturbed(last if n % 3 else root, text, root.options, 1, source="wordnet")
+            made.append(last)
+        _import(made, "valid") if count < 100 else _without_tree(made)
+        start = time.perf_counter()
+        add_versions(made)
+        return time.perf_counter() - start
+
+    seconds(50, "warm")
+    small, large = seconds(400, "small"), seconds(4000, "large")
+    assert large < 25 * small
+
+
+def _without_tree(made: list[Problem]) -> None:
+    """Put problems into the site as an import does that was interrupted before its families."""
+    from winosmith.web import _import as module
+
+    for start in range(0, len(made), module.CHUNK):
+        module._add(made[start : start + module.CHUNK], "valid")
+
+
+def test_evograd_goes_in_and_out(db: Any, tmp_path: Path, visit: Any) -> None:
+    """EvoGrad's own table comes in as families, with declared depths, and goes out as it was."""
+    path = tmp_path / "evograd.csv"
+    path.write_text(
+        "index,sentence,option1,option2,answer,distance\n"
+        "0,The cup hit the _ and broke.,vase,tray,1,0\n"
+        "1,The mug hit the _ and broke.,vase,tray,1,1\n"
+        "2,The mug hit the _ and fell.,vase,tray,2,5\n"
+        "0,Sue beat Sally as _ ran.,Sue,Sally,1,0\n"
+        "1,Sue beat Sally as _ fell.,Sue,Sally,2,1\n"
+    )
+    data = formats.read(path)
+    assert _import(data).versions == 3
+    assert {name: place[3] for name, place in _places().items()}["0-2"] == (5, 2, 2)
+    answer = visit().get("/download/problems.evograd.csv")
+    (tmp_path / "back.csv").write_bytes(b"".join(answer.streaming_content))
+    back = formats.read(tmp_path / "back.csv")
+    assert [problem.id for problem in back] == list(data.ids)
+    assert [p.lineage for p in back] == [p.lineage for p in data]
+
+
+def test_the_perturbed_wsc_is_a_set_of_families(db: Any, data_dir: Path) -> None:
+    """The perturbed WSC: each original is a root, each change of it a version one step below."""
+    table = next((data_dir / "perturbed_wsc").rglob("*.tsv"))
+    data = formats.read(table)
+    changed = [problem for problem in data if problem.lineage]
+    made = _import(data)
+    assert (made.added, made.versions, made.apart) == (len(data), len(changed), 0)
+    places = _places()
+    assert {place[2] for place in places.values()} == {0, 1}
+    of = {p.id: d for p, d in zip(data, depths(data), strict=True)}
+    assert all(places[p.id][3] == tuple(of[p.id]) for p in changed)
+
+
+def test_an_export_holds_versions_and_predictions(database: Any, tmp_path: Path) -> None:
+    """`winosmith admin export`: public lineages, and below private/ the trees and predictions."""
+    import json
+
+    from winosmith.web._export import export
+    from winosmith.web.predict.models import Model, Prediction, Stand
+    from winosmith.web.problems.models import Problem as Row
+
+    family = _family()
+    _import(family)
+    model = Model.objects.create(name="bert", solver="encoder", revision="1", digest="d")
+    Prediction.objects.create(
+        problem=Row.objects.get(ref="r"), model=model, stand=Stand.DONE, scores=[0.5, 0.1],
+        choice=0, right=True,
+    )  # fmt: skip
+    made = export(tmp_path / "out")
+    assert (made.counts["private/versions"], made.counts["private/predictions"]) == (5, 1)
+    assert check_lineages(formats.read(tmp_path / "out/problems.jsonl")) == {}
+    lines = (tmp_path / "out/private/versions.jsonl").read_text().splitlines()
+    rows = {row["id"]: row for row in map(json.loads, lines)}
+    assert rows[family[3].id]["parent"] == family[2].id
+    told = json.loads((tmp_path / "out/private/predictions.jsonl").read_text())
+    assert (told["model"], told["scores"], told["right"]) == ("bert", [0.5, 0.1], True)
+    again = export(tmp_path / "evograd", format_name="evograd", public=True)
+    assert again.counts["problems"] == 5
