@@ -108,11 +108,14 @@ def test_a_newcomer_without_an_account_perturbs(
 
 
 def test_a_site_for_accounts_alone_asks_to_log_in(db: Any, original: Any, visit: Any) -> None:
-    """Where the rules allow no anonymous writers, the form leads to the log-in."""
+    """Where the rules allow no anonymous writers, the page leads to the log-in; a form is kept."""
     original()
     with rules(anonymous=False):
+        assert visit().get("/perturb/root/").headers["Location"].startswith("/people/login/")
         answer = visit().post("/perturb/root/", form())
-    assert answer.headers["Location"].startswith("/people/login/")
+    assert answer.status_code == 422
+    assert "log in or sign up" in text(answer)
+    assert f">{CHILD}</textarea>" in text(answer)
 
 
 def test_the_form_starts_as_the_parent_without_its_answer(desk: Any) -> None:
@@ -187,7 +190,7 @@ def test_live_checks_write_nothing(desk: Any) -> None:
 
 
 def test_too_many_keeps_what_was_typed(desk: Any) -> None:
-    """Over the limit the form comes back with status 429, all of it kept, and says when to return."""
+    """Over the limit the form comes back with status 429, all kept, and says when to return."""
     _ann, client, _root = desk
     with rules(perturbs_per_hour=1):
         client.post("/perturb/root/", form())
@@ -198,15 +201,22 @@ def test_too_many_keeps_what_was_typed(desk: Any) -> None:
     assert "as many as the site allows" in text(answer)
 
 
-def test_a_text_that_changed_keeps_what_was_typed(desk: Any) -> None:
-    """A new version of the texts, out while somebody types, is asked for before the next page."""
+def test_a_text_that_changed_keeps_what_was_typed(desk: Any, visit: Any) -> None:
+    """What is sent without the consent that holds now comes back; nobody is made up for it."""
     from winosmith.web.people.agree import publish
+    from winosmith.web.people.models import Person
+    from winosmith.web.problems.models import Problem
 
     _ann, client, _root = desk
     publish("consent", "Everything is different now.")
-    answer = client.post("/perturb/root/", form())
-    assert answer.status_code == 302
-    assert answer.headers["Location"].startswith("/people/consent/")
+    before = Person.objects.count()
+    for browser in (client, visit()):
+        answer = browser.post("/perturb/root/", form())
+        assert answer.status_code == 422
+        assert 'href="/people/consent/?next=%2Fperturb%2Froot%2F"' in text(answer)
+        assert f">{CHILD}</textarea>" in text(answer)
+    assert Person.objects.count() == before
+    assert Problem.objects.count() == 1
 
 
 def test_a_model_that_is_away_blocks_nobody(desk: Any, models: Any) -> None:

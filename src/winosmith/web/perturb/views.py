@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec
 from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from winosmith.errors import InputError
-from winosmith.web.people.agree import has_agreed
+from winosmith.web.people.agree import missing
 from winosmith.web.people.current import existing_writer, writer
 from winosmith.web.people.gates import agreed
 from winosmith.web.people.limits import TooMany, spend
@@ -38,6 +40,8 @@ from winosmith.web.read.terms import parse
 
 __all__ = ["build", "check", "check_revision", "revise", "start"]
 
+P = ParamSpec("P")
+View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 Write = Callable[[Person, Typed, str], Problem]
 
 
@@ -66,8 +70,19 @@ def start(request: HttpRequest) -> HttpResponse:
     return render(request, template, context, status=200 if filters.is_valid() else 422)
 
 
+def _agreed(view: View[P]) -> View[P]:
+    """Ask for consent before a form is shown; one that is sent without it comes back, all kept."""
+    asks = agreed(view)
+
+    @wraps(view)
+    def gated(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        return (view if request.method == "POST" else asks)(request, *args, **kwargs)
+
+    return gated
+
+
 @require_http_methods(["GET", "HEAD", "POST"])
-@agreed
+@_agreed
 def build(request: HttpRequest, ref: str) -> HttpResponse:
     """Show a sentence to perturb, and do what the form's buttons say."""
     person = existing_writer(request)
@@ -92,7 +107,7 @@ def check(request: HttpRequest, ref: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@agreed
+@_agreed
 def revise(request: HttpRequest, ref: str) -> HttpResponse:
     """Show one's own version to revise it, and do what the form's buttons say."""
     person = existing_writer(request)
@@ -132,10 +147,9 @@ def _act(request: HttpRequest, place: Place, write: Write) -> HttpResponse:
     if request.POST.get("do") != "submit":
         return _shown(request, page(place, typed, key or new_key()))
     try:
-        person = writer(request)
-        if not has_agreed(person):
+        if (place.person or settings.RULES.anonymous) and missing(place.person):
             return _shown(request, {**page(place, typed, key), "consent": _consent(request)}, 422)
-        made = write(person, typed, key)
+        made = write(writer(request), typed, key)
     except Refused as refused:
         return _shown(request, page(place, typed, key, faults=refused.faults), 422)
     except TooMany as many:
