@@ -5,6 +5,7 @@
 (() => {
   const form = document.querySelector("form[data-taking]");
   const away = document.querySelector("[data-away]");
+  const FRESH = 60000;  // milliseconds
   const kept = form && `winosmith take ${form.dataset.taking}`;
   const chosen = () => (form.querySelector("input[name=letter]:checked") || {}).value || "";
 
@@ -32,20 +33,26 @@
     body.set("key", newKey());
     body.set("do", "stay");
     body.set("seconds", seen.toFixed(3));
+    if (chosen() !== stored) remember(chosen());
     if (navigator.sendBeacon(form.action, body)) {
       seen = 0;
       stored = chosen();
     }
   };
 
+  // What was chosen last is known here until the server surely has it: a page that is loaded again
+  // may be quicker than what it left behind, and without a connection nothing arrives at all.
   const remember = (letter) => {
     try {
-      if (letter) localStorage.setItem(kept, letter);
+      if (letter) localStorage.setItem(kept, JSON.stringify([letter, Date.now()]));
       else localStorage.removeItem(kept);
     } catch { /* a private window keeps nothing */ }
   };
   const remembered = () => {
-    try { return localStorage.getItem(kept); } catch { return null; }
+    try {
+      const [letter, at] = JSON.parse(localStorage.getItem(kept)) || ["", 0];
+      return !stored || Date.now() - at < FRESH ? letter : "";
+    } catch { return ""; }
   };
 
   // The form goes by fetch, so that the page stays where there is no connection.
@@ -87,7 +94,7 @@
 
   if (form) {
     const letter = remembered();
-    const input = letter && !stored && form.querySelector(`input[name=letter][value="${letter}"]`);
+    const input = letter && form.querySelector(`input[name=letter][value="${letter}"]`);
     if (input) input.checked = true;
     form.addEventListener("submit", (event) => {
       event.preventDefault();

@@ -1,0 +1,235 @@
+"""A test taken in Chromium: keys alone, two tabs, the back button, no connection, a phone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import axe_faults  # type: ignore[import-not-found]
+from tests.web.serving import PASSWORD  # type: ignore[import-not-found]
+from winosmith import formats, practice
+
+pytestmark = pytest.mark.browser
+
+ANSWERS = """
+from winosmith.web.take.models import Answer, Sitting
+result = {
+    "answers": {a.number: [a.letter, a.seconds] for a in Answer.objects.order_by("number")},
+    "sittings": [[s.subject.person.name, s.sheet.code, s.state] for s in
+                 Sitting.objects.select_related("subject__person", "sheet")],
+}
+"""
+
+
+@pytest.fixture
+def testing(served: Any, browser: Any, tmp_path: Path) -> Iterator[Callable[..., tuple[Any, Any]]]:
+    """Return a starter: a site with a round of ten twins, and a page of somebody logged in."""
+    contexts: list[Any] = []
+
+    def start(context: dict[str, Any] | None = None, name: str = "ann") -> tuple[Any, Any]:
+        site = served(gold_every=0)
+        site.people("ann", bob="judge", eva="moderator")
+        formats.write(practice.handwritten()[:20].problems, tmp_path / "twins.jsonl")
+        site.admin("test", str(site.folder), "open", str(tmp_path / "twins.jsonl"),
+                   "--name", "spring", "--orders", "2")  # fmt: skip
+        return site, come(site, context, name)
+
+    def come(site: Any, context: dict[str, Any] | None = None, name: str = "ann") -> Any:
+        opened = browser.new_context(base_url=site.url, **(context or {}))
+        opened.set_default_timeout(20_000)
+        contexts.append(opened)
+        page = opened.new_page()
+        page.goto("/people/login/?next=/tests/")
+        page.locator("main input[type=text], main input[name=username]").first.fill(name)
+        page.locator("main input[type=password]").first.fill(PASSWORD)
+        page.locator("main form:has(input[type=password]) button").first.click()
+        page.wait_for_url("**/tests/")
+        return page
+
+    start.come = come  # type: ignore[attr-defined]
+    yield start
+    for opened in contexts:
+        opened.close()
+
+
+def _begin(page: Any) -> None:
+    page.goto("/tests/round/spring/")
+    page.get_by_label("I have read this").check()
+    page.get_by_role("button", name="Agree and begin").click()
+    page.get_by_role("heading", name="An example").wait_for()
+
+
+def _heading(page: Any) -> str:
+    return str(page.locator("h1").inner_text())
+
+
+def _press(page: Any, letter: str) -> None:
+    """Choose by a letter and go on by Enter."""
+    page.keyboard.press(letter)
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+
+
+def test_a_whole_test_by_keys_alone(testing: Any) -> None:
+    """From the consent to handing in, no mouse; every letter is stored with its seconds."""
+    site, page = testing()
+    faults: list[str] = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.on("console", lambda said: faults.append(said.text) if said.type == "error" else None)
+    page.goto("/tests/round/spring/")
+    page.locator("#t-native-1").focus()
+    page.keyboard.press("Space")
+    page.locator("#agree").focus()
+    page.keyboard.press("Space")
+    page.keyboard.press("Tab")
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    for number, letter in enumerate("abxabxabxa", start=1):
+        assert _heading(page) == f"Question {number} of 10"
+        page.wait_for_timeout(60)
+        page.keyboard.press("q")  # no letter of any question
+        _press(page, letter)
+    assert _heading(page) == "After the last question"
+    page.get_by_role("button", name="Hand the sheet in").focus()
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    assert _heading(page) == "Thank you"
+    found = site.do(ANSWERS)
+    assert [letter for letter, _ in found["answers"].values()] == list("ABXABXABXA")
+    assert all(0.05 < seconds < 10 for _, seconds in found["answers"].values())
+    assert [state for *_, state in found["sittings"]] == ["done"]
+    assert not faults, faults
+
+
+def test_what_is_chosen_is_kept_when_the_page_is_closed(testing: Any) -> None:
+    """A choice without Next, and the time before it, are stored; another device goes on there."""
+    site, page = testing()
+    _begin(page)
+    page.get_by_role("link", name="First question").click()
+    _press(page, "b")
+    page.keyboard.press("x")
+    page.wait_for_timeout(300)
+    page.goto("/")  # away, without Next
+    page.wait_for_load_state()
+    other = testing.come(site)
+    other.get_by_role("link", name="Go on with it").click()
+    other.wait_for_load_state()
+    assert _heading(other) == "Question 2 of 10"
+    assert other.locator("input[name=letter]:checked").get_attribute("value") == "X"
+    found = site.do(ANSWERS)["answers"]
+    assert [found["1"][0], found["2"][0]] == ["B", "X"]
+    assert found["2"][1] >= 0.3
+    other.keyboard.press("a")
+    other.reload()
+    assert other.locator("input[name=letter]:checked").get_attribute("value") == "A"
+
+
+def test_the_back_button_shows_what_is_stored(testing: Any) -> None:
+    """Going back shows the earlier answer; it can be changed there, and nothing is done twice."""
+    site, page = testing()
+    _begin(page)
+    page.get_by_role("link", name="First question").click()
+    _press(page, "a")
+    _press(page, "b")
+    page.go_back()
+    page.wait_for_load_state()
+    assert _heading(page) == "Question 2 of 10"
+    assert page.locator("input[name=letter]:checked").get_attribute("value") == "B"
+    _press(page, "x")
+    with page.expect_navigation():
+        page.get_by_role("button", name="Back").click()
+    assert _heading(page) == "Question 2 of 10"
+    letters = {number: letter for number, (letter, _) in site.do(ANSWERS)["answers"].items()}
+    assert (letters["1"], letters["2"]) == ("A", "X")
+
+
+def test_two_tabs_are_one_sheet(testing: Any) -> None:
+    """Beginning in two tabs gives one sheet; after it is handed in, the other tab is told."""
+    site, page = testing()
+    second = page.context.new_page()
+    for tab in (page, second):
+        tab.goto("/tests/round/spring/")
+        tab.get_by_label("I have read this").check()
+    for tab in (page, second):
+        tab.get_by_role("button", name="Agree and begin").click()
+        tab.get_by_role("link", name="First question").click()
+        tab.wait_for_load_state()
+    _press(page, "a")
+    _press(second, "b")
+    assert site.do(ANSWERS)["answers"]["1"][0] == "B"
+    page.goto(re.sub(r"\d+/$", "end/", page.url))
+    page.get_by_role("button", name="Hand the sheet in").click()
+    page.get_by_role("heading", name="Thank you").wait_for()
+    second.keyboard.press("a")
+    second.keyboard.press("Enter")
+    second.get_by_text("no longer yours").wait_for()
+    found = site.do(ANSWERS)
+    assert [state for *_, state in found["sittings"]] == ["done"]
+    assert [letter for letter, _ in found["answers"].values() if letter] == ["B"]
+
+
+def test_an_answer_without_a_connection_is_kept_and_sent(testing: Any) -> None:
+    """Offline, Next says so and keeps the choice; back online it is sent once, by itself."""
+    site, page = testing()
+    _begin(page)
+    page.get_by_role("link", name="First question").click()
+    page.wait_for_load_state()
+    page.context.set_offline(True)
+    page.keyboard.press("a")
+    page.keyboard.press("Enter")
+    page.get_by_text("There is no connection").wait_for()
+    page.keyboard.press("b")
+    page.keyboard.press("Enter")
+    page.wait_for_timeout(200)
+    assert _heading(page) == "Question 1 of 10"
+    assert page.locator("input[name=letter]:checked").get_attribute("value") == "B"
+    assert site.do(ANSWERS)["answers"] == {}
+    page.context.set_offline(False)
+    page.get_by_role("heading", name="Question 2").wait_for()
+    found = site.do(ANSWERS)["answers"]
+    assert found["1"][0] == "B"
+    assert 0.2 <= found["1"][1] < 20
+
+
+def test_without_scripts_a_test_is_taken_by_its_buttons(testing: Any) -> None:
+    """Radio buttons and Next are enough; the server measures the time."""
+    site, page = testing({"java_script_enabled": False})
+    _begin(page)
+    page.get_by_role("link", name="First question").click()
+    for _ in range(10):
+        page.locator(".choice").first.click()
+        page.locator("button[value=next]").click()
+    page.get_by_label("Question", exact=True).first.fill("2")
+    page.get_by_label("Where is it from?").fill("A novel")
+    page.get_by_role("button", name="Add").first.click()
+    page.locator("bdi", has_text="A novel").wait_for()
+    page.get_by_role("button", name="Hand the sheet in").click()
+    page.get_by_role("heading", name="Thank you").wait_for()
+    found = site.do(ANSWERS)
+    assert [letter for letter, _ in found["answers"].values()] == ["A"] * 10
+    assert all(seconds > 0 for _, seconds in found["answers"].values())
+
+
+def test_pages_fit_a_phone_and_axe_finds_nothing(testing: Any, axe_source: str) -> None:
+    """Each page of a test, in both colour schemes, at 320 px: no fault and no side scrolling."""
+    site, page = testing({"viewport": {"width": 320, "height": 640}, "bypass_csp": True})
+    _begin(page)
+    sheet = page.url
+    paths = ["/tests/", "/tests/round/spring/", sheet, f"{sheet}1/", f"{sheet}end/",
+             f"{sheet}give-up/"]  # fmt: skip
+    wrong: dict[str, Any] = {}
+    for path in paths:
+        page.goto(path)
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            if faults := axe_faults(page, axe_source):
+                wrong[f"{path} {scheme}"] = faults
+        if page.evaluate("document.documentElement.scrollWidth") > 320:
+            wrong[path] = "wide"
+    assert not wrong

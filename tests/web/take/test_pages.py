@@ -1,0 +1,295 @@
+"""The pages of tests as a browser without scripts gets them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.web import hostile  # type: ignore[import-not-found]
+from tests.web.take.conftest import fill, twins  # type: ignore[import-not-found]
+
+pytestmark = pytest.mark.usefixtures("db")
+
+Maker = Callable[..., Any]
+
+
+@pytest.fixture
+def ann(person: Maker, visit: Maker) -> Any:
+    """Return a browser of somebody who agreed to the texts of the site; `ann.person` is she."""
+    from winosmith.web.people.agree import agree
+
+    who = person("ann")
+    agree(who)
+    browser = visit(who)
+    browser.person = who
+    return browser
+
+
+def _hidden(page: Any, *names: str) -> dict[str, str]:
+    """Return what hidden fields of a page's first form hold."""
+    text = page.content.decode()
+    found = {}
+    for name in names:
+        match = re.search(rf'name="{name}" value="([^"]*)"', text)
+        assert match, name
+        found[name] = match[1]
+    return found
+
+
+def _begin(browser: Any, made: Any, **told: str) -> Any:
+    """Begin a test; return the sitting."""
+    from winosmith.web.take.models import Sitting
+
+    page = browser.get(f"/tests/round/{made.name}/")
+    form = {**_hidden(page, "key"), "agree": "yes", **told}
+    answer = browser.post(f"/tests/round/{made.name}/", form)
+    assert answer.status_code == 302
+    return Sitting.objects.get(ref=answer.headers["Location"].split("/")[-2])
+
+
+def _send(browser: Any, sitting: Any, number: int, **form: str) -> Any:
+    url = f"/tests/sheet/{sitting.ref}/{number}/"
+    held = _hidden(browser.get(url), "key", "shown", "seconds")
+    return browser.post(url, {**held, "do": "next", **form})
+
+
+def test_somebody_takes_a_test_from_the_first_page_to_the_last(ann: Any, opened: Maker) -> None:
+    """Consent, instructions, six questions, notes, the end: all is stored, nothing is told."""
+    made = opened(twins(6))
+    refused = ann.post(f"/tests/round/{made.name}/", {"key": "k" * 20})
+    assert refused.status_code == 422
+    assert "Tick the box" in refused.content.decode()
+    sitting = _begin(ann, made, **{"declared-native": "yes"})
+    told = ann.get(f"/tests/sheet/{sitting.ref}/").content.decode()
+    assert "genuinely ambiguous" in told
+    assert "The gardener leaned the ladder" in told
+    for number, letter in enumerate("ABXAB", start=1):
+        answer = _send(ann, sitting, number, letter=letter, seconds="")
+        assert answer.headers["Location"].endswith(f"/{number + 1}/")
+    assert ann.get(f"/tests/sheet/{sitting.ref}/").headers["Location"].endswith("/6/")
+    answer = _send(ann, sitting, 6, source="A novel", word="to mow")
+    assert answer.headers["Location"].endswith("/end/")
+    end = ann.get(answer.headers["Location"])
+    assert "5 of 6 questions are answered" in end.content.decode()
+    assert f'href="/tests/sheet/{sitting.ref}/6/"' in end.content.decode()
+    form = {**_hidden(end, "key"), "do": "note recognised", "number": "2", "text": "A film"}
+    assert ann.post(f"/tests/sheet/{sitting.ref}/end/", form).status_code == 302
+    keys = re.findall(
+        r'name="key" value="(\w+)"', ann.get(f"/tests/sheet/{sitting.ref}/end/").content.decode()
+    )
+    done = ann.post(
+        f"/tests/sheet/{sitting.ref}/end/", {"key": keys[-1], "do": "finish"}, follow=True
+    )
+    assert "Thank you" in done.content.decode()
+    assert sitting.subject.code in done.content.decode()
+    sitting.refresh_from_db()
+    assert (sitting.state, sitting.subject.declared) == ("done", {"native": "yes"})
+    letters = sitting.answers.order_by("number").values_list("letter", flat=True)
+    assert list(letters) == ["A", "B", "X", "A", "B", ""]
+    noted = sitting.remarks.order_by("number", "kind").values_list("kind", "number", "text")
+    assert list(noted) == [
+        ("recognised", 2, "A film"), ("recognised", 6, "A novel"), ("word", 6, "to mow"),
+    ]  # fmt: skip
+    late = _send_blindly(ann, sitting, 1, letter="B")
+    assert late.status_code == 409
+    assert "no longer yours" in late.content.decode()
+
+
+def _send_blindly(browser: Any, sitting: Any, number: int, **form: str) -> Any:
+    from winosmith.web.problems.once import new_key
+
+    url = f"/tests/sheet/{sitting.ref}/{number}/"
+    return browser.post(url, {"key": new_key(), "shown": "", "seconds": "1", **form})
+
+
+def test_a_question_stands_as_on_paper(ann: Any, opened: Maker) -> None:
+    """The blank or bold word, the snippet, letters in order, X, the label; no id and no answer."""
+    from winosmith.web.take.sheets import sheet_of
+
+    data = twins(6)
+    sitting = _begin(ann, opened(data))
+    for item in sheet_of(sitting.sheet).items:
+        page = ann.get(f"/tests/sheet/{sitting.ref}/{item.number}/").content.decode()
+        shown = re.findall(r'name="letter" value="(\w)".*?<span[^>]*>([^<]+)</span>', page)
+        assert [letter for letter, _ in shown] == [*item.letters, "X"]
+        assert [text for _, text in shown[:-1]] == list(item.options)
+        assert f"Question {item.number}" in page
+        assert (item.label or "PREVIOUS QUESTION") in page if item.label else True
+        assert not any(ref in page for ref in data.ids)
+        assert sitting.sheet.code not in page
+        assert "Back" in page if item.number > 1 else "Back" not in page
+
+
+def test_time_is_measured_without_a_script_too(ann: Any, opened: Maker) -> None:
+    """What passed between page and form counts; a script's seconds do, but never more than that."""
+    from winosmith.web.take import timing
+
+    sitting = _begin(ann, opened())
+    _send(ann, sitting, 1, letter="A", seconds="")
+    _send(ann, sitting, 2, letter="A", seconds="9999")
+    _send(ann, sitting, 3, letter="A", seconds="0.01")
+    _send(ann, sitting, 4, letter="A", seconds="nan")
+    seconds = dict(sitting.answers.values_list("number", "seconds"))
+    assert all(0 <= seconds[n] < 5 for n in (1, 2))
+    assert seconds[1] > 0
+    assert seconds[3] <= 0.01
+    assert seconds[4] == 0
+    mark = timing.mark_shown(sitting, 1)
+    assert timing.seconds_seen(mark, "1", sitting, 2) == 0
+    assert timing.seconds_seen("forged" + mark, "1", sitting, 1) == 0
+
+
+def test_a_form_that_is_sent_twice_counts_once(ann: Any, opened: Maker) -> None:
+    """A replayed form changes neither a later answer nor the time."""
+    sitting = _begin(ann, opened())
+    url = f"/tests/sheet/{sitting.ref}/1/"
+    held = {**_hidden(ann.get(url), "key", "shown"), "seconds": "0.001", "letter": "A"}
+    ann.post(url, held)
+    before = sitting.answers.get().seconds
+    _send(ann, sitting, 1, letter="B", seconds="0")
+    again = ann.post(url, held)
+    assert again.status_code == 302
+    row = sitting.answers.get()
+    assert (row.letter, row.seconds) == ("B", before)
+
+
+def test_a_script_is_told_where_to_go(ann: Any, opened: Maker) -> None:
+    """For a script the next address comes as JSON; what it leaves behind gets an empty answer."""
+    from winosmith.web.problems.once import new_key
+
+    sitting = _begin(ann, opened())
+    url = f"/tests/sheet/{sitting.ref}/1/"
+    form = {"key": new_key(), "letter": "B", "seconds": "1", "shown": ""}
+    answer = ann.post(url, form, headers={"accept": "application/json"})
+    assert answer.json() == {"to": f"/tests/sheet/{sitting.ref}/2/"}
+    left = ann.post(url, {**form, "key": new_key(), "letter": "X", "do": "stay"})
+    assert (left.status_code, left.content) == (204, b"")
+    assert sitting.answers.get().letter == "X"
+
+
+def test_a_sheet_is_its_subjects_alone(
+    ann: Any, opened: Maker, person: Maker, visit: Maker
+) -> None:
+    """Others, moderators and admins too, find nothing at its addresses; visitors log in first."""
+    from winosmith.web.people.agree import agree
+
+    sitting = _begin(ann, opened())
+    eve, eva = person("eve"), person("eva", is_moderator=True, is_superuser=True)
+    for who in (eve, eva):
+        agree(who)
+        for end in ("", "1/", "end/", "give-up/"):
+            for method in ("get", "post"):
+                answer = getattr(visit(who), method)(f"/tests/sheet/{sitting.ref}/{end}")
+                assert answer.status_code == 404
+    assert "/login/" in visit().get(f"/tests/sheet/{sitting.ref}/1/").headers["Location"]
+    assert not sitting.answers.exists()
+
+
+def test_anonymous_people_are_shown_the_way_to_an_account(opened: Maker, visit: Maker) -> None:
+    """Without an account one reads what the test is, and can't begin it."""
+    made = opened()
+    page = visit().get(f"/tests/round/{made.name}/").content.decode()
+    assert "taken with an account" in page
+    assert 'name="agree"' not in page
+    answer = visit().post(f"/tests/round/{made.name}/", {"key": "k" * 20, "agree": "yes"})
+    assert "/login/" in answer.headers["Location"]
+
+
+def test_a_test_is_given_up_on_its_own_page(ann: Any, opened: Maker) -> None:
+    """It is asked first; then the sheet is gone, and somebody else may have it."""
+    sitting = _begin(ann, opened())
+    url = f"/tests/sheet/{sitting.ref}/give-up/"
+    page = ann.get(url)
+    assert "Give up this test?" in page.content.decode()
+    done = ann.post(url, _hidden(page, "key"), follow=True)
+    assert "given up" in done.content.decode()
+    sitting.refresh_from_db()
+    assert sitting.state == "dropped"
+    assert (
+        "You know a part of each"
+        in ann.get(f"/tests/round/{sitting.subject.round.name}/").content.decode()
+    )
+
+
+def test_judging_waits_for_the_test(ann: Any, opened: Maker) -> None:
+    """The page of judging says what comes first, and gives no problem."""
+    from winosmith.web import hosting
+    from winosmith.web.judge.models import Slot
+    from winosmith.web.problems.once import new_key
+
+    hosting.import_problems(twins(3, start=40), "judging")
+    _begin(ann, opened())
+    assert "First the test" in ann.get("/judge/").content.decode()
+    answer = ann.post("/judge/next/", {"key": new_key()}, follow=True)
+    assert "First the test" in answer.content.decode()
+    assert not Slot.objects.filter(holder=ann.person).exists()
+
+
+def test_moderators_see_how_far_a_round_is_and_then_its_results(
+    opened: Maker, person: Maker, visit: Maker, ann: Any
+) -> None:
+    """Progress by code while it is open, figures when it is closed; others see neither."""
+    from winosmith.web.take.closing import close_round
+    from winosmith.web.take.enrolling import enrol
+
+    made, eva = opened(twins(6), orders=2), person("eva", is_moderator=True)
+    for number in range(4):
+        who = person(f"s{number}")
+        fill(who, enrol(who, made, {"native": ("yes", "no")[number % 2]}), seed=number)
+    bob = person("bob")
+    sitting = enrol(bob, made, {})
+    browser = visit(eva)
+    listed = browser.get("/tests/progress/").content.decode()
+    assert made.name in listed
+    page = browser.get(f"/tests/progress/{made.name}/").content.decode()
+    assert sitting.subject.code in page
+    assert "bob" not in page
+    assert "intended" not in page
+    close_round(made.name, drop=True)
+    page = browser.get(f"/tests/progress/{made.name}/").content.decode()
+    assert f"{100 * close_share(made):.1f} %" in page
+    assert "Krippendorff" in page
+    assert ann.get("/tests/progress/").status_code == 403
+    assert ann.get(f"/tests/progress/{made.name}/").status_code == 403
+    assert browser.get("/tests/progress/nothing/").status_code == 404
+
+
+def close_share(made: Any) -> float:
+    """Return the share of intended answers of a closed round."""
+    made.refresh_from_db()
+    return float(made.figures["right"] / made.figures["answers"])
+
+
+def test_nothing_of_a_round_leaks(opened: Maker, visit: Maker) -> None:
+    """No public page, search or file holds a text of a round that is open."""
+    data = twins(6)
+    made = opened(data)
+    word = data[0].sentence.split()[1]
+    for url in ("/", "/tests/", f"/tests/round/{made.name}/", "/problems/", f"/problems/?q={word}",
+                "/download/problems.csv", f"/problems/{data.ids[0]}/"):  # fmt: skip
+        answer = visit().get(url)
+        body = b"".join(answer.streaming_content) if answer.streaming else answer.content
+        assert data[0].sentence.split("_")[0].strip() not in body.decode()
+
+
+def test_what_people_write_is_text(ann: Any, opened: Maker) -> None:
+    """What is noted or told of oneself stays what it is on every page, and runs nothing."""
+    sitting = _begin(ann, opened())
+    kept = 0
+    for text in hostile.TEXTS:
+        tidy = " ".join(text.split())
+        fits = len(tidy) <= 200 and tidy.isprintable()
+        answer = _send(ann, sitting, 1, letter="A", source=text, word=text)
+        assert answer.status_code == (302 if fits else 422)
+        shown = ann.get(f"/tests/sheet/{sitting.ref}/1/") if fits else answer
+        question = hostile.Page(shown.content.decode())
+        end = hostile.Page(ann.get(f"/tests/sheet/{sitting.ref}/end/").content.decode())
+        assert question.faults == end.faults == []
+        if fits:
+            kept += 1
+            assert question.values.count(tidy) == 2
+            assert tidy in end.text
+    assert kept > 30

@@ -1,0 +1,105 @@
+"""Many people begin at once, in threads, on both databases."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from tests.web.take.conftest import twins  # type: ignore[import-not-found]
+from winosmith.errors import InputError
+
+Maker = Callable[..., Any]
+
+
+def _at_once(act: Callable[[Any], Any], among: list[Any]) -> list[Any]:
+    """Do something for each at once; return what came of it."""
+    from django.db import connection
+
+    def alone(one: Any) -> Any:
+        try:
+            return act(one)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(16) as threads:
+        return list(threads.map(alone, among))
+
+
+def test_forty_people_at_once_get_balanced_sheets(
+    database: Any, opened: Maker, person: Maker
+) -> None:
+    """Each of two orders of two tests is given to ten, however many windows each person has."""
+    from winosmith.web.take.enrolling import enrol
+    from winosmith.web.take.models import Sitting, Subject
+
+    made = opened(twins(8), orders=2)
+    people = [person(f"s{number}") for number in range(40)]
+    found = _at_once(lambda who: (who.pk, enrol(who, made, {}).ref), people * 2)
+    assert len(set(found)) == 40
+    assert Sitting.objects.count() == Subject.objects.count() == 40
+    assert set(Counter(Sitting.objects.values_list("sheet", flat=True)).values()) == {10}
+
+
+def test_two_windows_never_bring_two_halves(database: Any, opened: Maker, person: Maker) -> None:
+    """People who judge in one window and begin a test in the other read no twin's both halves."""
+    from winosmith.web import hosting
+    from winosmith.web.judge.models import Slot
+    from winosmith.web.judge.slots import claim
+    from winosmith.web.problems.models import Problem
+    from winosmith.web.take.enrolling import enrol
+    from winosmith.web.take.models import Sitting
+
+    data = twins(6, singles=11)
+    hosting.import_problems(data, "judging")
+    made = opened(data)
+    people = [person(f"s{number}") for number in range(24)]
+
+    def act(task: tuple[int, Any]) -> tuple[int, str] | None:
+        turn, who = task
+        try:
+            if turn % 2:
+                enrol(who, made, {})
+                return None
+            slot = claim(who)
+            return None if slot is None else (who.pk, slot.problem.ref)
+        except InputError:
+            return None
+
+    tasks = [(turn, who) for who in people for turn in (0, 1)]
+    judged = [found for found in _at_once(act, tasks) if found is not None]
+    twin_of = dict(Problem.objects.values_list("ref", "twin"))
+    asked = {
+        sitting.subject.person_id: {twin_of[i["problem"]] for i in sitting.sheet.record["items"]}
+        for sitting in Sitting.objects.select_related("subject", "sheet")
+    }
+    assert len(judged) > 5
+    assert len(asked) > 5
+    for who, ref in judged:
+        assert twin_of[ref] not in asked.get(who, set())
+    assert not Slot.objects.filter(holder__in=asked, open=True, gold=False).exists()
+
+
+def test_answers_of_two_tabs_at_once_are_all_kept(
+    database: Any, opened: Maker, person: Maker
+) -> None:
+    """Two tabs that send different questions, each twice, lose nothing and count nothing twice."""
+    from winosmith.web.problems.once import new_key, once
+    from winosmith.web.take.answering import answer
+    from winosmith.web.take.enrolling import enrol
+
+    made, ann = opened(twins(10)), person("ann")
+    sitting = enrol(ann, made, {})
+    forms = [(number, new_key()) for number in range(1, 11)]
+
+    def send(form: tuple[int, str]) -> None:
+        def act() -> dict[str, Any]:
+            answer(ann, sitting.ref, form[0], "A", 2.0, to=form[0] + 1)
+            return {}
+
+        once(ann, form[1], act)
+
+    _at_once(send, forms * 3)
+    rows = sitting.answers.order_by("number").values_list("number", "letter", "seconds")
+    assert list(rows) == [(number, "A", 2.0) for number in range(1, 11)]
