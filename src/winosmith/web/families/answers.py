@@ -64,13 +64,13 @@ def answers_of(root: Problem, tree: Tree, model: Model) -> Answers:
     with connection.cursor() as cursor:
         cursor.execute(_ANSWERS, [root.pk, model.pk])
         rows = cursor.fetchall()
-    stands = np.zeros(len(tree), dtype=np.int8)
+    stands = [UNASKED] * len(tree)
     places = tree.places
     for row, right, stand in rows:
         place = places.get(row)
         if place is not None:
             stands[place] = _stand(right, stand)
-    return Answers(tree, stands)
+    return Answers(tree, np.array(stands, dtype=np.int8))
 
 
 def _stand(right: bool | None, stand: str) -> int:

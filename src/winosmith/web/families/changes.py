@@ -45,12 +45,13 @@ def changes(before: str | None, sentence: str) -> list[Change]:
     new = sentence.split()
     old = new if before is None else before.split()
     marked: list[tuple[str, str]] = []
-    for op in Levenshtein.opcodes(old, new):
-        if op.tag in ("delete", "replace"):
-            marked += [(word, "removed") for word in old[op.src_start : op.src_end]]
-        if op.tag != "delete":
-            mark = "" if op.tag == "equal" else "added"
-            marked += [(word, mark) for word in new[op.dest_start : op.dest_end]]
+    for same, ops in groupby(Levenshtein.opcodes(old, new), key=lambda op: op.tag == "equal"):
+        first, *rest = ops
+        last = rest[-1] if rest else first
+        if not same:
+            marked += [(word, "removed") for word in old[first.src_start : last.src_end]]
+        mark = "" if same else "added"
+        marked += [(word, mark) for word in new[first.dest_start : last.dest_end]]
     return list(_runs(marked))
 
 

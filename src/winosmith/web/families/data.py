@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from collections.abc import Iterator
+from typing import IO
 
 from django.db.models import F, QuerySet
 
@@ -20,7 +21,7 @@ from winosmith.web.problems.models import Problem
 from winosmith.web.problems.public import public_problems
 from winosmith.web.problems.records import as_problem, lean, numbers, rows
 
-__all__ = ["answered_by", "in_families", "parameters", "predictions_file", "predictions_of"]
+__all__ = ["Parts", "answered_by", "in_families", "parameters", "predictions_file", "predictions_of"]
 
 
 def in_families() -> QuerySet[Problem]:
@@ -61,8 +62,8 @@ def parameters(model: Model) -> dict[str, str]:
     return {"solver": model.solver, "revision": model.revision, "digest": model.digest}
 
 
-def predictions_file(model: Model, *, families: bool = True) -> tuple[str, Iterator[bytes]]:
-    """Return a digest of a model's file of predictions, and its bytes.
+def predictions_file(model: Model, *, families: bool = True) -> tuple[str, Parts]:
+    """Return a digest of a model's file of predictions, and its bytes, to be closed.
 
     The file is that of `winosmith.formats.write_predictions`, written in constant memory.
     """
@@ -90,12 +91,21 @@ def predictions_file(model: Model, *, families: bool = True) -> tuple[str, Itera
     }
     first = f"{canonical(header)}\n".encode()
     said.update(first)
+    return said.hexdigest(), Parts(first, aside)
 
-    def parts() -> Iterator[bytes]:
-        with aside:
-            yield first
-            aside.seek(0)
-            while part := aside.read(1 << 16):
-                yield part
 
-    return said.hexdigest(), parts()
+class Parts:
+    """The bytes of a file: its first line, and the rest from where it was written aside."""
+
+    def __init__(self, first: bytes, rest: IO[bytes]):
+        self._first, self._rest = first, rest
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield self._first
+        self._rest.seek(0)
+        while part := self._rest.read(1 << 16):
+            yield part
+
+    def close(self) -> None:
+        """Forget what was written aside; who does not read it must call this."""
+        self._rest.close()

@@ -41,7 +41,7 @@ def without_styles(markup: str) -> str:
     """
     from defusedxml.ElementTree import fromstring
 
-    root = fromstring(markup)
+    root = fromstring(markup.replace(' xmlns="http://www.w3.org/2000/svg"', "", 1))
     for element in root.iter():
         for part in element.attrib.pop("style", "").split(";"):
             name, colon, value = part.partition(":")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from urllib.parse import urlencode
 
-from django.http import Http404, HttpRequest, QueryDict
+from django.http import Http404, HttpRequest
 
 from winosmith.metrics import DepthKind
 from winosmith.web.families.tree import DEPTHS, Tree
@@ -41,12 +42,8 @@ class Look:
 
     def query(self, **changes: str | int) -> str:
         """Return the query of an address that keeps what is looked at, but for the changes."""
-        asked = QueryDict(mutable=True)
         kept = {"model": self.name, "depth": self.kind} | changes
-        for key, value in kept.items():
-            if value not in ("", 0):
-                asked[key] = str(value)
-        return asked.urlencode()
+        return urlencode({key: value for key, value in kept.items() if value not in ("", 0)})
 
 
 def look_of(request: HttpRequest, tree: Tree) -> Look:

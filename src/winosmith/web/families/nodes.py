@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from winosmith.web.families.answers import Answers
 from winosmith.web.families.changes import Change, changes
+from winosmith.web.families.links import Links
 from winosmith.web.families.plan import Shown
 from winosmith.web.families.tree import DEPTHS, Tree
 from winosmith.web.predict.models import Model, Prediction, Stand
@@ -48,6 +49,9 @@ class Node:
         wrong: how many versions under it are answered wrongly; None with several models.
         shown: its place on the page: what is folded, left and skipped.
         focus: it is the one that is looked at.
+        page: the address of the tree around it; `perturb` and `details` lead on from it.
+        fragment: the address of what is under it, for an open page.
+        more: the addresses of its next children: a page, and what is put into an open one.
     """
 
     problem: Problem
@@ -59,7 +63,12 @@ class Node:
     note: Text
     shown: Shown
     wrong: int | None
-    focus: bool = False
+    focus: bool
+    page: str
+    fragment: str
+    perturb: str
+    details: str
+    more: tuple[str, str]
     children: list[Node] = field(default_factory=list)
 
 
@@ -83,6 +92,7 @@ def nodes(
     top: Shown,
     problems: Mapping[int, Problem],
     answers: Sequence[tuple[Model, Answers | None]],
+    links: Links,
     focus: int | None = None,
 ) -> Node:
     """Return what is shown of the top of a page, and under it.
@@ -93,6 +103,7 @@ def nodes(
         problems: from `problems_on`.
         answers: the models that are looked at; one alone with all its answers, to count what is
             wrong in branches that are folded.
+        links: where the links of versions lead.
         focus: the number of the version that is looked at.
     """
     verdicts = _verdicts(problems, [model for model, _all in answers])
@@ -112,6 +123,11 @@ def nodes(
             shown,
             whole.wrong_below[shown.number] if whole and shown.folded else None,
             shown.number == focus,
+            links.page(problem.ref),
+            links.fragment(problem.ref),
+            links.perturb(problem.ref),
+            links.details(problem.ref),
+            (links.page(problem.ref, shown.after), links.fragment(problem.ref, shown.after)),
             [made(child) for child in shown.children],
         )
 

@@ -1,4 +1,4 @@
-"""Which versions of a tree are on a page: some hundred, however many there are."""
+"""Which versions of a tree are on a page: some sixty, however many there are."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from dataclasses import dataclass, field
 
 from winosmith.web.families.tree import Tree
 
-__all__ = ["Shown", "around", "under"]
+__all__ = ["MOST_ADDED", "Shown", "around", "under"]
 
-MOST = 80
+MOST = 60
 """Versions under the one that is looked at; more make a page that nobody reads."""
 
-MOST_CHILDREN = 40
+MOST_ADDED = 30
+"""Versions that are added to an open page at once."""
+
+MOST_CHILDREN = 30
 """Versions under one parent that are shown at once."""
 
 LEVELS = 5
@@ -66,7 +69,14 @@ def around(tree: Tree, number: int, after: int = 0) -> Shown:
 
 
 def under(tree: Tree, number: int, after: int = 0, most: int = MOST) -> Shown:
-    """Return a version with what is under it, generation by generation, until the page is full."""
+    """Return a version with what is under it, generation by generation, until the page is full.
+
+    Args:
+        tree: the family.
+        number: of the version.
+        after: how many of its children were shown already.
+        most: how many versions make a full page.
+    """
     top = Shown(number)
     waiting = [(top, after, 0)]
     for shown, start, level in waiting:

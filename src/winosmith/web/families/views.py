@@ -16,6 +16,7 @@ from winosmith.web.families.board import SORTS as BOARD_SORTS
 from winosmith.web.families.board import board
 from winosmith.web.families.chart import chart
 from winosmith.web.families.figures import accuracy_by_depth, depths_of_errors, first_errors
+from winosmith.web.families.links import Links
 from winosmith.web.families.listing import SORTS, Family, listed
 from winosmith.web.families.look import Look, look_of, place_of, root_of
 from winosmith.web.families.nodes import DEPTH_NAMES, nodes, problems_on
@@ -86,7 +87,8 @@ def family(request: HttpRequest, ref: str) -> HttpResponseBase:
         "deepest": int(tree.depths["edit"].max()),
         "look": look,
         "focus": focus,
-        "node": nodes(tree, top, shown, answers, focus),
+        "whole": look.query(),
+        "node": nodes(tree, top, shown, answers, Links(root.ref, look), focus),
         "tabs": _tabs(look, request.GET.get("version", "")),
         "kinds": _kinds(look, request.GET.get("version", "")),
         "kind": DEPTH_NAMES[look.kind],
@@ -109,15 +111,15 @@ def below(request: HttpRequest, ref: str, version: str) -> HttpResponseBase:
     if not request.htmx:
         query = look.query(version=version, after=look.after)
         return redirect(f"{reverse('families:family', args=[ref])}?{query}")
-    top = plan.under(tree, number, look.after)
+    top = plan.under(tree, number, look.after, plan.MOST_ADDED)
     shown = problems_on(tree, top)
     note_read(person, [shown[int(tree.rows[n])] for n in _numbers(top) if n != number])
     answers = [
         (model, answers_of(root, tree, model) if len(look.chosen) == 1 else None)
         for model in look.chosen
     ]
-    node = nodes(tree, top, shown, answers)
-    context = {"root": root, "look": look, "node": node, "more": look.after > 0}
+    node = nodes(tree, top, shown, answers, Links(root.ref, look))
+    context = {"look": look, "node": node, "more": look.after > 0}
     return render(request, "families/below.html", context)
 
 

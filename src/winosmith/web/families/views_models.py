@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
@@ -10,7 +11,7 @@ from django.utils.cache import patch_cache_control
 from django.utils.http import parse_etags, quote_etag
 from django.views.decorators.http import require_safe
 
-from winosmith.web.families.data import answered_by, in_families, predictions_file
+from winosmith.web.families.data import Parts, answered_by, in_families, predictions_file
 from winosmith.web.families.measuring import measured
 from winosmith.web.families.nodes import DEPTH_NAMES
 from winosmith.web.families.tree import DEPTHS
@@ -65,7 +66,8 @@ def file(request: HttpRequest, name: str) -> HttpResponseBase:
         query = answered_by(_model(wanted), families=families) if wanted else in_families()
         spend(request, "download", MOST)
         found = survey(query, FILES[PROBLEMS])
-        digest, parts = found.digest, text(found)
+        digest = found.digest
+        parts: Iterable[bytes] = text(found)
     else:
         model = _model(name.removesuffix(".jsonl")) if name.endswith(".jsonl") else None
         if model is None:
@@ -74,7 +76,10 @@ def file(request: HttpRequest, name: str) -> HttpResponseBase:
         digest, parts = predictions_file(model, families=families)
     tag = quote_etag(f"{digest[:32]}-{name}")
     response: HttpResponseBase
-    if tag in parse_etags(request.headers.get("If-None-Match", "")):
+    known = tag in parse_etags(request.headers.get("If-None-Match", ""))
+    if (known or request.method == "HEAD") and isinstance(parts, Parts):
+        parts.close()
+    if known:
         response = HttpResponse(status=304)
     else:
         response = StreamingHttpResponse(() if request.method == "HEAD" else parts)

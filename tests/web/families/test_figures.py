@@ -1,0 +1,114 @@
+"""The figures of one family are those of `winosmith.metrics`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from winosmith import Dataset, Prediction
+from winosmith import metrics as m
+
+
+def _stability(found: dict[str, Any], wrong: set[str], kind: Any) -> Any:
+    """Return what `metrics.stability` makes of the family."""
+    from winosmith.web.problems.records import as_problem
+
+    data = Dataset(as_problem(problem) for problem in found.values())
+    answers = [
+        Prediction(p.ref, (p.answer + (name in wrong)) % len(p.options))
+        for name, p in found.items()
+    ]
+    return m.stability(m.grade(data, answers), depth=kind, draws=10)
+
+
+@pytest.mark.parametrize("wrong", [{"old_big"}, {"old", "pot"}, set(), {"root", "old_big"}])
+@pytest.mark.parametrize("kind", ["declared", "lineage", "edit"])
+def test_they_are_those_of_the_metrics(
+    db: Any,
+    family: Callable[..., Any],
+    model: Callable[..., Any],
+    says: Callable[..., Any],
+    wrong: set[str],
+    kind: Any,
+) -> None:
+    """Error depths, their nulls and accuracies by depth are what `metrics.stability` says."""
+    from winosmith.web.families.answers import answers_of
+    from winosmith.web.families.figures import accuracy_by_depth, depths_of_errors
+    from winosmith.web.families.tree import DEPTHS, tree_of
+
+    found, alpha = family(), model()
+    for name, problem in found.items():
+        says(alpha, problem, name not in wrong)
+    tree = tree_of(found["root"], None)
+    answers = answers_of(found["root"], tree, alpha)
+    of = depths_of_errors(answers)[DEPTHS.index(kind)]
+    said = _stability(found, wrong, kind)
+    assert (of.n, of.errors, of.mean, of.first) == (
+        said.n, said.mean.errors, said.mean.value, said.first.value,
+    )  # fmt: skip
+    assert of.coin == pytest.approx(said.mean.null.coin)
+    assert of.coin_first == pytest.approx(said.first.null.coin, abs=0.08)
+    by = {row.depth: (row.right, row.n) for row in accuracy_by_depth(answers, kind)}
+    roots = {0: (said.roots.right, said.roots.n)}
+    assert by == roots | {depth: (one.right, one.n) for depth, one in said.by_depth.items()}
+
+
+def test_what_was_not_answered_is_no_error(
+    db: Any, family: Callable[..., Any], model: Callable[..., Any], says: Callable[..., Any]
+) -> None:
+    """Versions that wait, came late or failed are in no figure but the number not answered."""
+    from winosmith.web.families.answers import answers_of
+    from winosmith.web.families.figures import depths_of_errors
+    from winosmith.web.families.tree import tree_of
+
+    found, alpha = family(), model()
+    says(alpha, found["root"])
+    says(alpha, found["old"], False)
+    says(alpha, found["old_big"], None)
+    says(alpha, found["pot"], None, stand="late")
+    answers = answers_of(found["root"], tree_of(found["root"], None), alpha)
+    assert answers.waiting == 2
+    assert [(of.n, of.errors) for of in depths_of_errors(answers)] == [(1, 1)] * 3
+
+
+def _paths(parents: list[int], wrong: list[bool], depths: list[int]) -> list[tuple[int, bool]]:
+    """Return, leaf by leaf and step by step, where the first error comes, or where the path ends."""
+    found = []
+    for leaf in set(range(len(parents))) - set(parents):
+        path = [leaf]
+        while parents[path[-1]] >= 0:
+            path.append(parents[path[-1]])
+        errors = [depths[at] for at in reversed(path) if wrong[at]]
+        found.append((errors[0], True) if errors else (max(depths[at] for at in path), False))
+    return found
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(st.integers(0, 99), st.booleans(), st.integers(1, 6)), max_size=40))
+def test_first_errors_are_those_of_each_path(rows: list[tuple[int, bool, int]]) -> None:
+    """Each path from the root ends once: in its first error, or censored at its greatest depth."""
+    from winosmith.web.families.answers import RIGHT, WRONG, Answers
+    from winosmith.web.families.figures import first_errors
+    from winosmith.web.families.tree import Tree
+
+    parents = [-1, *(place % (number + 1) for number, (place, _, _) in enumerate(rows))]
+    wrong = [False, *(bad for _, bad, _ in rows)]
+    depths = [0, *(depth for _, _, depth in rows)]
+    n = len(parents)
+    tree = Tree(
+        np.arange(n), np.array(parents), {"edit": np.array(depths)}, np.ones(n, bool),
+        np.full(n, 0.5),
+    )  # fmt: skip
+    answers = Answers(tree, np.array([WRONG if bad else RIGHT for bad in wrong], np.int8))
+    ends = first_errors(answers, "edit")
+    paths = _paths(parents, wrong, depths)
+    assert sum(end.errors + end.ends for end in ends) == len(paths)
+    for end in ends:
+        assert end.errors == paths.count((end.depth, True))
+        assert end.ends == paths.count((end.depth, False))
+        assert end.before == sum(depth >= end.depth for depth, _ in paths)

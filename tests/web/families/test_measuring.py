@@ -1,0 +1,189 @@
+"""What is measured over all families is what winosmith measures on the downloads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from winosmith import formats
+
+
+def _saved(client: Any, path: str, to: Path) -> Path:
+    answer = client.get(path)
+    assert answer.status_code == 200
+    to.write_bytes(b"".join(answer.streaming_content))
+    return to
+
+
+def _rid(record: Any) -> Any:
+    """Return a record as JSON gives it back, without the families."""
+    return json.loads(json.dumps({k: v for k, v in record.items() if k != "families"}))
+
+
+@pytest.mark.parametrize("depth", ["declared", "lineage", "edit"])
+def test_the_downloads_give_the_figures_of_the_page(
+    db: Any, visit: Callable[..., Any], family: Callable[..., Any], model: Callable[..., Any],
+    tmp_path: Path, depth: str,
+) -> None:  # fmt: skip
+    """`winosmith score --by lineage` on the files says what the page says, signature included."""
+    from winosmith.cli.score import command
+    from winosmith.web.families.measuring import measure
+    from winosmith.web.families.models import Measured
+
+    alpha, beta = model("alpha"), model("beta")
+    for word in ("cup", "lamp", "pot", "bowl", "mug", "jar"):
+        family(alpha, beta, word=word)
+    assert measure()
+    client = visit()
+    files = [
+        _saved(client, f"/families/data/{name}.jsonl", tmp_path / f"{name}.jsonl")
+        for name in ("problems", "alpha", "beta")
+    ]
+    out = tmp_path / "score.html"
+    ran = CliRunner().invoke(
+        command,
+        [*map(str, files), "--by", "lineage", "--depth", depth, "--out", str(out)],
+        catch_exceptions=False,
+    )
+    assert ran.exit_code == 0, ran.output
+    said = json.loads(out.with_suffix(".json").read_text())
+    page = Measured.objects.get(depth=depth)
+    assert {one["name"]: _rid(one["stability"]) for one in page.answers} == {
+        name: _rid(record) for name, record in _solvers(said).items()
+    }
+    body = client.get(f"/families/models/?depth={depth}").content.decode()
+    for one in page.answers:
+        assert one["stability"]["signature"] in body
+        assert f"{one['stability']['error_depth']['mean']['value']:.2f}" in body
+
+
+def _solvers(said: Any) -> dict[str, Any]:
+    """Return the records of the solvers out of what the command wrote."""
+    if isinstance(said, dict):
+        if "solvers" in said and "depth" in said:
+            found: dict[str, Any] = said["solvers"]
+            return found
+        for value in said.values():
+            if found := _solvers(value):
+                return found
+    return {}
+
+
+def test_files_of_predictions_are_those_of_the_formats(
+    db: Any, visit: Callable[..., Any], family: Callable[..., Any], model: Callable[..., Any],
+    version: Callable[..., Any], says: Callable[..., Any], tmp_path: Path,
+) -> None:  # fmt: skip
+    """The file of a model is, byte for byte, what `formats.write_predictions` writes."""
+    from winosmith.web.families.data import parameters
+
+    alpha = model("alpha")
+    found = family(alpha)
+    alone = version(None, "The cup hit no jug and the _ broke .")
+    alone.version.delete()
+    says(alpha, alone, False)
+    client = visit()
+    for query, problems in (("", list(found.values())), ("?of=all", [*found.values(), alone])):
+        path = _saved(client, f"/families/data/alpha.jsonl{query}", tmp_path / "alpha.jsonl")
+        _saved(
+            client,
+            f"/families/data/problems.jsonl?model=alpha{query.replace('?', '&')}",
+            tmp_path / "problems.jsonl",
+        )
+        data = formats.read(tmp_path / "problems.jsonl")
+        read = formats.read_predictions(path, data)
+        assert [p.problem_id for p in read.predictions] == [p.ref for p in problems]
+        formats.write_predictions(
+            read.predictions, tmp_path / "again.jsonl", data, solver="alpha",
+            parameters=parameters(alpha),
+        )  # fmt: skip
+        assert (tmp_path / "again.jsonl").read_bytes() == path.read_bytes()
+    tag = client.head("/families/data/alpha.jsonl").headers["ETag"]
+    assert client.get("/families/data/alpha.jsonl", HTTP_IF_NONE_MATCH=tag).status_code == 304
+    assert client.get("/families/data/nosuch.jsonl").status_code == 404
+    assert client.get("/families/data/alpha").status_code == 404
+
+
+def test_it_is_measured_anew_when_something_changed(
+    db: Any, visit: Callable[..., Any], family: Callable[..., Any], model: Callable[..., Any],
+    version: Callable[..., Any], says: Callable[..., Any],
+) -> None:  # fmt: skip
+    """Nothing new, nothing measured; one more answer, and the figures are others."""
+    from winosmith.web.families.measuring import measure
+    from winosmith.web.families.models import Measured
+
+    alpha = model("alpha")
+    found = family(alpha)
+    assert measure()
+    assert not measure()
+    more = version(found["pot"], "The cup hit the jug and the _ fell far down .")
+    assert not measure()
+    says(alpha, more, False)
+    assert measure()
+    row = Measured.objects.get(depth="lineage").answers[0]
+    assert row["stability"]["n"] == 4
+    assert "never" not in row["fault"]
+
+
+def test_the_page_says_what_can_not_be_measured(
+    db: Any, visit: Callable[..., Any], family: Callable[..., Any], model: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """Without lifelines the page says what to install; without an answer, that there is none."""
+    import sys
+
+    from winosmith.web.families.measuring import measure
+    from winosmith.web.families.models import Measured
+
+    alpha = model("alpha")
+    assert "This is being measured now." in visit().get("/families/models/").content.decode()
+    assert measure()
+    assert "alpha can’t be measured yet" in visit().get("/families/models/").content.decode()
+    found = family(alpha)
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "lifelines", None)
+        assert measure()
+    page = visit().get("/families/models/").content.decode()
+    assert "winosmith[stability]" in page
+    assert visit().get(f"/families/{found['root'].ref}/").status_code == 200
+    Measured.objects.all().delete()
+    assert measure()
+    assert "winosmith[stability]" not in visit().get("/families/models/").content.decode()
+
+
+def test_drawings_pass_the_policy(
+    db: Any, visit: Callable[..., Any], family: Callable[..., Any], model: Callable[..., Any]
+) -> None:
+    """The page has a survival curve and accuracies as SVG, and no style in any element."""
+    from winosmith.web.families.measuring import measure
+
+    family(model("alpha"))
+    measure()
+    page = visit().get("/families/models/").content.decode()
+    assert "can’t be measured" not in page
+    assert page.count("<svg") == 2
+    assert "Families without an error" in page
+    assert "style=" not in page
+    assert "var(--one)" in page
+
+
+def test_a_thread_measures_in_the_background(
+    database: Any, visit: Callable[..., Any], family: Callable[..., Any],
+    model: Callable[..., Any], monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """The first look waits a moment; a later one finds the figures; nothing is measured twice."""
+    from winosmith.web.families import measuring
+
+    worker = measuring._Worker()
+    monkeypatch.setattr(measuring, "_AT_WORK", worker)
+    family(model("alpha"))
+    assert visit().get("/families/models/").status_code == 200
+    assert worker.thread is not None
+    worker.thread.join(60)
+    page = visit().get("/families/models/").content.decode()
+    assert "As of" in page
+    assert not measuring.measure()

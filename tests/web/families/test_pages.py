@@ -1,0 +1,215 @@
+"""The pages of families: what they show, where they lead, and to whom."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+HX = {"HTTP_HX_REQUEST": "true"}
+
+
+def _text(answer: Any) -> str:
+    """Return what can be read on a page."""
+    return " ".join(re.sub(r"<[^>]+>", " ", answer.content.decode()).split())
+
+
+def test_the_list_tells_of_each_family(
+    db: Any, visit: Callable[..., Any], family: Callable[..., Any], model: Callable[..., Any]
+) -> None:
+    """A family's versions, depth and each model's errors are listed; search and order work."""
+    alpha, beta = model("alpha"), model("beta")
+    first = family(alpha, beta)
+    second = family(beta, alpha, word="lamp")
+    page = _text(visit().get("/families/"))
+    assert "2 families" in page
+    assert "3 versions 2 steps deep alpha wrong on 1 of 3 beta wrong on 2 of 3" in page
+    found = visit().get("/families/?q=lamp").content.decode()
+    assert second["root"].ref in found
+    assert first["root"].ref not in found
+    newest = visit().get("/families/?sort=newest").content.decode()
+    assert newest.index(second["root"].ref) < newest.index(first["root"].ref)
+    assert "No version says that" in _text(visit().get("/families/?q=zebra"))
+
+
+def test_most_fooling_comes_first(
+    db: Any, visit: Callable[..., Any], family: Callable[..., Any], model: Callable[..., Any]
+) -> None:
+    """By fooling, the family with most wrong answers of current models is first."""
+    beta, gamma, former = model("beta"), model("gamma"), model("former", current=False)
+    hard, easy = family(beta, gamma), family(former, former.__class__.objects.get(name="beta"))
+    page = visit().get("/families/?sort=fooling").content.decode()
+    assert page.index(hard["root"].ref) < page.index(easy["root"].ref)
+
+
+def test_the_list_is_paged(db: Any, visit: Callable[..., Any], version: Callable[..., Any]) -> None:
+    """Of 25 families, 20 are on the first page and 5 on the second; each is on one."""
+    refs = []
+    for number in range(25):
+        root = version(None, f"The cup hit jug {number} and the _ broke .")
+        version(root, f"The cup hit a jug {number} and the _ broke .")
+        refs.append(root.ref)
+    pages = [visit().get(f"/families/?page={page}").content.decode() for page in (1, 2)]
+    assert [sum(f"/families/{ref}/" in page for ref in refs) for page in pages] == [20, 5]
+    assert "Page 2 of 2" in pages[1]
+
+
+def test_the_tree_shows_edits_depths_and_verdicts(
+    db: Any, visit: Callable[..., Any], family: Callable[..., Any], model: Callable[..., Any],
+) -> None:  # fmt: skip
+    """Each version has what was put in and lost, its three depths, and right or wrong in words."""
+    found = family(model("alpha"), model("beta"))
+    answer = visit().get(f"/families/{found['root'].ref}/")
+    body, text = answer.content.decode(), _text(answer)
+    assert "<del>broke </del><ins>fell down </ins>" in body
+    assert "Depth: declared 3 · lineage 2 · edit 2" in text
+    assert "Depth: declared – · lineage 2 · edit 2" in text
+    assert text.count("✗ wrong") == 1
+    assert text.count("✓ right") == 3
+    assert f'href="/perturb/{found["pot"].ref}/"' in body
+    both = _text(visit().get(f"/families/{found['root'].ref}/?model=all"))
+    assert "alpha: ✓ right beta: ✗ wrong" in both
+    assert "nosuch" not in both
+    assert visit().get(f"/families/{found['root'].ref}/?model=nosuch").status_code == 404
+    assert visit().get(f"/families/{found['root'].ref}/?depth=nosuch").status_code == 404
+
+
+def test_ties_and_waiting_are_told_in_words(
+    db: Any, visit: Callable[..., Any], family: Callable[..., Any], model: Callable[..., Any],
+    says: Callable[..., Any],
+) -> None:  # fmt: skip
+    """A model that knew nothing, waits, was late, failed or was not asked is told so."""
+    found, alpha = family(), model()
+    says(alpha, found["root"], True, tie=True)
+    says(alpha, found["old"], None)
+    says(alpha, found["pot"], None, stand="late")
+    text = _text(visit().get(f"/families/{found['root'].ref}/"))
+    for words in ("right by luck: it knew nothing", "waits for the model",
+                  "the model took too long", "not asked yet"):  # fmt: skip
+        assert words in text
+
+
+def test_a_version_leads_to_its_family(
+    db: Any, visit: Callable[..., Any], family: Callable[..., Any]
+) -> None:
+    """The address of a version leads to its tree, opened there, with the way from the root."""
+    found = family()
+    answer = visit().get(f"/families/{found['old_big'].ref}/")
+    assert answer.status_code == 302
+    assert answer.url == f"/families/{found['root'].ref}/?version={found['old_big'].ref}"
+    body = visit().get(answer.url).content.decode()
+    assert f'id="v-{found["old"].ref}"' in body
+    assert f'id="v-{found["pot"].ref}"' not in body
+    assert "and 1 other version of it" in body
+    focus = re.search(r'<li class="version focus"[^>]*id="v-(\w+)"', body)
+    assert focus and focus[1] == found["old_big"].ref
+
+
+def test_a_branch_is_loaded_or_led_to(
+    db: Any, visit: Callable[..., Any], version: Callable[..., Any], model: Callable[..., Any],
+    says: Callable[..., Any],
+) -> None:  # fmt: skip
+    """Of a parent with many versions some are shown; the rest comes as a part, or as a page."""
+    from winosmith.web.families.plan import MOST_CHILDREN
+
+    alpha = model()
+    root = version(None, "The cup hit the jug and the _ broke .")
+    refs = []
+    for number in range(MOST_CHILDREN + 12):
+        made = version(root, f"The cup {number} hit the jug and the _ broke .")
+        says(alpha, made, number % 2 == 0)
+        refs.append(made.ref)
+    page = visit().get(f"/families/{root.ref}/").content.decode()
+    assert [f'id="v-{ref}"' in page for ref in refs] == [True] * MOST_CHILDREN + [False] * 12
+    part = re.search(r'hx-get="([^"]+)"', page)
+    assert part
+    path = part[1].replace("&amp;", "&")
+    rest = visit().get(path, **HX).content.decode()
+    assert [f'id="v-{ref}"' in rest for ref in refs] == [False] * MOST_CHILDREN + [True] * 12
+    assert "<html" not in rest and rest.count("autofocus") == 1
+    led = visit().get(path)
+    assert led.status_code == 302
+    alone = visit().get(led.url).content.decode()
+    assert [f'id="v-{ref}"' in alone for ref in refs] == [False] * MOST_CHILDREN + [True] * 12
+
+
+def test_folded_branches_count_what_is_wrong(
+    db: Any, visit: Callable[..., Any], version: Callable[..., Any], model: Callable[..., Any],
+    says: Callable[..., Any],
+) -> None:  # fmt: skip
+    """A chain of 12 is folded somewhere, with how many versions are below and how many wrong."""
+    alpha = model()
+    now = version(None, "The cup hit the jug and the _ broke .")
+    root = now
+    for number in range(12):
+        now = version(now, f"{now.sentence} So {number} .")
+        says(alpha, now, False)
+    page = visit().get(f"/families/{root.ref}/")
+    assert "7 versions below, 7 wrong" in _text(page)
+    part = re.search(r'hx-get="([^"]+)"', page.content.decode())
+    assert part
+    rest = visit().get(part[1].replace("&amp;", "&"), **HX)
+    assert "1 version below, 1 wrong" in _text(rest)
+    far = _text(visit().get(f"/families/{root.ref}/?version={now.ref}"))
+    assert "7 steps before this one are not shown." in far
+
+
+def test_a_sentence_without_versions_has_a_page(
+    db: Any, visit: Callable[..., Any], version: Callable[..., Any]
+) -> None:
+    """Nobody has perturbed it yet: the page says so and offers to."""
+    root = version(None, "The cup hit the jug and the _ broke .")
+    answer = visit().get(f"/families/{root.ref}/")
+    assert "No version of this sentence is public yet." in _text(answer)
+    assert f'href="/perturb/{root.ref}/"' in answer.content.decode()
+
+
+def test_own_versions_are_marked(
+    db: Any, visit: Callable[..., Any], family: Callable[..., Any], version: Callable[..., Any],
+    person: Callable[..., Any], model: Callable[..., Any], says: Callable[..., Any],
+) -> None:  # fmt: skip
+    """Ann sees her unjudged version with its prediction, marked; the figures do not move."""
+    ann, alpha = person("ann"), model()
+    found = family(alpha)
+    path = f"/families/{found['root'].ref}/"
+    before = _text(visit().get(path))
+    mine = version(found["pot"], "The cup hit a jug and the _ fell .", by=ann, state="judging")
+    says(alpha, mine, False)
+    assert _text(visit().get(path)) == before
+    hers = _text(visit(ann).get(path))
+    assert "yours, not judged yet" in hers
+    assert hers.count("✗ wrong") == before.count("✗ wrong") + 1
+    figures = re.compile(r"How deep errors are.*?The tree")
+    assert figures.findall(hers) == figures.findall(before) != []
+
+
+def test_the_board_counts_what_is_valid(
+    db: Any, visit: Callable[..., Any], family: Callable[..., Any], version: Callable[..., Any],
+    person: Callable[..., Any], model: Callable[..., Any], says: Callable[..., Any],
+) -> None:  # fmt: skip
+    """Versions, fools by model, the deepest, families begun; ties share a rank; names are none."""
+    from winosmith.web.people.pseudonyms import pseudonym
+
+    ann, bob, eve = person("ann"), person("bob"), person("eve")
+    alpha, beta = model("alpha"), model("beta")
+    found = family(alpha, beta, by=ann)
+    for number, who in enumerate((bob, eve)):
+        made = version(found["root"], f"The cup hit {number} jugs and the _ broke .", by=who)
+        says(alpha, made, False)
+        hidden = version(found["root"], f"No cup hit {number} jugs and the _ fell .", by=who,
+                         state="judging")  # fmt: skip
+        says(beta, hidden, False)
+    answer = visit(bob).get("/families/board/")
+    body = answer.content.decode()
+    rows = re.findall(r"<tr.*?</tr>", body, re.S)[1:]
+    cells = [[" ".join(re.sub(r"<[^>]+>", " ", c).split()) for c in
+              re.findall(r"<t[hd].*?</t[hd]>", row, re.S)] for row in rows]  # fmt: skip
+    names = {pseudonym(one): one.name for one in (ann, bob, eve)}
+    said = {names[row[1].split()[0]]: row for row in cells}
+    assert said["ann"][0] == "1" and said["ann"][2:] == ["3", "1", "2", "2", "1"]
+    assert said["bob"][0] == said["eve"][0] == "2"
+    assert said["bob"][2:] == said["eve"][2:] == ["1", "1", "0", "2", "0"]
+    assert "(you)" in said["bob"][1] and "(you)" not in said["eve"][1]
+    assert not re.search(r"\b(ann|eve)\b", body)
+    versions = visit().get("/families/board/?sort=versions").content.decode()
+    assert versions.index(pseudonym(ann)) < versions.index(pseudonym(bob))

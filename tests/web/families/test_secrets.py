@@ -1,0 +1,143 @@
+"""What nobody may see changes nothing on any page, in any part or file of families."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+HIDDEN: dict[str, dict[str, Any]] = {
+    "held": {"state": "held"},
+    "judging": {"state": "judging"},
+    "rejected": {"state": "rejected"},
+    "withdrawn": {"state": "withdrawn"},
+    "revised": {"state": "revised"},
+    "embargo": {"embargo": True},
+    "gold": {"gold": True},
+}
+"""Every way not to be public."""
+
+HX = {"HTTP_HX_REQUEST": "true"}
+
+
+def _paths(root: Any) -> list[str]:
+    return [
+        "/families/",
+        "/families/?q=zebra",
+        "/families/?q=jug&sort=newest",
+        "/families/?sort=fooling",
+        f"/families/{root.ref}/",
+        f"/families/{root.ref}/?model=all&depth=edit",
+        f"/families/{root.ref}/?version={root.ref}",
+        f"/families/{root.ref}/below/{root.ref}/?model=alpha",
+        "/families/board/",
+        "/families/board/?sort=versions",
+        "/families/board/?sort=families",
+        "/families/models/",
+        "/families/models/?depth=edit",
+        "/families/data/problems.jsonl",
+        "/families/data/problems.jsonl?model=alpha",
+        "/families/data/alpha.jsonl",
+        "/families/data/alpha.jsonl?of=all",
+    ]
+
+
+def _answer(client: Any, path: str) -> tuple[Any, ...]:
+    answer = client.get(path, **(HX if "/below/" in path else {}))
+    body = b"".join(answer.streaming_content) if answer.streaming else answer.content
+    body = re.sub(rb'name="csrfmiddlewaretoken" value="\w+"', b"", body)
+    return answer.status_code, body, answer.get("ETag"), answer.get("X-Data-Digest")
+
+
+@pytest.fixture
+def unlimited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a test download as often as it wants."""
+    from winosmith.web.families import views_models
+
+    monkeypatch.setattr(views_models, "MOST", 10_000)
+
+
+@pytest.mark.parametrize("who", ["visitor", "account", "moderator"])
+def test_hidden_versions_change_nothing(
+    db: Any, visit: Callable[..., Any], family: Callable[..., Any], version: Callable[..., Any],
+    person: Callable[..., Any], model: Callable[..., Any], says: Callable[..., Any],
+    unlimited: None, who: str,
+) -> None:  # fmt: skip
+    """With hidden versions that fool models beside the public ones, every answer is the same."""
+    from winosmith.web.families.measuring import measure
+
+    ann, eve = person("ann"), person("eve", is_moderator=who == "moderator")
+    alpha = model("alpha")
+    found = family(alpha, by=ann)
+    client = visit(None if who == "visitor" else eve)
+    assert measure()
+    before = {path: _answer(client, path) for path in _paths(found["root"])}
+    assert {answer[0] for answer in before.values()} == {200}
+    missing = f"/families/{found['root'].ref}/?version=v999999"
+    for kind, fields in HIDDEN.items():
+        sentence = f"The zebra hit the jug and the _ broke {kind} ."
+        hidden = version(found["old"], sentence, by=ann, **fields)
+        says(alpha, hidden, False)
+        under = version(hidden, f"{sentence} Really .", by=ann, **fields)
+        says(alpha, under, False)
+        assert not measure()
+        after = {path: _answer(client, path) for path in before}
+        assert [(kind, path) for path in before if before[path] != after[path]] == []
+        asked = f"/families/{found['root'].ref}/?version={hidden.ref}"
+        assert _answer(client, asked) == _answer(client, missing)
+        assert client.get(asked).status_code == 404
+        part = f"/families/{found['root'].ref}/below/{hidden.ref}/"
+        assert client.get(part, **HX).status_code == 404
+        if who != "moderator":
+            assert client.get(f"/families/{hidden.ref}/").status_code == 404
+
+
+@pytest.mark.parametrize("kind", HIDDEN)
+def test_the_family_of_a_hidden_root_is_hidden(
+    db: Any, visit: Callable[..., Any], family: Callable[..., Any], model: Callable[..., Any],
+    kind: str,
+) -> None:  # fmt: skip
+    """When the root is hidden, its family has no page and no place in the list."""
+    from winosmith.web.problems.models import Problem
+
+    found = family(model("alpha"))
+    Problem.objects.filter(pk=found["root"].pk).update(**HIDDEN[kind])
+    client = visit()
+    for ref in (found["root"].ref, found["old"].ref, "v999999"):
+        assert client.get(f"/families/{ref}/").status_code == 404
+    assert found["root"].ref not in client.get("/families/").content.decode()
+
+
+def test_others_never_learn_of_ones_own(
+    db: Any, visit: Callable[..., Any], family: Callable[..., Any], version: Callable[..., Any],
+    person: Callable[..., Any],
+) -> None:  # fmt: skip
+    """What Ann sees of her unjudged version is in no page that somebody sees after her."""
+    ann, bob = person("ann"), person("bob")
+    found = family()
+    mine = version(found["old"], "The zebra hit the jug and the _ broke .", by=ann, state="held")
+    path = f"/families/{found['root'].ref}/"
+    assert "zebra" in visit(ann).get(path).content.decode()
+    for who in (bob, None):
+        page = visit(who).get(path).content.decode()
+        assert "zebra" not in page.replace("Zebra", "zebra")
+        assert mine.ref not in page
+
+
+def test_reading_a_half_here_is_noted(
+    db: Any, visit: Callable[..., Any], person: Callable[..., Any], family: Callable[..., Any]
+) -> None:
+    """Who sees a half whose other half is still being judged won't be asked about that one."""
+    from winosmith.web.judge.seen import has_seen
+    from winosmith.web.problems.models import Problem
+
+    bob, eve = person("bob"), person("eve")
+    root = family()["root"]
+    waiting = Problem.objects.create(
+        ref="otherhalf", twin=root.twin, sentence="The _ is new .", options=["a", "b"], answer=0,
+        state="judging",
+    )  # fmt: skip
+    visit(bob).get(f"/families/{root.ref}/")
+    assert [has_seen(who, waiting) for who in (bob, eve)] == [True, False]

@@ -1,0 +1,114 @@
+"""Trees: who sees what in them, what hangs where, and how much of them is on a page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+def _names(tree: Any, found: dict[str, Any]) -> dict[str, str | None]:
+    """Return the name of what is above each version."""
+    names = {problem.pk: name for name, problem in found.items()}
+    rows = [names[row] for row in tree.rows.tolist()]
+    return {
+        name: rows[parent] if parent >= 0 else None
+        for name, parent in zip(rows, tree.parents.tolist(), strict=True)
+    }
+
+
+def test_what_is_public_hangs_under_its_parent(db: Any, family: Callable[..., Any]) -> None:
+    """Everyone sees the public versions, each under the one that it was made from."""
+    from winosmith.web.families.tree import tree_of
+
+    found = family()
+    tree = tree_of(found["root"], None)
+    assert _names(tree, found) == {"root": None, "old": "root", "old_big": "old", "pot": "root"}
+    assert tree.versions == 3
+    assert tree.sizes.tolist() == [3, 1, 0, 0]
+
+
+def test_under_a_hidden_version_is_the_next_that_is_not(
+    db: Any, family: Callable[..., Any]
+) -> None:
+    """When a version in the middle is withdrawn, what was made of it moves up in the next look."""
+    from winosmith.web.families.tree import tree_of
+
+    found = family()
+    assert len(tree_of(found["root"], None)) == 4
+    found["old"].state = "withdrawn"
+    found["old"].save()
+    tree = tree_of(found["root"], None)
+    assert _names(tree, found) == {"root": None, "old_big": "root", "pot": "root"}
+    assert tree.depths["lineage"].tolist() == [0, 2, 2]
+
+
+def test_own_versions_are_seen_by_their_contributor_alone(
+    db: Any, family: Callable[..., Any], version: Callable[..., Any], person: Callable[..., Any]
+) -> None:
+    """Ann's version that is being judged is in her tree, not in others', and in no figure."""
+    from winosmith.web.families.tree import tree_of
+
+    ann, bob, eva = person("ann"), person("bob"), person("eva", is_moderator=True)
+    found = family()
+    kinds: dict[str, dict[str, Any]] = {
+        "held": {}, "judging": {}, "rejected": {}, "withdrawn": {}, "revised": {},
+        "embargoed": {"state": "valid", "embargo": True}, "gold": {"state": "valid", "gold": True},
+    }  # fmt: skip
+    for number, (name, fields) in enumerate(kinds.items()):
+        sentence = f"The cup hit {number + 2} jugs and the _ broke ."
+        found[name] = version(found["pot"], sentence, by=ann, **{"state": name, **fields})
+    seen = {
+        who.name if who else "": set(_names(tree_of(found["root"], who), found))
+        for who in (None, ann, bob, eva)
+    }
+    public = {"root", "old", "old_big", "pot"}
+    assert seen[""] == seen["bob"] == seen["eva"] == public
+    assert seen["ann"] == public | {"held", "judging", "rejected", "embargoed"}
+    assert tree_of(found["root"], ann).versions == 3
+
+
+@given(
+    st.lists(st.integers(0, 10**6), min_size=1, max_size=400),
+    st.integers(0, 10**6),
+    st.integers(0, 40),
+)
+def test_pages_are_never_long_and_lose_nothing(places: list[int], looked: int, after: int) -> None:
+    """Whatever a tree looks like, a page has at most some 70 versions, and the rest is counted."""
+    import numpy as np
+
+    from winosmith.web.families import plan
+    from winosmith.web.families.tree import Tree
+
+    parents = [-1, *(place % (number + 1) for number, place in enumerate(places))]
+    n = len(parents)
+    nothing = np.zeros(n, dtype=np.int64)
+    tree = Tree(np.arange(n), np.array(parents), {"edit": nothing}, nothing == 0, np.full(n, 0.5))
+    number = looked % n
+    top = plan.around(tree, number, after)
+    seen: list[int] = []
+
+    def walk(shown: Any, level: int) -> None:
+        seen.append(shown.number)
+        assert level <= plan.MOST_ABOVE + plan.LEVELS + 2
+        below = tree.children[shown.number]
+        assert [child.number for child in shown.children] <= below or shown.skipped is not None
+        if shown.number not in (*tree.above(number), number):
+            hidden = below if not shown.children else below[shown.after :]
+            assert bool(shown.folded) == bool(below and not shown.children)
+            assert shown.left == (len(hidden) if shown.children else 0)
+            assert not shown.folded or shown.folded == tree.sizes[shown.number]
+        for child in shown.children:
+            walk(child, level + 1)
+
+    walk(top, 0)
+    assert len(seen) == len(set(seen)) <= plan.MOST + plan.MOST_ABOVE + 2
+    assert {0, number} <= set(seen)
+    if n <= plan.MOST_CHILDREN and not after and max(map(len, map(tree.above, range(n)))) < 3:
+        assert set(seen) == {*tree.above(number), *_under(tree, number)}
+
+
+def _under(tree: Any, number: int) -> set[int]:
+    return {number}.union(*(_under(tree, child) for child in tree.children[number]))
