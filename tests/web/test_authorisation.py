@@ -54,6 +54,13 @@ def _answered(world: Any) -> dict[str, Any]:
     return _key(problem=world.refs["held"])(world)
 
 
+BENT = "The public kettle missed the cupboard because the _ was much too large."
+
+
+def _typed(sentence: str, do: str = "submit") -> Callable[[Any], dict[str, Any]]:
+    return _key(do=do, sentence=sentence, option_1="kettle", option_2="cupboard", answer="0")
+
+
 ROUTES: list[Row] = [
     ("read:home", "get", (), _none, "ooooooo"),
     ("read:browse", "get", (), _none, "ooooooo"),
@@ -131,6 +138,25 @@ ROUTES: list[Row] = [
     ("write:save", "post", (_ref("draft"),), _key(version=0, option_1="cup"), "ggOgggg"),
     ("write:discard", "get", (_ref("draft"),), _none, "mmmmmmm"),
     ("write:discard", "post", (_ref("draft"),), _key(), "ddDdddd"),
+    ("perturb:start", "get", (), _none, "ooooooo"),
+    ("perturb:build", "get", ("public-a",), _none, "coooooo"),
+    ("perturb:build", "get", ("judging-a",), _none, "cnonnnn"),
+    ("perturb:build", "get", ("embargoed-a",), _none, "cnnnnnn"),
+    ("perturb:build", "get", ("gold-a",), _none, "cnnnnnn"),
+    ("perturb:build", "get", (_ref("version"),), _none, "cnonnnn"),
+    ("perturb:build", "post", ("public-a",), _typed(BENT), "xDDDDDD"),
+    ("perturb:build", "post", ("public-a",), _typed(BENT, "check"), "ooooooo"),
+    ("perturb:build", "post", ("judging-a",), _typed(BENT), "nnDnnnn"),
+    ("perturb:build", "post", ("withdrawn-a",), _typed(BENT), "nnnnnnn"),
+    ("perturb:check", "get", ("public-a",), _none, "mmmmmmm"),
+    ("perturb:check", "post", ("public-a",), _typed(BENT), "ooooooo"),
+    ("perturb:check", "post", ("held-a",), _typed(BENT), "nnonnnn"),
+    ("perturb:made", "get", (_ref("version"),), _none, "nnonnoo"),
+    ("perturb:predictions", "get", (_ref("version"),), _none, "nnonnoo"),
+    ("perturb:revise", "get", (_ref("version"),), _none, "cnonnnn"),
+    ("perturb:revise", "post", (_ref("version"),), _typed(BENT), "nnDnnnn"),
+    ("perturb:check_revision", "get", (_ref("version"),), _none, "mmmmmmm"),
+    ("perturb:check_revision", "post", (_ref("version"),), _typed(BENT), "nnonnnn"),
     ("judge:turn", "get", (), _none, "llffooo"),
     ("judge:next", "get", (), _none, "mmmmmmm"),
     ("judge:next", "post", (), _key(), "llffDDD"),
@@ -361,7 +387,7 @@ def test_what_one_writes_is_ones_own_whatever_the_form_says(world: Any) -> None:
     owner = world.people["owner"]
     with transaction.atomic():
         forged = {"person": owner.pk, "contributor": owner.pk, "writer": owner.pk}
-        answer = w.browser_of(world, "other").post("/write/", forged)
+        answer = w.browser_of(world, "other").post("/write/", _key(**forged)(world))
         assert answer.status_code == 302
         assert Draft.objects.latest("pk").person == world.people["other"]
         transaction.set_rollback(True)

@@ -106,8 +106,20 @@ def make() -> World:
         "token": invite(["contributor"], 30).split("/")[-2],
         "invitation": Invitation.objects.latest("pk").pk,
     }
+    world.refs["version"] = _perturbed(world)
     world.refs |= {f"session of {role}": session_of(world, role) for role in ROLES[1:]}
     return world
+
+
+def _perturbed(world: World) -> str:
+    """Let the owner perturb what is public; return the id of the version, which is being judged."""
+    from winosmith.web.perturb.fields import Typed
+    from winosmith.web.perturb.rules import perturb
+    from winosmith.web.problems.once import new_key
+
+    public = world.problems["public"]
+    typed = Typed(public.sentence.replace("too", "far too"), tuple(public.options), 0)
+    return str(perturb(world.people["owner"], public, typed, new_key()).ref)
 
 
 def _judge_something(world: World) -> None:
@@ -148,6 +160,7 @@ def state_of_all() -> int:
 
 def session_of(world: World, role: str) -> str:
     """Return the key of a session in which somebody of a role is at work."""
+    from django.conf import settings
     from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 
     from winosmith.web.people.sessions import WRITER, SessionStore
@@ -157,7 +170,7 @@ def session_of(world: World, role: str) -> str:
         session[WRITER] = person.pk
     else:
         session[SESSION_KEY] = str(person.pk)
-        session[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
+        session[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]
         session[HASH_SESSION_KEY] = person.get_session_auth_hash()
     session.save()
     return str(session.session_key)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -32,6 +33,13 @@ def _sent(opened: Any, **changes: str) -> Any:
     return client.post(address, form)
 
 
+def _key() -> dict[str, str]:
+    """Return a form that holds its key alone."""
+    from winosmith.web.problems.once import new_key
+
+    return {"key": new_key()}
+
+
 def test_a_topic_is_drawn_and_a_draft_is_opened(
     db: Any, contributor: Callable[..., Any], visit: Callable[..., Any]
 ) -> None:
@@ -39,12 +47,32 @@ def test_a_topic_is_drawn_and_a_draft_is_opened(
     from winosmith.web.write.models import Draft
 
     ann = contributor()
-    answer = visit(ann).post("/write/")
+    answer = visit(ann).post("/write/", _key())
     one = Draft.objects.get(person=ann)
     assert answer.headers["Location"] == f"/write/{one.ref}/"
     page = _text(visit(ann).get(answer.headers["Location"]))
     assert len(one.anchors) == 3
     assert all(f'data-anchor="{word}"' in page for word in one.anchors)
+
+
+def test_a_topic_is_drawn_once_by_however_many_clicks(
+    db: Any, contributor: Callable[..., Any], visit: Callable[..., Any]
+) -> None:
+    """The button's form, sent again, leads to the same draft, and to the start once it is gone."""
+    from winosmith.web.people.models import Hits
+    from winosmith.web.write.models import Draft
+
+    ann, form = contributor(), _key()
+    shown = visit(ann).get("/write/").content.decode()
+    assert re.search(r'name="key" value="[0-9a-f]{32}"', shown)
+    where = {visit(ann).post("/write/", form).headers["Location"] for _ in range(3)}
+    one = Draft.objects.get(person=ann)
+    assert where == {f"/write/{one.ref}/"}
+    assert Hits.objects.get(what="topic").count == 1
+    one.delete()
+    assert visit(ann).post("/write/", form).headers["Location"] == "/write/"
+    assert visit(ann).post("/write/").status_code == 422
+    assert not Draft.objects.exists()
 
 
 def test_a_twin_is_sent_once_by_however_many_clicks(opened: Any) -> None:
@@ -347,7 +375,7 @@ def test_without_an_account_one_writes_by_the_session(db: Any, visit: Callable[.
     session = client.session
     session[WRITER] = somebody.pk
     session.save()
-    address = client.post("/write/").headers["Location"]
+    address = client.post("/write/", _key()).headers["Location"]
     Draft.objects.filter(person=somebody).update(anchors=["water"])
     where = client.post(address, {**FORM, "version": "0", "do": "submit"}).headers["Location"]
     page = _text(client.get(where))
@@ -363,7 +391,7 @@ def test_consent_is_asked_for_before_anything_is_kept(
     from winosmith.web.write.models import Draft
 
     for somebody in (None, person("bob")):
-        answer = visit(somebody).post("/write/")
+        answer = visit(somebody).post("/write/", _key())
         assert answer.status_code == 302
         assert answer.headers["Location"].startswith("/people/")
     assert not Draft.objects.exists()

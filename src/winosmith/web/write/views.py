@@ -21,6 +21,7 @@ from winosmith.web.people.current import existing_writer, writer
 from winosmith.web.people.gates import agreed
 from winosmith.web.people.limits import TooMany, spend
 from winosmith.web.people.models import Person
+from winosmith.web.problems.once import new_key, once
 from winosmith.web.write import drafts, rules
 from winosmith.web.write.counts import counts
 from winosmith.web.write.drafts import Stale
@@ -41,15 +42,35 @@ def start(request: HttpRequest) -> HttpResponse:
     """Show how to write a twin, and one's drafts; or draw a topic and open a draft on it."""
     error = ""
     if request.method == "POST":
-        spend(request, "topic", STARTS * settings.RULES.writes_per_hour)
         try:
-            return redirect("write:draft", drafts.start(writer(request), drafts.draw()).ref)
+            return redirect(_begun(request))
         except InputError as refused:
             error = str(refused)
     person = existing_writer(request)
     shown = [(one, Typed.of(one.typed)) for one in drafts.drafts_of(person)]
-    context = {"drafts": shown, "counts": counts(person), "error": error}
+    context = {"drafts": shown, "counts": counts(person), "error": error, "key": new_key()}
     return render(request, "write/start.html", context, status=422 if error else 200)
+
+
+def _begun(request: HttpRequest) -> str:
+    """Open a draft on a new topic, once for a form; return where it is written.
+
+    Sent again, the form leads to the same draft: to the twin that came of it, or back to the start
+    where it was discarded.
+
+    Raises:
+        InputError: the form has no key, the site has no topics, or the person too many drafts.
+    """
+    person, topic = writer(request), drafts.draw()
+
+    def act() -> dict[str, str]:
+        spend(request, "topic", STARTS * settings.RULES.writes_per_hour)
+        return {"draft": drafts.start(person, topic).ref}
+
+    result, _new = once(person, request.POST.get("key", ""), act)
+    ref = str(result["draft"])
+    there = drafts.draft_of(person, ref) is not None or rules.sent(person, ref)
+    return reverse("write:draft", args=[ref]) if there else reverse("write:start")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
