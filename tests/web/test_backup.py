@@ -18,8 +18,9 @@ from typing import Any
 
 import pytest
 
-from winosmith import formats
+from winosmith import Problem, formats
 from winosmith.errors import InputError, OutputError
+from winosmith.lineage import perturbed
 from winosmith.testing import made_twins
 
 Start = Callable[..., Any]
@@ -56,11 +57,30 @@ time.sleep(120)
 
 
 def _site_with_problems(served: Start, tmp_path: Path, database: str) -> Any:
-    site = served(database=database)
+    site = served(database=database, models=[])  # no model predicts between two exports
     site.people("ann", bob="judge")
     formats.write(made_twins(6), tmp_path / "twins.jsonl")
     site.admin("import", str(site.folder), str(tmp_path / "twins.jsonl"), "--as", "valid")
     return site
+
+
+def _with_a_family(site: Any, tmp_path: Path) -> None:
+    """Import a root and its child, and let a model have predicted and another be waited for."""
+    root = Problem("r", "The cup hit the _ and broke.", ("vase", "tray"), 0)
+    child = perturbed(root, "The mug hit the _ and broke.", root.options, 1, source="person")
+    formats.write([root, child], tmp_path / "family.jsonl")
+    site.admin("import", str(site.folder), str(tmp_path / "family.jsonl"), "--as", "valid")
+    site.do(
+        "from winosmith.web._lock import writing\n"
+        "from winosmith.web.predict.models import Model, Prediction\n"
+        "from winosmith.web.problems.models import Problem\n"
+        "with writing():\n"
+        "    model = Model.objects.create(name='old', solver='random', revision='1', digest='d', "
+        "current=False)\n"
+        "    for ref, stand in (('r', 'done'), ('x', 'waiting')):\n"
+        "        row = Problem.objects.filter(ref=ref).first() or Problem.objects.first()\n"
+        "        Prediction.objects.create(problem=row, model=model, stand=stand, scores=[0.1, 1/3])"
+    )
 
 
 def _digest(site: Any, out: Path) -> str:
@@ -119,11 +139,14 @@ def test_a_restored_site_exports_the_same_bytes(
     """Backup, restore, export: the same digest; people log in there, and their pseudonyms stay."""
     postgres = request.getfixturevalue("postgres") if database == "postgresql" else None
     site = _site_with_problems(served, tmp_path, database)
+    _with_a_family(site, tmp_path)
     site.admin("backup", str(site.folder), str(tmp_path / "one.tar"))
     again = _restored(site, tmp_path / "one.tar", tmp_path / "restored", postgres)
     digest = _digest(site, tmp_path / "a")
     assert digest == _digest(again, tmp_path / "b")
     assert (tmp_path / "a/private/people.jsonl").read_text().count("p-") == 2
+    for name in ("versions", "predictions"):
+        assert len((tmp_path / f"a/private/{name}.jsonl").read_text().splitlines()) == 2
     again.do(
         "from winosmith.web._lock import writing\n"
         "from winosmith.web.problems.models import Problem\n"

@@ -42,7 +42,7 @@ def dossier(reader: Person, problem: Problem) -> dict[str, Any]:
                 problem.sentence,
                 problem.options,
                 without=problem.twin_id,
-                family=family and family["root"],
+                family=family["root"] if family else None,
                 reader=reader,
             )
         ],
