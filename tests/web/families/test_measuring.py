@@ -44,14 +44,10 @@ def test_the_downloads_give_the_figures_of_the_page(
         _saved(client, f"/families/data/{name}.jsonl", tmp_path / f"{name}.jsonl")
         for name in ("problems", "alpha", "beta")
     ]
-    out = tmp_path / "score.html"
-    ran = CliRunner().invoke(
-        command,
-        [*map(str, files), "--by", "lineage", "--depth", depth, "--out", str(out)],
-        catch_exceptions=False,
-    )
+    asked = [*map(str, files), "--by", "lineage", "--depth", depth, "--json"]
+    ran = CliRunner().invoke(command, asked, catch_exceptions=False)
     assert ran.exit_code == 0, ran.output
-    said = json.loads(out.with_suffix(".json").read_text())
+    said = json.loads(ran.stdout)
     page = Measured.objects.get(depth=depth)
     assert {one["name"]: _rid(one["stability"]) for one in page.answers} == {
         name: _rid(record) for name, record in _solvers(said).items()

@@ -101,7 +101,7 @@ def test_a_version_leads_to_its_family(
     assert f'id="v-{found["old"].ref}"' in body
     assert f'id="v-{found["pot"].ref}"' not in body
     assert "and 1 other version of it" in body
-    focus = re.search(r'<li class="version focus"[^>]*id="v-(\w+)"', body)
+    focus = re.search(r'<li class="node focus"[^>]*id="v-(\w+)"', body)
     assert focus and focus[1] == found["old_big"].ref
 
 
@@ -149,7 +149,7 @@ def test_folded_branches_count_what_is_wrong(
     part = re.search(r'hx-get="([^"]+)"', page.content.decode())
     assert part
     rest = visit().get(part[1].replace("&amp;", "&"), **HX)
-    assert "1 version below, 1 wrong" in _text(rest)
+    assert "2 versions below, 2 wrong" in _text(rest)
     far = _text(visit().get(f"/families/{root.ref}/?version={now.ref}"))
     assert "7 steps before this one are not shown." in far
 

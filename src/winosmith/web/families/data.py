@@ -21,7 +21,14 @@ from winosmith.web.problems.models import Problem
 from winosmith.web.problems.public import public_problems
 from winosmith.web.problems.records import as_problem, lean, numbers, rows
 
-__all__ = ["Parts", "answered_by", "in_families", "parameters", "predictions_file", "predictions_of"]
+__all__ = [
+    "Parts",
+    "answered_by",
+    "in_families",
+    "parameters",
+    "predictions_file",
+    "predictions_of",
+]
 
 
 def in_families() -> QuerySet[Problem]:

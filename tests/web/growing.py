@@ -1,0 +1,107 @@
+"""Versions, models and predictions, made without the pages that make them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import count
+from typing import Any
+
+__all__ = ["grown", "made_model", "made_version", "said"]
+
+_NUMBERS = count(1)
+
+
+def made_model(name: str = "alpha", **fields: Any) -> Any:
+    """Make a model that is configured."""
+    from winosmith.web.predict.models import Model
+
+    digest = fields.pop("digest", name)
+    return Model.objects.create(name=name, solver="random", revision="1", digest=digest, **fields)
+
+
+def made_version(
+    parent: Any,
+    sentence: str,
+    *,
+    by: Any = None,
+    state: str = "valid",
+    options: Sequence[str] = ("cup", "jug"),
+    answer: int = 0,
+    declared: int | None = None,
+    **fields: Any,
+) -> Any:
+    """Make a version of a parent; without one, a root."""
+    from winosmith.lineage import perturbed
+    from winosmith.records import problem_record
+    from winosmith.web.perturb.models import Version
+    from winosmith.web.problems.models import Problem, Twin
+    from winosmith.web.problems.records import as_problem
+
+    ref = f"v{next(_NUMBERS):06}"
+    record: dict[str, Any] = {"single": True}
+    if parent is not None:
+        child = perturbed(
+            as_problem(parent), sentence, tuple(options), answer, source="person",
+            declared=declared,
+        )  # fmt: skip
+        record["lineage"] = problem_record(child)["lineage"]
+    twin = Twin.objects.create(ref=f"t{ref}", contributor=by, source="person")
+    made = Problem.objects.create(
+        ref=ref, twin=twin, sentence=sentence, options=list(options), answer=answer,
+        state=state, record=record, **fields,
+    )  # fmt: skip
+    root = parent.version.root if parent else made
+    lineage, edit = _depths(parent, made)
+    Version.objects.create(
+        problem=made, root=root, parent=parent, digest=ref, declared=declared,
+        step=parent.version.step + 1 if parent else 0, lineage=lineage, edit=edit,
+    )  # fmt: skip
+    return made
+
+
+def _depths(parent: Any, made: Any) -> tuple[int, int]:
+    """Return the lineage and edit depths, from `winosmith.lineage` over the whole path."""
+    from winosmith import Dataset
+    from winosmith.lineage import depths
+    from winosmith.web.problems.records import as_problem
+
+    path = [made]
+    while parent is not None:
+        path.append(parent)
+        parent = parent.version.parent
+    found = depths(Dataset(map(as_problem, path)))[0]
+    assert found.lineage is not None and found.edit is not None
+    return found.lineage, found.edit
+
+
+def said(model: Any, problem: Any, right: bool | None = True, **fields: Any) -> Any:
+    """Make what a model predicted about a problem; None where it has not answered."""
+    from winosmith.web.predict.models import Prediction
+
+    if right is None:
+        return Prediction.objects.create(problem=problem, model=model, **fields)
+    choice = problem.answer if right else (problem.answer + 1) % len(problem.options)
+    scores = [float(at == choice) for at in range(len(problem.options))]
+    return Prediction.objects.create(
+        problem=problem, model=model, stand="done", choice=choice, right=right, scores=scores,
+        input="0" * 64, **fields,
+    )  # fmt: skip
+
+
+def grown(*models: Any, by: Any = None, word: str = "cup") -> dict[str, Any]:
+    """Make a family: root → old → old_big, root → pot.
+
+    All models are wrong on old_big; the last one is wrong on pot as well.
+    """
+    options = (word, "jug")
+    start = f"The {word} hit the jug and the _ broke ."
+    root = made_version(None, start, by=by, options=options)
+    old = made_version(root, start.replace("jug", "old jug"), by=by, options=options, declared=1)
+    big = made_version(old, start.replace("jug", "old big jug"), by=by, options=options, declared=3)
+    pot = made_version(root, start.replace("broke", "fell down"), by=by, options=options)
+    found = {"root": root, "old": old, "old_big": big, "pot": pot}
+    for number, one in enumerate(models):
+        for name, problem in found.items():
+            last = number == len(models) - 1
+            said(one, problem, not (name == "old_big" or (name == "pot" and last)))
+    return found
