@@ -253,6 +253,8 @@ def test_erasure_leaves_no_word_in_what_others_made_of_it(db: Any, person: Any) 
         assert (datum.lineage.root, datum.lineage.edits) == (top.ref, ())
     assert made.sentence == "The cup did truly fit on the shelf because the _ was too big."
     assert not middle.predictions.exists()
+    later = Version.objects.get(problem=child(made, bob, new=("big", "large")))
+    assert (later.step, later.lineage, later.edit) == (3, None, 2)
 
 
 def test_ones_versions_are_hidden_alone(db: Any, person: Any) -> None:

@@ -14,6 +14,7 @@ from winosmith import Dataset, Lineage
 from winosmith import Problem as Datum
 from winosmith.lineage import Depths, depths
 from winosmith.records import problem_of
+from winosmith.web.people.erasure import ERASED_SENTENCE
 from winosmith.web.perturb.models import Version
 from winosmith.web.problems.entering import GONE
 from winosmith.web.problems.models import Problem
@@ -67,7 +68,8 @@ def depths_of(
 ) -> Depths:
     """Return the depths of a sentence below the last of a path, as `winosmith.lineage` has them.
 
-    That takes as long as the path, however large the family is.
+    That takes as long as the path, however large the family is. Where a text on the path was
+    erased, the lineage depth is not known; where the root's was, neither is the edit depth.
 
     Args:
         path: from the root on, from `path_to`.
@@ -78,7 +80,11 @@ def depths_of(
     row = Datum(
         "new", sentence, _ANY, lineage=Lineage(str(path[0].pk), str(path[-1].pk), edits, declared)
     )
-    return depths(Dataset([*_bare(path), row]))[-1]
+    found = depths(Dataset([*_bare(path), row]))[-1]
+    gone = [problem.sentence == ERASED_SENTENCE for problem in path]
+    return found._replace(
+        lineage=None if any(gone) else found.lineage, edit=None if gone[0] else found.edit
+    )
 
 
 def lock(problem: Problem) -> Version:
