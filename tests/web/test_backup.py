@@ -79,7 +79,8 @@ def _with_a_family(site: Any, tmp_path: Path) -> None:
         "current=False)\n"
         "    for ref, stand in (('r', 'done'), ('x', 'waiting')):\n"
         "        row = Problem.objects.filter(ref=ref).first() or Problem.objects.first()\n"
-        "        Prediction.objects.create(problem=row, model=model, stand=stand, scores=[0.1, 1/3])"
+        "        scores = [0.1, 1 / 3]\n"
+        "        Prediction.objects.create(problem=row, model=model, stand=stand, scores=scores)"
     )
 
 
