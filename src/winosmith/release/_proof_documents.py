@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import tempfile
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from winosmith._version import __version__
+from winosmith.errors import DataError
 from winosmith.extras import require
 from winosmith.outputs import sha256
 from winosmith.release._card import part_rows
@@ -194,16 +196,24 @@ def _as_written(folder: Path, record: Mapping[str, Any], content: Content, fault
         if key not in ("digest", "counts") and json.loads(json.dumps(value)) != record.get(key):
             faults.add("release.json", f"its {key} does not follow from the files")
     expected = {*texts, *(f"data/{name}" for name in _data_names(content))}
-    with tempfile.TemporaryDirectory() as aside:
-        write_harness(content, Path(aside))
-        for path in sorted(Path(aside).rglob("*")):
-            if path.is_file():
-                name = path.relative_to(aside).as_posix()
-                expected.add(name)
-                if name not in told:
-                    _same(name, _text(folder, name, faults), path.read_text("utf-8"), faults)
+    for name, text in _harness(content).items():
+        expected.add(name)
+        if name not in told:
+            _same(name, _text(folder, name, faults), text, faults)
     for name in sorted(record["files"].keys() - expected):
         faults.add(name, "it is no file of a release", "remove it and release again")
+
+
+def _harness(content: Content) -> dict[str, str]:
+    """Return the texts of the tasks; none where a problem must not be in one, which is told."""
+    with tempfile.TemporaryDirectory() as aside:
+        with contextlib.suppress(DataError):
+            write_harness(content, Path(aside))
+        return {
+            path.relative_to(aside).as_posix(): path.read_text("utf-8")
+            for path in sorted(Path(aside).rglob("*"))
+            if path.is_file()
+        }
 
 
 def _data_names(content: Content) -> Iterator[str]:
@@ -249,9 +259,9 @@ def _validated(folder: Path, faults: Faults) -> None:
             "(pip install 'winosmith[release]')"
         )
         return
-    library = require("mlcroissant", "release")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        library = require("mlcroissant", "release")
         try:
             issues = library.Dataset(jsonld=str(folder / "croissant.json")).metadata.issues
         except (ValueError, TypeError, KeyError, OSError) as error:

@@ -221,7 +221,7 @@ def _content(
         mark,
         splitting.all,
         "digest" if digest else "kept",
-        source.build,
+        source.build or _unvalidated(named),
         left_out,
         {"version": before.version, "digest": before.digest} if before else None,
         tombstones(found, before, about) if before and found else (),
@@ -230,6 +230,13 @@ def _content(
     )
     _checked(content, source, told, found)
     return content, told
+
+
+def _unvalidated(parts: Mapping[str, Dataset]) -> dict[str, dict[str, int]]:
+    """Return, as a build reports it, how many problems nobody has found valid yet."""
+    counts = {part: validate.unvalidated(dataset) for part, dataset in parts.items()}
+    marked = {part: count for part, count in counts.items() if count}
+    return {"unvalidated": marked} if marked else {}
 
 
 def _checked(content: Content, source: Source, told: Dataset | None, found: Changes | None) -> None:

@@ -1,0 +1,145 @@
+"""A small release, and ways to break it."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import absent
+from winosmith import Dataset, Origin, Problem, formats, practice
+from winosmith.blocks import blocks
+from winosmith.lineage import perturbed
+from winosmith.outputs import sha256
+from winosmith.release import About, Content, Released, about_of, release, verify
+from winosmith.release._record import address, checksum_lines, digest_of
+from winosmith.release._write import write_all
+
+ABOUT: dict[str, Any] = {
+    "name": "small",
+    "version": "1.0.0",
+    "date": "2026-11-21",
+    "title": "Small",
+    "description": "Twins to try releases on.",
+    "licence": "Apache-2.0",
+    "language": ["en"],
+    "authors": ["The testers"],
+    "source": [
+        {"name": "practice", "licence": "Apache-2.0", "attribution": "winosmith's own"},
+        {"name": "person", "licence": "CC0-1.0"},
+    ],
+}
+"""What is said of the small release."""
+
+
+def about(**changes: Any) -> About:
+    """Return what is said of the small release, with changes."""
+    return about_of({**ABOUT, **changes})
+
+
+def sets() -> dict[str, Dataset]:
+    """Return the small release's problems, whose sides share no contributor."""
+    made = practice.corpus(60, seed=3).dataset
+    alone = [block for block in blocks(made) if len(block) == 2]
+    halves = [made[row] for block in alone for row in block][:80]
+    authors = {"train_xl": "t", "dev": "d", "test": "e"}
+    rows = {"train_xl": halves[:40], "dev": halves[40:56], "test": halves[56:]}
+    parts = {
+        part: Dataset(
+            (
+                replace(p, origin=replace(p.origin or Origin(), author=f"{authors[part]}{at % 3}"))
+                for at, p in enumerate(held)
+            ),
+            part,
+        )
+        for part, held in rows.items()
+    }
+    root = parts["train_xl"][0]
+    child = perturbed(
+        root,
+        root.sentence.replace(" the ", " that ", 1),
+        root.options,
+        root.answer,
+        source="person",
+    )
+    child = replace(child, origin=Origin("person", "t1", licence="CC0-1.0"))
+    xl = Dataset([*parts["train_xl"], child], "train_xl")
+    return {"train_xs": xl[:12], "train_xl": xl, "dev": parts["dev"], "test": parts["test"]}
+
+
+def write_sets(folder: Path, parts: dict[str, Dataset]) -> Path:
+    """Write each part into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for part, dataset in parts.items():
+        formats.write(dataset.problems, folder / f"{part}.jsonl")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Released:
+    """Return a small release: nested training sets with a family, dev and test."""
+    if importlib.util.find_spec("pyarrow") is None:
+        absent("pyarrow is not installed (the extra `release`)")
+    folder = tmp_path_factory.mktemp("small")
+    source = write_sets(folder / "source", sets())
+    return release(source, about(), folder / "out", new_ids=True)
+
+
+@pytest.fixture
+def copied(small: Released, tmp_path: Path) -> Path:
+    """Return a copy of the small release that may be broken."""
+    return Path(shutil.copytree(small.folder, tmp_path / "copy" / small.folder.name))
+
+
+def seal(folder: Path, **changes: Any) -> Path:
+    """Make checksums, digest and address fit what is there, as who breaks a release well would."""
+    record = json.loads((folder / "release.json").read_text("utf-8")) | changes
+    outside = ("release.json", "checksums.txt")
+    paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    names = [path.relative_to(folder).as_posix() for path in paths]
+    record["files"] = {
+        name: {"sha256": sha256(folder / name), "bytes": (folder / name).stat().st_size}
+        for name in names
+        if name not in outside
+    }
+    record["digest"] = digest_of(record)
+    text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+    (folder / "release.json").write_text(text, "utf-8")
+    sums = {name: sha256(folder / name) for name in names if name != "checksums.txt"}
+    (folder / "checksums.txt").write_text("".join(checksum_lines(sums)), "utf-8")
+    return folder.rename(folder.with_name(address(record)))
+
+
+def rewritten(content: Content, where: Path) -> Path:
+    """Write a release that was never checked."""
+    where.mkdir(parents=True)
+    return where.rename(
+        where.with_name(address(write_all(content, where, lambda done, note: None)))
+    )
+
+
+def with_problem(
+    content: Content, part: str, row: int, change: Callable[[Problem], Problem]
+) -> Content:
+    """Return the content with one problem of a part changed."""
+    problems = list(content.parts[part])
+    problems[row] = change(problems[row])
+    return replace(content, parts={**content.parts, part: Dataset(problems, part)})
+
+
+def found(folder: Path, **arguments: Any) -> list[str]:
+    """Return what is wrong with a release, as it is told."""
+    return [str(fault) for fault in verify(folder, **arguments).faults]
+
+
+@pytest.fixture
+def no_leftovers(tmp_path: Path) -> Iterator[Path]:
+    """Return a folder in which no hidden folder is left when the test is over."""
+    yield tmp_path / "out"
+    assert not [path for path in (tmp_path / "out").glob(".*")]
