@@ -95,6 +95,8 @@ def lookalikes(
     words = compared(sentence, options)
     stored = _stored_under(shingles(words)[:MOST_NUMBERS])
     worth_it = _likeliest(_strangers(stored, family) if family else stored)
+    if not worth_it:
+        return []
     root = compared(family.sentence, family.options) if family else None
     rows = Remembered.objects.select_related("problem__twin").filter(pk__in=worth_it)
     passed = _line_of(without)
