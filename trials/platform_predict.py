@@ -4,7 +4,8 @@
     python trials/platform_predict.py --quick    3 rounds
 
 All over HTTP, from this machine, with sessions and forms: the time is from a form being sent to
-the page that shows the predictions of all models, looked at every tenth of a second.
+the page that shows the predictions of all models, which looks for them itself as often as in a
+browser.
 """
 
 from __future__ import annotations

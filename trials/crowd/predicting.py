@@ -6,6 +6,7 @@ import re
 import threading
 import time
 from dataclasses import dataclass, field
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,11 @@ BUILT_IN = (
     {"name": "hunting", "solver": "hunting"},
 )
 
+AGAIN = re.compile(r'hx-get="([^"]+)"[^>]*hx-trigger="every (\d+)ms"')
+"""How a page says where and when it looks again."""
+
 PATIENCE = 60.0
 """Seconds after which a prediction that is not shown counts as never shown."""
-
-POLL = 0.1
-"""Seconds between two looks at the page that waits."""
 
 LOADED = 180.0
 """Seconds in which all models must be loaded and have seen what was there before."""
@@ -132,13 +133,21 @@ def _perturb_often(
 
 
 def _until_shown(browser: Browser, path: str, start: float) -> float:
-    """Look at the page until no model is waited for; return the seconds since the form was sent."""
+    """Look as the page itself does until no model is waited for; return the seconds since `start`.
+
+    The page says where to look, and after how many milliseconds; 204 means that nothing changed.
+    """
     page = browser.get(path)
-    while 'class="waits"' in page.text:
-        if time.monotonic() > start + PATIENCE:
-            raise Confused(f"{path}: no prediction within {PATIENCE:.0f} s")
-        time.sleep(POLL)
-        page = browser.get(path)
+    while page.status == 200 and (again := AGAIN.search(page.text)):
+        look, pause = unescape(again[1]), int(again[2]) / 1000
+        while True:
+            if time.monotonic() > start + PATIENCE:
+                raise Confused(f"{path}: no prediction within {PATIENCE:.0f} s")
+            time.sleep(pause)
+            found = browser.get(look)
+            if found.status != 204:
+                break
+        page = found
     if page.status != 200 or 'class="bars"' not in page.text:
         raise Confused(f"{path}: {page.status}, and no prediction")
     return time.monotonic() - start

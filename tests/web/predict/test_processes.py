@@ -170,7 +170,7 @@ def test_slow_and_broken_models_are_in_nobodys_way(
     quick = site.do(TIMED.replace('stand="waiting"', 'stand="waiting", model__solver__in=['
                                   '"association", "hunting"]').format(number=2))  # fmt: skip
     assert quick < 1.5
-    until(lambda: stands(site, 2)["slow"][0] == "late")
+    until(lambda: stands(site, 2)["slow"][0] == "late", 60)
     found = until(lambda: stands(site, 2)["away"][0] != "waiting" and stands(site, 2))
     assert found["association"][0] == found["hunting"][0] == "done"
     assert found["slow"][1] == "The model took too long."

@@ -14,7 +14,7 @@ import threading
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from winosmith.web.predict.holding import Hold
     from winosmith.web.predict.kinds import Made
     from winosmith.web.predict.models import Model
-    from winosmith.web.predict.work import Task
+    from winosmith.web.predict.work import Outcome, Task
 
 __all__ = ["LEASH", "LOCK", "fault_file", "main"]
 
@@ -36,13 +36,20 @@ LOADING = 900.0
 """Seconds that a model may take to be loaded, or downloaded."""
 
 GRACE = 1.0
-"""Seconds beyond the limit that a model gets which keeps the time itself."""
+"""Seconds beyond the limit after which a process is ended from outside."""
+
+OWN_GRACE = 5.0
+"""The same for a solver that keeps the time itself, as a chat client does; it is ended only if it
+fails to."""
 
 EVERY = 1.0
 """Seconds after which a process looks for work though nobody rang."""
 
 SWEEP = 60.0
 """Seconds between two looks for problems that were never asked about."""
+
+LONGEST_REST = 1.0
+"""Seconds; between batches in the background a process rests as long as one took, at most this."""
 
 SOUND = 20.0
 """Seconds after which a process that lives counts as sound, whether it had work or not."""
@@ -57,7 +64,6 @@ def main(name: str) -> NoReturn:
     """Predict until the server ends; the exit code is 1 when the model can't be loaded."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server
     _end_with(int(os.environ[LEASH]))
-    os.nice(5)  # pages come first
     from winosmith.web import Site
     from winosmith.web.predict.holding import Doing, Hold
 
@@ -139,6 +145,7 @@ class _Worker:
         self.pace = Pace(made.at_once)
         self.doing = hold.said()
         self.due = 0.0
+        self.found: list[Outcome] = []
         own = rule.options.get("memory_gb")
         self.most = own * 2.0**30 if own else _memory() + GROWTH * 2.0**30
 
@@ -146,8 +153,9 @@ class _Worker:
         """Predict, until the server ends or the process has grown too large."""
         from django.db import Error, connection
 
+        _write_lightly()
         self._idle()
-        while _memory() < self.most:
+        while self.found or _memory() < self.most:
             try:
                 if not self._step():
                     self._settled()
@@ -159,27 +167,42 @@ class _Worker:
                 time.sleep(EVERY)
 
     def _step(self) -> bool:
-        """Predict one batch; tell whether there may be more to do."""
+        """Predict one batch; tell whether there may be more to do.
+
+        What was predicted last is written in one transaction with the next claim.
+        """
         from winosmith.web.predict import backfill, work
         from winosmith.web.predict.solving import outcomes
 
-        more = False
-        if time.monotonic() >= self.due:
-            more = backfill.fill(self.model) == backfill.CHUNK
-            self.due = 0.0 if more else time.monotonic() + SWEEP
-        tasks = work.claim(self.model, self.pace.size, self.limit + 30)
-        if not tasks:
-            return more
-        start = time.monotonic()
-        found = outcomes(self.made, tasks, self.limit, self._begin)
-        self.pace.note(time.monotonic() - start, len(tasks))
-        work.write_down(self.model, found)
-        self._idle(failures=0)
+        room = self.pace.size if _memory() < self.most else 0
+        tasks = work.turn(self.model, self.found, room, self.limit + 30)
+        self._written()
+        if tasks:
+            start = time.monotonic()
+            self.found = outcomes(self.made, tasks, self.limit, self._begin)
+            took = time.monotonic() - start
+            self.pace.note(took, len(tasks))
+            self._say(None, self.doing.rows)  # in time; to be written
+            if not tasks[0].urgent:
+                work.write_down(self.model, self.found)
+                self._written()
+                self.bell.wait(min(took, LONGEST_REST))  # pages, and other models, come first
+            return True
+        if time.monotonic() < self.due:
+            return False
+        more = backfill.fill(self.model) == backfill.CHUNK
+        self.due = 0.0 if more else time.monotonic() + SWEEP
         return True
+
+    def _written(self) -> None:
+        if self.found:
+            self.found = []
+            self._idle(failures=0)
 
     def _begin(self, tasks: Sequence[Task]) -> None:
         """Say what is done, and until when somebody else may end this process over it."""
-        self._say(time.monotonic() + self.limit + GRACE, [task.prediction for task in tasks])
+        grace = OWN_GRACE if self.made.at_once > 1 else GRACE
+        self._say(time.monotonic() + self.limit + grace, [task.prediction for task in tasks])
 
     def _idle(self, failures: int | None = None) -> None:
         self._say(None, [], failures)
@@ -194,6 +217,25 @@ class _Worker:
         failures = self.doing.failures if failures is None else failures
         self.doing = replace(self.doing, until=until, rows=rows, failures=failures)
         self.hold.say(self.doing)
+
+
+def _write_lightly() -> None:
+    """Let this process's commits reach the disk with the next one of somebody else's.
+
+    What a power cut takes back is predicted again; nothing that people wrote is ever at stake.
+    """
+    from django.db import connection
+    from django.db.backends.signals import connection_created
+
+    def loosen(connection: Any, **_: Any) -> None:
+        with connection.cursor() as cursor:
+            if connection.vendor == "sqlite":
+                cursor.execute("PRAGMA synchronous=NORMAL")
+            else:
+                cursor.execute("SET synchronous_commit TO off")
+
+    connection_created.connect(loosen, weak=False)
+    connection.close()
 
 
 def _memory() -> float:

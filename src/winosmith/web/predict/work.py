@@ -19,7 +19,7 @@ from winosmith.web._lock import writing
 from winosmith.web.predict.models import Model, Prediction, Stand
 from winosmith.web.problems.models import State
 
-__all__ = ["Outcome", "Task", "claim", "left_behind", "write_down"]
+__all__ = ["Outcome", "Task", "claim", "left_behind", "turn", "write_down"]
 
 MOST_TRIES = 3
 """How often a process may end over a problem before the problem is taken for the cause."""
@@ -99,6 +99,15 @@ class Outcome:
             "tie": tie,
             "error": "",
         }
+
+
+def turn(model: Model, outcomes: Sequence[Outcome], most: int, seconds: float) -> list[Task]:
+    """Write down what came of the last tasks and take up the next ones, in one transaction."""
+    if not outcomes:
+        return claim(model, most, seconds)
+    with writing():
+        write_down(model, outcomes)
+        return claim(model, most, seconds)
 
 
 def claim(model: Model, most: int, seconds: float) -> list[Task]:
