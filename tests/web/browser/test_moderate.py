@@ -207,3 +207,55 @@ def test_without_scripts_everything_works(moderated: Any, open_page: Callable[..
     assert "judging" in moderated.do(STATES).values()
     page.click(".done button")
     assert set(moderated.do(STATES).values()) == {"held"}
+
+
+FAMILY = """
+from winosmith import Dataset, Problem
+from winosmith.lineage import perturbed
+from winosmith.web._import import import_problems
+from winosmith.web._lock import writing
+from winosmith.web.people.models import Person
+from winosmith.web.problems.models import Twin
+root = Problem("root1", "The cup hit the _ and broke.", ("vase", "tray"), 0)
+mug = perturbed(root, "The mug hit the _ and broke.", root.options, 0, source="person")
+jug = perturbed(mug, "The jug hit the _ and broke.", root.options, 1, source="person")
+import_problems(Dataset([root]), "valid")
+import_problems(Dataset([mug, jug]), "judging")
+with writing():
+    Twin.objects.filter(problems__ref=jug.id).update(contributor=Person.objects.get(name="ann"))
+result = [mug.id, jug.id]
+"""
+
+
+def test_the_queue_is_narrowed_to_a_family(
+    moderated: Any, open_page: Callable[..., Any], axe_source: str
+) -> None:
+    """By form: perturbed ones, those of a family, of one person in it; all of these are done."""
+    mug, jug = moderated.do(FAMILY)
+    page = open_page(moderated, viewport={"width": 320, "height": 700}, bypass_csp=True)
+    page.click("summary:has-text('Filter')")
+    page.select_option("#f-state", "")
+    page.select_option("#f-kind", "perturbed")
+    page.click("form.filters button")
+    assert page.locator("[data-row]").count() == 2
+    page.click(f"#p-{jug.replace('.', chr(92) + '.')} a[data-open]")
+    line = page.locator("ol.line > li")
+    assert line.count() == 3
+    assert "jug" in line.nth(2).locator("ins").inner_text()
+    assert "edit 1" in line.nth(2).inner_text()
+    assert axe_faults(page, axe_source) == []
+    width = page.evaluate("document.documentElement.scrollWidth")
+    assert width <= 320
+    page.click("text=Everything of this person in this family")
+    assert page.locator("[data-row]").count() == 1
+    assert page.input_value("#f-family") == "root1"
+    page.check("#everything")
+    page.click("button[name=action][value=hold]")
+    page.click("main form button:has-text('Hold')")
+    page.wait_for_selector(".done")
+    states = moderated.do(STATES)
+    assert (states[mug], states[jug], states["root1"]) == ("judging", "held", "valid")
+    page.click(".done button")
+    page.wait_for_load_state()
+    assert moderated.do(STATES)[jug] == "judging"
+    assert page.faults == []

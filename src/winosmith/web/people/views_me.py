@@ -71,7 +71,7 @@ def hide(request: HttpRequest) -> HttpResponseBase:
         messages.error(request, str(error))
         return redirect("people:me")
     count = done["twins"]
-    told = ngettext("%d twin is hidden now.", "%d twins are hidden now.", count) % count
+    told = ngettext("%d text is hidden now.", "%d texts are hidden now.", count) % count
     messages.success(request, told)
     return redirect("people:me")
 
