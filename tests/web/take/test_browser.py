@@ -63,6 +63,11 @@ def _begin(page: Any) -> None:
     page.get_by_role("heading", name="An example").wait_for()
 
 
+def _first(page: Any) -> None:
+    with page.expect_navigation():
+        page.get_by_role("link", name="First question").click()
+
+
 def _heading(page: Any) -> str:
     return str(page.locator("h1").inner_text())
 
@@ -111,15 +116,15 @@ def test_what_is_chosen_is_kept_when_the_page_is_closed(testing: Any) -> None:
     """A choice without Next, and the time before it, are stored; another device goes on there."""
     site, page = testing()
     _begin(page)
-    page.get_by_role("link", name="First question").click()
+    _first(page)
     _press(page, "b")
     page.keyboard.press("x")
     page.wait_for_timeout(300)
     page.goto("/")  # away, without Next
     page.wait_for_load_state()
     other = testing.come(site)
-    other.get_by_role("link", name="Go on with it").click()
-    other.wait_for_load_state()
+    with other.expect_navigation():
+        other.get_by_role("link", name="Go on with it").click()
     assert _heading(other) == "Question 2 of 10"
     assert other.locator("input[name=letter]:checked").get_attribute("value") == "X"
     found = site.do(ANSWERS)["answers"]
@@ -134,11 +139,11 @@ def test_the_back_button_shows_what_is_stored(testing: Any) -> None:
     """Going back shows the earlier answer; it can be changed there, and nothing is done twice."""
     site, page = testing()
     _begin(page)
-    page.get_by_role("link", name="First question").click()
+    _first(page)
     _press(page, "a")
     _press(page, "b")
-    page.go_back()
-    page.wait_for_load_state()
+    with page.expect_navigation():
+        page.go_back()
     assert _heading(page) == "Question 2 of 10"
     assert page.locator("input[name=letter]:checked").get_attribute("value") == "B"
     _press(page, "x")
@@ -158,8 +163,7 @@ def test_two_tabs_are_one_sheet(testing: Any) -> None:
         tab.get_by_label("I have read this").check()
     for tab in (page, second):
         tab.get_by_role("button", name="Agree and begin").click()
-        tab.get_by_role("link", name="First question").click()
-        tab.wait_for_load_state()
+        _first(tab)
     _press(page, "a")
     _press(second, "b")
     assert site.do(ANSWERS)["answers"]["1"][0] == "B"
@@ -178,8 +182,7 @@ def test_an_answer_without_a_connection_is_kept_and_sent(testing: Any) -> None:
     """Offline, Next says so and keeps the choice; back online it is sent once, by itself."""
     site, page = testing()
     _begin(page)
-    page.get_by_role("link", name="First question").click()
-    page.wait_for_load_state()
+    _first(page)
     page.context.set_offline(True)
     page.keyboard.press("a")
     page.keyboard.press("Enter")
@@ -201,7 +204,7 @@ def test_without_scripts_a_test_is_taken_by_its_buttons(testing: Any) -> None:
     """Radio buttons and Next are enough; the server measures the time."""
     site, page = testing({"java_script_enabled": False})
     _begin(page)
-    page.get_by_role("link", name="First question").click()
+    _first(page)
     for _ in range(10):
         page.locator(".choice").first.click()
         page.locator("button[value=next]").click()
@@ -218,7 +221,7 @@ def test_without_scripts_a_test_is_taken_by_its_buttons(testing: Any) -> None:
 
 def test_pages_fit_a_phone_and_axe_finds_nothing(testing: Any, axe_source: str) -> None:
     """Each page of a test, in both colour schemes, at 320 px: no fault and no side scrolling."""
-    site, page = testing({"viewport": {"width": 320, "height": 640}, "bypass_csp": True})
+    _site, page = testing({"viewport": {"width": 320, "height": 640}, "bypass_csp": True})
     _begin(page)
     sheet = page.url
     paths = ["/tests/", "/tests/round/spring/", sheet, f"{sheet}1/", f"{sheet}end/",

@@ -1,0 +1,97 @@
+"""`winosmith admin test` opens, lists, closes, writes out and publishes rounds of a served site."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import absent  # type: ignore[import-not-found]
+from tests.web import serving  # type: ignore[import-not-found]
+from winosmith import formats, practice
+
+TAKE = """
+from winosmith.web.people.models import Person
+from winosmith.web.take.answering import answer, finish
+from winosmith.web.take.enrolling import enrol
+from winosmith.web.take.models import Round
+from winosmith.web.take.sheets import sheet_of
+made = Round.objects.get()
+for turn, who in enumerate(Person.objects.order_by("name")):
+    sitting = enrol(who, made, {"native": "yes"})
+    for item in sheet_of(sitting.sheet).items:
+        answer(who, sitting.ref, item.number, "AB"[(turn + item.number) % 2], 5.0)
+    finish(who, sitting.ref)
+"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Return a site with four people that is ready, and served by nobody."""
+    if importlib.util.find_spec("django") is None:
+        absent("Django is not installed (the extra `web`)")
+    made = serving.Served(serving.prepared(tmp_path_factory.mktemp("site")))
+    made.people("ann", "bob", "cem", "dora")
+    return made
+
+
+def _run(*words: str | Path, code: int = 0) -> str:
+    """Run `winosmith` in a process of its own; return what it printed."""
+    done = subprocess.run(
+        [sys.executable, "-m", "winosmith", *map(str, words)],
+        text=True, capture_output=True, check=False, env={**os.environ, "COLUMNS": "120"},
+    )  # fmt: skip
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def test_a_round_goes_from_a_file_to_what_is_published(site: Any, tmp_path: Path) -> None:
+    """Opened, taken, closed, read by `winosmith humans results`, published; each step says so."""
+    data = tmp_path / "twins.jsonl"
+    formats.write(practice.handwritten()[:24].problems, data)
+    test = ("admin", "test", site.folder)
+    opened = _run(*test, "open", data, "--name", "spring", "--ask", "age=How old are you?")
+    assert re.search(r"a-1-\w{4} +12", opened)
+    assert "/tests/round/spring/" in opened
+    assert "already; choose another name" in _run(*test, "open", data, "--name", "spring", code=2)
+    assert "a name and a question" in _run(
+        *test, "open", data, "--name", "x", "--ask", "age", code=2
+    )
+    site.do(TAKE)
+    listed = json.loads(_run(*test, "list", "--json"))
+    assert [(r["round"], r["state"], r["done"]) for r in listed] == [("spring", "open", 4)]
+    assert "open; close it first" in _run(*test, "publish", "spring", code=2)
+    closed = _run(*test, "close", "spring")
+    assert "4 sheets handed in, 0 given up" in closed
+    share = re.search(r"([\d.]+ %) of the answers", closed)
+    assert share
+    out = tmp_path / "out"
+    written = _run(*test, "results", "spring", out)
+    line = re.search(r"winosmith (humans results .*)$", written, re.MULTILINE)
+    assert line
+    words = line[1].replace("results.html", str(tmp_path / "results.html")).split()
+    assert f"{share[1]} of the answers are the intended ones" in _run(*words)
+    assert "4 people" in (tmp_path / "results.html").read_text("utf-8")
+    again = _run("humans", "enter", out / "sheets", "--answers", out / "answers", "--out",
+                 tmp_path / "again")  # fmt: skip
+    assert "48 answers of 4 people" in again
+    assert (tmp_path / "again/responses.jsonl").read_bytes() == (
+        out / "responses.jsonl"
+    ).read_bytes()
+    people = [
+        [json.loads(row) for row in (folder / "subjects.jsonl").read_text("utf-8").splitlines()]
+        for folder in (tmp_path / "again", out)
+    ]
+    assert people[0] == people[1]
+    published = _run(*test, "publish", "spring")
+    assert "24 problems are released (24 used, 0 alternates); 0 stay under embargo" in published
+    assert "winosmith canary" in published
+    assert "published" in _run(*test, "list")
+    assert "there is no round 'autumn'" in _run(*test, "close", "autumn", code=2)
