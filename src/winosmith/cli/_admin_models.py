@@ -34,7 +34,8 @@ def command(folder: str, retry: str | None, database: str | None) -> None:
         if found is None:
             known = ", ".join(stand.model.name for stand in models) or "none"
             raise InputError(f"--retry {retry}: the site has no such model; it has {known}")
-        click.echo(f"{again.retry(found):,} predictions of {retry} are tried again")
+        count = again.retry(found)
+        click.echo(f"{count:,} prediction{'s' * (count != 1)} of {retry} tried again")
         return
     if not models:
         click.echo("The site has no models, or was never served with any.")

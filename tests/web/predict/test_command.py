@@ -1,0 +1,52 @@
+"""`winosmith admin models`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner
+
+from tests.web.predict.making import asked  # type: ignore[import-not-found]
+
+
+def _run(site: Any, *arguments: str) -> Any:
+    from winosmith.cli._admin_models import command
+
+    return CliRunner().invoke(command, [str(site.folder), *arguments])
+
+
+def test_the_command_tells_how_each_model_stands(db: Any) -> None:
+    """State, progress and troubles of each model, and why one can't be loaded, in full."""
+    from winosmith.web.predict.models import Model
+    from winosmith.web.predict.process import fault_file
+    from winosmith.web.predict.registry import NOT_LOADED, announce, blame
+
+    announce(db.rules.models)
+    asked(1).predictions.filter(model__name="hunting").update(stand="failed")
+    blame("association", NOT_LOADED)
+    path = fault_file(Path(db.folder), "association")
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("/srv/x: there is no config.json\n")
+    told = _run(db).output
+    path.unlink()
+    assert "0 of 1 predicted" in told
+    assert "/srv/x: there is no config.json" in told
+    assert f"1 failed; again with: winosmith admin models {db.folder} --retry hunting" in told
+    assert Model.objects.filter(current=True).count() == 2
+
+
+def test_the_command_lets_a_model_try_again(db: Any) -> None:
+    """What failed waits again; a model that there is not is told with those that there are."""
+    from winosmith.errors import InputError
+    from winosmith.web.predict.registry import announce
+
+    announce(db.rules.models)
+    problem = asked(1)
+    problem.predictions.update(stand="late")
+    assert "1 prediction of hunting tried again" in _run(db, "--retry", "hunting").output
+    assert problem.predictions.get(model__name="hunting").stand == "waiting"
+    assert problem.predictions.get(model__name="association").stand == "late"
+    refused = _run(db, "--retry", "nobody").exception
+    assert isinstance(refused, InputError)
+    assert "association, hunting" in str(refused)

@@ -1,0 +1,82 @@
+"""The models of `site.toml`: what is refused, with the file and the key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from winosmith.errors import RecipeError
+from winosmith.web import SiteRules
+
+CHAT = 'solver = "chat"\nmodel = "m"\nbase_url = "http://localhost:1/v1"\n'
+
+
+def _read(tmp_path: Path, *tables: str) -> SiteRules:
+    path = tmp_path / "site.toml"
+    path.write_text("".join(f'[[models]]\nname = "one"\n{table}\n' for table in tables))
+    return SiteRules.read(path)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        'solver = "random"\nseed = 3',
+        'solver = "majority"\nrevision = "the first"',
+        'solver = "association"\nfeatures = "pairs"',
+        'solver = "hunting"\ncollection = "texts"\nsnippets = 5',
+        'solver = "causal"\nmodel = "gpt2"\nscoring = "full"\nshots = 3\nthreads = 2',
+        'solver = "masked"\nmodel = "roberta"\nscoring = "option_per_token"\nmemory_gb = 4',
+        'solver = "encoder"\nmodel = "tuned"\ndevice = "cpu"',
+        CHAT + 'key_variable = "MY_KEY"\ntemperature = 0.5\nconcurrency = 8\nswap = true',
+    ],
+)
+def test_what_each_kind_takes_is_taken(tmp_path: Path, table: str) -> None:
+    """Every kind of solver is read with its own options."""
+    [rule] = _read(tmp_path, table).models
+    assert rule.name == "one"
+    assert rule.options or rule.solver == "majority"
+
+
+@pytest.mark.parametrize(
+    ("table", "told"),
+    [
+        ('solver = "oracle"', "solver is one of random, majority"),
+        ("solver = 3", "solver is one of"),
+        ('solver = "random"\ncolour = "red"', "'colour' is not for the solver 'random'"),
+        ('solver = "random"\nseed = -1', "seed is a whole number from 0"),
+        ('solver = "random"\nseed = true', "seed is a whole number"),
+        ('solver = "association"\nfeatures = "letters"', "features is one of pairs, words"),
+        ('solver = "encoder"', "'encoder' needs model"),
+        ('solver = "encoder"\nmodel = ""', "model is a text"),
+        ('solver = "encoder"\nmodel = "m"\nthreads = 0', "threads is a whole number from 1 to 256"),
+        ('solver = "causal"\nmodel = "m"\nscoring = "best"', "scoring is one of partial"),
+        ('solver = "chat"\nmodel = "m"', "'chat' needs base_url"),
+        ('solver = "chat"\nmodel = "m"\nbase_url = "http://far.example/v1"', "not encrypted"),
+        ('solver = "chat"\nmodel = "m"\nbase_url = "https://a:b@c/v1"', "more than an address"),
+        (CHAT + 'swap = "yes"', "swap is true or false"),
+        (CHAT + "temperature = 99", "temperature is a number"),
+    ],
+)
+def test_what_is_wrong_is_told_with_the_file_and_the_key(
+    tmp_path: Path, table: str, told: str
+) -> None:
+    """An error names the file, the model and the key, before anything is served."""
+    with pytest.raises(RecipeError) as caught:
+        _read(tmp_path, table)
+    assert str(caught.value).startswith(f"{tmp_path / 'site.toml'}: [[models]] one: ")
+    assert told in str(caught.value)
+
+
+def test_a_key_in_the_file_is_refused_and_not_repeated(tmp_path: Path) -> None:
+    """Who writes the key where its variable's name belongs is told so, without the key."""
+    with pytest.raises(RecipeError) as caught:
+        _read(tmp_path, CHAT + 'key_variable = "sk-live-123"')
+    assert "names an environment variable" in str(caught.value)
+    assert "sk-live-123" not in str(caught.value)
+
+
+def test_two_models_of_one_name_are_refused(tmp_path: Path) -> None:
+    """Each model has a name of its own."""
+    with pytest.raises(RecipeError, match="two models are named 'one'"):
+        _read(tmp_path, 'solver = "random"', 'solver = "majority"')
