@@ -99,3 +99,65 @@ def _claimed(claim: Any, person: Any) -> Any:
         return claim(person)
     except InputError:
         return None
+
+
+@pytest.fixture
+def voted(db: Any, person: Any, moderator: Any, twin: Any) -> tuple[Any, Any]:
+    """Return a moderator, and a judge who gave a vote to each of six problems."""
+    from django.utils import timezone
+
+    from winosmith.web.judge.models import Slot
+
+    eva, bob = moderator(), person("bob", is_judge=True)
+    for n in range(3):
+        for half in twin(state="judging"):
+            Slot.objects.create(
+                problem=half, twin=half.twin, n=1, place=n, holder=bob, open=False, choice=0,
+                taken_at=timezone.now(), answered_at=timezone.now(),
+            )  # fmt: skip
+    return eva, bob
+
+
+def _excluded(judge: Any) -> int:
+    from winosmith.web.judge.models import Slot
+
+    return Slot.objects.filter(holder=judge, excluded=True).count()
+
+
+def test_many_votes_are_taken_out_bit_by_bit(voted: Any, visit: Any) -> None:
+    """What one request has no time for is told on the judge's page, and any moderator goes on."""
+    from winosmith.web.moderate.roles import carry_out, unfinished
+    from winosmith.web.people.pseudonyms import pseudonym
+
+    eva, bob = voted
+    path = f"/moderate/people/{pseudonym(bob)}/"
+    made = _appoint(eva, bob, "exclude", "guesses")
+    assert unfinished(bob) == (made, 6)
+    carry_out(made, seconds=-1)
+    assert _excluded(bob) == 0
+    page = visit(eva).get(path).content.decode()
+    assert "6 votes are left to do" in page
+    assert "data-go-on" in page
+    sent = visit(eva).post(f"{path}appoint/", {"kind": "go-on"})
+    assert sent.headers["Location"] == path
+    assert (_excluded(bob), unfinished(bob)) == (6, None)
+    assert "left to do" not in visit(eva).get(path).content.decode()
+
+
+def test_a_form_sent_again_overrules_nothing_later(voted: Any) -> None:
+    """Votes that were counted again stay so when the older decision is carried out once more."""
+    from winosmith.web.judge.models import Slot
+    from winosmith.web.moderate.roles import carry_out
+
+    eva, bob = voted
+    first = _appoint(eva, bob, "exclude", "guesses")
+    carry_out(first)
+    carry_out(_appoint(eva, bob, "include", "a mistake"))
+    carry_out(first)
+    assert _excluded(bob) == 0
+    later = _appoint(eva, bob, "exclude", "guesses")
+    Slot.objects.filter(holder=bob, problem=Slot.objects.latest("pk").problem).update(
+        answered_at=later.at.replace(year=later.at.year + 1)
+    )
+    carry_out(later)
+    assert _excluded(bob) == 5

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import time
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from django.conf import settings
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
     from winosmith.web.people.models import Person
     from winosmith.web.problems.models import Problem
 
-__all__ = ["exclude_votes", "include_votes", "pause", "resume"]
+__all__ = ["exclude_votes", "include_votes", "pause", "resume", "votes_to_change"]
 
 
 def resume(person: Person, by: Person) -> None:
@@ -53,43 +56,82 @@ def pause(person: Person, by: Person) -> None:
         Judge.objects.filter(person=person, paused=None).update(paused=timezone.now())
 
 
-def exclude_votes(person: Person, by: Person, reason: str) -> int:
+def exclude_votes(
+    person: Person,
+    by: Person,
+    reason: str,
+    *,
+    until: datetime | None = None,
+    seconds: float = math.inf,
+) -> int:
     """Take all votes of a judge out of the count; problems that lack votes then are judged on.
 
     A problem that was decided by votes is decided again where enough are left, and goes back to
     the judges where not. What a moderator decided, withdrew or holds stays as it is.
 
+    Each problem is a transaction of its own: called again, it goes on where it was left.
+
+    Args:
+        person: the judge.
+        by: a moderator.
+        reason: for the audit log.
+        until: votes given later stay in the count; None for all.
+        seconds: after so many it stops before the next problem.
+
     Returns:
-        How many votes were taken out.
+        How many votes were taken out now.
 
     Raises:
         InputError: `by` may not, or there is no reason.
     """
-    return _change(person, by, reason, excluded=True)
+    return _change(person, by, reason, until, seconds, excluded=True)
 
 
-def include_votes(person: Person, by: Person, reason: str) -> int:
-    """Count the votes of a judge again that were taken out; return how many.
+def include_votes(
+    person: Person,
+    by: Person,
+    reason: str,
+    *,
+    until: datetime | None = None,
+    seconds: float = math.inf,
+) -> int:
+    """Count the votes of a judge again that were taken out, as `exclude_votes` takes them out.
 
     Raises:
         InputError: `by` may not, or there is no reason.
     """
-    return _change(person, by, reason, excluded=False)
+    return _change(person, by, reason, until, seconds, excluded=False)
 
 
-def _change(person: Person, by: Person, reason: str, *, excluded: bool) -> int:
+def votes_to_change(person: Person, until: datetime | None, *, excluded: bool) -> QuerySet[Slot]:
+    """Return the votes of a judge that are in the count, or out of it, and shall be the other."""
+    rows = Slot.objects.filter(holder=person, open=False, gold=False, excluded=not excluded)
+    return rows.exclude(answered_at=None) if until is None else rows.filter(answered_at__lte=until)
+
+
+def _change(
+    person: Person,
+    by: Person,
+    reason: str,
+    until: datetime | None,
+    seconds: float,
+    *,
+    excluded: bool,
+) -> int:
     _check_moderator(person, by)
     if not (reason := reason.strip()):
         raise InputError(_("Say why; it goes into the audit log."))
-    rows = Slot.objects.filter(holder=person, open=False, gold=False, excluded=not excluded)
-    rows = rows.exclude(answered_at=None)
-    keys = list(rows.order_by("problem_id").values_list("problem_id", flat=True))
-    for key in keys:
+    over, changed = time.monotonic() + seconds, 0
+    rows = votes_to_change(person, until, excluded=excluded)
+    for key in list(rows.order_by("problem_id").values_list("problem_id", flat=True)):
+        if time.monotonic() > over:
+            break
         with writing():  # one transaction a problem, so that others write in between
             problem = locked(key)
             if rows.filter(problem=problem).update(excluded=excluded):
                 _count_again(problem, by, reason, "exclude" if excluded else "include")
-    return len(keys)
+                changed += 1
+    return changed
 
 
 def _count_again(problem: Problem, by: Person, reason: str, kind: str) -> None:

@@ -14,9 +14,12 @@ from winosmith.web.moderate.models import Appointment
 from winosmith.web.moderate.votes import is_paused, judged_by
 from winosmith.web.people.models import Person
 
-__all__ = ["appoint", "carry_out", "may_appoint", "possible"]
+__all__ = ["SECONDS", "appoint", "carry_out", "may_appoint", "possible", "unfinished"]
 
 Kind = Appointment.Kind
+
+SECONDS = 5.0
+"""How long one request works on somebody's votes."""
 
 
 def may_appoint(person: Person, other: Person) -> bool:
@@ -68,15 +71,40 @@ def appoint(person: Person, other: Person, kind: str, reason: str) -> Appointmen
         return Appointment.objects.create(person=now, actor=person, kind=kind, reason=reason)
 
 
-def carry_out(appointment: Appointment) -> None:
-    """Take somebody's votes out of the count, or count them again, a problem at a time.
+def carry_out(appointment: Appointment, *, seconds: float = SECONDS) -> None:
+    """Take somebody's votes out of the count, or count them again, until the time is over.
 
-    Problems that lack votes then are judged on. Nothing else of an appointment is left to do.
-    Interrupted, it goes on when it is called again.
+    Each problem is a transaction of its own; call it again for the rest (`unfinished`). Problems
+    that lack votes then are judged on. Nothing else of an appointment is left to do, and nothing at
+    all of one that a later one overrules.
     """
     change = {Kind.EXCLUDE: exclusion.exclude_votes, Kind.INCLUDE: exclusion.include_votes}
-    if appointment.kind in change and appointment.actor:
-        change[Kind(appointment.kind)](appointment.person, appointment.actor, appointment.reason)
+    if appointment == _last_of_votes(appointment.person) and appointment.actor:
+        change[Kind(appointment.kind)](
+            appointment.person,
+            appointment.actor,
+            appointment.reason,
+            until=appointment.at,
+            seconds=seconds,
+        )
+
+
+def unfinished(other: Person) -> tuple[Appointment, int] | None:
+    """Return what was decided about somebody's votes and is not carried out yet, and on how many.
+
+    None where nothing is left to do.
+    """
+    last = _last_of_votes(other)
+    if last is None or last.actor is None:
+        return None
+    excluded = last.kind == Kind.EXCLUDE
+    left = exclusion.votes_to_change(other, last.at, excluded=excluded).count()
+    return (last, left) if left else None
+
+
+def _last_of_votes(other: Person) -> Appointment | None:
+    rows = Appointment.objects.filter(person=other, kind__in=(Kind.EXCLUDE, Kind.INCLUDE))
+    return rows.select_related("person", "actor").order_by("-pk").first()
 
 
 def _change(person: Person, other: Person, kind: Appointment.Kind) -> None:

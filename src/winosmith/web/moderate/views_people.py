@@ -19,6 +19,9 @@ from winosmith.web.problems.once import new_key, once
 
 __all__ = ["appoint", "people", "person"]
 
+GO_ON = "go-on"
+"""What the form sends that goes on with a change of many votes."""
+
 
 @require_GET
 @moderators_only
@@ -58,12 +61,22 @@ def appoint(request: HttpRequest, name: str) -> HttpResponse:
         return {"appointment": made.pk}
 
     try:
+        if kind == GO_ON:
+            return _gone_on(request, other)
         result, _new = once(request.user, request.POST.get("key", ""), act)
         made = Appointment.objects.select_related("person", "actor").get(pk=result["appointment"])
         roles.carry_out(made)
     except InputError as error:
         return _person(request, other, error, request.POST.get("reason", ""), kind)
     return redirect("moderate:person", name=name)
+
+
+def _gone_on(request: HttpRequest, other: Person) -> HttpResponse:
+    """Go on with what a moderator decided about many votes; any other one may, too."""
+    waiting = roles.unfinished(other)
+    if waiting is not None and roles.may_appoint(request.user, other):
+        roles.carry_out(waiting[0])
+    return redirect("moderate:person", name=pseudonym(other))
 
 
 def _found(name: str) -> Person:
@@ -84,6 +97,7 @@ def _person(
         "one": crowd.member(other),
         "named": other.name if request.user.is_superuser and not other.anonymous else "",
         "own": other.pk == request.user.pk,
+        "unfinished": roles.unfinished(other) if roles.may_appoint(request.user, other) else None,
         "possible": [(k.value, _label(k)) for k in roles.possible(request.user, other)],
         "appointments": other.appointments.select_related("actor").order_by("-pk"),
         "problems": f"{reverse('moderate:queue')}?state=&by={pseudonym(other)}",
