@@ -1,0 +1,283 @@
+"""Perturbing in a real browser: keyboard, live marks, offline, back, two tabs, a phone, a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.conftest import axe_faults  # type: ignore[import-not-found]
+
+pytestmark = pytest.mark.browser
+
+ROOT = "The city councilmen refused the demonstrators a permit because _ feared violence."
+CHILD = ROOT.replace("feared", "advocated")
+GRANDCHILD = CHILD.replace("because", "although")
+
+CUT = ("Failed to load resource", "htmx:afterRequest", "htmx:sendError", "htmx:sendAbort")
+"""How the browser and htmx tell of a request that did not come through."""
+
+_READY = """
+from django.conf import settings
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from winosmith.web._lock import writing
+from winosmith.web.people.models import Person
+from winosmith.web.people.sessions import SessionStore
+from winosmith.web.problems.models import Problem, Twin
+ann = Person.objects.get(name="ann")
+session = SessionStore()
+session[SESSION_KEY] = str(ann.pk)
+session[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]
+session[HASH_SESSION_KEY] = ann.get_session_auth_hash()
+session.create()
+with writing():
+    twin = Twin.objects.create(ref="wsc", source="wsc273", domain="social")
+    Problem.objects.create(
+        ref="root", twin=twin, sentence={root!r}, answer=0, state="valid",
+        options=["The city councilmen", "The demonstrators"],
+    )
+result = session.session_key
+"""
+
+_MADE = """
+from winosmith.web.problems.models import Problem
+result = list(Problem.objects.exclude(ref="root").order_by("pk").values_list("sentence", flat=True))
+"""
+
+
+class Desk:
+    """Ann at her desk: a server with its models, a browser that is logged in, an original."""
+
+    def __init__(self, site: Any, browser: Any):
+        self.site, self.browser = site, browser
+        site.people("ann")
+        self.session = site.do(_READY.format(root=ROOT))
+        self.address = f"{site.url}/perturb/root/"
+        self.complaints: list[str] = []
+        self.contexts: list[Any] = []
+
+    def page(self, **settings: Any) -> Any:
+        """Open a window in a context of its own."""
+        context = self.browser.new_context(**{"bypass_csp": False, **settings})
+        context.add_cookies([{"name": "session", "value": self.session, "url": self.site.url}])
+        self.contexts.append(context)
+        return self.window(context)
+
+    def window(self, context: Any) -> Any:
+        """Open one more window of a context; what its console complains of is kept."""
+        page = context.new_page()
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("console", self.hear)
+        return page
+
+    def hear(self, said: Any) -> None:
+        """Keep an error of the console, but for a connection that was cut or left on purpose."""
+        if said.type == "error" and not said.text.startswith(CUT):
+            self.complaints.append(said.text)
+
+    def made(self) -> list[str]:
+        """Return the sentences that were sent."""
+        return list(self.site.do(_MADE))
+
+
+@pytest.fixture
+def desk(served: Callable[..., Any], browser: Any) -> Iterator[Desk]:
+    """Seat Ann; afterwards no page may have complained."""
+    made = Desk(served(), browser)
+    yield made
+    for context in made.contexts:
+        context.close()
+    assert made.complaints == []
+
+
+def _type(page: Any, sentence: str = CHILD, answer: int = 1) -> None:
+    page.fill("#sentence", sentence)
+    page.check(f"#answer_{answer}")
+    page.wait_for_selector(".tally.ready")
+
+
+def _answered(page: Any) -> None:
+    """Wait until every model has answered and the page asks no more."""
+    page.wait_for_url("**/perturb/made/*/")
+    page.wait_for_selector(".bars", timeout=60_000)
+    page.wait_for_selector("#predictions:not([hx-get])", timeout=60_000)
+
+
+def test_three_generations_by_the_keyboard_alone(desk: Desk) -> None:
+    """From the list to the predictions of both models, and on from there, no mouse is needed."""
+    page = desk.page()
+    page.goto(f"{desk.site.url}/perturb/?q=councilmen")
+    page.focus("a.button[href='/perturb/root/']")
+    keys = page.keyboard
+    keys.press("Enter")
+    page.wait_for_url("**/perturb/root/")
+    page.focus("#sentence")
+    page.locator("#sentence").evaluate("area => area.setSelectionRange(65, 71)")
+    keys.type("advocated")
+    assert page.input_value("#sentence") == CHILD
+    page.wait_for_selector("ins:has-text('advocated')")
+    assert page.inner_text(".edits") == "feared → advocated"
+    for name in ("afresh", "option_1", "option_2", "answer_0"):
+        keys.press("Tab")
+        assert page.evaluate("document.activeElement.id") == name
+    keys.press("Space")
+    keys.press("ArrowDown")
+    assert page.is_checked("#answer_1")
+    page.wait_for_selector(".tally.ready")
+    assert page.inner_text("#tally") == "Ready to send."
+    assert page.inner_text(".depths .word") == "flipped"
+    keys.press("Control+Enter")
+    _answered(page)
+    assert page.locator(".prediction").count() == 2
+    assert page.locator(".bars meter").count() == 4
+    assert page.inner_text("#verdict")
+    shares = page.locator(".bars meter").evaluate_all("all => all.map(one => one.value)")
+    assert shares[0] + shares[1] == pytest.approx(100, abs=1)
+    page.click("text=Perturb this further")
+    page.wait_for_url(lambda url: "/made/" not in url)
+    assert page.locator(".path .step").count() == 2
+    _type(page, GRANDCHILD)
+    assert page.locator(".depths dd").first.inner_text() == "2"
+    page.click("#submit")
+    _answered(page)
+    assert page.locator(".path .step").count() == 3
+    page.click("text=Perturb the same parent again")
+    page.wait_for_url(lambda url: "/made/" not in url)
+    assert page.input_value("#sentence") == CHILD
+    assert desk.made() == [CHILD, GRANDCHILD]
+
+
+def test_what_was_typed_survives_a_closed_tab_and_a_lost_connection(desk: Desk) -> None:
+    """Offline nothing is sent and all is kept; the next tab has it, and sends it."""
+    page = desk.page()
+    page.goto(desk.address)
+    _type(page)
+    page.context.set_offline(True)
+    page.click("#submit")
+    page.wait_for_selector("#saved:has-text('Not connected')")
+    page.close()
+    page.context.set_offline(False)
+    again = desk.window(page.context)
+    again.goto(desk.address)
+    assert again.input_value("#sentence") == CHILD
+    assert again.is_checked("#answer_1")
+    assert "Restored" in again.inner_text("#saved")
+    again.wait_for_selector(".tally.ready")
+    again.click("#submit")
+    again.wait_for_url("**/made/*/")
+    again.wait_for_function("localStorage.length == 0")
+    again.goto(desk.address)
+    assert again.input_value("#sentence") == ROOT
+
+
+def test_double_clicks_and_the_back_button_send_one_sentence(desk: Desk) -> None:
+    """A double click sends one; after going back the same words are told to be sent already."""
+    page = desk.page()
+    page.goto(desk.address)
+    _type(page)
+    page.dblclick("#submit", no_wait_after=True)
+    page.wait_for_selector("h1[data-sent]")
+    page.go_back()
+    page.wait_for_selector("#sentence")
+    _fill_again(page)
+    page.click("#submit")
+    page.wait_for_selector("#refused, h1[data-sent]")
+    assert desk.made() == [CHILD]
+
+
+def _fill_again(page: Any) -> None:
+    page.fill("#sentence", CHILD)
+    page.check("#answer_1")
+
+
+def test_two_tabs_send_two_sentences(desk: Desk) -> None:
+    """What one tab sends takes nothing from what is typed in the other."""
+    page = desk.page()
+    page.goto(desk.address)
+    other = desk.window(page.context)
+    other.goto(desk.address)
+    _type(page)
+    _type(other, GRANDCHILD)
+    page.click("#submit")
+    page.wait_for_selector("h1[data-sent]")
+    assert other.input_value("#sentence") == GRANDCHILD
+    other.click("#submit")
+    other.wait_for_selector("h1[data-sent]")
+    assert desk.made() == [CHILD, GRANDCHILD]
+
+
+def test_a_refusal_is_where_the_eyes_and_the_keyboard_are(desk: Desk) -> None:
+    """The box with the faults has the focus; mending a field takes its fault away."""
+    page = desk.page()
+    page.goto(desk.address)
+    page.fill("#sentence", "No blank here at all.")
+    page.click("#submit")
+    page.wait_for_selector("#refused")
+    assert page.evaluate("document.activeElement.id") == "refused"
+    assert page.input_value("#sentence") == "No blank here at all."
+    page.fill("#sentence", CHILD)
+    assert page.locator("#sentence-error").count() == 0
+    page.check("#answer_1")
+    assert page.locator("#refused").count() == 0
+    page.click("#submit")
+    page.wait_for_selector("h1[data-sent]")
+
+
+def test_the_parents_words_come_back(desk: Desk) -> None:
+    """The button puts the parent's words back, and Ctrl+Z one's own."""
+    page = desk.page()
+    page.goto(desk.address)
+    _type(page)
+    page.click("#afresh")
+    assert page.input_value("#sentence") == ROOT
+    assert not page.is_checked("#answer_1")
+    page.focus("#sentence")
+    page.keyboard.press("Control+z")
+    assert page.input_value("#sentence") == CHILD
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_pages_are_accessible_and_fit_a_phone(desk: Desk, axe_source: str, scheme: Any) -> None:
+    """At 320 pixels nothing is wider than the window, and axe finds nothing on any page."""
+    page = desk.page(viewport={"width": 320, "height": 640}, color_scheme=scheme, bypass_csp=True)
+
+    def look() -> None:
+        page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 320
+        assert axe_faults(page, axe_source) == []
+
+    page.goto(f"{desk.site.url}/perturb/")
+    look()
+    page.goto(desk.address)
+    look()
+    page.fill("#sentence", "x" * 60)
+    page.click("#submit")
+    page.wait_for_selector("#refused")
+    look()
+    _type(page)
+    look()
+    page.click("#submit")
+    page.wait_for_url("**/made/*/")
+    _answered(page)
+    look()
+
+
+def test_all_of_it_works_without_scripts(desk: Desk) -> None:
+    """Check, send, and look again, with scripts switched off."""
+    page = desk.page(java_script_enabled=False)
+    page.goto(desk.address)
+    page.fill("#sentence", CHILD)
+    page.check("#answer_1")
+    page.click("button.manual")
+    assert page.locator("ins").count() == 1
+    assert page.input_value("#sentence") == CHILD
+    page.click("#submit")
+    page.wait_for_url("**/made/*/")
+    for _time in range(60):
+        if page.locator(".bars").count() == 2:
+            break
+        page.wait_for_timeout(500)
+        page.reload()
+    assert page.locator(".bars").count() == 2
+    assert desk.made() == [CHILD]
