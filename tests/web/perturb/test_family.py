@@ -109,6 +109,24 @@ def test_the_path_costs_what_it_is_long(
         assert path_to(alone) == [alone]
 
 
+def test_below_what_was_erased_no_depth_is_made_up(
+    db: Any, contributor: Callable[..., Any], original: Callable[..., Any]
+) -> None:
+    """The lineage depth hangs on every step, the edit depth on the root; the rest is still told."""
+    from winosmith.web.people.erasure import erase
+    from winosmith.web.problems.models import Problem
+
+    ann, bob, root = contributor(), contributor("bob"), original()
+    child = send(bob, root)
+    Problem.objects.filter(pk=child.pk).update(state="valid")
+    child.refresh_from_db()
+    grandchild = send(ann, child, typed(GRANDCHILD))
+    erase(bob, texts=True)
+    last = send(ann, grandchild, typed(GRANDCHILD.replace("was", "seemed"), declared="3"))
+    found = last.version
+    assert (found.declared, found.lineage, found.edit) == (3, None, 3)
+
+
 def test_everybody_sees_their_part_of_a_tree(
     db: Any, contributor: Callable[..., Any], original: Callable[..., Any]
 ) -> None:
