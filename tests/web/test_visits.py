@@ -49,7 +49,7 @@ def _pages() -> set[str]:
 
     found = set()
     for path in Path(web.__file__).parent.rglob("templates/**/*.html"):
-        if path.name != "base.html" and re.match(r"{% extends ", path.read_text()):
+        if not path.name.startswith("base") and re.match(r"{% extends ", path.read_text()):
             found.add(re.sub(r".*/templates/", "", path.as_posix()))
     return found
 

@@ -82,6 +82,10 @@ TWIN = {
     "version": "0", "do": "submit", "domain": "social", "option_1": LONG[:90], "option_2": "x",
     "sentence_1": f"{LONG} and {LONG} and the _ fell.", "sentence_2": f"{LONG} and the _ rose.",
 }  # fmt: skip
+BENT = {
+    "sentence": f"The public kettle missed the cupboard because the _ was too {LONG}.",
+    "option_1": "kettle", "option_2": "cupboard", "answer": "0",
+}  # fmt: skip
 FULL = """
 from django.utils import timezone
 from winosmith.web.people.limits import _who
@@ -210,6 +214,13 @@ VISITS: tuple[Visit, ...] = (
     V("visitor", "predict:models"),
     V("visitor", "predict:models", before=MODELS),
     V("moderator", "predict:model", ("association",), before=MODELS),
+    V("visitor", "perturb:start"),
+    V("owner", "perturb:build", ("public-a",)),
+    V("owner", "perturb:build", ("public-a",), form={"key": _key(18), "do": "submit"}, status=422),
+    V("owner", "perturb:build", ("public-a",), form={"key": _key(19), "do": "check", **BENT}),
+    V("owner", "perturb:made", ("{version}",)),
+    V("moderator", "perturb:made", ("{version}",)),
+    V("owner", "perturb:revise", ("{version}",)),
     V("visitor", "/nothing/is/here", status=404),
     V("visitor", "/problems/", query="&".join(f"a{n}=" for n in range(501)), status=400),
     V("owner", "people:hide", form={"key": _key(17)}, forged=True, status=403),
@@ -220,6 +231,9 @@ VISITS: tuple[Visit, ...] = (
 )  # fmt: skip
 
 NO_PAGE = {
+    "perturb:check": "a part of perturb:build",
+    "perturb:check_revision": "a part of perturb:revise",
+    "perturb:predictions": "a part of perturb:made",
     "predict:again": "leads to predict:model",
     "people:data": "a file",
     "people:hide": "leads to people:me",
