@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.web import world as w  # type: ignore[import-not-found]
+from tests.web.take import visits as take  # type: ignore[import-not-found]
 
 Row = tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], str]
 
@@ -203,6 +204,7 @@ ROUTES: list[Row] = [
     ("moderate:person", "get", (_ref("owner"),), _none, "llfffoo"),
     ("moderate:appoint", "get", (_ref("owner"),), _none, "mmmmmmm"),
     ("moderate:appoint", "post", (_ref("owner"),), _key(kind="judge", reason="So."), "llfffDD"),
+    *take.ROUTES,
 ]
 
 

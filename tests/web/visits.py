@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.web import world as w  # type: ignore[import-not-found]
+from tests.web.take import visits as take  # type: ignore[import-not-found]
 
 LONG = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft" * 2
 """A word that is wider than a phone."""
@@ -214,6 +215,7 @@ VISITS: tuple[Visit, ...] = (
     V("visitor", "predict:models"),
     V("visitor", "predict:models", before=MODELS),
     V("moderator", "predict:model", ("association",), before=MODELS),
+    *(V(role, route, args, **more) for role, route, args, more in take.VISITS),
     V("visitor", "perturb:start"),
     V("owner", "perturb:build", ("public-a",)),
     V("owner", "perturb:build", ("public-a",), form={"key": _key(18), "do": "submit"}, status=422),
@@ -226,6 +228,13 @@ VISITS: tuple[Visit, ...] = (
     V("owner", "people:hide", form={"key": _key(17)}, forged=True, status=403),
     V("owner", "read:file", ("problems.csv",), status=429, before=FULL),
     V("other", "people:erase", form={"sure": "on", "password": w.PASSWORD}),
+    V("visitor", "families:index"),
+    V("visitor", "families:index", query=f"q={LONG}"),
+    V("visitor", "families:family", ("public-a",)),
+    V("owner", "families:family", ("public-a",), query="depth=edit"),
+    V("visitor", "families:family", ("judging-a",), status=404),
+    V("visitor", "families:models"),
+    V("visitor", "families:board"),
     # The last one: it breaks the site.
     V("moderator", "moderate:contests", status=503, before=BROKEN),
 )  # fmt: skip
@@ -234,6 +243,8 @@ NO_PAGE = {
     "perturb:check": "a part of perturb:build",
     "perturb:check_revision": "a part of perturb:revise",
     "perturb:predictions": "a part of perturb:made",
+    "families:below": "a part of families:family",
+    "families:file": "a file",
     "predict:again": "leads to predict:model",
     "people:data": "a file",
     "people:hide": "leads to people:me",
@@ -272,7 +283,12 @@ def staged() -> dict[str, str]:
     twin.save()
     Problem.objects.filter(ref="held-a").update(hints=[f"looks like {LONG}"])
     everything = batches.all_matching(
-        admin, "withdraw", Where.read("state="), LONG, at=batches.stand(), expected=16
+        admin,
+        "withdraw",
+        Where.read("state="),
+        LONG,
+        at=batches.stand(),
+        expected=Problem.objects.count(),
     )
     left = batches.picked(admin, "let-through", [("held-a", 99), ("held-b", 0)], LONG)
     roles.appoint(admin, world.people["owner"], "pause", LONG)

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.web.take import visits as take  # type: ignore[import-not-found]
+
 ROLES = ("visitor", "anonymous", "owner", "other", "judge", "moderator", "admin")
 """Without a session; without an account; who wrote everything; somebody else; …"""
 
@@ -107,6 +109,7 @@ def make() -> World:
         "invitation": Invitation.objects.latest("pk").pk,
     }
     world.refs["version"] = _perturbed(world)
+    world.refs |= take.staged(world.people)
     world.refs |= {f"session of {role}": session_of(world, role) for role in ROLES[1:]}
     return world
 

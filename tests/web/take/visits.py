@@ -1,0 +1,105 @@
+"""The pages of tests for the lists of every page and route: a round in each state, and sheets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+KEY = "{:032x}"
+
+IN_A_TEST = """
+from winosmith.web.people.models import Person
+from winosmith.web.take.enrolling import enrol
+from winosmith.web.take.models import Round
+enrol(Person.objects.get(name="the-moderator"), Round.objects.get(name="open"), {})
+"""
+
+VISITS: tuple[tuple[str, str, tuple[Any, ...], dict[str, Any]], ...] = (
+    ("visitor", "take:start", (), {}),
+    ("other", "take:start", (), {}),
+    ("moderator", "take:start", (), {}),
+    ("visitor", "take:about", ("open",), {}),
+    ("judge", "take:about", ("open",), {}),
+    ("judge", "take:about", ("open",), {"form": {"key": KEY.format(901)}, "status": 422}),
+    ("judge", "take:about", ("closed",), {}),
+    ("other", "take:about", ("open",), {}),
+    ("visitor", "take:about", ("nothing",), {"status": 404}),
+    ("other", "take:sheet", ("{sheet}",), {}),
+    ("other", "take:question", ("{sheet}", 1), {}),
+    ("other", "take:question", ("{sheet}", 2),
+     {"form": {"key": KEY.format(902), "letter": "E"}, "status": 422}),
+    ("other", "take:question", ("{sheet}", 2),
+     {"form": {"key": KEY.format(903), "letter": "A", "word": "mow"}}),
+    ("other", "take:end", ("{sheet}",), {}),
+    ("other", "take:end", ("{sheet}",),
+     {"form": {"key": KEY.format(904), "do": "note word", "number": "99"}, "status": 422}),
+    ("other", "take:give_up", ("{sheet}",), {}),
+    ("owner", "take:sheet", ("{done}",), {}),
+    ("owner", "take:question", ("{done}", 1),
+     {"form": {"key": KEY.format(905), "letter": "A"}, "status": 409}),
+    ("owner", "take:sheet", ("{sheet}",), {"status": 404}),
+    ("moderator", "take:progress", (), {}),
+    ("moderator", "take:round", ("open",), {}),
+    ("moderator", "take:round", ("closed",), {}),
+    ("moderator", "take:round", ("empty",), {}),
+    ("other", "take:give_up", ("{sheet}",), {"form": {"key": KEY.format(906)}}),
+    ("other", "take:about", ("open",), {}),
+    ("moderator", "judge:turn", (), {"before": IN_A_TEST}),
+)  # fmt: skip
+"""Role, route, arguments, and what else a `visits.Visit` takes."""
+
+
+def _form(**data: Any) -> Callable[[Any], dict[str, Any]]:
+    def form(_: Any) -> dict[str, Any]:
+        from winosmith.web.problems.once import new_key
+
+        return {"key": new_key(), **data}
+
+    return form
+
+
+def _none(_: Any) -> dict[str, Any]:
+    return {}
+
+
+def _sheet(world: Any) -> Any:
+    return world.refs["sheet"]
+
+
+ROUTES: list[tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], str]] = [
+    ("take:start", "get", (), _none, "ooooooo"),
+    ("take:about", "get", ("open",), _none, "ooooooo"),
+    ("take:about", "post", ("open",), _form(agree="yes"), "llDDDDD"),
+    ("take:sheet", "get", (_sheet,), _none, "llnonnn"),
+    ("take:question", "get", (_sheet, 1), _none, "llnonnn"),
+    ("take:question", "post", (_sheet, 1), _form(letter="A"), "llnDnnn"),
+    ("take:end", "get", (_sheet,), _none, "llnonnn"),
+    ("take:end", "post", (_sheet,), _form(do="finish"), "llnDnnn"),
+    ("take:give_up", "get", (_sheet,), _none, "llnonnn"),
+    ("take:give_up", "post", (_sheet,), _form(), "llnDnnn"),
+    ("take:progress", "get", (), _none, "llfffoo"),
+    ("take:round", "get", ("closed",), _none, "llfffoo"),
+]
+"""Rows of the table of who may do what; see `test_authorisation`."""
+
+
+def staged(people: dict[str, Any]) -> dict[str, str]:
+    """Make an open round that somebody is in, a closed one, and one that nobody took."""
+    from tests.web.take.conftest import fill, twins  # type: ignore[import-not-found]
+    from winosmith.humans import DECLARED, Declared
+    from winosmith.web.take.closing import close_round
+    from winosmith.web.take.enrolling import enrol
+    from winosmith.web.take.opening import open_round
+
+    asked = (*DECLARED, Declared("home", "Where do you live?"))
+    opened, _ = open_round(twins(6), "open", declared=asked)
+    closed, _ = open_round(twins(6, start=20), "closed", orders=2)
+    empty, _ = open_round(twins(5, start=40), "empty", title="Texts that nobody has read yet")
+    done = enrol(people["owner"], closed, {"native": "yes"})
+    fill(people["owner"], done)
+    second = enrol(people["admin"], closed, {"native": "no"})
+    fill(people["admin"], second, seed=1)
+    close_round(closed.name)
+    close_round(empty.name)
+    sheet = enrol(people["other"], opened, {"home": "Leeds"})
+    return {"sheet": sheet.ref, "done": done.ref}
