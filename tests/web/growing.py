@@ -70,7 +70,8 @@ def _depths(parent: Any, made: Any) -> tuple[int, int]:
         path.append(parent)
         parent = parent.version.parent
     found = depths(Dataset(map(as_problem, path)))[0]
-    assert found.lineage is not None and found.edit is not None
+    assert found.lineage is not None
+    assert found.edit is not None
     return found.lineage, found.edit
 
 

@@ -77,7 +77,7 @@ def test_what_was_not_answered_is_no_error(
 
 
 def _paths(parents: list[int], wrong: list[bool], depths: list[int]) -> list[tuple[int, bool]]:
-    """Return, leaf by leaf and step by step, where the first error comes, or where the path ends."""
+    """Return, leaf by leaf, where the first error comes, or where the path ends."""
     found = []
     for leaf in set(range(len(parents))) - set(parents):
         path = [leaf]

@@ -102,7 +102,8 @@ def test_a_version_leads_to_its_family(
     assert f'id="v-{found["pot"].ref}"' not in body
     assert "and 1 other version of it" in body
     focus = re.search(r'<li class="node focus"[^>]*id="v-(\w+)"', body)
-    assert focus and focus[1] == found["old_big"].ref
+    assert focus
+    assert focus[1] == found["old_big"].ref
 
 
 def test_a_branch_is_loaded_or_led_to(
@@ -126,7 +127,8 @@ def test_a_branch_is_loaded_or_led_to(
     path = part[1].replace("&amp;", "&")
     rest = visit().get(path, **HX).content.decode()
     assert [f'id="v-{ref}"' in rest for ref in refs] == [False] * MOST_CHILDREN + [True] * 12
-    assert "<html" not in rest and rest.count("autofocus") == 1
+    assert "<html" not in rest
+    assert rest.count("autofocus") == 1
     led = visit().get(path)
     assert led.status_code == 302
     alone = visit().get(led.url).content.decode()
@@ -206,10 +208,12 @@ def test_the_board_counts_what_is_valid(
               re.findall(r"<t[hd].*?</t[hd]>", row, re.S)] for row in rows]  # fmt: skip
     names = {pseudonym(one): one.name for one in (ann, bob, eve)}
     said = {names[row[1].split()[0]]: row for row in cells}
-    assert said["ann"][0] == "1" and said["ann"][2:] == ["3", "1", "2", "2", "1"]
+    assert said["ann"][0] == "1"
+    assert said["ann"][2:] == ["3", "1", "2", "2", "1"]
     assert said["bob"][0] == said["eve"][0] == "2"
     assert said["bob"][2:] == said["eve"][2:] == ["1", "1", "0", "2", "0"]
-    assert "(you)" in said["bob"][1] and "(you)" not in said["eve"][1]
+    assert "(you)" in said["bob"][1]
+    assert "(you)" not in said["eve"][1]
     assert not re.search(r"\b(ann|eve)\b", body)
     versions = visit().get("/families/board/?sort=versions").content.decode()
     assert versions.index(pseudonym(ann)) < versions.index(pseudonym(bob))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -73,7 +74,7 @@ def answers_of(root: Problem, tree: Tree, model: Model) -> Answers:
     return Answers(tree, np.array(stands, dtype=np.int8))
 
 
-def _stand(right: bool | None, stand: str) -> int:
+def _stand(right: bool | None, stand: Any) -> int:
     if stand == Stand.DONE:
         return STUCK if right is None else RIGHT if right else WRONG
     return WAITING if stand == Stand.WAITING else STUCK

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from winosmith.web.families.answers import Answers
@@ -20,7 +20,8 @@ __all__ = ["Node", "Verdict", "nodes", "problems_on"]
 
 DEPTH_NAMES = {"declared": _("declared"), "lineage": _("lineage"), "edit": _("edit")}
 
-Text = str | Promise
+Text = Any
+"""Words in the language of whoever looks; translated when they are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ class Node:
     children: list[Node] = field(default_factory=list)
 
 
-NOTES: Mapping[str, Text] = {
+NOTES: Mapping[Any, Text] = {
     State.REJECTED: _("yours, not found valid"),
     State.VALID: _("yours, not published yet"),
 }
@@ -168,7 +169,7 @@ def _verdicts(problems: Mapping[int, Problem], models: Sequence[Model]) -> dict[
 _UNASKED = {"stand": "", "right": None, "tie": False}
 
 
-def _verdict(name: str, stand: str, right: bool | None, tie: bool, **_rest: int) -> Verdict:
+def _verdict(name: str, stand: Any, right: bool | None, tie: bool, **_rest: int) -> Verdict:
     if stand == Stand.DONE and right is not None:
         kind, sign = ("right", "✓") if right else ("wrong", "✗")
         words = {
@@ -181,7 +182,7 @@ def _verdict(name: str, stand: str, right: bool | None, tie: bool, **_rest: int)
     return Verdict(name, *_UNDECIDED.get(stand, _UNDECIDED[""]))
 
 
-_UNDECIDED: Mapping[str, tuple[str, str, Text]] = {
+_UNDECIDED: Mapping[Any, tuple[str, str, Text]] = {
     Stand.WAITING: ("waiting", "…", _("waits for the model")),
     Stand.LATE: ("stuck", "!", _("the model took too long")),
     Stand.FAILED: ("stuck", "!", _("the model failed")),

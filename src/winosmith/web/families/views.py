@@ -145,10 +145,14 @@ def boards(request: HttpRequest) -> HttpResponse:
 def _led_to_root(
     request: HttpRequest, version: Problem, root: Problem, person: Person | None
 ) -> HttpResponseBase:
-    """Lead from a version to its family; where the root is hidden, there is no page."""
+    """Lead from a version to its family; where the root is hidden, there is no page.
+
+    What is no part of the tree, such as what moderators see of others, leads to its root.
+    """
     root_of(root.ref, person)
     asked = request.GET.copy()
-    asked["version"] = version.ref
+    if version.pk in tree_of(root, person).places:
+        asked["version"] = version.ref
     return redirect(f"{reverse('families:family', args=[root.ref])}?{asked.urlencode()}")
 
 

@@ -9,7 +9,7 @@ from django import template
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
-__all__ = ["curve", "drawn", "error_depths", "interval", "register", "share", "shares"]
+__all__ = ["curve", "drawn", "error_depths", "interval", "p_value", "register", "share", "shares"]
 
 register = template.Library()
 
@@ -32,6 +32,12 @@ def share(value: float | str | None) -> str:
 def shares(ends: Ends | str) -> str:
     """Return an interval of shares in percent; a dash for none."""
     return "–" if not ends or isinstance(ends, str) else f"{100 * ends[0]:.1f}–{100 * ends[1]:.1f}"
+
+
+@register.simple_tag
+def p_value(value: float | None) -> str:
+    """Return a probability; a dash for none."""
+    return "–" if value is None else "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 @register.simple_tag

@@ -1,0 +1,159 @@
+"""Families in a real browser: branches open in place, no script is needed, nothing hostile runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import axe_faults  # type: ignore[import-not-found]
+from tests.web.hostile import TEXTS  # type: ignore[import-not-found]
+
+pytestmark = pytest.mark.browser
+
+GROWN = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parents[3])!r})
+from tests.web import growing as g
+from winosmith.web._lock import writing
+from winosmith.web.families.measuring import measure
+from winosmith.web.people.models import Person
+with writing():
+    ann = Person.objects.create_user("ann")
+    alpha, beta = g.made_model("alpha"), g.made_model("beta")
+    for word in ("lamp", "bowl", "mug", "jar", "pan", "tin"):
+        g.grown(alpha, beta, by=ann, word=word)
+    root = g.made_version(None, "The cup hit the jug and the _ broke .", by=ann)
+    for number in range(40):
+        now = g.made_version(root, f"The cup {{number}} hit the jug and the _ broke .", by=ann)
+        g.said(alpha, now, number % 3 > 0)
+        g.said(beta, now, number % 2 > 0, tie=number % 5 == 0)
+    for number in range(9):
+        now = g.made_version(now, f"{{now.sentence}} So {{number}} .", by=ann)
+        g.said(alpha, now, False)
+measure()
+result = [root.ref, now.ref]
+"""
+
+CURRENT = """
+from winosmith.web._lock import writing
+from winosmith.web.predict.models import Model
+with writing():
+    Model.objects.update(current=True)
+"""
+
+HOSTILE = f"""
+import sys
+from itertools import count
+sys.path.insert(0, {str(Path(__file__).parents[3])!r})
+from tests.web import growing as g
+from winosmith.web._lock import writing
+from winosmith.web.families.measuring import measure
+from winosmith.web.predict.models import Model
+g._NUMBERS = count(1000)
+with writing():
+    root = g.made_version(None, "The cup hit the jug and the _ broke , again .")
+    for text in TEXTS:
+        bad = g.made_version(root, f"{{text}} hit the jug and the _ broke {{text}}",
+                             options=(text, "jug"))
+        g.said(Model.objects.get(name="alpha"), bad, False)
+measure()
+result = root.ref
+"""
+
+
+@pytest.fixture
+def reader(served: Callable[..., Any], browser: Any) -> Iterator[Any]:
+    """Return a server with families on it, and an opener of windows that keeps complaints."""
+    site = served(models=[])
+    refs = site.do(GROWN)
+    site.do(CURRENT)
+    contexts: list[Any] = []
+    complaints: list[str] = []
+
+    def window(**settings: Any) -> Any:
+        context = browser.new_context(**settings)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
+        return page
+
+    yield site, window, refs
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def test_branches_open_in_place(reader: Any) -> None:
+    """The keyboard opens what is folded, and more of the same; the focus stays with the reader."""
+    site, window, (root, last) = reader
+    page = window()
+    page.goto(f"{site.url}/families/{root}/")
+    shown = page.locator("li.node").count()
+    page.focus("li.more a")
+    page.keyboard.press("Enter")
+    page.locator("li.node").nth(shown).wait_for(state="attached")
+    assert page.evaluate("document.activeElement.matches('li.node')")
+    assert page.url.endswith(f"/families/{root}/")
+    while not page.locator(f"#v-{last}").count():
+        before = page.locator("li.node").count()
+        page.locator("details.folded:not([open]) > summary").last.press("Enter")
+        page.locator("li.node").nth(before).wait_for(state="attached")
+    assert page.locator("details.folded[open] > summary").count() >= 1
+
+
+def test_no_script_is_needed(reader: Any) -> None:
+    """Without JavaScript every version is reached by links."""
+    site, window, (_, last) = reader
+    page = window(java_script_enabled=False)
+    page.goto(f"{site.url}/families/?q=so")
+    page.click("text=The tree")
+    page.click("li.more a")
+    page.locator("details.folded summary").first.click()
+    page.locator("details.folded .under a").first.click()
+    assert page.locator(f"#v-{last}").count() == 1
+    page.click("nav.tabs >> text=beta")
+    assert "model=beta" in page.url
+    assert page.locator(".verdict").count() > 3
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_pages_are_accessible(reader: Any, axe_source: str, scheme: str) -> None:
+    """Axe finds nothing with all details open, and a phone needs no scrolling to the side."""
+    site, window, (root, last) = reader
+    for width in (1280, 320):
+        page = window(
+            bypass_csp=True, color_scheme=scheme, viewport={"width": width, "height": 700}
+        )
+        for path in (
+            "/families/",
+            f"/families/{root}/",
+            f"/families/{root}/?model=all&version={last}",
+            "/families/models/",
+            "/families/board/",
+        ):
+            page.goto(f"{site.url}{path}")
+            page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+            page.wait_for_load_state("networkidle")
+            assert axe_faults(page, axe_source) == [], (path, scheme, width)
+            wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+            assert wide <= 0, (path, width, wide)
+
+
+def test_nothing_hostile_runs(reader: Any) -> None:
+    """Hostile sentences and options stand in the tree as texts, and nothing of theirs runs."""
+    site, window, _ = reader
+    root = site.do(f"TEXTS = {list(TEXTS)!r}\n{HOSTILE}")
+    page = window()
+    page.add_init_script(
+        "window.broken = [];"
+        "document.addEventListener('securitypolicyviolation',"
+        " e => window.broken.push(e.violatedDirective + ' ' + e.blockedURI))"
+    )
+    for path in (f"/families/{root}/?model=all", "/families/models/"):
+        page.goto(f"{site.url}{path}")
+        assert page.evaluate("[window.ran, window.broken]") == [None, []]
+    assert page.locator("svg").count() >= 2
