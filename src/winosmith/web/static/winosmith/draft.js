@@ -154,6 +154,9 @@
     if (now) form.elements.version.value = entry.version;
     fill(entry.typed);
     say(form.dataset.restored);
+    document.addEventListener("DOMContentLoaded", () => {  // when htmx listens
+      document.getElementById("checks")?.dispatchEvent(new Event("recheck"));
+    });
     if (now !== entry.version) soon(0);
   } else if (entry?.sending) note();
 })();
