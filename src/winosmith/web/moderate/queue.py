@@ -18,8 +18,7 @@ from winosmith.web.moderate.contributors import person_of
 from winosmith.web.moderate.index import hinted, matching
 from winosmith.web.moderate.models import Appeal
 from winosmith.web.moderate.votes import close, paused_people
-from winosmith.web.perturb.models import Version
-from winosmith.web.problems.lineages import of_family
+from winosmith.web.problems.lineages import of_family, of_kind
 from winosmith.web.problems.models import Problem, State, Twin
 from winosmith.web.read.terms import parse
 
@@ -199,11 +198,10 @@ def _of_domain(query: QuerySet[Problem], domain: str) -> QuerySet[Problem]:
 
 
 def _of_kind(query: QuerySet[Problem], kind: str) -> QuerySet[Problem]:
-    perturbed = Version.objects.filter(problem=OuterRef("pk"), parent__isnull=False)
     if kind == "twin":
         other = Problem.objects.filter(twin=OuterRef("twin")).exclude(pk=OuterRef("pk"))
         return query.filter(Exists(other))
-    return query.filter(Exists(perturbed) if kind == "perturbed" else ~Exists(perturbed))
+    return of_kind(query, kind)
 
 
 def _aged(query: QuerySet[Problem], age: str) -> QuerySet[Problem]:

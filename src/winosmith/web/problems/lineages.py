@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
 from winosmith import Extra
 from winosmith import Problem as Datum
@@ -17,7 +17,7 @@ from winosmith.web.problems.models import Problem
 from winosmith.web.problems.public import PUBLIC
 from winosmith.web.problems.records import as_problem
 
-__all__ = ["DISTANCE", "as_public", "of_family", "with_distances"]
+__all__ = ["DISTANCE", "as_public", "of_family", "of_kind", "with_distances"]
 
 DISTANCE = "evograd.distance"
 """The extra key of a depth that can't be counted from the data (`winosmith.formats`, EvoGrad)."""
@@ -68,7 +68,23 @@ def of_family(query: QuerySet[Problem], ref: str) -> QuerySet[Problem]:
     from winosmith.web.perturb.models import Version
 
     root = Version.objects.filter(problem__ref=ref).values_list("root", flat=True).first()
-    return query.filter(ref=ref) if root is None else query.filter(version__root=root)
+    if root is None:
+        return query.filter(ref=ref)
+    return query.filter(pk__in=Version.objects.filter(root=root).values("problem"))
+
+
+def of_kind(query: QuerySet[Problem], kind: str) -> QuerySet[Problem]:
+    """Keep of problems the "perturbed" ones, or the "original" ones.
+
+    Versions are found by their own table, however few of a million problems they are; originals
+    by walking the problems.
+    """
+    from winosmith.web.perturb.models import Version
+
+    perturbed = Version.objects.filter(parent__isnull=False)
+    if kind == "perturbed":
+        return query.filter(pk__in=perturbed.values("problem"))
+    return query.filter(~Exists(perturbed.filter(problem=OuterRef("pk"))))
 
 
 def _hidden(data: Iterable[Datum]) -> set[str]:

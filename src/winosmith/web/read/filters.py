@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from winosmith.web.people.models import Person
 from winosmith.web.people.pseudonyms import pseudonym
 from winosmith.web.perturb.models import Version
-from winosmith.web.problems.lineages import of_family
+from winosmith.web.problems.lineages import of_family, of_kind
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.public import public_problems
 from winosmith.web.read.agreement import AGREEMENTS, agreeing
@@ -140,9 +140,7 @@ class Filters(forms.Form):
         if data["twins"]:
             query = _twins(query, data["twins"] == "twins")
         if data["kind"]:
-            perturbed = Version.objects.filter(problem=OuterRef("pk"), parent__isnull=False)
-            kept = Exists(perturbed) if data["kind"] == "perturbed" else ~Exists(perturbed)
-            query = query.filter(kept)
+            query = of_kind(query, data["kind"])
         if data["family"]:
             query = _of_family(query, data["family"])
         if data["agreement"]:
@@ -178,7 +176,9 @@ def _twins(query: QuerySet[Problem], whole: bool) -> QuerySet[Problem]:
 def _of_family(query: QuerySet[Problem], ref: str) -> QuerySet[Problem]:
     """Keep the public problems of a family; of what is not public only a root is a key to it."""
     known = public_problems().filter(ref=ref).exists()
-    return of_family(query, ref) if known else query.filter(version__root__ref=ref)
+    if known:
+        return of_family(query, ref)
+    return query.filter(pk__in=Version.objects.filter(root__ref=ref).values("problem"))
 
 
 def _people(name: str) -> list[int]:
