@@ -142,4 +142,4 @@ def found(folder: Path, **arguments: Any) -> list[str]:
 def no_leftovers(tmp_path: Path) -> Iterator[Path]:
     """Return a folder in which no hidden folder is left when the test is over."""
     yield tmp_path / "out"
-    assert not [path for path in (tmp_path / "out").glob(".*")]
+    assert not list((tmp_path / "out").glob(".*"))

@@ -222,20 +222,19 @@ def judges(content: Content) -> Iterator[str]:
     yield f"{len(sizes):,} of {total:,} problems were judged, each by {people} people."
 
 
+def unvalidated(content: Content) -> str:
+    """Return how many problems nobody has found valid yet, in words; nothing where none is."""
+    counts = content.build.get("unvalidated", {})
+    told = ", ".join(f"{count:,} of {part}" for part, count in counts.items())
+    return f"Generated, and not found valid by judges: {told}." if told else ""
+
+
 def _limits(content: Content) -> Iterator[str]:
     yield from ("## Bias, Risks, and Limitations", "", or_not_stated(content.about.known_limits))
-    for part, count in content.build.get("unvalidated", {}).items():
-        yield from (
-            "",
-            f"{count:,} problems of {part} were generated, and not found valid by judges.",
-        )
-    yield from (
-        "",
-        "### Recommendations",
-        "",
-        or_not_stated(content.about.datasheet.get("risks", "")),
-    )
-    yield ""
+    generated = unvalidated(content)
+    yield from ("", generated) if generated else ()
+    risks = content.about.datasheet.get("risks", "")
+    yield from ("", "### Recommendations", "", or_not_stated(risks), "")
 
 
 def _closing(content: Content) -> Iterator[str]:

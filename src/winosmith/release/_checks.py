@@ -107,7 +107,7 @@ def check_apart(parts: Mapping[str, Dataset], kinds: Sequence[str]) -> None:
         ]
         more = f"\nand {len(found) - 5} more" if len(found) > 5 else ""
         raise DataError(
-            f"{len(found)} {'group' if len(found) == 1 else 'groups'} of problems on both sides of a "
+            f"{len(found)} group{'s' * (len(found) > 1)} of problems on both sides of a "
             "split; put each on one side, "
             "or give one file and --disjoint, which splits it:\n" + "\n".join(told) + more
         )

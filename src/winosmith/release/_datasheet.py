@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from winosmith.release._canary import comment
-from winosmith.release._card import funnel, judges
+from winosmith.release._card import funnel, judges, unvalidated
 from winosmith.release._content import Content
 from winosmith.release._markdown import NOT_STATED
 from winosmith.release._parts import TEST, TOLD
@@ -56,10 +56,7 @@ def _known(content: Content) -> Iterator[tuple[str, str]]:
     yield "relations", "`twin_id` joins the halves of a twin, `root` and `parent` a family."
     yield "splits", "; ".join(f"{part}: {TOLD[part]}" for part in content.parts) + "."
     yield "external", "It stands alone: no record refers to a file elsewhere."
-    unvalidated = content.build.get("unvalidated", {})
-    if unvalidated:
-        told = ", ".join(f"{count:,} of {part}" for part, count in unvalidated.items())
-        yield "noise", f"Generated, and not found valid by judges: {told}."
+    yield "noise", unvalidated(content)
     yield "identifiable", "Contributors appear by pseudonym alone; no hour of writing is given."
     days = sorted({p.origin.created for p in content.problems if p.origin and p.origin.created})
     if days:

@@ -261,7 +261,8 @@ def _checked(content: Content, source: Source, told: Dataset | None, found: Chan
         leaks = list(leaked(content.parts, read_secrets(source.private)))
         if leaks:
             part, _, what, do = leaks[0]
-            raise DataError(f"{len(leaks)} leaks; the first, in {part}: {what}; {do}")
+            more = f", the first of {len(leaks)} leaks" if len(leaks) > 1 else ""
+            raise DataError(f"{part}{more}: {what}; {do}")
 
 
 def _without_embargo(

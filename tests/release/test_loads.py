@@ -1,0 +1,209 @@
+"""A release is read by the programs that it is made for, offline, and says the same to each."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.conftest import absent
+from winosmith import Edit, Extra, Lineage, Origin, Problem, formats, solve
+from winosmith.release import Released
+from winosmith.release._columns import read_table, table_of, write_table
+
+
+def _run(script: str, *arguments: str, where: Path) -> Any:
+    """Run a script in a process of its own, without a network; its libraries warn as they like."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", script, *arguments],
+        capture_output=True,
+        text=True,
+        cwd=where,
+        env={**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(where / "hf")},
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.split("RESULT", 1)[1])
+
+
+def _needs(module: str, extra: str) -> None:
+    if importlib.util.find_spec(module) is None:
+        absent(f"{module} is not installed (the extra `{extra}`)")
+
+
+LOAD = """
+import json, sys
+import datasets
+found = {}
+for name in datasets.get_dataset_config_names(sys.argv[1]):
+    for split, rows in datasets.load_dataset(sys.argv[1], name).items():
+        found[f"{name}/{split}"] = [
+            {k: rows.features[k].dtype for k in ("id", "answer", "declared")}, rows.to_list()]
+default = datasets.load_dataset(sys.argv[1], split="train")
+print("RESULT" + json.dumps([found, len(default)]))
+"""
+
+
+def test_datasets_loads_every_configuration(small: Released, tmp_path: Path) -> None:
+    """`datasets.load_dataset(folder, size)` gives typed rows with each problem as it is."""
+    _needs("datasets", "release")
+    found, default = _run(LOAD, str(small.folder), where=tmp_path)
+    parts = {"xl/train": "train_xl", "xs/train": "train_xs"}
+    for name in ("xl", "xs"):
+        parts |= {f"{name}/validation": "dev", f"{name}/test": "test"}
+    assert found.keys() == parts.keys()
+    assert default == len(small.content.parts["train_xl"])
+    for name, (kinds, rows) in found.items():
+        assert kinds == {"id": "string", "answer": "int32", "declared": "int32"}
+        held = small.content.parts[parts[name]]
+        assert [row["id"] for row in rows] == list(held.ids)
+        for row, problem in zip(rows, held, strict=True):
+            assert (row["sentence"], row["options"]) == (problem.sentence, list(problem.options))
+            assert row["answer"] == problem.answer
+            assert row["author"] == (problem.origin.author if problem.origin else None)
+            edits = problem.lineage.edits if problem.lineage else ()
+            assert [e["new"] for e in row["edits"] or []] == [e.new for e in edits]
+
+
+CROISSANT = """
+import json, sys
+import mlcroissant
+data = mlcroissant.Dataset(jsonld=sys.argv[1] + "/croissant.json")
+issues = data.metadata.issues
+found = {}
+for records in data.metadata.record_sets:
+    found[records.id] = [
+        {key.split("/")[1]: value.decode() if isinstance(value, bytes) else None
+         for key, value in record.items() if key.endswith(("/id", "/sentence"))}
+        for record in data.records(records.id)]
+print("RESULT" + json.dumps([sorted(issues.errors), sorted(issues.warnings), found]))
+"""
+
+
+def test_mlcroissant_validates_and_reads(small: Released, tmp_path: Path) -> None:
+    """Mlcroissant finds no error and nothing to warn of, and reads every record set whole."""
+    _needs("mlcroissant", "release")
+    errors, warnings, found = _run(CROISSANT, str(small.folder), where=tmp_path)
+    assert (errors, warnings) == ([], [])
+    assert found == {
+        part: [{"id": p.id, "sentence": p.sentence} for p in dataset]
+        for part, dataset in small.content.parts.items()
+    }
+
+
+LM_EVAL = """
+import json, sys
+import lm_eval
+from lm_eval.models.huggingface import HFLM
+from lm_eval.tasks import TaskManager
+done = lm_eval.simple_evaluate(
+    model=HFLM(pretrained=sys.argv[2], device="cpu", batch_size=4), tasks=["small_partial"],
+    log_samples=True, bootstrap_iters=0,
+    task_manager=TaskManager(include_path=sys.argv[1], include_defaults=False))
+print("RESULT" + json.dumps([done["results"]["small_partial"]["acc,none"],
+    {s["doc"]["id"]: [float(r[0][0]) for r in s["resps"]]
+     for s in done["samples"]["small_partial"]}]))
+"""
+
+
+@pytest.mark.models
+def test_lm_eval_scores_a_release(
+    small: Released, make_language_model: Callable[..., Path], tmp_path: Path
+) -> None:
+    """lm-evaluation-harness runs on the release's folder, and gives `solve.Causal`'s scores."""
+    _needs("lm_eval", "test-harness")
+    model = make_language_model("gpt2")
+    task = str(small.folder / "harness" / "lm_eval")
+    accuracy, theirs = _run(LM_EVAL, task, str(model), where=tmp_path)
+    dev = small.content.parts["dev"]
+    ours = solve.Causal(str(model), "partial").score(dev)
+    for problem, own in zip(dev, ours, strict=True):
+        np.testing.assert_allclose(theirs[problem.id], own, atol=1e-4)
+    right = np.mean([int(np.argmax(own)) == p.answer for p, own in zip(dev, ours, strict=True)])
+    assert accuracy == pytest.approx(right)
+
+
+INSPECT = """
+import json, sys
+from inspect_ai import eval
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
+answers = [ModelOutput.from_content("mockllm/model", "ANSWER: B") for _ in range(int(sys.argv[2]))]
+for answer in answers:
+    answer.usage = ModelUsage()  # else it downloads a tokeniser to count
+(log,) = eval(sys.argv[1], model=get_model("mockllm/model", custom_outputs=answers),
+              max_connections=1, max_samples=1, display="none", log_dir=sys.argv[3])
+print("RESULT" + json.dumps([log.status, log.results.scores[0].metrics["accuracy"].value]))
+"""
+
+
+def test_inspect_scores_a_release(small: Released, copied: Path, tmp_path: Path) -> None:
+    """inspect_ai runs the release's task; a model that says B gets the share that B is right."""
+    _needs("inspect_ai", "test-harness")
+    dev, task = small.content.parts["dev"], copied / "harness" / "inspect_ai"
+    arguments = ("small.py", str(len(dev)), str(tmp_path / "logs"))
+    status, accuracy = _run(INSPECT, *arguments, where=task)
+    assert status == "success"
+    assert accuracy == pytest.approx(np.mean([p.answer == 1 for p in dev]))
+
+
+def test_our_own_reader_reads_it(small: Released) -> None:
+    """`winosmith.formats` reads the JSON Lines and the labels as what was released."""
+    for part, dataset in small.content.parts.items():
+        assert formats.read(small.folder / f"data/{part}.jsonl") == dataset
+    labels = formats.read_labels(small.folder / "data/dev-labels.lst")
+    assert labels == small.content.parts["dev"].answers
+
+
+texts = st.text(st.characters(codec="utf-8", exclude_characters="_"), min_size=1).filter(str.strip)
+names = st.none() | texts
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> Problem:
+    """Draw a problem with anything that one may have."""
+    options = draw(st.lists(texts, min_size=2, max_size=5, unique_by=str.strip))
+    edit = st.builds(Edit, st.just("insert"), st.integers(0, 99), st.just(""), texts)
+    lineage = st.builds(
+        Lineage, texts, texts, st.lists(edit, max_size=2).map(tuple), st.none() | st.integers(0, 9)
+    )
+    return Problem(
+        draw(texts),
+        f"{draw(texts)}_{draw(texts)}",
+        tuple(options),
+        draw(st.none() | st.integers(0, len(options) - 1)),
+        draw(names),
+        origin=draw(st.none() | st.builds(Origin, names, names, st.none(), names, names, names)),
+        lineage=draw(st.none() | lineage),
+        extra=Extra({"a.b": draw(st.none() | texts | st.integers(-9, 9) | st.booleans())}),
+    )
+
+
+@settings(max_examples=40, deadline=None)
+@given(held=st.lists(problems(), max_size=3))
+def test_a_table_is_written_and_read_without_loss(
+    held: list[Problem], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """What goes into Parquet comes out equal, and twice the same bytes."""
+    folder = tmp_path_factory.mktemp("tables")
+    raw = []
+    for name in ("one", "two"):
+        with (folder / name).open("wb") as file:
+            write_table(table_of(held), file, {"canary": "x"})
+        raw.append((folder / name).read_bytes())
+    assert raw[0] == raw[1]
+    table, told = read_table(folder / "one")
+    assert table.equals(table_of(held))
+    assert told == {"canary": "x"}
+    assert table["options"].to_pylist() == [list(p.options) for p in held]
+    assert [json.loads(extra) for extra in table["extra"].to_pylist()] == [
+        dict(p.extra) for p in held
+    ]
