@@ -69,7 +69,8 @@ def release(folder: Path) -> None:
             "source": [{"name": "crowd", "licence": "CC-BY-4.0"}],
         }
     )
-    release(folder / "twins.jsonl", told, folder / "out", splitting=Splitting(asked=True))
+    apart = Splitting(asked=True)
+    release(folder / "twins.jsonl", told, folder / "out", splitting=apart, new_ids=True)
 
 
 def verify(folder: Path) -> None:
@@ -143,7 +144,7 @@ def main() -> None:
 
 def run(job: str, folder: Path, problems: int) -> tuple[float, float]:
     """Do one job in a process of its own; return its processor time and its peak memory."""
-    one = {name: "1" for name in ("OMP_NUM_THREADS", "ARROW_NUM_THREADS", "NUMBA_NUM_THREADS")}
+    one = dict.fromkeys(("OMP_NUM_THREADS", "ARROW_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
     done = subprocess.run(
         [sys.executable, "-W", "ignore", __file__, "--job", job, "--folder", str(folder),
          "--problems", str(problems)],

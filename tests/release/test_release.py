@@ -125,10 +125,7 @@ def test_the_datasheet_says_not_stated(small: Released, tmp_path: Path) -> None:
 def test_contributors_get_credit_by_pseudonym(tmp_path: Path) -> None:
     """Each contributor's problems are counted once, and no name runs as a formula."""
     parts = sets()
-    dev = Dataset(
-        (replace(p, origin=replace(p.origin or Origin(), author="=HYPERLINK()")) for p in parts["dev"]),
-        "dev",
-    )  # fmt: skip
+    dev = _by(parts["dev"], author="=HYPERLINK()")
     source = write_sets(tmp_path / "source", {**parts, "dev": dev})
     done = release(source, about(), tmp_path / "out")
     with (done.folder / "CONTRIBUTORS.csv").open(newline="", encoding="utf-8") as file:
@@ -357,9 +354,7 @@ def hash_of(text: str | None) -> int:
 def test_what_is_not_known_is_not_promised(tmp_path: Path) -> None:
     """Contributor-disjoint sides are refused where a problem has no contributor."""
     parts = sets()
-    dev = Dataset((replace(p, origin=replace(p.origin or Origin(), author=None)) for p in parts["dev"]),
-                  "dev")  # fmt: skip
-    source = write_sets(tmp_path / "source", {**parts, "dev": dev})
+    source = write_sets(tmp_path / "source", {**parts, "dev": _by(parts["dev"], author=None)})
     with pytest.raises(DataError, match="16 of 81 problems do not say their contributor"):
         release(source, about(), tmp_path / "out", splitting=Splitting(("contributor",)))
 
@@ -387,8 +382,10 @@ def test_what_must_not_be_released_is_refused(change: Any, told: str, no_leftove
     assert not no_leftovers.exists()
 
 
-def _by(data: Dataset, **changes: str) -> Dataset:
-    return Dataset((replace(p, origin=replace(p.origin or Origin(), **changes)) for p in data), data.name)  # fmt: skip
+def _by(data: Dataset, **changes: str | None) -> Dataset:
+    """Return the problems with another origin."""
+    changed = (replace(p, origin=replace(p.origin or Origin(), **changes)) for p in data)
+    return Dataset(changed, data.name)
 
 
 def test_ids_that_tell_the_answer_are_refused(tmp_path: Path) -> None:
@@ -530,9 +527,12 @@ def test_a_perturbed_problem_needs_a_licence_to_adapt(tmp_path: Path) -> None:
 def test_fields_of_the_sources_format_stay_where_answers_are_public(tmp_path: Path) -> None:
     """What only the source's format knew is kept in train, and left out of test."""
     parts = {
-        part: Dataset((replace(p, extra=Extra({"wsc.source": f"page {n}"})) for n, p in enumerate(d)), part)
-        for part, d in sets().items() if part in ("dev", "test")
-    }  # fmt: skip
+        part: Dataset(
+            (replace(p, extra=Extra({"wsc.source": f"page {n}"})) for n, p in enumerate(held)), part
+        )
+        for part, held in sets().items()
+        if part in ("dev", "test")
+    }
     done = release(write_sets(tmp_path / "source", parts), about(), tmp_path / "out")
     assert done.content.parts["dev"][0].extra["wsc.source"] == "page 0"
     assert not any("wsc.source" in p.extra for p in done.content.parts["test"])
