@@ -46,13 +46,16 @@ def has_blanks(sheet: Sheet) -> bool:
     return 2 * sum(item.text[1] == BLANK for item in sheet.items) > len(sheet)
 
 
-def words(blank: bool, declared: tuple[Declared, ...], *, paper: bool = True) -> dict[str, Any]:
+def words(
+    blank: bool, declared: tuple[Declared, ...], *, paper: bool = True, alone: bool = False
+) -> dict[str, Any]:
     """Return the instructions and what is asked afterwards.
 
     Args:
         blank: whether the texts have a blank in place of a pronoun.
         declared: what subjects may tell of themselves.
         paper: whether they write on paper, rather than choose on a screen.
+        alone: nobody is there whom they could ask about a word.
     """
     what, stands_for = (
         ("the blank", "belongs in the blank")
@@ -69,7 +72,7 @@ def words(blank: bool, declared: tuple[Declared, ...], *, paper: bool = True) ->
             "options": [{"letter": "A", "text": "ladder"}, {"letter": "B", "text": "wall"}],
         }
     return {
-        "instructions": _instructions(start, what, stands_for, paper),
+        "instructions": _instructions(start, what, stands_for, paper, alone),
         "question": f"Which of them {stands_for}?",
         "example_title": "An example",
         "example": example,
@@ -94,7 +97,7 @@ def words(blank: bool, declared: tuple[Declared, ...], *, paper: bool = True) ->
 
 
 def _instructions(
-    start: str, what: str, stands_for: str, paper: bool
+    start: str, what: str, stands_for: str, paper: bool, alone: bool
 ) -> list[list[tuple[str, bool]]]:
     """Return paragraphs in parts, each with whether it is bold."""
     answer, write, leave = (
@@ -102,6 +105,7 @@ def _instructions(
         if paper
         else ("Choose it.", "choose", "leave no question out")
     )
+    unknown = "look it up in a dictionary*, and note it" if alone else "ask what it means*"
     paragraphs = (
         f"Each question shows a short text; {start}. The phrase around it is repeated below the "
         "text, so that you see which one is asked about. Then follow two or more answers. Which "
@@ -112,9 +116,8 @@ def _instructions(
         f"Several questions may be about {what} at another place of one and the same text; then "
         "“SAME TEXT AS PREVIOUS QUESTION” stands over them. Over a text that only looks like the "
         "one before stands “TEXT IS DIFFERENT FROM PREVIOUS QUESTION”.",
-        "If you do not know a word, *ask what it means*. About the questions themselves nothing "
-        "can be said. Work at your own pace, in the order of the questions; this tests the texts, "
-        "not you.",
+        f"If you do not know a word, *{unknown}. About the questions themselves nothing can be said. "
+        "Work at your own pace, in the order of the questions; this tests the texts, not you.",
     )
     return [
         [(part, at % 2 == 1) for at, part in enumerate(paragraph.split("*"))]

@@ -36,5 +36,5 @@ def refs(sheets: Iterable[Sheet]) -> set[str]:
 
 
 def instructions_of(sheet: humans.Sheet) -> dict[str, Any]:
-    """Return what those who take a sheet are told, as on paper."""
-    return humans.instructions(humans.has_blanks(sheet), (), paper=False)
+    """Return what those who take a sheet are told, as on paper; nobody is there to be asked."""
+    return humans.instructions(humans.has_blanks(sheet), (), paper=False, alone=True)
