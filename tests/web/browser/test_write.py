@@ -16,6 +16,7 @@ CUT = ("Failed to load resource", "htmx:afterRequest", "htmx:sendError", "htmx:s
 """How the browser and htmx tell of a request that did not come through."""
 
 _SESSION = """
+from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from winosmith.topics import Topic
 from winosmith.web.people.models import Person
@@ -24,7 +25,7 @@ from winosmith.web.write.drafts import start
 ann = Person.objects.get(name="ann")
 session = SessionStore()
 session[SESSION_KEY] = str(ann.pk)
-session[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
+session[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]
 session[HASH_SESSION_KEY] = ann.get_session_auth_hash()
 session.create()
 text = "Pour the water from a hose. The garden needs water each evening in a dry summer."
