@@ -76,7 +76,7 @@ def test_own_versions_are_seen_by_their_contributor_alone(
     st.integers(0, 40),
 )
 def test_pages_are_never_long_and_lose_nothing(places: list[int], looked: int, after: int) -> None:
-    """Whatever a tree looks like, a page has at most some 70 versions, and the rest is counted."""
+    """Whatever a tree looks like, a page has at most some 60 versions, and the rest is counted."""
     import numpy as np
 
     from winosmith.web.families import plan

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +18,13 @@ __all__ = ["Answers", "answers_of"]
 UNASKED, WAITING, STUCK, RIGHT, WRONG = range(5)
 """How a version stands with a model: no prediction yet, one that waits, one that failed, …"""
 
-_ANSWERS = """SELECT r.problem_id, r."right", r.stand
+_ANSWERS = f"""SELECT r.problem_id, CASE
+        WHEN r.stand = '{Stand.DONE.value}' AND r."right" THEN {RIGHT}
+        WHEN r.stand = '{Stand.DONE.value}' AND NOT r."right" THEN {WRONG}
+        WHEN r.stand = '{Stand.WAITING.value}' THEN {WAITING}
+        ELSE {STUCK} END
     FROM perturb_version v JOIN predict_prediction r ON r.problem_id = v.problem_id
-    WHERE v.root_id = %s AND r.model_id = %s"""
+    WHERE v.root_id = %s AND r.model_id = %s"""  # noqa: S608 - of our own words
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,16 +68,10 @@ def answers_of(root: Problem, tree: Tree, model: Model) -> Answers:
     with connection.cursor() as cursor:
         cursor.execute(_ANSWERS, [root.pk, model.pk])
         rows = cursor.fetchall()
-    stands = [UNASKED] * len(tree)
-    places = tree.places
-    for row, right, stand in rows:
-        place = places.get(row)
-        if place is not None:
-            stands[place] = _stand(right, stand)
-    return Answers(tree, np.array(stands, dtype=np.int8))
-
-
-def _stand(right: bool | None, stand: Any) -> int:
-    if stand == Stand.DONE:
-        return STUCK if right is None else RIGHT if right else WRONG
-    return WAITING if stand == Stand.WAITING else STUCK
+    stands = np.full(len(tree), UNASKED, dtype=np.int8)
+    if rows:
+        found = np.array(rows, dtype=np.int64)
+        places = tree.places_of(found[:, 0])
+        there = places >= 0
+        stands[places[there]] = found[there, 1]
+    return Answers(tree, stands)

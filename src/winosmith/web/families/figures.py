@@ -102,8 +102,8 @@ def first_errors(answers: Answers, kind: DepthKind) -> list[Ends]:
     depths[0] = 0
     wrong = (answers.wrong & (depths >= 0)).tolist()
     known = (_answered(answers, kind) | (np.arange(len(tree)) == 0) & answers.right).tolist()
-    first, last, leaf = _along(tree.parents.tolist(), wrong, known, depths.tolist(), tree.public)
-    ended = [(first[at], last[at]) for at in leaf if first[at] >= 0 or last[at] >= 0]
+    first, last = _along(tree.parents.tolist(), wrong, known, depths.tolist())
+    ended = [(first[at], last[at]) for at in tree.leaves if first[at] >= 0 or last[at] >= 0]
     return _table(
         np.array([depth for depth, _ in ended if depth >= 0], dtype=np.int64),
         np.array([depth for found, depth in ended if found < 0], dtype=np.int64),
@@ -144,25 +144,18 @@ def _coin_first(depths: Ints, chance: Floats) -> float:
 
 
 def _along(
-    parents: Sequence[int],
-    wrong: Sequence[bool],
-    known: Sequence[bool],
-    depths: Sequence[int],
-    public: Bools,
-) -> tuple[list[int], list[int], list[int]]:
-    """Return the depth of the first error and of the last answer down to each version, and leaves.
+    parents: Sequence[int], wrong: Sequence[bool], known: Sequence[bool], depths: Sequence[int]
+) -> tuple[list[int], list[int]]:
+    """Return the depth of the first error and the greatest with an answer on the way to each.
 
     A depth is -1 where there is none.
     """
     first, last = [-1] * len(parents), [-1] * len(parents)
-    inner, shown = set(), public.tolist()
     for at, parent in enumerate(parents):
         above, before = (first[parent], last[parent]) if parent >= 0 else (-1, -1)
         first[at] = above if above >= 0 else depths[at] if wrong[at] else -1
-        last[at] = max(before, depths[at]) if known[at] else before
-        if shown[at] and parent >= 0:
-            inner.add(parent)
-    return first, last, [at for at in range(len(parents)) if shown[at] and at not in inner]
+        last[at] = depths[at] if known[at] and depths[at] > before else before
+    return first, last
 
 
 def _table(failed: Ints, censored: Ints) -> list[Ends]:

@@ -1,4 +1,4 @@
-"""Which versions of a tree are on a page: some sixty, however many there are."""
+"""Which versions of a tree are on a page: some fifty, however many there are."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from winosmith.web.families.tree import Tree
 
 __all__ = ["MOST_ADDED", "Shown", "around", "under"]
 
-MOST = 60
+MOST = 50
 """Versions under the one that is looked at; more make a page that nobody reads."""
 
 MOST_ADDED = 30

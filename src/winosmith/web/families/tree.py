@@ -99,6 +99,24 @@ class Tree:
         """The number of each version, by its row in the database."""
         return {row: number for number, row in enumerate(self._rows)}
 
+    def places_of(self, rows: Ints) -> Ints:
+        """Return the number of the version of each row; -1 for what is not in the tree."""
+        order = self._order
+        at = np.minimum(np.searchsorted(self.rows, rows, sorter=order), len(self) - 1)
+        found: Ints = np.where(self.rows[order[at]] == rows, order[at], UNKNOWN)
+        return found
+
+    @cached_property
+    def _order(self) -> Ints:
+        found: Ints = np.argsort(self.rows)
+        return found
+
+    @cached_property
+    def leaves(self) -> list[int]:
+        """The public versions under which no other is public."""
+        inner = set(self.parents[self.public].tolist())
+        return [at for at in np.flatnonzero(self.public).tolist() if at not in inner]
+
     def above(self, number: int) -> list[int]:
         """Return the way from the root to a version, without it."""
         way: list[int] = []
