@@ -116,8 +116,9 @@ def _instructions(
         f"Several questions may be about {what} at another place of one and the same text; then "
         "“SAME TEXT AS PREVIOUS QUESTION” stands over them. Over a text that only looks like the "
         "one before stands “TEXT IS DIFFERENT FROM PREVIOUS QUESTION”.",
-        f"If you do not know a word, *{unknown}. About the questions themselves nothing can be said. "
-        "Work at your own pace, in the order of the questions; this tests the texts, not you.",
+        f"If you do not know a word, *{unknown}. About the questions themselves nothing can be "
+        "said. Work at your own pace, in the order of the questions; this tests the texts, not "
+        "you.",
     )
     return [
         [(part, at % 2 == 1) for at, part in enumerate(paragraph.split("*"))]
