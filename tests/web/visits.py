@@ -191,7 +191,6 @@ VISITS: tuple[Visit, ...] = (
     V("moderator", "moderate:act",
       form={"key": _key(10), "action": "reject", "pick": "judging-b:0", **WHY}),
     V("admin", "moderate:batch", ("{batch}",)),
-    V("admin", "moderate:batch", ("{unfinished}",)),
     V("admin", "moderate:batch", ("{left alone}",)),
     V("admin", "moderate:undo", form={"key": _key(11), "batch": "{batch}"}),
     V("admin", "moderate:undo", form={"key": _key(12), "batch": "{batch}"}, status=409),
@@ -235,7 +234,8 @@ VISITS: tuple[Visit, ...] = (
     V("visitor", "families:family", ("judging-a",), status=404),
     V("visitor", "families:models"),
     V("visitor", "families:board"),
-    # The last one: it breaks the site.
+    # The last ones: with scripts this one goes on and withdraws everything; the other breaks the site.
+    V("admin", "moderate:batch", ("{unfinished}",)),
     V("moderator", "moderate:contests", status=503, before=BROKEN),
 )  # fmt: skip
 
