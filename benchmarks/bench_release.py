@@ -82,7 +82,7 @@ def verify(folder: Path) -> None:
 
 
 def _released(folder: Path) -> Path:
-    return next(p for p in (folder / "out").iterdir() if not p.name.endswith("-private"))
+    return next(p for p in (folder / "out").iterdir() if p.name != "private")
 
 
 def write_by_datasets(folder: Path) -> None:

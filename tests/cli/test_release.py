@@ -44,9 +44,7 @@ def _release(place: Path, *more: str) -> int:
 
 
 def _folder(place: Path, version: str = "1.0.0") -> Path:
-    found = [
-        p for p in (place / "out").glob(f"trial-{version}-*") if not p.name.endswith("-private")
-    ]
+    found = list((place / "out").glob(f"trial-{version}-*"))
     assert len(found) == 1
     return found[0]
 
@@ -59,9 +57,10 @@ def test_a_file_is_split_released_and_proved(
     told = capsys.readouterr()
     folder = _folder(place)
     assert told.out.startswith("120 problems: train 9")
+    key = place / "out" / "private" / folder.name
     assert f"The release is {folder}" in told.out
-    assert f"The answers of test are in {folder}-private; keep that folder to yourself." in told.err
-    assert main(["verify", str(folder), "--private", f"{folder}-private"]) == 0
+    assert f"The answers of test are in {key}; keep that folder to yourself." in told.err
+    assert main(["verify", str(folder), "--private", str(key)]) == 0
     assert capsys.readouterr().out == f"{folder} is sound: 120 problems\n"
     assert _release(place, "--disjoint", "twin") == 0
     assert "It was there already, with the same bytes." in capsys.readouterr().err

@@ -70,8 +70,8 @@ def command(
     SOURCE is the folder of a finished build; or files named after their parts (train.jsonl,
     dev.jsonl, test.jsonl); or one file that is not split. The release is a folder
     NAME-VERSION-DIGITS: its last digits stand for all that it holds. Answers of test are left
-    out, and put for you alone into NAME-VERSION-DIGITS-private beside it. What is under embargo
-    is left out; what would give answers away, or break a licence, is refused.
+    out, and put for you alone into DIR/private. What is under embargo is left out; what would
+    give answers away, or break a licence, is refused.
 
     \b
     Example:

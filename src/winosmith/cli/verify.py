@@ -21,7 +21,7 @@ _SHOWN = 10
 @click.command()
 @click.argument("release", type=click.Path(exists=True, file_okay=False))
 @click.option("--private", type=click.Path(exists=True, file_okay=False), metavar="FOLDER",
-              help="What must not be published: private/ of the build, or the folder beside the "
+              help="What must not be published: private/ of the build, or that beside the "
               "release. Nothing of it may be found.")  # fmt: skip
 @json_option
 @click.pass_context

@@ -13,6 +13,7 @@ from winosmith import formats, validate
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError, OutputError
 from winosmith.humans import canary
+from winosmith.outputs import PRIVATE
 from winosmith.problem import Problem
 from winosmith.records import canonical, problem_record
 from winosmith.release._about import About
@@ -82,7 +83,7 @@ class Released:
     Attributes:
         folder: the release.
         content: what it holds.
-        key: the folder beside it with the answers of test, for its owner alone; None when they
+        key: the folder below private/ with the answers of test, for its owner; None when they
             are not known.
         anew: whether it was written now, or was there already with the same bytes.
     """
@@ -375,14 +376,15 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def _key(content: Content, told: Dataset | None, folder: Path) -> Path | None:
-    """Write the answers of test, in the order of the release, beside it for its owner."""
+    """Write the answers of test, in the order of the release, for its owner: in private/ beside it."""
     if TEST not in content.parts or told is None:
         return None
     answers = {sight(problem): problem.answer for problem in told}
     test = content.parts[TEST]
     if any(answers.get(sight(problem)) is None for problem in test):
         return None
-    key = folder.with_name(f"{folder.name}-private")
+    key = folder.parent / PRIVATE / folder.name
+    key.parent.mkdir(mode=0o700, exist_ok=True)
     key.mkdir(mode=0o700, exist_ok=True)
     solved = [replace(problem, answer=answers[sight(problem)]) for problem in test]
     for name, lines in (

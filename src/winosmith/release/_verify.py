@@ -64,7 +64,7 @@ def verify(
 
     Args:
         folder: the release.
-        private: the folder private/ of the build it was made from, or the one beside the release;
+        private: the folder private/ of the build it was made from, or private/NAME beside it;
             with it, nothing of what is there may be found in the release.
         step: shows progress.
 
