@@ -62,6 +62,16 @@ def _typed(sentence: str, do: str = "submit") -> Callable[[Any], dict[str, Any]]
     return _key(do=do, sentence=sentence, option_1="kettle", option_2="cupboard", answer="0")
 
 
+def _announced(world: Any) -> dict[str, Any]:
+    """Let the site have its models; return a form with a new key."""
+    from django.conf import settings
+
+    from winosmith.web.predict.registry import announce
+
+    announce(settings.RULES.models)
+    return _key()(world)
+
+
 ROUTES: list[Row] = [
     ("read:home", "get", (), _none, "ooooooo"),
     ("read:browse", "get", (), _none, "ooooooo"),
@@ -185,6 +195,10 @@ ROUTES: list[Row] = [
     ("judge:contest", "get", ("gold-a",), _none, "mmmmmmm"),
     ("judge:contest", "post", ("gold-a",), _key(text="It does fit."), "llffDnn"),
     ("judge:agreement", "get", (), _none, "ooooooo"),
+    ("predict:models", "get", (), _none, "ooooooo"),
+    ("predict:model", "get", ("association",), _announced, "ooooooo"),
+    ("predict:again", "get", ("association",), _announced, "mmmmmmm"),
+    ("predict:again", "post", ("association",), _announced, "llfffDD"),
     ("moderate:queue", "get", (), _none, "llfffOO"),
     ("moderate:problem", "get", ("embargoed-a",), _none, "llfffoo"),
     ("moderate:ask", "get", (), _key(action="reject", pick="judging-b:0"), "llfffoo"),
