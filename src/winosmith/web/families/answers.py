@@ -19,12 +19,12 @@ UNASKED, WAITING, STUCK, RIGHT, WRONG = range(5)
 """How a version stands with a model: no prediction yet, one that waits, one that failed, …"""
 
 _ANSWERS = f"""SELECT r.problem_id, CASE
-        WHEN r.stand = '{Stand.DONE.value}' AND r."right" THEN {RIGHT}
-        WHEN r.stand = '{Stand.DONE.value}' AND NOT r."right" THEN {WRONG}
-        WHEN r.stand = '{Stand.WAITING.value}' THEN {WAITING}
+        WHEN r.stand = %s AND r."right" THEN {RIGHT}
+        WHEN r.stand = %s AND NOT r."right" THEN {WRONG}
+        WHEN r.stand = %s THEN {WAITING}
         ELSE {STUCK} END
     FROM perturb_version v JOIN predict_prediction r ON r.problem_id = v.problem_id
-    WHERE v.root_id = %s AND r.model_id = %s"""  # noqa: S608 - of our own words
+    WHERE v.root_id = %s AND r.model_id = %s"""  # noqa: S608 - of our own numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +65,9 @@ class Answers:
 
 def answers_of(root: Problem, tree: Tree, model: Model) -> Answers:
     """Return what a model made of a family, as it stands now."""
+    done = str(Stand.DONE)
     with connection.cursor() as cursor:
-        cursor.execute(_ANSWERS, [root.pk, model.pk])
+        cursor.execute(_ANSWERS, [done, done, str(Stand.WAITING), root.pk, model.pk])
         rows = cursor.fetchall()
     stands = np.full(len(tree), UNASKED, dtype=np.int8)
     if rows:
