@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -21,7 +22,7 @@ from winosmith.web.families.listing import SORTS, Family, listed
 from winosmith.web.families.look import Look, look_of, place_of, root_of
 from winosmith.web.families.nodes import DEPTH_NAMES, nodes, problems_on
 from winosmith.web.families.plan import Shown
-from winosmith.web.families.tree import DEPTHS, is_public, tree_of
+from winosmith.web.families.tree import DEPTHS, Tree, is_public, tree_of
 from winosmith.web.people.current import existing_writer
 from winosmith.web.people.models import Person
 from winosmith.web.people.pseudonyms import pseudonym
@@ -74,7 +75,7 @@ def family(request: HttpRequest, ref: str) -> HttpResponseBase:
     answers = [(model, answers_of(root, tree, model)) for model in look.chosen]
     top = plan.around(tree, focus, look.after)
     shown = problems_on(tree, top)
-    note_read(person, [shown[int(tree.rows[number])] for number in _numbers(top)])
+    note_read(person, _others(tree, top, shown))
     rows = [(model, depths_of_errors(of), of.waiting) for model, of in answers]
     drawn = [
         (model, accuracy_by_depth(of, look.kind), first_errors(of, look.kind))
@@ -113,7 +114,7 @@ def below(request: HttpRequest, ref: str, version: str) -> HttpResponseBase:
         return redirect(f"{reverse('families:family', args=[ref])}?{query}")
     top = plan.under(tree, number, look.after, plan.MOST_ADDED)
     shown = problems_on(tree, top)
-    note_read(person, [shown[int(tree.rows[n])] for n in _numbers(top) if n != number])
+    note_read(person, _others(tree, top, shown))
     answers = [
         (model, answers_of(root, tree, model) if len(look.chosen) == 1 else None)
         for model in look.chosen
@@ -154,6 +155,15 @@ def _led_to_root(
     if version.pk in tree_of(root, person).places:
         asked["version"] = version.ref
     return redirect(f"{reverse('families:family', args=[root.ref])}?{asked.urlencode()}")
+
+
+def _others(tree: Tree, top: Shown, problems: Mapping[int, Problem]) -> list[Problem]:
+    """Return what is read on a page, without versions of the reader's own."""
+    return [
+        problems[int(tree.rows[number])]
+        for number in _numbers(top)
+        if tree.public[number] or number == 0
+    ]
 
 
 def _numbers(top: Shown) -> list[int]:
