@@ -234,7 +234,7 @@ VISITS: tuple[Visit, ...] = (
     V("visitor", "families:family", ("judging-a",), status=404),
     V("visitor", "families:models"),
     V("visitor", "families:board"),
-    # The last ones: with scripts this one goes on and withdraws everything; the other breaks the site.
+    # The last ones: with scripts the first goes on and withdraws all; the other breaks the site.
     V("admin", "moderate:batch", ("{unfinished}",)),
     V("moderator", "moderate:contests", status=503, before=BROKEN),
 )  # fmt: skip
