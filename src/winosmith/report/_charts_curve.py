@@ -75,7 +75,7 @@ def curves(
         axes.set(xlabel=clean(x), ylabel=clean(y))
         axes.grid(axis="y")
         if all(setting == round(setting) for setting in settings):
-            axes.xaxis.get_major_locator().set_params(integer=True)
+            axes.locator_params(axis="x", integer=True)
         if percent:
             axes.set_ylim(-0.02, 1.02)
             axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
