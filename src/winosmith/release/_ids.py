@@ -36,7 +36,7 @@ def digest_ids(parts: Mapping[str, Dataset], name: str) -> dict[str, Dataset]:
     >>> old = Dataset([Problem("mine-0", "The _ fell.", ("cup", "jug"), 1, "mine-t0")])
     >>> new = digest_ids({"dev": old}, "mine")["dev"][0]
     >>> new.id, new.twin_id
-    ('mine-1a9ea4d4e352', 'mine-t1a9ea4d4e352')
+    ('mine-683a48eccc36', 'mine-t0d6f43992b50')
     """
     problems = {problem.id: problem for dataset in parts.values() for problem in dataset}
     copies: Counter[str] = Counter()

@@ -97,8 +97,8 @@ def conflict(
         outer: the licence of the whole.
         outer_terms: what that asks for.
 
-    >>> conflict("CC-BY-SA-4.0", ["share-alike"], "CC-BY-4.0", ["attribution"])
-    'CC-BY-SA-4.0 is share-alike: what holds it must be under CC-BY-SA-4.0 too, not CC-BY-4.0'
+    >>> conflict("ODbL-1.0", ["share-alike"], "CC-BY-4.0", ["attribution"])
+    'ODbL-1.0 is share-alike: what holds it must be under ODbL-1.0 too, not CC-BY-4.0'
     """
     if inner == outer:
         return None

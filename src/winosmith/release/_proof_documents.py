@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import json
 import tempfile
-import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from winosmith._version import __version__
 from winosmith.errors import DataError
-from winosmith.extras import require
-from winosmith.outputs import sha256
 from winosmith.release._card import part_rows
-from winosmith.release._columns import COLUMNS
 from winosmith.release._content import Content
-from winosmith.release._croissant import DataFile, croissant
+from winosmith.release._croissant import croissant
 from winosmith.release._documents import documents
 from winosmith.release._fault import AGAIN, Faults
 from winosmith.release._markdown import cell
 from winosmith.release._parts import TEST
+from winosmith.release._proof_croissant import (
+    data_files,
+    prove_croissant,
+    prove_validated,
+    read_text,
+)
 from winosmith.release._record import record_of
 from winosmith.release._write import write_harness
 
@@ -59,7 +60,7 @@ def prove_documents(
     _stones(content, faults)
     _changes(folder, record, content, faults)
     _counts(folder, record, content, faults)
-    _croissant(folder, content, faults)
+    prove_croissant(folder, content, faults)
     _harness_tells(folder, content, faults)
     if content.made_with == f"winosmith {__version__}":
         _as_written(folder, record, content, faults)
@@ -68,7 +69,7 @@ def prove_documents(
             f"it was made with {content.made_with}, and this is {__version__}: its cards were "
             "checked for their counts, not word for word"
         )
-    _validated(folder, faults)
+    prove_validated(folder, faults)
 
 
 def _stones(content: Content, faults: Faults) -> None:
@@ -108,7 +109,7 @@ def _counts(folder: Path, record: Mapping[str, Any], content: Content, faults: F
             said = told.get(part, {}).get(kind) if isinstance(told.get(part), dict) else None
             if said != count:
                 faults.add("release.json", f"{part} has {count} {kind}, not {said}")
-    lines = (_text(folder, "README.md", faults) or "").splitlines()
+    lines = (read_text(folder, "README.md", faults) or "").splitlines()
     for row in part_rows(content):
         wanted = f"| {' | '.join(map(cell, row[:-1]))} |"
         if not any(line.startswith(wanted) for line in lines):
@@ -116,52 +117,6 @@ def _counts(folder: Path, record: Mapping[str, Any], content: Content, faults: F
             at = next((n for n, line in enumerate(lines, start=1) if line.startswith(stem)), 1)
             faults.add("README.md", f"{row[0]} has {row[1]:,} problems, {row[2]:,} whole twins, "
                        f"{row[3]:,} singles; it says something else", line=at)  # fmt: skip
-
-
-def _croissant(folder: Path, content: Content, faults: Faults) -> None:
-    """Find files and record sets that Croissant describes otherwise than they are."""
-    path = "croissant.json"
-    text = _text(folder, path, faults)
-    if text is None:
-        return
-    try:
-        told = json.loads(text)
-        files = {one["@id"]: one for one in told["distribution"]}
-        records = {one["@id"]: one for one in told["recordSet"]}
-        fields = {part: [f["name"] for f in one["field"]] for part, one in records.items()}
-    except (ValueError, KeyError, TypeError) as error:
-        faults.add(path, f"it can't be read ({error!r})")
-        return
-    for name, held in data_files(folder).items():
-        one = files.pop(name, None)
-        if one is None:
-            faults.add(path, f"it does not name {name}")
-        elif (one.get("sha256"), one.get("contentSize")) != (held.sha256, f"{held.size} B"):
-            faults.add(path, f"the SHA-256 or size of {name} is another")
-    for name in files:
-        faults.add(path, f"there is no file {name}")
-    for part in content.parts:
-        one = records.pop(part, None)
-        n = content.counts[part]["problems"]
-        if one is None:
-            faults.add(path, f"there is no record set for {part}")
-        elif one.get("description") != f"{n} problems.":
-            faults.add(path, f"its record set {part} is not told to have {n} problems")
-        elif fields[part] != list(COLUMNS):
-            faults.add(
-                path, f"the fields of its record set {part} are not the columns of the files"
-            )
-    for part in records:
-        faults.add(path, f"it has a record set {part!r}, and there is no such part")
-
-
-def data_files(folder: Path) -> dict[str, DataFile]:
-    """Return the files of the folder data, as they are."""
-    return {
-        f"data/{path.name}": DataFile(f"data/{path.name}", sha256(path), path.stat().st_size)
-        for path in sorted((folder / "data").iterdir())
-        if path.is_file()
-    }
 
 
 def _harness_tells(folder: Path, content: Content, faults: Faults) -> None:
@@ -190,7 +145,7 @@ def _as_written(folder: Path, record: Mapping[str, Any], content: Content, fault
     told = {fault.where.partition(":")[0] for fault in faults}
     for name, text in texts.items():
         if name not in told:
-            _same(name, _text(folder, name, faults), text, faults)
+            _same(name, read_text(folder, name, faults), text, faults)
     again = record_of(content, record["files"])
     for key, value in again.items():
         if key not in ("digest", "counts") and json.loads(json.dumps(value)) != record.get(key):
@@ -199,7 +154,7 @@ def _as_written(folder: Path, record: Mapping[str, Any], content: Content, fault
     for name, text in _harness(content).items():
         expected.add(name)
         if name not in told:
-            _same(name, _text(folder, name, faults), text, faults)
+            _same(name, read_text(folder, name, faults), text, faults)
     for name in sorted(record["files"].keys() - expected):
         faults.add(name, "it is no file of a release", "remove it and release again")
 
@@ -241,31 +196,3 @@ def _same(name: str, told: str | None, wanted: str, faults: Faults) -> None:
 
 def _short(line: str) -> str:
     return "nothing" if not line else repr(line if len(line) <= 70 else f"{line[:70]}…")
-
-
-def _text(folder: Path, name: str, faults: Faults) -> str | None:
-    try:
-        return (folder / name).read_bytes().decode("utf-8")
-    except (OSError, ValueError):
-        faults.add(name, "it is missing or can't be read")
-        return None
-
-
-def _validated(folder: Path, faults: Faults) -> None:
-    """Let mlcroissant look at croissant.json, where it is installed."""
-    if importlib.util.find_spec("mlcroissant") is None:
-        faults.notes.append(
-            "mlcroissant is not installed, so croissant.json was checked by our own rules alone "
-            "(pip install 'winosmith[release]')"
-        )
-        return
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        library = require("mlcroissant", "release")
-        try:
-            issues = library.Dataset(jsonld=str(folder / "croissant.json")).metadata.issues
-        except (ValueError, TypeError, KeyError, OSError) as error:
-            faults.add("croissant.json", f"mlcroissant: {' '.join(str(error).split())[:200]}")
-            return
-    for told in sorted({*issues.errors, *issues.warnings}):
-        faults.add("croissant.json", f"mlcroissant: {' '.join(told.split())[:200]}")
