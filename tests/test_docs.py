@@ -111,6 +111,7 @@ def _commands() -> Iterator[tuple[str, str]]:
 def _parse(command: click.Command, name: str, words: list[str]) -> None:
     """Parse a command's words; raise click.UsageError for an option or value that is none."""
     if isinstance(command, click.Group):
+        words = words[sum(isinstance(each, click.Argument) for each in command.params) :]
         with click.Context(command, info_name=name, resilient_parsing=True) as ctx:
             inner = command.get_command(ctx, words[0])
         assert inner is not None, f"there is no command {words[0]}"
