@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from winosmith.errors import RecipeError
-from winosmith.web._models import BUILT_IN, ModelRule
+from winosmith.study import SolverRule
+from winosmith.web._models import BUILT_IN
 
 __all__ = ["SiteRules"]
 
@@ -44,7 +45,7 @@ class SiteRules:
         words_to_flag: words that send a sentence to the moderators.
         perturbs_per_hour: how many perturbations one person, or one network without an account,
             may send.
-        models: the models that perturbations are sent to; see `ModelRule`.
+        models: the models that perturbations are sent to; see `SolverRule`.
         model_seconds: how long a model may take for one problem before it is shown as too slow.
 
     Raises:
@@ -71,7 +72,7 @@ class SiteRules:
     topics: str | None = None
     words_to_flag: tuple[str, ...] = ()
     perturbs_per_hour: int = 120
-    models: tuple[ModelRule, ...] = BUILT_IN
+    models: tuple[SolverRule, ...] = BUILT_IN
     model_seconds: int = 20
 
     def __post_init__(self) -> None:
@@ -116,10 +117,16 @@ class SiteRules:
         }
         try:
             if "models" in values:
-                values["models"] = tuple(map(ModelRule.of, values["models"]))
+                values["models"] = _models(values["models"])
             return cls(**values)
         except RecipeError as error:
             raise RecipeError(f"{path}: {error}") from None
+
+
+def _models(tables: Any) -> tuple[SolverRule, ...]:
+    if not isinstance(tables, tuple):
+        raise RecipeError("models is a list of tables, [[models]], or [] for none")
+    return tuple(map(SolverRule.of, tables))
 
 
 _RANGES = (

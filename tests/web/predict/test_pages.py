@@ -9,9 +9,9 @@ import pytest
 from django.test import override_settings
 
 from tests.web.predict.making import asked, row  # type: ignore[import-not-found]
-from winosmith.web._models import ModelRule
+from winosmith.study import SolverRule
 
-RULES = (ModelRule("zeta", "random"), ModelRule("alpha", "majority"))
+RULES = (SolverRule("zeta", "random"), SolverRule("alpha", "majority"))
 
 
 @pytest.fixture

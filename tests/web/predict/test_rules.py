@@ -64,7 +64,7 @@ def test_what_is_wrong_is_told_with_the_file_and_the_key(
     """An error names the file, the model and the key, before anything is served."""
     with pytest.raises(RecipeError) as caught:
         _read(tmp_path, table)
-    assert str(caught.value).startswith(f"{tmp_path / 'site.toml'}: [[models]] one: ")
+    assert str(caught.value).startswith(f"{tmp_path / 'site.toml'}: the solver one: ")
     assert told in str(caught.value)
 
 
@@ -80,3 +80,12 @@ def test_two_models_of_one_name_are_refused(tmp_path: Path) -> None:
     """Each model has a name of its own."""
     with pytest.raises(RecipeError, match="two models are named 'one'"):
         _read(tmp_path, 'solver = "random"', 'solver = "majority"')
+
+
+@pytest.mark.parametrize("text", ["models = 3", 'models = "all"', "models = { a = 1 }"])
+def test_models_that_are_no_list_are_told(tmp_path: Path, text: str) -> None:
+    """A number or a table in place of the list is an error with the file."""
+    path = tmp_path / "site.toml"
+    path.write_text(text)
+    with pytest.raises(RecipeError, match="models is a list of tables"):
+        SiteRules.read(path)

@@ -12,18 +12,19 @@ import pytest
 
 from tests.web.predict.making import asked, row  # type: ignore[import-not-found]
 from winosmith.errors import DataError
-from winosmith.web._models import ModelRule
+from winosmith.study import SolverRule
 
-RULE = ModelRule("one", "random")
+RULE = SolverRule("one", "random")
 
 
 @pytest.fixture
 def model(database: Any) -> Any:
     """Return a model that is registered, without a process."""
-    from winosmith.web.predict import kinds, registry
+    from winosmith import study
+    from winosmith.web.predict import registry
 
     registry.announce([RULE])
-    return registry.register(RULE, kinds.made(RULE, database.folder, 20.0))
+    return registry.register(RULE, study.made_solver(RULE, database.folder))
 
 
 def _rows(model: Any) -> list[Any]:
@@ -48,10 +49,11 @@ class Told:
 
 def _predict(model: Any, solver: Any, most: int = 10, limit: float = 20.0) -> list[int]:
     """Take up and predict a batch; return how large each call's batch was."""
-    from winosmith.web.predict import kinds, solving, work
+    from winosmith import study
+    from winosmith.web.predict import solving, work
 
     tasks = work.claim(model, most, 60)
-    made, sizes = kinds.Made(solver, "d", "r"), []
+    made, sizes = study.MadeSolver(solver, "d", "r"), []
     found = solving.outcomes(made, tasks, limit, lambda batch: sizes.append(len(batch)))
     work.write_down(model, found)
     return sizes
@@ -208,7 +210,8 @@ def test_a_late_answer_changes_nothing(model: Any) -> None:
 
 def test_a_new_revision_sees_the_past_again(model: Any, database: Any) -> None:
     """Another digest is another row; the old predictions stay, and all of it waits again."""
-    from winosmith.web.predict import backfill, kinds, registry
+    from winosmith import study
+    from winosmith.web.predict import backfill, registry
     from winosmith.web.predict.asking import of
     from winosmith.web.predict.models import Model
 
@@ -217,15 +220,15 @@ def test_a_new_revision_sees_the_past_again(model: Any, database: Any) -> None:
     assert backfill.fill(model) == 0
     _predict(model, Told((1.0, 0.0)))
     asked(2)
-    other = ModelRule("one", "random", {"seed": 7})
-    newer = registry.register(other, kinds.made(other, database.folder, 20.0))
+    other = SolverRule("one", "random", {"seed": 7})
+    newer = registry.register(other, study.made_solver(other, database.folder))
     assert (newer.pk != model.pk, newer.digest != model.digest) == (True, True)
     assert of(problem) == []
     assert backfill.fill(newer) == 2
     assert [(one.model_id, one.stand) for one in of(problem)] == [(newer.pk, "waiting")]
     assert list(Model.objects.filter(current=True)) == [newer]
     assert [one.stand for one in _rows(model)] == ["done"]  # what waited for it is gone
-    again = registry.register(RULE, kinds.made(RULE, database.folder, 20.0))
+    again = registry.register(RULE, study.made_solver(RULE, database.folder))
     assert again.pk == model.pk
     assert [one.stand for one in of(problem)] == ["done"]
 
@@ -265,22 +268,22 @@ def test_batches_grow_while_they_are_quick_and_shrink_when_not() -> None:
 
 def test_what_determines_a_score_is_in_the_digest(database: Any) -> None:
     """Each built-in kind gives the same digest twice, and another one for other options."""
-    from winosmith.web.predict import kinds
+    from winosmith import study
 
-    def digest(rule: ModelRule) -> str:
-        return kinds.made(rule, database.folder, 20.0).digest
+    def digest(rule: SolverRule) -> str:
+        return study.made_solver(rule, database.folder).digest
 
     rules = [
-        ModelRule("a", "random"),
-        ModelRule("a", "random", {"seed": 1}),
-        ModelRule("a", "majority"),
-        ModelRule("a", "association"),
-        ModelRule("a", "association", {"features": "pairs"}),
-        ModelRule("a", "hunting"),
-        ModelRule("a", "hunting", {"snippets": 3}),
-        ModelRule("a", "chat", {"model": "m", "base_url": "http://localhost:1/v1"}),
-        ModelRule("a", "chat", {"model": "m", "base_url": "http://localhost:2/v1"}),
-        ModelRule("a", "chat", {"model": "m", "base_url": "http://localhost:1/v1", "shots": 3}),
+        SolverRule("a", "random"),
+        SolverRule("a", "random", {"seed": 1}),
+        SolverRule("a", "majority"),
+        SolverRule("a", "association"),
+        SolverRule("a", "association", {"features": "pairs"}),
+        SolverRule("a", "hunting"),
+        SolverRule("a", "hunting", {"snippets": 3}),
+        SolverRule("a", "chat", {"model": "m", "base_url": "http://localhost:1/v1"}),
+        SolverRule("a", "chat", {"model": "m", "base_url": "http://localhost:2/v1"}),
+        SolverRule("a", "chat", {"model": "m", "base_url": "http://localhost:1/v1", "shots": 3}),
     ]
     digests = [digest(rule) for rule in rules]
     assert len(set(digests)) == len(rules)

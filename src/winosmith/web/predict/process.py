@@ -17,10 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
-    from winosmith.web._models import ModelRule
+    from winosmith.study import MadeSolver, SolverRule
     from winosmith.web._site import Site
     from winosmith.web.predict.holding import Hold
-    from winosmith.web.predict.kinds import Made
     from winosmith.web.predict.working import Worker
 
 __all__ = ["LEASH", "LOCK", "fault_file", "main"]
@@ -76,14 +75,20 @@ def _end_with(leash: int) -> None:
     threading.Thread(target=wait, name="leash", daemon=True).start()
 
 
-def _loaded(site: Site, rule: ModelRule, hold: Hold) -> Worker | None:
+def _loaded(site: Site, rule: SolverRule, hold: Hold) -> Worker | None:
     """Load the model and register it; None, with the reason written down, where that fails."""
-    from winosmith.web.predict import kinds, registry
+    from winosmith import study
+    from winosmith.web.predict import registry
     from winosmith.web.predict.working import Worker
 
     told = fault_file(site.folder, rule.name)
     try:
-        made = kinds.made(rule, site.folder, site.rules.model_seconds)
+        made = study.made_solver(
+            rule,
+            site.folder,
+            cache=site.folder / "models" / "texts",
+            patience=site.rules.model_seconds,
+        )
         _warm(made, rule)
         model = registry.register(rule, made)
     except Exception as error:  # noqa: BLE001 - whatever it is, the site goes on
@@ -96,7 +101,7 @@ def _loaded(site: Site, rule: ModelRule, hold: Hold) -> Worker | None:
     return Worker(site, rule, hold, made, model)
 
 
-def _warm(made: Made, rule: ModelRule) -> None:
+def _warm(made: MadeSolver, rule: SolverRule) -> None:
     """Ask once, so that weights are loaded before anybody waits; a chat server is not asked."""
     if rule.solver == "chat":
         from winosmith.extras import require

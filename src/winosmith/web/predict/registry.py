@@ -12,8 +12,7 @@ from winosmith.web._lock import writing
 from winosmith.web.predict.models import Model, Prediction, Stand
 
 if TYPE_CHECKING:
-    from winosmith.web._models import ModelRule
-    from winosmith.web.predict.kinds import Made
+    from winosmith.study import MadeSolver, SolverRule
 
 __all__ = ["NOT_LOADED", "announce", "blame", "register"]
 
@@ -21,7 +20,7 @@ NOT_LOADED = gettext_noop("The model can't be loaded; the site's log says why. I
 """Why a model can't predict, for people: neither a path nor a key."""
 
 
-def announce(rules: Sequence[ModelRule]) -> None:
+def announce(rules: Sequence[SolverRule]) -> None:
     """Make what `site.toml` names the current models; others keep their predictions.
 
     A model that was never loaded has a row without a digest until its process registers it, so
@@ -40,7 +39,7 @@ def announce(rules: Sequence[ModelRule]) -> None:
             latest.save()
 
 
-def register(rule: ModelRule, made: Made) -> Model:
+def register(rule: SolverRule, made: MadeSolver) -> Model:
     """Make what was loaded the current revision of a model, and return it.
 
     A revision is known again by its digest. Of a former one the predictions stay, and what was

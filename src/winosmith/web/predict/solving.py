@@ -12,7 +12,7 @@ from django.utils.translation import gettext_noop
 
 from winosmith.chat import ChatError
 from winosmith.errors import DataError, InputError
-from winosmith.web.predict.kinds import Made
+from winosmith.study import MadeSolver
 from winosmith.web.predict.work import Outcome, Task
 
 __all__ = ["LONGEST_BATCH", "Pace", "outcomes"]
@@ -51,7 +51,7 @@ class Pace:
             self.size = min(MOST_AT_ONCE, self.size * 2)
 
 
-def outcomes(made: Made, tasks: Sequence[Task], limit: float, begin: Begin) -> list[Outcome]:
+def outcomes(made: MadeSolver, tasks: Sequence[Task], limit: float, begin: Begin) -> list[Outcome]:
     """Ask a solver about some problems.
 
     Where a batch fails, each of its problems is asked alone, so that one bad sentence costs no
@@ -80,7 +80,7 @@ def outcomes(made: Made, tasks: Sequence[Task], limit: float, begin: Begin) -> l
     return found
 
 
-def _alone(made: Made, task: Task, limit: float) -> Outcome:
+def _alone(made: MadeSolver, task: Task, limit: float) -> Outcome:
     start = time.monotonic()
     try:
         return _together(made, [task])[0]
@@ -90,7 +90,7 @@ def _alone(made: Made, task: Task, limit: float) -> Outcome:
         return Outcome(task, (), seconds, _reason(error), late=seconds >= limit * 0.95)
 
 
-def _together(made: Made, tasks: Sequence[Task]) -> list[Outcome]:
+def _together(made: MadeSolver, tasks: Sequence[Task]) -> list[Outcome]:
     start = time.monotonic()
     given = made.solver.score([task.datum for task in tasks])
     each = (time.monotonic() - start) / len(tasks)

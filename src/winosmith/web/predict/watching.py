@@ -23,7 +23,7 @@ from winosmith.web.predict import holding
 from winosmith.web.predict.process import LEASH, LOCK
 
 if TYPE_CHECKING:
-    from winosmith.web._models import ModelRule
+    from winosmith.study import SolverRule
     from winosmith.web._site import Site
 
 __all__ = ["Leash", "Watcher", "start"]
@@ -87,7 +87,7 @@ class Watcher:
             if holding.is_held(self.site.folder, rule.name):
                 _end(holding.look(self.site.folder, rule.name).process)
 
-    def look_after(self, rule: ModelRule) -> None:
+    def look_after(self, rule: SolverRule) -> None:
         """Start the process of a model where there is none, and end it where it is late."""
         hold = holding.take(self.site.folder, rule.name)
         if hold is None:
@@ -103,12 +103,12 @@ class Watcher:
         finally:
             hold.close()
 
-    def _end_late(self, rule: ModelRule) -> None:
+    def _end_late(self, rule: SolverRule) -> None:
         doing = holding.look(self.site.folder, rule.name)
         if doing.until is not None and time.monotonic() > doing.until:
             _end(doing.process)
 
-    def _start(self, rule: ModelRule, hold: holding.Hold, failures: int) -> None:
+    def _start(self, rule: SolverRule, hold: holding.Hold, failures: int) -> None:
         """Start a process that inherits the lock, and keeps it when this worker is gone."""
         hold.say(holding.Doing(0, failures + 1, time.monotonic()))
         threads = str(rule.options.get("threads", 1))

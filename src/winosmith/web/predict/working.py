@@ -18,10 +18,9 @@ from winosmith.web.predict.bell import Bell
 from winosmith.web.predict.solving import Pace, outcomes
 
 if TYPE_CHECKING:
-    from winosmith.web._models import ModelRule
+    from winosmith.study import MadeSolver, SolverRule
     from winosmith.web._site import Site
     from winosmith.web.predict.holding import Hold
-    from winosmith.web.predict.kinds import Made
     from winosmith.web.predict.models import Model
     from winosmith.web.predict.work import Outcome, Task
 
@@ -55,7 +54,9 @@ _LOG = logging.getLogger("winosmith.web.predict")
 class Worker:
     """A loaded model at work."""
 
-    def __init__(self, site: Site, rule: ModelRule, hold: Hold, made: Made, model: Model) -> None:
+    def __init__(
+        self, site: Site, rule: SolverRule, hold: Hold, made: MadeSolver, model: Model
+    ) -> None:
         self.site, self.made, self.model, self.hold = site, made, model, hold
         self.limit = float(site.rules.model_seconds)
         self.bell = Bell(site.folder, rule.name)
