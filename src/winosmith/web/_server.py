@@ -26,6 +26,10 @@ __all__ = ["THREADS", "address_of", "listen", "room_for", "run", "usual_workers"
 THREADS = 16
 """Requests that one worker answers at once; they mostly wait for the database."""
 
+KEPT = 8
+"""Idle connections that a worker keeps open. Whoever has one stays with that worker, however busy
+it is; the others come anew, and get the worker that is free."""
+
 LEFT_FREE = 10
 """Connections of a PostgreSQL server that stay free for `winosmith admin` and its own admin, beside
 one for each model of the site."""
@@ -207,6 +211,7 @@ def _settings(
         "bind": f"fd://{door.detach()}",
         "workers": workers,
         "threads": threads,
+        "worker_connections": threads + KEPT,
         "worker_class": "gthread",
         "preload_app": True,
         "proc_name": "winosmith",

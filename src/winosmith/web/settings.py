@@ -81,7 +81,12 @@ def _postgresql(url: str) -> dict[str, Any]:
         "PASSWORD": unquote(parts.password or ""),
         "HOST": unquote(parts.hostname or ""),
         "PORT": str(parts.port or ""),
-        "OPTIONS": dict(parse_qsl(parts.query)),
+        # A statement that a connection has sent twice is planned once for all.
+        "OPTIONS": {
+            "server_side_binding": True,
+            "prepare_threshold": 1,
+            **dict(parse_qsl(parts.query)),
+        },
         "CONN_MAX_AGE": 600,
         "CONN_HEALTH_CHECKS": True,
         "DISABLE_SERVER_SIDE_CURSORS": False,
