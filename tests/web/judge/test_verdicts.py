@@ -136,6 +136,26 @@ def test_excluded_votes_bring_the_problem_back(db: Any, rules: Any, person: Make
     assert {"exclude-vote", "include-vote", "recount", "verdict"} <= kinds
 
 
+def test_votes_that_count_again_leave_no_slot_too_many(db: Any, rules: Any, person: Maker) -> None:
+    """Taken out and counted again at once, the votes decide as before, and nobody is asked more."""
+    from winosmith.web.judge.exclusion import exclude_votes, include_votes
+
+    eva = person("eva", is_moderator=True)
+    (problem,) = twin(halves=1)
+    judges = [person(name) for name in ("a", "b", "c")]
+    for judge in judges:
+        give(judge)
+    for judge in judges[:2]:
+        exclude_votes(judge, eva, "guesses")
+    problem.refresh_from_db()
+    assert (problem.state, problem.slots.filter(open=True).count()) == ("judging", 2)
+    for judge, left in zip(judges[:2], (1, 0), strict=True):
+        include_votes(judge, eva, "it was a mistake")
+        assert problem.slots.filter(open=True).count() == left
+    problem.refresh_from_db()
+    assert problem.state == "valid"
+
+
 def test_a_recount_can_turn_the_verdict(db: Any, rules: Any, person: Maker) -> None:
     """Where enough votes are left without the excluded ones, the verdict follows them at once."""
     from winosmith.web.judge.exclusion import exclude_votes

@@ -141,6 +141,8 @@ def _count_again(problem: Problem, by: Person, reason: str, kind: str) -> None:
     if problem.state == State.JUDGING:
         missing -= Slot.objects.filter(problem=problem, gold=False, open=True).count()
         add_slots(problem, max(0, missing))
+        if kind == "include":
+            _close_spare(problem)
         settle_votes(problem)
     elif problem.state in (State.VALID, State.REJECTED) and _by_votes(problem):
         if missing > 0:
@@ -148,6 +150,18 @@ def _count_again(problem: Problem, by: Person, reason: str, kind: str) -> None:
             add_slots(problem, missing)
         else:
             decide(problem, by=by, kind="recount")
+
+
+def _close_spare(problem: Problem) -> None:
+    """Close the slot that was opened for a vote which counts again, unless somebody holds it.
+
+    With it the number of votes would be even, and they could be tied.
+    """
+    waiting = Slot.objects.filter(problem=problem, gold=False, open=True)
+    total = counted(problem) + waiting.count()
+    if total > settings.RULES.judges and total % 2 == 0:
+        spare = waiting.filter(holder=None).order_by("-n").values("pk")[:1]
+        Slot.objects.filter(pk__in=list(spare.values_list("pk", flat=True))).update(open=False)
 
 
 def _by_votes(problem: Problem) -> bool:
