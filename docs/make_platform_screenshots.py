@@ -24,6 +24,25 @@ from playwright.sync_api import Page, sync_playwright
 
 TARGET = Path(__file__).resolve().parent / "images"
 PASSWORD = "twins-and-cups"  # noqa: S105 - of people who are made up
+ROOT = "9629ac50dad5"
+"""The handwritten twin whose family the pictures show."""
+
+GROWN = (
+    (0, "The wind on the balcony blew out the candle but not the torch, because the flame of the _ "
+     "was shielded.", ("torch", "candle"), 0, "ann"),
+    (0, "The wind on the balcony blew out the candle but not the lantern, although the flame of "
+     "the _ was shielded.", ("lantern", "candle"), 1, "zoe"),
+    (1, "The storm on the balcony blew out the candle but not the torch, because the flame of the "
+     "_ was shielded.", ("torch", "candle"), 0, "zoe"),
+    (3, "The storm on the balcony blew out the candle but not the torch, because the flame of the "
+     "_ was bare.", ("torch", "candle"), 1, "ann"),
+    (2, "The wind on the balcony left the candle but not the lantern, although the flame of the _ "
+     "was shielded.", ("lantern", "candle"), 0, "tom"),
+    (4, "The storm on the balcony blew out the candle but not the torch, since the flame of the _ "
+     "was quite bare.", ("torch", "candle"), 1, "zoe"),
+)  # fmt: skip
+"""Perturbed sentences: of which (0 is the root), the sentence, options, answer, who wrote it."""
+
 WIDTH, HEIGHT, SCALE = 1000, 720, 1.5
 
 PICTURES = {
@@ -35,6 +54,11 @@ PICTURES = {
     "write": ("/write/", "ann"),
     "judge": ("/judge/", "bob"),
     "moderate": ("/moderate/", "eva"),
+    "perturb": ("/perturb/{root}/", "tom"),
+    "prediction": ("/perturb/made/{last}/", "zoe"),
+    "family": ("/families/{root}/?model=association", None),
+    "models": ("/models/", None),
+    "board": ("/families/board/", None),
 }
 """Name of a picture → the page, and who looks at it."""
 
@@ -67,6 +91,30 @@ def fill(folder: Path) -> None:
         state = State.HELD if number % 12 == 11 else State.JUDGING
         _twin([twins[row] for row in pair], people[rng.choice(["ann", "tom", "zoe"])], state)
     _judge([people[name] for name in ("bob", "cem", "dora", "emil", "fay", "gus")], rng)
+    (folder / "family").write_text(_family(people, people["eva"]), "utf-8")
+
+
+def _family(people: dict[str, Any], moderator: Any) -> str:
+    """Let people perturb the root, and a moderator find all but the last valid; name the last."""
+    from winosmith.web.perturb.fields import Typed
+    from winosmith.web.perturb.rules import perturb
+    from winosmith.web.problems.models import Problem, State
+    from winosmith.web.problems.once import new_key
+    from winosmith.web.problems.states import move
+
+    root = Problem.objects.get(ref=ROOT)
+    if root.state != State.VALID:
+        move(root, State.VALID, by=moderator, kind="accept")
+    family = [root]
+    for parent, sentence, options, answer, who in GROWN:
+        typed = Typed(sentence, options, answer)
+        family.append(perturb(people[who], family[parent], typed, new_key()))
+    for version in family[1:-1]:
+        version.refresh_from_db()
+        if version.state == State.HELD:
+            move(version, State.JUDGING, by=moderator, kind="release")
+        move(version, State.VALID, by=moderator, kind="accept")
+    return family[-1].ref
 
 
 def _twin(halves: list[Any], contributor: Any, state: Any) -> None:
@@ -114,6 +162,18 @@ def serving(folder: Path) -> Iterator[str]:
     finally:
         process.terminate()
         process.wait(30)
+
+
+def predicted(browser: Any, address: str) -> None:
+    """Wait until the models have answered everything."""
+    page = browser.new_page()
+    for _ in range(120):
+        page.goto(f"{address}/models/")
+        bars = page.locator("main progress")
+        if bars.count() and bars.evaluate_all("all => all.every(b => b.value && b.value >= b.max)"):
+            break
+        page.wait_for_timeout(500)
+    page.close()
 
 
 def write(page: Page) -> None:
@@ -164,7 +224,10 @@ def main() -> None:
         browser = started.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox"]
         )
-        for name, (path, who) in PICTURES.items():
+        last = (folder / "family").read_text("utf-8")
+        predicted(browser, address)
+        for name, (place, who) in PICTURES.items():
+            path = place.format(root=ROOT, last=last)
             context = browser.new_context(
                 viewport={"width": WIDTH, "height": HEIGHT}, device_scale_factor=SCALE
             )
@@ -181,6 +244,11 @@ def main() -> None:
             if name == "judge":
                 page.locator("main button:has-text('Next problem')").click()
                 page.wait_for_load_state("networkidle")
+            if name == "perturb":
+                typed = page.locator("#sentence").input_value().replace("wind", "gale")
+                page.fill("#sentence", typed.replace("shielded", "too weak"))
+                page.locator("#answer_1").check()
+                page.wait_for_timeout(1500)
             shoot(page, name)
             context.close()
         browser.close()

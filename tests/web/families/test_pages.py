@@ -170,7 +170,7 @@ def test_own_versions_are_marked(
     db: Any, visit: Callable[..., Any], family: Callable[..., Any], version: Callable[..., Any],
     person: Callable[..., Any], model: Callable[..., Any], says: Callable[..., Any],
 ) -> None:  # fmt: skip
-    """Ann sees her unjudged version with its prediction, marked; the figures do not move."""
+    """Ann sees her unjudged version, marked and counted in her figures; nobody else's move."""
     ann, alpha = person("ann"), model()
     found = family(alpha)
     path = f"/families/{found['root'].ref}/"
@@ -181,8 +181,12 @@ def test_own_versions_are_marked(
     hers = _text(visit(ann).get(path))
     assert "yours, not judged yet" in hers
     assert hers.count("✗ wrong") == before.count("✗ wrong") + 1
-    figures = re.compile(r"How deep errors are.*?The tree")
-    assert figures.findall(hers) == figures.findall(before) != []
+    assert "1 sentence of your own that nobody has judged yet is counted here" in hers
+    counts = [
+        [tuple(map(int, found)) for found in re.findall(r"(\d+) / (\d+)", page)]
+        for page in (before, hers)
+    ]
+    assert [(wrong + 1, all_ + 1) for wrong, all_ in counts[0]][-1:] == counts[1][-1:], counts
 
 
 def test_the_board_counts_what_is_valid(

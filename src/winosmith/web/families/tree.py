@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -52,7 +52,7 @@ class Tree:
         rows: the number of each version's row in the database, (n,).
         parents: the number of the version above each, -1 for the root, (n,).
         depths: kind → how deep each is, -1 where that is not known, (n,).
-        public: whether everyone sees it, (n,); figures are of these alone.
+        public: whether everyone sees it, (n,); figures are of these alone, see `as_seen`.
         chance: the probability of guessing it right, (n,).
     """
 
@@ -64,6 +64,15 @@ class Tree:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @property
+    def own(self) -> int:
+        """How many versions are here that only who looks sees: their own, not judged yet."""
+        return len(self) - int(self.public.sum()) - int(not self.public[0])
+
+    def as_seen(self) -> Tree:
+        """Return the same tree with all that stands in it for public: figures of what one sees."""
+        return self if not self.own else replace(self, public=np.ones_like(self.public))
 
     @property
     def versions(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -76,15 +77,18 @@ def family(request: HttpRequest, ref: str) -> HttpResponseBase:
     top = plan.around(tree, focus, look.after)
     shown = problems_on(tree, top)
     note_read(person, _others(tree, top, shown))
-    rows = [(model, depths_of_errors(of), of.waiting) for model, of in answers]
+    seen = tree.as_seen()
+    figured = [(model, replace(of, tree=seen)) for model, of in answers]
+    rows = [(model, depths_of_errors(of), of.waiting) for model, of in figured]
     drawn = [
         (model, accuracy_by_depth(of, look.kind), first_errors(of, look.kind))
-        for model, of in answers
+        for model, of in figured
     ]
     context = {
         "root": root,
         "public": is_public(root),
         "tree": tree,
+        "seen": seen,
         "deepest": int(tree.depths["edit"].max()),
         "look": look,
         "focus": focus,
