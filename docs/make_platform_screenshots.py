@@ -58,7 +58,6 @@ PICTURES = {
     "prediction": ("/perturb/made/{last}/", "zoe"),
     "family": ("/families/{root}/?model=association", None),
     "models": ("/models/", None),
-    "board": ("/families/board/", None),
 }
 """Name of a picture → the page, and who looks at it."""
 
@@ -108,12 +107,14 @@ def _family(people: dict[str, Any], moderator: Any) -> str:
     family = [root]
     for parent, sentence, options, answer, who in GROWN:
         typed = Typed(sentence, options, answer)
-        family.append(perturb(people[who], family[parent], typed, new_key()))
-    for version in family[1:-1]:
-        version.refresh_from_db()
+        version = perturb(people[who], family[parent], typed, new_key())
+        family.append(version)
+        if sentence is GROWN[-1][1]:
+            break
         if version.state == State.HELD:
             move(version, State.JUDGING, by=moderator, kind="release")
         move(version, State.VALID, by=moderator, kind="accept")
+        version.refresh_from_db()
     return family[-1].ref
 
 
@@ -244,6 +245,8 @@ def main() -> None:
             if name == "judge":
                 page.locator("main button:has-text('Next problem')").click()
                 page.wait_for_load_state("networkidle")
+            if name == "family":
+                page.evaluate("window.scrollTo(0, document.querySelector('#tree').offsetTop - 30)")
             if name == "perturb":
                 typed = page.locator("#sentence").input_value().replace("wind", "gale")
                 page.fill("#sentence", typed.replace("shielded", "too weak"))
