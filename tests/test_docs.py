@@ -21,6 +21,8 @@ from winosmith.build import FilterRecipe, Recipe, build, debias_to_folder, recip
 from winosmith.build._recipe import EmbedRecipe
 from winosmith.cli import main
 from winosmith.cli._main import group
+from winosmith.rounds import round_of
+from winosmith.study import SolverRule
 from winosmith.testing import made_twins
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -151,10 +153,14 @@ def test_every_make_target_in_the_pages_exists() -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_recipe_in_the_pages_is_one(page: str) -> None:
-    """Each TOML block is a recipe without unknown keys or values out of range."""
+    """Each TOML block is a recipe, of a build, a round or a site, without unknown keys."""
     for block in outputs.blocks(PAGES[page]):
         if block.language == "toml":
-            recipe_of(tomllib.loads(block.body))
+            table = tomllib.loads(block.body)
+            if "models" in table:
+                assert [SolverRule.of(one) for one in table["models"]]
+            else:
+                (round_of if "solvers" in table else recipe_of)(table)
 
 
 def test_the_recipe_with_every_key_has_the_defaults() -> None:

@@ -101,11 +101,17 @@ def _log_pages(what: str) -> Shown:
     return [("admin", f"/moderate/log/?what={what}&before={start}") for start in starts]
 
 
+def _free_to_judge(world: Any) -> None:
+    """Give up the test that is begun: nobody judges beside one."""
+    _send(world, "other", f"/tests/sheet/{world.refs['sheet']}/give-up/")
+
+
 def comments(world: Any) -> Shown:
     """Write comments of a judge."""
     from winosmith.web.judge.slots import current
 
     problems, judge = _singles(world, "judging"), world.people["other"]
+    _free_to_judge(world)
     _send(world, "other", "/judge/next/")
     left = list(TEXTS)
     while slot := current(judge):
@@ -121,6 +127,7 @@ def skips(world: Any) -> Shown:
     from winosmith.web.judge.slots import current
 
     _singles(world, "judging")
+    _free_to_judge(world)
     _send(world, "other", "/judge/next/")
     for text in TEXTS:
         ref = current(world.people["other"]).problem.ref

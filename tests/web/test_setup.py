@@ -36,10 +36,13 @@ def test_the_first_settings_show_every_rule_as_it_is_built_in(tmp_path: Path) ->
     path = tmp_path / "site.toml"
     assert Rules.read(path) == SiteRules()
     shown = re.sub(r"(?m)^# (\w+ = )", r"\1", SETTINGS.read_text("utf-8"))
+    shown, _, tables = shown.partition("# [[models]]")
     named = set(re.findall(r"(?m)^(\w+) = ", shown))
-    assert named == set(SiteRules.__dataclass_fields__)
+    assert {*named, "models"} == set(SiteRules.__dataclass_fields__)
     path.write_text(shown.replace('topics = "/path/to/texts"\n', ""))
     assert Rules.read(path) == SiteRules()
+    path.write_text(re.sub(r"(?m)^# (?=\[)", "", "# [[models]]" + tables))
+    assert [rule.name for rule in Rules.read(path).models] == ["association", "minilm"]
 
 
 def test_settings_of_an_admin_stay(tmp_path: Path) -> None:

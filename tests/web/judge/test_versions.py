@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.web.families import child, root  # type: ignore[import-not-found]
 from tests.web.judge.making import give  # type: ignore[import-not-found]
+from tests.web.lineaged import child, root  # type: ignore[import-not-found]
 from winosmith.lineage import UNVALIDATED
 
 Maker = Callable[..., Any]

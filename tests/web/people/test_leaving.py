@@ -226,7 +226,7 @@ def test_an_admin_erases_who_asked_for_it(db: Any, visit: Any, person: Any) -> N
 
 def test_erasure_leaves_no_word_in_what_others_made_of_it(db: Any, person: Any) -> None:
     """After an erasure no edit, digest or prediction spells the text; trees and depths stay."""
-    from tests.web.families import child, root  # type: ignore[import-not-found]
+    from tests.web.lineaged import child, root  # type: ignore[import-not-found]
     from winosmith.web.people.erasure import erase
     from winosmith.web.perturb.family import path_to
     from winosmith.web.perturb.models import Version
@@ -259,7 +259,7 @@ def test_erasure_leaves_no_word_in_what_others_made_of_it(db: Any, person: Any) 
 
 def test_ones_versions_are_hidden_alone(db: Any, person: Any) -> None:
     """Hiding what one wrote takes one's versions away, and leaves what others made of them."""
-    from tests.web.families import child, root  # type: ignore[import-not-found]
+    from tests.web.lineaged import child, root  # type: ignore[import-not-found]
     from winosmith.web.people.erasure import hide
     from winosmith.web.problems.models import Problem
 
@@ -274,7 +274,7 @@ def test_ones_versions_are_hidden_alone(db: Any, person: Any) -> None:
 
 def test_versions_written_without_an_account_join_one(db: Any, person: Any) -> None:
     """Adopted versions are the account's: it never judges them, and they keep their place."""
-    from tests.web.families import child, root  # type: ignore[import-not-found]
+    from tests.web.lineaged import child, root  # type: ignore[import-not-found]
     from winosmith.web.judge.slots import claim
     from winosmith.web.people.adoption import adopt
     from winosmith.web.people.models import Person
@@ -292,7 +292,7 @@ def test_versions_written_without_an_account_join_one(db: Any, person: Any) -> N
 
 def test_my_data_tell_where_versions_stand(db: Any, person: Any) -> None:
     """The file about oneself has a version's root, parent and depths, not its parent's words."""
-    from tests.web.families import child, root  # type: ignore[import-not-found]
+    from tests.web.lineaged import child, root  # type: ignore[import-not-found]
     from winosmith.web.people.mine import data_about
 
     ann = person("ann")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.web.families import child, root  # type: ignore[import-not-found]
+from tests.web.lineaged import child, root  # type: ignore[import-not-found]
 
 pytestmark = pytest.mark.usefixtures("db")
 
