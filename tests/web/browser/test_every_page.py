@@ -73,10 +73,10 @@ class Phone:
     def found(self, axe: str) -> list[Any]:
         """Return what is wrong with the page that is open."""
         wrong: list[Any] = []
-        for scheme in ("light", "dark"):
+        for scheme, rules in (("light", ()), ("dark", ("color-contrast",))):
             self.page.emulate_media(color_scheme=scheme)
             self.page.evaluate(SETTLED)
-            wrong += [(scheme, *fault) for fault in axe_faults(self.page, axe)]
+            wrong += [(scheme, *fault) for fault in axe_faults(self.page, axe, *rules)]
         width = self.page.evaluate("document.documentElement.scrollWidth")
         return wrong if width <= 320 else [*wrong, ("wide", width, self.page.evaluate(WIDEST))]
 
