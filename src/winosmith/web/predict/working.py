@@ -8,10 +8,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.db import Error, connection
-from django.db.backends.signals import connection_created
 
 from winosmith.web.predict import backfill, work
 from winosmith.web.predict.bell import Bell
@@ -69,7 +68,6 @@ class Worker:
 
     def work(self) -> None:
         """Predict, until the server ends or the process has grown too large."""
-        _write_lightly()
         self._idle()
         while self.found or _memory() < self.most:
             try:
@@ -128,23 +126,6 @@ class Worker:
         failures = self.doing.failures if failures is None else failures
         self.doing = replace(self.doing, until=until, rows=rows, failures=failures)
         self.hold.say(self.doing)
-
-
-def _write_lightly() -> None:
-    """Let this process's commits reach the disk with the next one of somebody else's.
-
-    What a power cut takes back is predicted again; nothing that people wrote is ever at stake.
-    """
-
-    def loosen(connection: Any, **_: Any) -> None:
-        with connection.cursor() as cursor:
-            if connection.vendor == "sqlite":
-                cursor.execute("PRAGMA synchronous=NORMAL")
-            else:
-                cursor.execute("SET synchronous_commit TO off")
-
-    connection_created.connect(loosen, weak=False)
-    connection.close()
 
 
 def _memory() -> float:
