@@ -33,24 +33,41 @@ def blocks(dataset: Dataset) -> list[list[int]]:
     >>> [sorted(block) for block in blocks(Dataset([*pair, Problem("c", "b _ C.", ("x", "z"))]))]
     [[0, 1, 2]]
     """  # noqa: E501
-    parent = list(range(len(dataset)))
-
-    def root(row: int) -> int:
-        while parent[row] != row:
-            parent[row] = parent[parent[row]]
-            row = parent[row]
-        return row
-
+    forest = _Forest(len(dataset))
     first: dict[tuple[str, str], int] = {}
     for row, problem in enumerate(dataset):
         for key in _ties(problem):
-            parent[root(row)] = root(first.setdefault(key, row))
-    for one, other in _lookalikes(dataset, root):
-        parent[root(one)] = root(other)
-    together: dict[int, list[int]] = {}
-    for row in range(len(dataset)):
-        together.setdefault(root(row), []).append(row)
-    return list(together.values())
+            forest.join(row, first.setdefault(key, row))
+    for one, other in _lookalikes(dataset, forest.root):
+        forest.join(one, other)
+    return forest.trees()
+
+
+class _Forest:
+    """Numbers from 0, each alone at first; joined, they and all that are with them are one tree."""
+
+    def __init__(self, count: int):
+        self._parent = list(range(count))
+
+    def root(self, number: int) -> int:
+        """Return the least number of a number's tree."""
+        parent = self._parent
+        while parent[number] != number:
+            parent[number] = parent[parent[number]]
+            number = parent[number]
+        return number
+
+    def join(self, one: int, other: int) -> None:
+        """Make one tree of two."""
+        one, other = self.root(one), self.root(other)
+        self._parent[max(one, other)] = min(one, other)
+
+    def trees(self) -> list[list[int]]:
+        """Return the numbers of each tree, ascending; trees by their least number."""
+        together: dict[int, list[int]] = {}
+        for number in range(len(self._parent)):
+            together.setdefault(self.root(number), []).append(number)
+        return list(together.values())
 
 
 def _ties(problem: Problem) -> Iterable[tuple[str, str]]:
@@ -118,7 +135,7 @@ def shuffled(dataset: Dataset, seed: int) -> tuple[Dataset, list[list[int]]]:
     return dataset.select(row for block in order for row in block), blocks_of_new
 
 
-def joined(order: Sequence[Sequence[int]], keys: Sequence[Hashable | None]) -> list[list[int]]:
+def joined(order: Sequence[Sequence[int]], keys: Sequence[Iterable[Hashable]]) -> list[list[int]]:
     """Return the blocks, those together in which a key occurs that another one holds, too.
 
     So that no contributor, or no source, is on two sides of a split. The order stays that of the
@@ -126,28 +143,17 @@ def joined(order: Sequence[Sequence[int]], keys: Sequence[Hashable | None]) -> l
 
     Args:
         order: blocks.
-        keys: one a row; None goes together with nothing.
+        keys: those of each row; a row without any goes together with nothing.
 
-    >>> joined([[0, 1], [2], [3], [4]], ["ann", "ann", "bob", "ann", None])
+    >>> joined([[0, 1], [2], [3], [4]], [["ann"], ["ann"], ["bob"], ["ann"], []])
     [[0, 1, 3], [2], [4]]
     """
-    parent = list(range(len(order)))
-
-    def first(block: int) -> int:
-        while parent[block] != block:
-            parent[block] = parent[parent[block]]
-            block = parent[block]
-        return block
-
-    holder: dict[Hashable, int] = {}
+    forest, holder = _Forest(len(order)), dict[Hashable, int]()
     for number, rows in enumerate(order):
-        for key in {keys[row] for row in rows} - {None}:
-            one, other = first(number), first(holder.setdefault(key, number))
-            parent[max(one, other)] = min(one, other)
-    together: dict[int, list[int]] = {}
-    for number, rows in enumerate(order):
-        together.setdefault(first(number), []).extend(rows)
-    return list(together.values())
+        for row in rows:
+            for key in keys[row]:
+                forest.join(number, holder.setdefault(key, number))
+    return [[row for number in tree for row in order[number]] for tree in forest.trees()]
 
 
 def draw(

@@ -110,7 +110,8 @@ def _together(
     if disjoint == "twin":
         return order
     name = "author" if disjoint == "contributor" else "source"
-    return joined(order, [problem.origin and getattr(problem.origin, name) for problem in dataset])
+    held = (problem.origin and getattr(problem.origin, name) for problem in dataset)
+    return joined(order, [[] if key is None else [key] for key in held])
 
 
 def _fits(mine: Sequence[int], held: Sequence[int], wanted: int, disjoint: Disjoint) -> bool:

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from winosmith.blocks import blocks
+from winosmith.blocks import blocks, joined
 from winosmith.dataset import Dataset, Dropped
 from winosmith.humans._sheet import COMMON
 from winosmith.humans._sheet_text import question_key, text_key
@@ -63,22 +63,7 @@ def _ties(problem: Problem, text: str) -> list[tuple[str, object]]:
 
 def _joined(rows: int, ties: Iterable[Iterable[tuple[str, object]]]) -> list[list[int]]:
     """Return the rows that share a tie, from neighbour to neighbour, in order."""
-    parent = list(range(rows))
-
-    def root(row: int) -> int:
-        while parent[row] != row:
-            parent[row] = parent[parent[row]]
-            row = parent[row]
-        return row
-
-    first: dict[tuple[str, object], int] = {}
-    for row, keys in enumerate(ties):
-        for key in keys:
-            parent[root(row)] = root(first.setdefault(key, row))
-    together: dict[int, list[int]] = {}
-    for row in range(rows):
-        together.setdefault(root(row), []).append(row)
-    return list(together.values())
+    return joined([[row] for row in range(rows)], list(ties))
 
 
 @dataclass(frozen=True, slots=True)

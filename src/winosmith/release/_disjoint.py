@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from winosmith.blocks import blocks, shuffled_blocks
+from winosmith.blocks import blocks, joined, shuffled_blocks
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.problem import Lineage, Problem
@@ -141,7 +141,9 @@ def share(
         DataError: the groups are too large for the shares.
     """
     check_known(dataset, kinds)
-    groups = _joined(dataset, shuffled_blocks(dataset, seed), [k for k in kinds if k != "twin"])
+    named = [_NAMED[kind] for kind in kinds if kind != "twin"]
+    keys = [[(name, getattr(problem.origin, name)) for name in named] for problem in dataset]
+    groups = joined(shuffled_blocks(dataset, seed), keys)
     wanted = {TEST: round(test * len(dataset)), DEV: round(dev * len(dataset))}
     rows: dict[str, list[int]] = {TRAIN: [], DEV: [], TEST: []}
     for group in groups:
@@ -159,26 +161,3 @@ def share(
                 "problems); change the shares, or ask for less"
             )
     return {part: dataset.select(found, part) for part, found in rows.items() if found}
-
-
-def _joined(dataset: Dataset, order: list[list[int]], kinds: Sequence[str]) -> list[list[int]]:
-    """Return the blocks joined where they share a contributor or a source, in their order."""
-    parent = list(range(len(order)))
-
-    def root(at: int) -> int:
-        while parent[at] != at:
-            parent[at] = parent[parent[at]]
-            at = parent[at]
-        return at
-
-    first: dict[tuple[str, str], int] = {}
-    for at, block in enumerate(order):
-        for row in block:
-            for kind in kinds:
-                value = getattr(dataset[row].origin, _NAMED[kind])
-                one, other = root(at), root(first.setdefault((kind, value), at))
-                parent[max(one, other)] = min(one, other)
-    together: dict[int, list[int]] = {}
-    for at, block in enumerate(order):
-        together.setdefault(root(at), []).extend(block)
-    return list(together.values())
