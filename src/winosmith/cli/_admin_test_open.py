@@ -8,9 +8,10 @@ from typing import Any
 import click
 
 from winosmith.cli._admin_common import database_option, existing_site
+from winosmith.cli._asked import asked
 from winosmith.cli._common import data_argument, format_option, json_option, print_json, say
 from winosmith.cli._tables import print_table
-from winosmith.humans import DECLARED, TITLE, Declared
+from winosmith.humans import DECLARED, TITLE
 
 __all__ = ["command"]
 
@@ -86,14 +87,3 @@ def command(folder: str, /, **options: Any) -> None:
     if len(left_out) > REASONS:
         click.echo(f"On no sheet: {len(left_out) - REASONS} more; see --json")
     say(f"People take it at /tests/round/{opened.name}/ on the site.")
-
-
-def asked(text: str) -> Declared:
-    """Return what `--ask NAME=QUESTION` asks for."""
-    name, _, question = text.partition("=")
-    if not name.isidentifier() or not question.strip():
-        raise click.BadParameter(
-            f"{text!r}: a name and a question are needed, such as age='How old are you?'",
-            param_hint="--ask",
-        )
-    return Declared(name, question.strip())

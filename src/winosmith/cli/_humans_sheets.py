@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from winosmith import formats
+from winosmith.cli._asked import asked
 from winosmith.cli._common import (
     data_argument,
     format_option,
@@ -87,7 +88,7 @@ def command(**options: Any) -> None:
         seed=options["seed"],
         title=options["title"],
     )
-    declared = (*DECLARED, *map(_asked, options["ask"]))
+    declared = (*DECLARED, *map(asked, options["ask"]))
     codes = read_subjects_file(options["subjects"]) if options["subjects"] else []
     signature = _signature(dataset, options)
     folder = OutputFolder.open(
@@ -105,16 +106,6 @@ def command(**options: Any) -> None:
         print_json(report)
     else:
         _print(made, report, folder.path)
-
-
-def _asked(text: str) -> Declared:
-    name, _, question = text.partition("=")
-    if not name.isidentifier() or not question.strip():
-        raise click.BadParameter(
-            f"{text!r}: a name and a question are needed, such as age='How old are you?'",
-            param_hint="--ask",
-        )
-    return Declared(name, question.strip())
 
 
 def _signature(dataset: Dataset, options: Mapping[str, Any]) -> Signature:

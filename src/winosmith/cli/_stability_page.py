@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
 
 from winosmith import report
 from winosmith.cli._stability import Stabilities
 from winosmith.cli._stability_tables import stability_tables
 from winosmith.dataset import Dataset
 from winosmith.lineage import depths
-from winosmith.metrics import Graded, Stability
+from winosmith.metrics import FEWEST, Graded, stability_drawings
 from winosmith.problem import Problem
 
 __all__ = ["stability_sections"]
 
 MOST_FAMILIES = 100
 """So many are shown; more make a page that nobody reads, and no browser opens."""
-
-FEWEST = 5
-"""Depths with fewer problems are not drawn: their accuracy says nothing; tables have them."""
-
-Solvers = Sequence[tuple[str, Stability]]
 
 
 def stability_sections(found: Stabilities, solvers: Mapping[str, Graded]) -> list[report.Section]:
@@ -63,11 +57,7 @@ def _cards(found: Stabilities) -> report.Cards:
 
 def _drawings(found: Stabilities) -> Iterator[report.Drawing]:
     depth = found.first.depth
-    for some in _in_groups(list(found.solvers.items()), report.ALONG):
-        panels = [report.survival({name: _survival(of) for name, of in some})]
-        told = [(name, of) for name, of in some if of.by_depth]
-        if told:
-            panels.append(_accuracy(told))
+    for panels in stability_drawings(found.solvers):
         yield report.Drawing(
             f"Left, families without an error, by {depth} depth; a stroke marks "
             "where a family ended without one. Right, accuracy at each depth with "
@@ -75,44 +65,6 @@ def _drawings(found: Stabilities) -> Iterator[report.Drawing]:
             "intervals.",
             panels,
         )
-
-
-def _in_groups(solvers: Solvers, size: int) -> Iterator[Solvers]:
-    rest = iter(solvers)
-    while some := list(islice(rest, size)):
-        yield some
-
-
-def _survival(of: Stability) -> report.Along:
-    curve = of.survival
-    before = [] if curve.depths[0] == 0 else [0]
-    whole = [1.0] * len(before)
-    return report.Along(
-        [*before, *curve.depths],
-        [*whole, *curve.share],
-        [*whole, *(low for low, _ in curve.intervals)],
-        [*whole, *(high for _, high in curve.intervals)],
-        [at for at, ended in zip(curve.depths, curve.censored, strict=True) if ended],
-    )
-
-
-def _accuracy(solvers: Solvers) -> report.Svg:
-    lines, counts = {}, {}
-    for name, of in solvers:
-        by_depth = {d: one for d, one in (of.by_depth or {}).items() if one.n >= FEWEST}
-        if of.roots and 0 not in by_depth:
-            by_depth = {0: of.roots, **by_depth}
-        lines[name] = report.Along(
-            list(by_depth),
-            [one.value for one in by_depth.values()],
-            [one.interval[0] for one in by_depth.values()],
-            [one.interval[1] for one in by_depth.values()],
-        )
-        counts.update({depth: one.n for depth, one in by_depth.items()})
-    first = solvers[0][1].accuracy
-    return report.depth_accuracy(
-        lines, sorted(counts.items()), chance=first.chance if first else None
-    )
 
 
 def _families(found: Stabilities, solvers: Mapping[str, Graded]) -> report.Families:

@@ -51,12 +51,14 @@ from winosmith.metrics._reliability import Reliability, answer_table
 from winosmith.metrics._resample import bootstrap_interval
 from winosmith.metrics._score import Score, comparisons_score, score, twin_score
 from winosmith.metrics._stability import Stability, stability
+from winosmith.metrics._stability_drawings import FEWEST, stability_drawings
 from winosmith.metrics._statistics import Statistics, statistics
 from winosmith.metrics._survival import Survival
 from winosmith.metrics._survival_compare import SurvivalComparison, compare_survival
 from winosmith.metrics._switched import Consistency, consistency, switched
 
 __all__ = [
+    "FEWEST",
     "FORMS",
     "LEADERBOARD_SIZES",
     "PMI_SMOOTHING",
@@ -137,6 +139,7 @@ __all__ = [
     "proportion",
     "score",
     "stability",
+    "stability_drawings",
     "statistics",
     "switched",
     "switched_sentences",

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from itertools import islice
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import tostring
 
-from winosmith import report
+from winosmith.metrics import stability_drawings
 
 if TYPE_CHECKING:
     from winosmith.metrics import Stability
 
 __all__ = ["drawings", "without_styles"]
-
-FEWEST = 5
-"""Depths with fewer problems are not drawn: their accuracy says nothing; the table has them."""
 
 
 def drawings(found: Mapping[str, Stability]) -> list[str]:
@@ -24,12 +20,7 @@ def drawings(found: Mapping[str, Stability]) -> list[str]:
     Args:
         found: of each model by its name, all by one way of counting depths.
     """
-    made = []
-    for some in _in_groups(found):
-        made.append(report.survival({name: _survival(of) for name, of in some.items()}))
-        told = {name: of for name, of in some.items() if of.by_depth}
-        if told:
-            made.append(_accuracy(told))
+    made = [svg for panels in stability_drawings(found) for svg in panels]
     return [without_styles(svg.inline(f"d{at}")) for at, svg in enumerate(made)]
 
 
@@ -48,42 +39,3 @@ def without_styles(markup: str) -> str:
             if colon:
                 element.set(name.strip(), value.strip())
     return tostring(root, encoding="unicode")
-
-
-def _in_groups(found: Mapping[str, Stability]) -> Iterator[dict[str, Stability]]:
-    rest = iter(found.items())
-    while some := dict(islice(rest, report.ALONG)):
-        yield some
-
-
-def _survival(of: Stability) -> report.Along:
-    """Return the curve from depth 0 on, where all families are still without an error."""
-    curve = of.survival
-    before = [] if curve.depths[0] == 0 else [0]
-    whole = [1.0] * len(before)
-    return report.Along(
-        [*before, *curve.depths],
-        [*whole, *curve.share],
-        [*whole, *(low for low, _ in curve.intervals)],
-        [*whole, *(high for _, high in curve.intervals)],
-        [at for at, ended in zip(curve.depths, curve.censored, strict=True) if ended],
-    )
-
-
-def _accuracy(found: Mapping[str, Stability]) -> report.Svg:
-    lines, counts = {}, {}
-    for name, of in found.items():
-        by_depth = {depth: one for depth, one in (of.by_depth or {}).items() if one.n >= FEWEST}
-        if of.roots and 0 not in by_depth:
-            by_depth = {0: of.roots, **by_depth}
-        lines[name] = report.Along(
-            list(by_depth),
-            [one.value for one in by_depth.values()],
-            [one.interval[0] for one in by_depth.values()],
-            [one.interval[1] for one in by_depth.values()],
-        )
-        counts.update({depth: one.n for depth, one in by_depth.items()})
-    first = next(iter(found.values())).accuracy
-    return report.depth_accuracy(
-        lines, sorted(counts.items()), chance=first.chance if first else None
-    )
