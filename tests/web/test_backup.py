@@ -47,7 +47,7 @@ def write(name):
                     options=["cup", "jug"], state="valid"
                 )
                 Event.objects.create(problem=row, kind="submit", after="valid")
-        os.write(1, f"{ref}\n".encode())  # whole: print writes a line in two pieces
+        os.write(1, f"{ref}\\n".encode())  # whole: print writes a line in two pieces
 
 for name in "xyz":
     threading.Thread(target=write, args=(name,), daemon=True).start()
