@@ -62,9 +62,22 @@ static void kept(int log, const void *bytes, size_t count, uint64_t at) {
     if (plain_pwrite(log, bytes, count, (off_t)at) != (ssize_t)count) abort();
 }
 
+/* Reads what a write replaces, through the file's own fd where it can be read through: to open the
+ * file and close it again would drop this process's fcntl locks on it. SQLite would then take its
+ * write-ahead log for one that nobody uses, and unlink it under those who write to it. */
+static void replaced(int fd, char *bytes, uint64_t count, uint64_t at) {
+    int reader = fd;
+    if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY) {
+        char link[64];
+        snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+        if ((reader = open(link, O_RDONLY | O_CLOEXEC)) < 0) abort();
+    }
+    if (pread(reader, bytes, count, (off_t)at) != (ssize_t)count) abort();
+    if (reader != fd) close(reader);
+}
+
 /* Logs that [at, at + new) of a file changes; `new` is 0 for a file that is cut at `at`. */
-static void remember(int log, const struct stat *file, const char *read_by, uint64_t at,
-                     uint64_t new) {
+static void remember(int log, const struct stat *file, int fd, uint64_t at, uint64_t new) {
     uint64_t used = 0, size = (uint64_t)file->st_size;
     if (pread(log, &used, sizeof used, 0) != sizeof used || !used) used = sizeof used;
     uint64_t old = at >= size ? 0 : size - at;
@@ -74,11 +87,9 @@ static void remember(int log, const struct stat *file, const char *read_by, uint
     used += sizeof header;
     if (old) {
         char *bytes = malloc(old);
-        int file_again = open(read_by, O_RDONLY | O_CLOEXEC); /* the fd may be write-only */
-        if (!bytes || file_again < 0) abort();
-        if (pread(file_again, bytes, old, (off_t)at) != (ssize_t)old) abort();
+        if (!bytes) abort();
+        replaced(fd, bytes, old, at);
         kept(log, bytes, old, used);
-        close(file_again);
         free(bytes);
         used += old;
     }
@@ -87,12 +98,10 @@ static void remember(int log, const struct stat *file, const char *read_by, uint
 
 static int noted(int fd, int64_t at, uint64_t new, int cut) {
     struct stat file;
-    char link[64];
     int log = (new || cut) ? locked(fd, &file) : -1;
     if (log < 0) return -1;
     if (at < 0) at = (fcntl(fd, F_GETFL) & O_APPEND) ? file.st_size : lseek(fd, 0, SEEK_CUR);
-    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    remember(log, &file, link, (uint64_t)at, new);
+    remember(log, &file, fd, (uint64_t)at, new);
     return log;
 }
 
