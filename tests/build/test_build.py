@@ -270,3 +270,22 @@ def test_a_split_by_contributor_is_built(tmp_path):
     assert 5 < len(who[0]) < 40
     assert who[0].isdisjoint(who[1])
     assert 72 <= built.counts["dev"] <= 88
+
+
+def test_scores_tell_of_every_problem_that_was_filtered(small_build):
+    """The private scores agree with the reasons of what was dropped, and hold the kept as well."""
+    folder = small_build.folder
+    lines = (folder / "private" / "scores.jsonl").read_text("utf-8").splitlines()
+    scores = {record["id"]: record for record in map(json.loads, lines)}
+    assert len(scores) == len(small_build.run.pool)
+    for path in (folder / "dropped.jsonl", folder / "private" / "withheld.jsonl"):
+        for record in map(json.loads, path.read_text("utf-8").splitlines()):
+            if record["stage"] == "aflite":
+                told = scores.pop(record["id"])
+                assert record["reason"] == (
+                    f"guessed: by {told['score']:.0%} of the ensemble in phase {told['phase']}"
+                )
+    assert {told["phase"] for told in scores.values()} == {None}
+    guessed = [told["score"] * told["votes"] for told in scores.values() if told["votes"]]
+    assert np.allclose(guessed, np.round(guessed))
+    assert max(told["votes"] for told in scores.values()) <= AFLITE["ensemble_size"]

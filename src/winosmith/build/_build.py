@@ -21,7 +21,7 @@ from winosmith.build._anonymous import anonymous
 from winosmith.build._filter import FilterRun, run_filter
 from winosmith.build._measure import Measures, measure
 from winosmith.build._progress import Step, silent, watched
-from winosmith.build._publish import publish
+from winosmith.build._publish import publish, write_scores
 from winosmith.build._recipe import Recipe
 from winosmith.build._record import (
     LAST,
@@ -209,6 +209,7 @@ def _carried_out(job: _Job) -> Built:
     measures = _measured(job, run, loose)
     with job.step("writing", None):
         counts, unvalidated = _published(job, parts, stages)
+        write_scores(job.folder, run, dict(zip(job.dataset.ids, job.collected.ids, strict=True)))
         funnel = validate.funnel(stages.done)
         built = Built(
             recipe,

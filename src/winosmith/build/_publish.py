@@ -8,13 +8,14 @@ from typing import IO, Any
 
 from winosmith import formats
 from winosmith.build._anonymous import bare
+from winosmith.build._filter import FilterRun
 from winosmith.build._split import Split, nested_sizes
 from winosmith.dataset import Dataset
 from winosmith.outputs import PRIVATE, OutputFolder
 from winosmith.problem import Problem
 from winosmith.records import canonical, problem_record
 
-__all__ = ["Verdict", "publish"]
+__all__ = ["Verdict", "publish", "write_scores"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,34 @@ def publish(
             file.write(canonical({"id": new, "old_id": old}) + "\n")
     counts = {name: len(rows) for name, rows in public.items()}
     return {**counts, "test": len(parts.test), "withheld": len(parts.withheld)}
+
+
+def write_scores(folder: OutputFolder, run: FilterRun, old_ids: Mapping[str, str]) -> None:
+    """Write how well AFLite guessed each problem that went into it, the kept ones too: private.
+
+    Nothing is written for other methods.
+
+    Args:
+        folder: where to.
+        run: the filter's.
+        old_ids: the id that each problem of the pool had.
+    """
+    found = run.aflite
+    if found is None or run.method != "aflite":
+        return
+    of = {
+        id_: {
+            "score": float(score) if votes else None,
+            "votes": int(votes),
+            "phase": int(phase) + 1 if phase >= 0 else None,
+        }
+        for id_, score, votes, phase in zip(
+            run.pool.ids, found.scores, found.votes, found.removed_in, strict=True
+        )
+    }
+    with folder.write(f"{PRIVATE}/scores.jsonl") as file:
+        for id_ in sorted(of):
+            file.write(canonical({"id": id_, "old_id": old_ids[id_], **of[id_]}) + "\n")
 
 
 def _write_labels(problems: Sequence[Problem], file: IO[str]) -> None:

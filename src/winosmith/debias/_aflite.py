@@ -222,13 +222,16 @@ def _result(rows: Rows, progress: Progress, parameters: dict[str, Any]) -> Aflit
     """Put what is known in canonical order back into the order of the input."""
     removed_in = np.empty_like(progress.removed_in)
     last_scores = np.empty_like(progress.scores)
+    votes = np.empty_like(progress.votes)
     removed_in[rows.order] = progress.removed_in
     last_scores[rows.order] = progress.scores
+    votes[rows.order] = progress.votes
     return AfliteResult(
         kept=np.flatnonzero(removed_in < 0),
         removed=tuple(np.flatnonzero(removed_in == phase.number) for phase in progress.phases),
         phases=tuple(progress.phases),
         scores=last_scores,
+        votes=votes,
         removed_in=removed_in,
         stopped=cast(Stopped, progress.stopped),  # the phases have run to their end
         parameters=parameters,

@@ -37,6 +37,7 @@ class Progress:
 
     Attributes:
         scores: (N,) last known scores.
+        votes: (N,) int32, the predictions that each is the share of.
         removed_in: (N,) int32, the phase that removed the row, -1 for those left.
         phases: the records so far.
         stopped: why it ended; None while it goes on.
@@ -44,6 +45,7 @@ class Progress:
     """
 
     scores: NDArray[np.float64]
+    votes: NDArray[np.int32]
     removed_in: NDArray[np.int32]
     phases: list[Phase] = field(default_factory=list)
     stopped: Stopped | None = None
@@ -72,6 +74,7 @@ def save(path: Path, progress: Progress, of: Mapping[str, Any]) -> None:
             file,
             about=np.array(json.dumps(about)),
             scores=progress.scores,
+            votes=progress.votes,
             removed_in=progress.removed_in,
             **({} if progress.start is None else asdict(progress.start)),
         )
@@ -88,7 +91,7 @@ def load(path: Path, of: Mapping[str, Any]) -> Progress | None:
     try:
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             about = json.loads(str(file["about"]))
-            arrays = {name: file[name] for name in ("scores", "removed_in")}
+            arrays = {name: file[name] for name in ("scores", "votes", "removed_in")}
             start = _start(file)
         phases = [_phase(record) for record in about["phases"]]
     except (OSError, ValueError, LookupError, TypeError, AttributeError, *BROKEN) as error:

@@ -54,7 +54,7 @@ class Run:
 def begun(rows: Rows) -> Progress:
     """Return the progress of a run that has done nothing yet."""
     count = len(rows.y)
-    return Progress(np.full(count, np.nan), np.full(count, -1, np.int32))
+    return Progress(np.full(count, np.nan), np.zeros(count, np.int32), np.full(count, -1, np.int32))
 
 
 def phases(run: Run, progress: Progress) -> Iterator[None]:
@@ -111,6 +111,7 @@ def _one_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
     removed = chosen.removed
     voted = total > 0
     progress.scores[left[voted]] = scores(correct, total)[voted]
+    progress.votes[left[voted]] = total[voted]
     progress.removed_in[left[removed]] = number
     if votes.whole.any():
         progress.start = replace(start, weights=votes.weights[votes.whole].mean(axis=0))

@@ -85,6 +85,7 @@ class AfliteResult:
         phases: a record of each phase.
         scores: (N,) each row's last score: at its removal, or in the last phase; NaN for a row
             that never had one. Where whole groups go, the score of its group.
+        votes: (N,) the predictions that this score is the share of; 0 without one.
         removed_in: (N,) the 0-based phase that removed the row, -1 for the kept.
         stopped: why it ended; see `Stopped`.
         parameters: everything that the result depends on beside the arrays.
@@ -94,12 +95,19 @@ class AfliteResult:
     removed: tuple[NDArray[np.intp], ...]
     phases: tuple[Phase, ...]
     scores: NDArray[np.float64]
+    votes: NDArray[np.int32]
     removed_in: NDArray[np.int32]
     stopped: Stopped
     parameters: Mapping[str, Any]
 
     def __post_init__(self) -> None:
-        arrays: tuple[NDArray[Any], ...] = (self.kept, self.scores, self.removed_in, *self.removed)
+        arrays: tuple[NDArray[Any], ...] = (
+            self.kept,
+            self.scores,
+            self.votes,
+            self.removed_in,
+            *self.removed,
+        )
         for array in arrays:
             array.flags.writeable = False
 
