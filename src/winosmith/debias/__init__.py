@@ -13,9 +13,12 @@ from winosmith.debias._assess_report import assessment_blocks, leads_table, pass
 from winosmith.debias._assess_settings import AssessmentSettings
 from winosmith.debias._assess_words import Associations, Leads, Mark, MarkedProblem, associations
 from winosmith.debias._chance import threshold_null
+from winosmith.debias._consensus import checkpoint_of, consensus
+from winosmith.debias._consensus_result import ConsensusResult
 from winosmith.debias._labels import problem_labels
 from winosmith.debias._null import Null, null_of, twin_flipped
 from winosmith.debias._partition import training_rows
+from winosmith.debias._people import human_agreement
 from winosmith.debias._pmi import PmiResult, PmiVariant, pmi, word_pmi
 from winosmith.debias._probe import Probe, probe, probe_across
 from winosmith.debias._result import AfliteResult, Phase, Stopped
@@ -31,6 +34,7 @@ __all__ = [
     "AssessmentSettings",
     "Associations",
     "Clue",
+    "ConsensusResult",
     "Leads",
     "Mark",
     "MarkedProblem",
@@ -45,6 +49,9 @@ __all__ = [
     "assess",
     "assessment_blocks",
     "associations",
+    "checkpoint_of",
+    "consensus",
+    "human_agreement",
     "leads_table",
     "null_of",
     "passages",
