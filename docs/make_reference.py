@@ -121,11 +121,11 @@ def _type(hint: Any) -> str:
     """Return a type in words, as a recipe can hold it."""
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
         kinds = [_type(kind) for kind in typing.get_args(hint) if kind is not types.NoneType]
-        return " or ".join([*kinds, "`false`"])
+        return " or ".join([*kinds, *(["`false`"] if type(None) in typing.get_args(hint) else [])])
     if typing.get_origin(hint) is Literal:
         return " or ".join(f'`"{value}"`' for value in typing.get_args(hint))
     if typing.get_origin(hint) is tuple:
-        return "two whole numbers"
+        return "list of texts" if str in typing.get_args(hint) else "two whole numbers"
     return {int: "whole number", float: "number", str: "text", bool: "true or false"}[hint]
 
 

@@ -45,12 +45,12 @@ def test_roots_are_what_every_solver_gets_right(two):
     """They come out of dev, one of a block at most, and no solver misses one."""
     for found in two:
         roots = _read(found.folder, "roots.jsonl")
-        dev = {problem.id: problem for problem in _read(found.folder / "build", "dev.jsonl")}
+        dev = {problem.sentence: problem for problem in _read(found.folder / "build", "dev.jsonl")}
         assert 0 < len(roots) == found.record["roots"]["drawn"] <= found.record["roots"]["asked"]
         for name in found.record["solvers"]:
             predictions = formats.read_predictions(found.folder / "predictions" / f"{name}.jsonl")
             choice = {answer.problem_id: answer.choice for answer in predictions.predictions}
-            assert all(choice[root.id] == dev[root.id].answer for root in roots)
+            assert all(choice[dev[root.sentence].id] == root.answer for root in roots)
 
 
 def test_what_fools_solvers_is_handed_on(two):

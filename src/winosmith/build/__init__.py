@@ -12,6 +12,7 @@ from winosmith.build._build import Built, build, finished_build
 from winosmith.build._debias import Debiased, debias_to_folder, finished_filter
 from winosmith.build._filter import NAMES, FilterRun, run_filter
 from winosmith.build._measure import Measures, measure
+from winosmith.build._pool import names_of, read_pool, read_pool_votes
 from winosmith.build._progress import Advance, Step, silent
 from winosmith.build._recipe import (
     EmbedRecipe,
@@ -49,7 +50,10 @@ __all__ = [
     "finished_filter",
     "key_figures",
     "measure",
+    "names_of",
     "nested_sizes",
+    "read_pool",
+    "read_pool_votes",
     "read_recipe",
     "recipe_of",
     "recipe_toml",

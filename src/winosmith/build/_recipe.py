@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from winosmith.build._pool import Files, names_of
 from winosmith.build._split import Disjoint
 from winosmith.build._tables import constructed
 from winosmith.errors import RecipeError
@@ -173,9 +174,10 @@ class Recipe:
 
     Attributes:
         name: of the benchmark; the prefix of the new ids.
-        data: the file of raw twins; relative to the recipe's own folder.
+        data: the file of raw twins, or a list of files; relative to the recipe's own folder. What
+            is in two of them, the same in both, counts once.
         format: its format, when its content does not tell.
-        votes_file: the judges' votes; None checks no votes.
+        votes_file: the judges' votes, in a file or a list of files; None checks no votes.
         planted: a JSON file that maps the ids of problems known to hold an artifact to its
             kinds, as `winosmith practice` writes it; the report then says how many were found.
         seed: of every draw.
@@ -185,9 +187,9 @@ class Recipe:
     """
 
     name: str
-    data: str
+    data: Files
     format: str | None = None
-    votes_file: str | None = None
+    votes_file: Files | None = None
     planted: str | None = None
     seed: int = 0
     structure: StructureRules = field(default_factory=StructureRules)
@@ -200,7 +202,22 @@ class Recipe:
     def __post_init__(self) -> None:
         named = self.name.replace("-", "").replace("_", "").isalnum()
         _refuse(not named, f"name is {self.name!r}; it must be letters, digits, - and _")
+        for key in ("data", "votes_file"):
+            _refuse_files(key, getattr(self, key))
         _refuse(self.seed < 0, f"seed is {self.seed}; it must be 0 or more")
+
+
+def _refuse_files(key: str, named: Files | None) -> None:
+    if named is None or isinstance(named, str):
+        return
+    _refuse(not named, f"{key} names no file")
+    names = list(names_of(named) or ())
+    twice = next((name for name in names if names.count(name) > 1), None)
+    _refuse(
+        twice is not None,
+        f"{key} has two files named {twice!r}; a recipe is published with names alone, so give "
+        "one of them another",
+    )
 
 
 def _is_cutoff(value: int | float) -> bool:
@@ -249,12 +266,19 @@ def _found_files(
     table: Mapping[str, Any],
     folder: Path,
     keys: tuple[str, ...] = ("data", "votes_file", "planted"),
-) -> dict[str, str]:
-    found = {}
+) -> dict[str, Any]:
+    found: dict[str, Any] = {}
     for key in keys:
-        if isinstance(table.get(key), str):
-            path = folder / table[key]
-            if not path.is_file():
-                raise RecipeError(f"{key} is {table[key]!r}, but there is no file {path}")
-            found[key] = str(path)
+        named = table.get(key)
+        if isinstance(named, str):
+            found[key] = _found(key, named, folder)
+        elif isinstance(named, list) and all(isinstance(one, str) for one in named):
+            found[key] = [_found(key, one, folder) for one in named]
     return found
+
+
+def _found(key: str, named: str, folder: Path) -> str:
+    path = folder / named
+    if not path.is_file():
+        raise RecipeError(f"{key} is {named!r}, but there is no file {path}")
+    return str(path)

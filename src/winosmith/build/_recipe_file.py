@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from winosmith.build._pool import names_of
 from winosmith.build._recipe import Recipe
 
 __all__ = ["recipe_toml"]
@@ -24,7 +25,7 @@ def recipe_toml(recipe: Recipe) -> str:
     """
     table = asdict(recipe)
     for key in ("data", "votes_file", "planted"):
-        table[key] = table[key] and Path(table[key]).name
+        table[key] = names_of(table[key])
     table["embed"]["array"] = table["embed"]["array"] and Path(table["embed"]["array"]).name
     tables = {key: value for key, value in table.items() if isinstance(value, Mapping)}
     lines = _assigned({key: value for key, value in table.items() if key not in tables})

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from winosmith._version import __version__
 from winosmith.build._filter import FilterRun
+from winosmith.build._pool import names_of, paths_of
 from winosmith.build._recipe import EmbedRecipe, Recipe
 from winosmith.build._recipe_file import recipe_toml
 from winosmith.build._report import report_page
@@ -49,7 +50,7 @@ def public_recipe(recipe: Recipe, digest: str) -> dict[str, Any]:
     """
     table = asdict(recipe)
     for key in ("data", "votes_file", "planted"):
-        table[key] = table[key] and Path(table[key]).name
+        table[key] = names_of(table[key])
     table["embed"]["array"] = recipe.embed.array and Path(recipe.embed.array).name
     return {**table, "problems": digest, "version": __version__}
 
@@ -57,8 +58,8 @@ def public_recipe(recipe: Recipe, digest: str) -> dict[str, Any]:
 def secret_inputs(recipe: Recipe, collected: Dataset) -> dict[str, str]:
     """Return the digests of everything that holds answers."""
     files = {"votes": recipe.votes_file, "planted": recipe.planted, "array": recipe.embed.array}
-    digests = {name: sha256(path) for name, path in files.items() if path is not None}
-    return {"collected": collected.digest, **digests}
+    digests = {name: " ".join(map(sha256, paths_of(named))) for name, named in files.items()}
+    return {"collected": collected.digest, **{n: told for n, told in digests.items() if told}}
 
 
 def problems_digest(dataset: Dataset) -> str:
@@ -129,7 +130,8 @@ def write_reports(folder: OutputFolder, built: Built, recipe: Mapping[str, Any])
 
 def _runnable(recipe: Recipe, shown: Mapping[str, Any]) -> str:
     """Return the recipe as a file, with what it takes to build the same again."""
-    names = [shown[key] for key in ("data", "votes_file", "planted") if shown[key]]
+    keys = ("data", "votes_file", "planted")
+    names = [Path(path).name for key in keys for path in paths_of(getattr(recipe, key))]
     names += [shown["embed"]["array"]] if shown["embed"]["array"] else []
     return (
         f"# winosmith {shown['version']} built this benchmark from the recipe below.\n"

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from winosmith import formats, validate
+from winosmith import validate
 from winosmith.answers import Response
 from winosmith.blocks import draw
+from winosmith.build._pool import read_pool, read_pool_votes
 from winosmith.build._publish import Verdict
 from winosmith.build._recipe import Recipe
 from winosmith.dataset import Dataset, Filtered
@@ -48,8 +49,8 @@ def read_inputs(recipe: Recipe) -> Inputs:
         RecipeError: the file of planted artifacts does not map ids to kinds.
     """
     return Inputs(
-        dataset=formats.read(recipe.data, recipe.format),
-        votes=validate.read_votes(recipe.votes_file) if recipe.votes_file else (),
+        dataset=read_pool(recipe),
+        votes=read_pool_votes(recipe),
         planted=_read_planted(recipe.planted) if recipe.planted else None,
     )
 

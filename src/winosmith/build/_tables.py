@@ -92,6 +92,8 @@ def _fitting(kind: Any, value: Any) -> Any:
         return value if value in typing.get_args(kind) else None
     if typing.get_origin(kind) is tuple:
         inner = typing.get_args(kind)
+        if isinstance(value, list) and inner[-1] is Ellipsis:
+            inner = inner[:1] * len(value)
         if isinstance(value, list) and len(value) == len(inner):
             items = tuple(_fitting(kind, item) for kind, item in zip(inner, value, strict=True))
             return None if None in items else items
@@ -107,6 +109,6 @@ def _in_words(kind: Any) -> str:
     if typing.get_origin(kind) is Literal:
         return "one of " + ", ".join(typing.get_args(kind))
     if typing.get_origin(kind) is tuple:
-        return "a list such as [15, 30]"
+        return "a list of texts" if str in typing.get_args(kind) else "a list such as [15, 30]"
     words = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}
     return words[kind]

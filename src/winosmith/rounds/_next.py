@@ -7,13 +7,16 @@ from dataclasses import dataclass
 
 from winosmith.dataset import Dataset
 from winosmith.evolve import draw_roots
+from winosmith.problem import Problem
 
 __all__ = ["NextRound", "next_round"]
 
 
 @dataclass(frozen=True)
 class NextRound:
-    """Problems of this round's dev that people should go on with.
+    """Problems of this round's dev that people should go on with, as they stand in the pool.
+
+    What is made of them names them as root and parent, so it can be put beside them there.
 
     Attributes:
         roots: what every solver gets right, drawn at random, one of a block at most, as EvoGrad
@@ -31,7 +34,11 @@ class NextRound:
 
 
 def next_round(
-    dev: Dataset, wrong: Mapping[str, frozenset[str]], wanted: int, seed: int
+    dev: Dataset,
+    wrong: Mapping[str, frozenset[str]],
+    wanted: int,
+    seed: int,
+    pool: Mapping[str, Problem],
 ) -> NextRound:
     """Draw what the next round begins with.
 
@@ -40,6 +47,7 @@ def next_round(
         wrong: by solver, the ids of the problems that it gets wrong.
         wanted: how many roots, at most: where fewer are fit, those.
         seed: of the draw.
+        pool: each problem of dev as it stands in the pool, by its id in dev.
     """
     missed = frozenset().union(*wrong.values())
     drawn = draw_roots([dev], [wanted], [missed], seed, fewer=True)
@@ -49,5 +57,9 @@ def next_round(
         if problem.lineage is not None and problem.id in missed and not problem.embargo
     }
     order = sorted(fooled, key=lambda id_: (-len(fooled[id_]), dev.row(id_)))
-    fooling = Dataset((dev[dev.row(id_)] for id_ in order), "fooling")
-    return NextRound(drawn.dataset, wanted, fooling, {id_: fooled[id_] for id_ in order})
+    return NextRound(
+        Dataset((pool[id_] for id_ in drawn.sources[dev.name]), "roots"),
+        wanted,
+        Dataset((pool[id_] for id_ in order), "fooling"),
+        {pool[id_].id: fooled[id_] for id_ in order},
+    )

@@ -16,7 +16,7 @@ from typing import Any
 
 from winosmith import formats
 from winosmith._version import __version__
-from winosmith.build import NAMES, Advance, Step, build, finished_build, silent
+from winosmith.build import NAMES, Advance, Step, build, finished_build, names_of, silent
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError
 from winosmith.outputs import OutputFolder, sha256
@@ -25,7 +25,13 @@ from winosmith.rounds._measures import Measured, failing, measured
 from winosmith.rounds._next import NextRound, next_round
 from winosmith.rounds._recipe import RoundRecipe
 from winosmith.rounds._report import round_page
-from winosmith.rounds._sets import People, ReleaseSets, people_on, release_sets
+from winosmith.rounds._sets import (
+    People,
+    ReleaseSets,
+    people_on,
+    release_sets,
+    standing_in_pool,
+)
 from winosmith.rounds._solving import Answers, answers_of
 
 __all__ = ["Round", "differing", "run_round"]
@@ -114,7 +120,7 @@ def _shown(recipe: RoundRecipe, before: Mapping[str, Any] | None) -> dict[str, A
     ]
     table = asdict(recipe.build)
     for key in ("data", "votes_file", "planted"):
-        table[key] = table[key] and Path(table[key]).name
+        table[key] = names_of(table[key])
     table["embed"]["array"] = table["embed"]["array"] and Path(table["embed"]["array"]).name
     return {
         "round": table,
@@ -183,7 +189,8 @@ def _measured(
         for name, own in answers.items()
     }
     wrong = failing(sets.dev, {name: own.dev for name, own in answers.items()})
-    following = next_round(sets.dev, wrong, recipe.roots, seed)
+    pool = standing_in_pool(recipe.build, place, sets.dev)
+    following = next_round(sets.dev, wrong, recipe.roots, seed, pool)
     report = json.loads((place / "report.json").read_text("utf-8"))
     record = {
         "winosmith": "round",

@@ -6,12 +6,13 @@ import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from winosmith import formats, metrics, validate
-from winosmith.build import Recipe
+from winosmith import formats, metrics
+from winosmith.build import Recipe, read_pool, read_pool_votes
 from winosmith.dataset import Dataset
 from winosmith.outputs import PRIVATE
+from winosmith.problem import Problem
 
-__all__ = ["People", "ReleaseSets", "people_on", "release_sets"]
+__all__ = ["People", "ReleaseSets", "people_on", "release_sets", "standing_in_pool"]
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ def people_on(recipe: Recipe, folder: Path, dataset: Dataset) -> People | None:
     new_of = {old_of[problem.id]: problem.id for problem in dataset if problem.id in old_of}
     said = [
         replace(vote, problem_id=new_of[vote.problem_id])
-        for vote in validate.read_votes(recipe.votes_file)
+        for vote in read_pool_votes(recipe)
         if vote.problem_id in new_of
     ]
     answers = dict(zip(dataset.ids, dataset.answers, strict=True))
@@ -98,6 +99,16 @@ def people_on(recipe: Recipe, folder: Path, dataset: Dataset) -> People | None:
         sum(share == 1 for share in shares) / len(shares) if shares else None,
         metrics.human_accuracy(dataset, said) if tested else None,
     )
+
+
+def standing_in_pool(recipe: Recipe, folder: Path, dataset: Dataset) -> dict[str, Problem]:
+    """Return problems of a build as they stand in its pool, by the ids that the build gave them.
+
+    Raises:
+        FormatError: the pool can't be read.
+    """
+    pool, old_of = read_pool(recipe), _old_ids(folder)
+    return {id_: pool[pool.row(old_of[id_])] for id_ in dataset.ids}
 
 
 def _old_ids(folder: Path) -> dict[str, str]:
