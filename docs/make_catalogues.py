@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 import io
 import re
+import sys
 import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -190,7 +191,7 @@ def main() -> None:
         path.write_text(po, "utf-8")
         path.with_suffix(".mo").write_bytes(mo)
         left = len(polib.pofile(path).untranslated_entries())
-        print(f"{language}: {len(wanted)} texts, {left} to translate")
+        sys.stdout.write(f"{language}: {len(wanted)} texts, {left} to translate\n")
 
 
 if __name__ == "__main__":

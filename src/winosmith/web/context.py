@@ -1,4 +1,4 @@
-"""What every page knows: the site's name and rules, the version, and where the reader is."""
+"""What every page knows: the name, rules and languages of the site, its version, the place."""
 
 from __future__ import annotations
 
@@ -14,7 +14,12 @@ __all__ = ["site"]
 
 def site(request: HttpRequest) -> dict[str, Any]:
     """Return what the templates that all pages share need."""
-    return {"rules": settings.RULES, "version": __version__, "area": _area(request)}
+    return {
+        "rules": settings.RULES,
+        "version": __version__,
+        "area": _area(request),
+        "languages": settings.LANGUAGES,
+    }
 
 
 def _area(request: HttpRequest) -> str:

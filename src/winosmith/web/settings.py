@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from django.utils.translation import gettext_lazy as _
-
 from winosmith.web._site import Site
 
 SITE = Site.from_environment()
@@ -157,7 +155,11 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 1_000_000
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 500
 
 LANGUAGE_CODE = "en"
-LANGUAGES = [("en", _("English"))]
+# Each by its own name. One is offered once its catalogue is whole (docs/how-to/translate.md).
+LANGUAGES = [("en", "English"), ("de", "Deutsch")]
+LANGUAGE_COOKIE_NAME = "language"
+LANGUAGE_COOKIE_AGE = 60 * 60 * 24 * 365
+LANGUAGE_COOKIE_HTTPONLY = True
 LOCALE_PATHS = [HERE / "locale"]
 USE_TZ = True
 TIME_ZONE = "UTC"

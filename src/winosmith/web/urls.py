@@ -5,12 +5,15 @@ from __future__ import annotations
 from django.contrib import admin
 from django.urls import include, path
 
+from winosmith.web import languages
+
 __all__ = ["handler500", "urlpatterns"]
 
 handler500 = "winosmith.web.failing.failed"
 
 urlpatterns = [
     path("", include("winosmith.web.read.urls")),
+    path("language/", languages.choose, name="language"),
     path("people/", include("winosmith.web.people.urls")),
     path("write/", include("winosmith.web.write.urls")),
     path("judge/", include("winosmith.web.judge.urls")),
