@@ -47,6 +47,8 @@ class Judging(RuleBasedStateMachine):
         self.problems = [half for at in range(3) for half in twin(self.people[at])]
         self.verdicts: dict[str, str] = {}
         self.keys: list[tuple[Any, str, str, int]] = []
+        self.given: set[tuple[Any, int]] = set()
+        self.spent: set[tuple[Any, int]] = set()
 
     def teardown(self) -> None:
         """Roll back."""
@@ -57,10 +59,25 @@ class Judging(RuleBasedStateMachine):
 
     @rule(who=PERSON)
     def take(self, who: int) -> None:
-        """Take the next problem."""
-        from winosmith.web.judge.slots import claim
+        """Take the next problem: one that is held, or one never read but in part."""
+        from winosmith.web.judge.slots import claim, current
 
-        claim(self.people[who])
+        person = self.people[who]
+        held, slot = current(person), claim(person)
+        if slot is not None and held is None:
+            assert (person, slot.problem_id) not in self.spent
+            self.given.add((person, slot.problem_id))
+
+    @rule(who=PERSON)
+    def look(self, who: int) -> None:
+        """Answer from the local context, so that the whole is shown."""
+        from winosmith.web.judge.slots import answer_local, current
+
+        person = self.people[who]
+        slot = current(person)
+        if slot is not None:
+            answer_local(person, slot.problem.ref, 0)
+            self.spent.add((person, slot.problem_id))
 
     @rule(who=PERSON, choice=st.integers(0, 1), held=st.booleans(), other=st.integers(0, 5))
     def send(self, who: int, choice: int, held: bool, other: int) -> None:
@@ -85,7 +102,8 @@ class Judging(RuleBasedStateMachine):
         from winosmith.web.problems.once import once
 
         def act() -> dict[str, Any]:
-            answer_local(person, ref, 1 - choice)
+            slot = answer_local(person, ref, 1 - choice)
+            self.spent.add((person, slot.problem_id))
             answer(person, ref, choice)
             return {}
 
@@ -100,6 +118,7 @@ class Judging(RuleBasedStateMachine):
         slot = current(self.people[who])
         if slot is not None:
             skip(self.people[who], slot.problem.ref, "unsure")
+            self.spent.add((self.people[who], slot.problem_id))
 
     @rule(who=PERSON)
     def take_back(self, who: int) -> None:
@@ -155,3 +174,6 @@ class Judging(RuleBasedStateMachine):
         assert all(slot.holder_id != slot.problem.twin.contributor_id for slot in held)
         seen = set(Seen.objects.values_list("person_id", "twin_id"))
         assert set(twins) <= seen
+        halves = {half.pk: half.twin_id for half in self.problems}
+        met = [(person, halves[problem]) for person, problem in self.given]
+        assert len(set(met)) == len(met)

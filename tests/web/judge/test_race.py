@@ -17,16 +17,19 @@ Maker = Callable[..., Any]
 def test_a_race_gives_each_problem_its_votes_and_no_more(
     database: Any, rules: Any, person: Maker
 ) -> None:
-    """64 judges who click twice and lose leases: 3 votes a problem, by 3 people, none one's own."""
+    """64 judges who click twice and lose leases: 3 votes a problem, by 3 people, none one's own.
+
+    Whoever lost a problem after its local context may get it again; nobody is given both halves.
+    """
     from django.db import connection
     from django.db.models import F
 
     from winosmith.web.judge.models import Slot
-    from winosmith.web.judge.slots import answer, claim
+    from winosmith.web.judge.slots import answer, answer_local, claim
     from winosmith.web.problems.models import Problem
     from winosmith.web.problems.once import new_key, once
 
-    rules(local_first=False)
+    given: set[tuple[int, int, int]] = set()
     people = [person(f"judge{number}") for number in range(64)]
     for author in people[:10]:
         twin(author)
@@ -38,6 +41,7 @@ def test_a_race_gives_each_problem_its_votes_and_no_more(
                 slot = claim(who)
                 if slot is None:
                     continue
+                given.add((who.pk, slot.twin_id, slot.problem_id))
                 ref, key = slot.problem.ref, new_key()
                 if (who.pk + turn) % 5 == 0:  # away: the lease runs out
                     rows = Slot.objects.filter(pk=slot.pk, holder=who, open=True)
@@ -46,6 +50,7 @@ def test_a_race_gives_each_problem_its_votes_and_no_more(
                         continue
 
                 def act(ref: str = ref) -> dict[str, Any]:
+                    answer_local(who, ref, 1)
                     return {"choice": answer(who, ref, 0).choice}
 
                 for _ in range(2):
@@ -68,10 +73,13 @@ def test_a_race_gives_each_problem_its_votes_and_no_more(
     )
     for who in people:  # whoever is left finishes what was abandoned
         while (slot := claim(who)) is not None:
+            given.add((who.pk, slot.twin_id, slot.problem_id))
+            answer_local(who, slot.problem.ref, 1)
             answer(who, slot.problem.ref, 0)
     votes = list(Slot.objects.exclude(answered_at=None).select_related("problem__twin"))
     assert set(Counter(slot.problem_id for slot in votes).values()) == {3}
     assert len({(slot.twin_id, slot.holder_id) for slot in votes}) == len(votes) == 60
+    assert len({(who, twin) for who, twin, _problem in given}) == len(given)
     assert all(slot.holder_id != slot.problem.twin.contributor_id for slot in votes)
     assert not Problem.objects.filter(state="judging").exists()
 

@@ -15,7 +15,8 @@ from winosmith.web._prepared import Given, Prepared, PreparedUpdate
 from winosmith.web.judge.gold import check
 from winosmith.web.judge.models import Skip, Slot
 from winosmith.web.judge.rows import give_back, locked
-from winosmith.web.judge.taking import judge_of, lease
+from winosmith.web.judge.seen import spend
+from winosmith.web.judge.taking import judge_of, lease, needs_local
 from winosmith.web.judge.verdicts import settle_votes
 from winosmith.web.problems.models import State
 
@@ -28,7 +29,6 @@ __all__ = [
     "Gone",
     "answer",
     "answer_local",
-    "needs_local",
     "skip",
     "undo",
     "undoable",
@@ -57,6 +57,8 @@ _ANSWER = PreparedUpdate(
     "open",
     "seconds",
     "right",
+    "job",
+    "provisional",
 )
 _LAST = Prepared(
     lambda: (
@@ -79,13 +81,6 @@ _SLOT_HELD = Prepared(
 
 class Gone(InputError):  # noqa: N818 - it reads as what happened
     """The problem is no longer this judge's to answer."""
-
-
-def needs_local(slot: Slot) -> bool:
-    """Tell whether the holder of a slot sees the local context alone for now."""
-    if not settings.RULES.local_first or slot.local_at is not None:
-        return False
-    return not (slot.gold and slot.problem.as_gold.attention)
 
 
 def answer_local(person: Person, ref: str, choice: int) -> Slot:
@@ -111,6 +106,7 @@ def answer_local(person: Person, ref: str, choice: int) -> Slot:
         slot.local_seconds = _seconds(slot.taken_at, now)
         slot.lease_until = now + lease()
         _save(_LOCAL, slot)
+        spend(person, slot)
         return slot
 
 
@@ -155,6 +151,7 @@ def answer(
         slot.choice, slot.ambiguous, slot.associative = choice, ambiguous, associative
         slot.comment, slot.answered_at, slot.open = comment, now, False
         slot.seconds = _seconds(slot.local_at or slot.taken_at, now)
+        slot.job, slot.provisional = judge.job, judge.job is not None and judge.provisional
         if slot.gold:
             slot.right = choice == slot.problem.answer
         _save(_ANSWER, slot)
@@ -181,6 +178,7 @@ def skip(person: Person, ref: str, reason: str, comment: str = "") -> None:
         if len(comment := comment.strip()) > LONGEST:
             raise InputError(_("Shorten the comment to %d characters.") % LONGEST)
         Skip.objects.create(person=person, problem=slot.problem, reason=reason, comment=comment)
+        spend(person, slot)
         if slot.gold:
             Slot.objects.filter(pk=slot.pk).update(open=False)
         else:
@@ -194,16 +192,19 @@ def undo(person: Person, ref: str) -> Slot:
         Gone: it is too late for that.
     """
     with writing():
-        judge_of(person)
+        judge = judge_of(person)
         slot = undoable(person)
-        if slot is None or slot.problem.ref != ref:
+        if slot is None or slot.problem.ref != ref or (judge.job is not None and not judge.quota):
             raise Gone(_("That answer can’t be taken back any more."))
         slot.problem = locked(slot.problem_id)
         if slot.problem.state != State.JUDGING:
             raise Gone(_("The problem has been decided; the answer stays."))
         slot.open, slot.answered_at, slot.seconds = True, None, None
+        slot.job, slot.provisional = None, False
         slot.lease_until = timezone.now() + lease()
-        slot.save(update_fields=["open", "answered_at", "seconds", "lease_until"])
+        slot.save(
+            update_fields=["open", "answered_at", "seconds", "job", "provisional", "lease_until"]
+        )
         return slot
 
 

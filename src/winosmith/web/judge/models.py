@@ -29,7 +29,10 @@ class Slot(models.Model):
         shown: the order in which the options stand for this judge.
         local_choice, choice: 0-based indices of options; None while unanswered, or for "neither".
         right: whether the answer to a gold question is the known one.
-        excluded: a moderator took the vote out of the count.
+        excluded: a moderator took the vote out of the count, or a market did not confirm it.
+        job: the number of the paid work that it is a part of; None where nobody is paid.
+        provisional: answered, and it keeps its place, but it is no vote before a market confirms
+            who gave it.
     """
 
     problem = models.ForeignKey(
@@ -62,6 +65,8 @@ class Slot(models.Model):
     answered_at = models.DateTimeField(null=True)
     right = models.BooleanField(null=True)
     excluded = models.BooleanField(default=False)
+    job = models.PositiveBigIntegerField(null=True)
+    provisional = models.BooleanField(default=False)
 
     class Meta:
         constraints: ClassVar = [
@@ -80,6 +85,11 @@ class Slot(models.Model):
                 name="slot_leased",
             ),
             models.Index(fields=["holder", "answered_at"], name="slot_of_judge"),
+            models.Index(
+                fields=["job", "problem"],
+                condition=models.Q(job__isnull=False),
+                name="slot_of_job",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -87,11 +97,14 @@ class Slot(models.Model):
 
 
 class Seen(models.Model):
-    """That a person has read a problem, to judge it or in a human test.
+    """That a person has read a problem, or a part of it: to judge it, or in a human test.
 
     Attributes:
         block: what they may read once: the twin's number; where the site lets one person judge
             both halves, minus the problem's.
+        spent: they had the problem before them whole, or passed it on, and never get it again.
+            Until then they know its local context alone, and may be given this problem once more,
+            never its other half.
     """
 
     person = models.ForeignKey(
@@ -104,16 +117,20 @@ class Seen(models.Model):
     problem = models.ForeignKey(
         "problems.Problem", models.PROTECT, related_name="+", db_index=False, db_constraint=False
     )
+    spent = models.BooleanField(default=True)
     at = models.DateTimeField(default=timezone.now)
 
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["person", "block"], name="seen_block")
         ]
-        indexes: ClassVar = [models.Index(fields=["person", "twin", "problem"], name="seen_twin")]
+        indexes: ClassVar = [
+            models.Index(fields=["person", "twin", "problem", "spent"], name="seen_twin")
+        ]
 
     def __str__(self) -> str:
-        return f"problem {self.problem_id} was read, {self.at:%Y-%m-%d %H:%M}"
+        part = "" if self.spent else "in part "
+        return f"problem {self.problem_id} was read {part}at {self.at:%Y-%m-%d %H:%M}"
 
 
 class Skip(models.Model):
@@ -146,6 +163,9 @@ class Judge(models.Model):
         until_gold: how many problems come before the next gold question; None: to be drawn.
         gold_since: gold questions answered before this no longer count.
         paused: since when judging waits for a moderator; None where it does not.
+        job: the number of the paid work that they do, and of which their answers are a part.
+        quota: how many answers that work asks for; 0 once it is over. They get no more.
+        provisional: their answers are no votes before a market confirms who they are.
     """
 
     person = models.OneToOneField(
@@ -155,6 +175,9 @@ class Judge(models.Model):
     until_gold = models.PositiveIntegerField(null=True)
     gold_since = models.DateTimeField(null=True)
     paused = models.DateTimeField(null=True, db_index=True)
+    job = models.PositiveBigIntegerField(null=True)
+    quota = models.PositiveIntegerField(default=0)
+    provisional = models.BooleanField(default=False)
 
     def __str__(self) -> str:
         return f"judge {self.pk}{', paused' if self.paused else ''}"

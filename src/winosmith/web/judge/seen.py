@@ -1,20 +1,56 @@
-"""What a person has read: nobody who knows one half of a twin judges the other."""
+"""What a person has read: nobody who knows one half of a twin judges the other.
+
+A judge reads the local context first. Who lost the problem before they saw more (their lease ran
+out) knows that much and no more: the same problem may come to them again, its other half never.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.db.models import Exists, OuterRef, Q
 
-from winosmith.web._prepared import insert
-from winosmith.web.judge.models import Seen, Slot
+from winosmith.web._prepared import Given, Prepared, PreparedUpdate, insert
+from winosmith.web.judge.models import Judge, Seen, Slot
 
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
     from winosmith.web.problems.models import Problem, Twin
 
-__all__ = ["block_of", "has_seen", "inherit_seen", "note_seen", "unseen"]
+__all__ = [
+    "block_of",
+    "has_seen",
+    "inherit_seen",
+    "lock_reader",
+    "note_all",
+    "note_seen",
+    "spend",
+    "unseen",
+]
+
+_SPENT = PreparedUpdate(
+    lambda: Seen.objects.filter(
+        person=Given("person"), twin=Given("twin"), problem=Given("problem"), spent=False
+    ),
+    spent=True,
+)
+
+
+def lock_reader(person: Person) -> None:
+    """Let nobody give a person something else to read until the transaction ends.
+
+    A judge's next problem, a sheet, and a page with one half are given under the same lock, so
+    that two windows never bring the two halves of a twin.
+    """
+    insert(Judge(person=person), unless_there=True)
+    _READER.first(person=person.pk)
+
+
+_READER = Prepared(
+    lambda: Judge.objects.select_for_update(of=("self",)).filter(person=Given("person"))
+)
 
 
 def block_of(problem: Problem | Slot) -> int:
@@ -26,18 +62,58 @@ def block_of(problem: Problem | Slot) -> int:
     return -key if settings.RULES.both_halves else problem.twin_id
 
 
-def note_seen(person: Person, problem: Problem | Slot) -> bool:
-    """Write down that a person reads a problem; tell whether its block is new to them."""
+def note_seen(person: Person, problem: Problem | Slot, *, spent: bool = True) -> bool:
+    """Write down that a person reads a problem; tell whether its block is new to them.
+
+    Args:
+        person: who reads.
+        problem: a problem, or a slot on it.
+        spent: they read it whole; else its local context alone.
+    """
+    row = _row(person, problem, spent=spent)
+    if insert(row, unless_there=True):
+        return True
+    if spent:  # a half whose local context they know gives way to what they read whole
+        part = Seen.objects.filter(person=person, block=row.block, spent=False)
+        part.update(spent=True, problem=row.problem_id, at=row.at)
+    return False
+
+
+def note_all(person: Person, problems: Iterable[Problem]) -> None:
+    """Write down that a person reads many problems whole; of a block, the first one counts."""
+    first: dict[int, Problem] = {}
+    for problem in problems:
+        first.setdefault(block_of(problem), problem)
+    known = Seen.objects.filter(person=person, block__in=first, spent=False)
+    parts = list(known.values_list("block", flat=True))
+    Seen.objects.bulk_create(
+        (_row(person, problem) for problem in first.values()), ignore_conflicts=True
+    )
+    for block in parts:
+        note_seen(person, first[block])
+
+
+def _row(person: Person, problem: Problem | Slot, *, spent: bool = True) -> Seen:
     key = problem.problem_id if isinstance(problem, Slot) else problem.pk
-    row = Seen(person=person, block=block_of(problem), twin_id=problem.twin_id, problem_id=key)
-    return insert(row, unless_there=True) == 1
+    return Seen(
+        person=person,
+        block=block_of(problem),
+        twin_id=problem.twin_id,
+        problem_id=key,
+        spent=spent,
+    )
+
+
+def spend(person: Person, slot: Slot) -> None:
+    """Write down that a judge gets to see all of what they hold, or never wants to see it."""
+    _SPENT(person=person.pk, twin=slot.twin_id, problem=slot.problem_id)
 
 
 def inherit_seen(old: Twin, new: Twin) -> None:
     """Write down that who has read a twin knows its revision; call it once both halves are there.
 
     Where one person may judge both halves, they get neither of the new ones: which of the old
-    halves they read, a revision may have turned round.
+    halves they read, a revision may have turned round. So it is with who read a part.
     """
     people = set(Seen.objects.filter(twin=old).values_list("person", flat=True))
     halves = list(new.problems.order_by("pk"))
@@ -50,13 +126,16 @@ def inherit_seen(old: Twin, new: Twin) -> None:
 
 
 def has_seen(person: Person, problem: Problem) -> bool:
-    """Tell whether a person has read the problem, or a half that gives it away."""
-    rows = Seen.objects.filter(person=person, twin_id=problem.twin_id)
+    """Tell whether a person has read the problem whole, or a half that gives it away."""
+    rows = Seen.objects.filter(person=person, twin_id=problem.twin_id, spent=True)
     return (rows.filter(problem=problem) if settings.RULES.both_halves else rows).exists()
 
 
 def unseen(person: object) -> Q:
     """Return the condition that a slot is new to a person: neither read nor theirs.
+
+    A problem of which they know the local context alone is new, unless they stand on another slot
+    of it; its other half is not.
 
     It looks into the index of what they read, by twin and problem, so that the answer stays right
     when the site changes its mind about both halves.
@@ -65,6 +144,11 @@ def unseen(person: object) -> Q:
         person: a `Person`, or what stands for their number in a prepared query.
     """
     rows = Seen.objects.filter(person=person, twin_id=OuterRef("twin_id"))
+    standing = Slot.objects.filter(holder=person, problem_id=OuterRef("problem_id"))
     if settings.RULES.both_halves:
         rows = rows.filter(problem_id=OuterRef("problem_id"))
+        rows = rows.filter(Q(spent=True) | Exists(standing))
+    else:
+        other = ~Q(problem_id=OuterRef("problem_id"))
+        rows = rows.filter(Q(spent=True) | other | Exists(standing))
     return Q(~Exists(rows)) & (Q(contributor=None) | ~Q(contributor=person))

@@ -7,10 +7,9 @@ from typing import Any
 
 from django.conf import settings
 
-from winosmith import text
 from winosmith.problem import BLANK
-from winosmith.web.judge.answering import needs_local
 from winosmith.web.judge.models import Slot
+from winosmith.web.judge.taking import needs_local, shown_first
 
 __all__ = ["shown"]
 
@@ -23,9 +22,7 @@ def shown(slot: Slot, typed: Mapping[str, Any]) -> dict[str, Any]:
         typed: what the judge sent before, to be shown again; or what they took back.
     """
     problem, first = slot.problem, needs_local(slot)
-    sentence = problem.sentence
-    if first:
-        sentence = text.local_context(sentence, settings.RULES.local_before)
+    sentence = shown_first(problem) if first else problem.sentence
     before, _, after = sentence.partition(BLANK)
     earlier = typed.get("choice", "") if typed else "" if slot.choice is None else str(slot.choice)
     if first and not typed:

@@ -6,9 +6,9 @@
 
 from __future__ import annotations
 
-from winosmith.web.judge.answering import Gone, answer, answer_local, needs_local, skip, undo
+from winosmith.web.judge.answering import Gone, answer, answer_local, skip, undo
 from winosmith.web.judge.rows import close_slots, open_slots
-from winosmith.web.judge.taking import claim, current
+from winosmith.web.judge.taking import claim, current, needs_local
 
 __all__ = [
     "Gone",

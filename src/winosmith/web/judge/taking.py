@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 from django.utils import timezone
 
+from winosmith import text
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web._prepared import Given, Prepared, PreparedUpdate, insert
@@ -19,8 +20,19 @@ from winosmith.web.people.gates import may_judge
 
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
+    from winosmith.web.problems.models import Problem
 
-__all__ = ["claim", "current", "go_on", "in_a_test", "judge_of", "lease"]
+__all__ = [
+    "claim",
+    "current",
+    "go_on",
+    "in_a_test",
+    "job_is_done",
+    "judge_of",
+    "lease",
+    "needs_local",
+    "shown_first",
+]
 
 
 def _sheets_out() -> Any:
@@ -85,6 +97,23 @@ def current(person: Person) -> Slot | None:
     return slot
 
 
+def needs_local(slot: Slot) -> bool:
+    """Tell whether the holder of a slot sees the local context alone for now."""
+    if not settings.RULES.local_first or slot.local_at is not None:
+        return False
+    return not (slot.gold and slot.problem.as_gold.attention)
+
+
+def shown_first(problem: Problem) -> str:
+    """Return the local context of a problem, as judges see it before the whole."""
+    return text.local_context(problem.sentence, settings.RULES.local_before)
+
+
+def _is_cut(problem: Problem) -> bool:
+    """Tell whether a problem's local context leaves something out."""
+    return len(text.words(shown_first(problem))) < len(text.words(problem.sentence))
+
+
 def in_a_test(person: Person) -> bool:
     """Tell whether a person has a sheet of a human test out: meanwhile they judge nothing new."""
     return _SHEET.first(person=person.pk) is not None
@@ -94,7 +123,8 @@ def claim(person: Person) -> Slot | None:
     """Give a person the next problem; the one that they hold already comes first.
 
     Returns:
-        The slot, held for `SiteRules.lease_minutes`; None where nothing is left for this person.
+        The slot, held for `SiteRules.lease_minutes`; None where nothing is left for this person,
+        or their paid work asks for no more.
 
     Raises:
         InputError: the person may not judge, is paused until a moderator has looked, or is in
@@ -123,6 +153,8 @@ def _claimed(judge: Judge) -> Slot | None:
     if held is not None:
         Slot.objects.filter(pk=held.pk).update(lease_until=timezone.now() + lease())
         return held
+    if job_is_done(judge):
+        return None
     slot = draw_gold(judge) or next_slot(person, judge.cursor, lock=True)
     if slot is None:
         return None
@@ -133,11 +165,19 @@ def _claimed(judge: Judge) -> Slot | None:
     return slot
 
 
+def job_is_done(judge: Judge) -> bool:
+    """Tell whether a judge who works for pay has given all the answers that the work asks for."""
+    if judge.job is None:
+        return False
+    given = Slot.objects.filter(job=judge.job, holder=judge.person_id).exclude(answered_at=None)
+    return judge.quota == 0 or given.count() >= judge.quota
+
+
 def _take(slot: Slot, person: Person) -> None:
     now = timezone.now()
-    note_seen(person, slot)
     slot.holder, slot.taken_at, slot.lease_until = person, now, now + lease()
     slot.local_choice = slot.local_at = slot.local_seconds = None
+    note_seen(person, slot, spent=not (needs_local(slot) and _is_cut(slot.problem)))
     slot.shown = list(range(len(slot.problem.options)))
     _chance.shuffle(slot.shown)
     if slot.pk is None:  # a gold question's slot is made for who gets it

@@ -12,7 +12,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from winosmith.web._lock import writing
 from winosmith.web.judge.gold import record
 from winosmith.web.judge.models import Judge, Seen, Slot, Verdict
-from winosmith.web.judge.seen import block_of
+from winosmith.web.judge.seen import block_of, lock_reader, note_all
 from winosmith.web.people.gates import may_judge
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem, State
@@ -85,17 +85,12 @@ def note_read(person: Person, problems: Sequence[Problem]) -> None:
     if not may_judge(person) or not unread:
         return
     blocks = {block_of(problem): problem for problem in unread}
-    known = Seen.objects.filter(person=person, block__in=blocks).values_list("block", flat=True)
-    new = blocks.keys() - set(known)
+    known = Seen.objects.filter(person=person, block__in=blocks, spent=True)
+    new = blocks.keys() - set(known.values_list("block", flat=True))
     if new:
         with writing():
-            Seen.objects.bulk_create(
-                (
-                    Seen(person=person, block=b, twin_id=blocks[b].twin_id, problem_id=blocks[b].pk)
-                    for b in new
-                ),
-                ignore_conflicts=True,
-            )
+            lock_reader(person)
+            note_all(person, [blocks[block] for block in new])
 
 
 def _votes() -> QuerySet[Slot]:
@@ -114,7 +109,7 @@ def _agreement(rows: QuerySet[Slot]) -> int | None:
 def _majorities(problems: Iterable[int]) -> dict[int, int | None]:
     """Return what more than half of the judges of each problem chose, where that is so."""
     chosen: dict[int, Counter[int | None]] = defaultdict(Counter)
-    rows = _votes().filter(problem__in=list(problems), excluded=False)
+    rows = _votes().filter(problem__in=list(problems), excluded=False, provisional=False)
     for key, choice in rows.values_list("problem", "choice"):
         chosen[key][choice] += 1
     tops = {key: counts.most_common(1)[0] for key, counts in chosen.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from winosmith.web._lock import writing
-from winosmith.web.judge.seen import has_seen, note_seen
+from winosmith.web.judge.seen import has_seen, lock_reader, note_seen
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem, State
 
@@ -24,4 +24,5 @@ def note_read(person: Person | None, shown: Iterable[Problem]) -> None:
     for twin in set(waiting.values_list("twin", flat=True)):
         if not has_seen(person, halves[twin]):
             with writing():
+                lock_reader(person)
                 note_seen(person, halves[twin])

@@ -12,8 +12,9 @@ from winosmith import humans
 from winosmith.errors import DataError, InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.rows import give_back
+from winosmith.web.judge.seen import lock_reader
 from winosmith.web.judge.taking import current
-from winosmith.web.take.knowing import known, lock_reader, note_sheet
+from winosmith.web.take.knowing import known, note_sheet
 from winosmith.web.take.models import Round, Sheet, Sitting, Subject
 from winosmith.web.take.sheets import refs, sheet_of
 

@@ -51,6 +51,9 @@ class Migration(migrations.Migration):
                 ("until_gold", models.PositiveIntegerField(null=True)),
                 ("gold_since", models.DateTimeField(null=True)),
                 ("paused", models.DateTimeField(db_index=True, null=True)),
+                ("job", models.PositiveBigIntegerField(null=True)),
+                ("quota", models.PositiveIntegerField(default=0)),
+                ("provisional", models.BooleanField(default=False)),
             ],
         ),
         migrations.CreateModel(
@@ -140,6 +143,8 @@ class Migration(migrations.Migration):
                 ("answered_at", models.DateTimeField(null=True)),
                 ("right", models.BooleanField(null=True)),
                 ("excluded", models.BooleanField(default=False)),
+                ("job", models.PositiveBigIntegerField(null=True)),
+                ("provisional", models.BooleanField(default=False)),
                 (
                     "contributor",
                     models.ForeignKey(
@@ -223,6 +228,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("block", models.BigIntegerField()),
+                ("spent", models.BooleanField(default=True)),
                 ("at", models.DateTimeField(default=django.utils.timezone.now)),
                 (
                     "person",
@@ -255,7 +261,9 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
-                "indexes": [models.Index(fields=["person", "twin", "problem"], name="seen_twin")],
+                "indexes": [
+                    models.Index(fields=["person", "twin", "problem", "spent"], name="seen_twin")
+                ],
                 "constraints": [
                     models.UniqueConstraint(fields=("person", "block"), name="seen_block")
                 ],
@@ -280,6 +288,14 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="slot",
             index=models.Index(fields=["holder", "answered_at"], name="slot_of_judge"),
+        ),
+        migrations.AddIndex(
+            model_name="slot",
+            index=models.Index(
+                condition=models.Q(("job__isnull", False)),
+                fields=["job", "problem"],
+                name="slot_of_job",
+            ),
         ),
         migrations.AddConstraint(
             model_name="slot",
