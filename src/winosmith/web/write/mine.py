@@ -7,7 +7,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -28,7 +28,7 @@ from winosmith.web.write.counts import counts
 from winosmith.web.write.preview import preview
 from winosmith.web.write.versions import place_of, places_of
 
-__all__ = ["appeal", "revise", "twin", "twins", "withdraw"]
+__all__ = ["SIZE", "about", "appeal", "revise", "twin", "twins", "twins_of", "withdraw"]
 
 SIZE = 20
 """Twins on a page."""
@@ -38,10 +38,7 @@ SIZE = 20
 def twins(request: HttpRequest) -> HttpResponse:
     """Show one's twins, the newest first."""
     person = existing_writer(request)
-    halves = Problem.objects.filter(twin=OuterRef("pk"), gold=False)
-    mine = Twin.objects.filter(contributor=person) if person else Twin.objects.none()
-    query = mine.filter(Exists(halves)).prefetch_related("problems").order_by("-pk")
-    page = Paginator(query, SIZE).get_page(request.GET.get("page"))
+    page = Paginator(twins_of(person), SIZE).get_page(request.GET.get("page"))
     places = places_of(person, page.object_list)
     context = {
         "twins": [(twin, places.get(twin.pk)) for twin in page.object_list],
@@ -54,11 +51,18 @@ def twins(request: HttpRequest) -> HttpResponse:
     return render(request, "write/mine.html", context)
 
 
+def twins_of(person: Person | None) -> QuerySet[Twin]:
+    """Return somebody's twins with their halves, the newest first; attention questions aside."""
+    halves = Problem.objects.filter(twin=OuterRef("pk"), gold=False)
+    mine = Twin.objects.filter(contributor=person) if person else Twin.objects.none()
+    return mine.filter(Exists(halves)).prefetch_related("problems").order_by("-pk")
+
+
 @require_safe
 def twin(request: HttpRequest, ref: str) -> HttpResponse:
     """Show one of one's twins, with what the judges said once it is decided."""
     person, found = _own(request, ref)
-    return render(request, "write/twin.html", _page(person, found))
+    return render(request, "write/twin.html", about(person, found))
 
 
 @require_POST
@@ -82,7 +86,7 @@ def revise(request: HttpRequest, ref: str) -> HttpResponse:
     try:
         return redirect("write:draft", rules.revise(person, found).ref)
     except InputError as refused:
-        return render(request, "write/twin.html", _page(person, found, str(refused)), status=422)
+        return render(request, "write/twin.html", about(person, found, str(refused)), status=422)
 
 
 @require_POST
@@ -108,7 +112,7 @@ def _acted(request: HttpRequest, ref: str, act: Callable[[Person, Twin], str]) -
             person, request.POST.get("key", ""), lambda: {"said": act(person, found)}
         )
     except InputError as refused:
-        context = _page(person, found, str(refused), request.POST)
+        context = about(person, found, str(refused), request.POST)
         return render(request, "write/twin.html", context, status=422)
     messages.success(request, str(result["said"]))
     return redirect("write:twin", ref)
@@ -122,7 +126,15 @@ def _own(request: HttpRequest, ref: str) -> tuple[Person, Twin]:
     return person, found
 
 
-def _page(person: Person, found: Twin, error: str = "", sent: Any = None) -> dict[str, Any]:
+def about(person: Person, found: Twin, error: str = "", sent: Any = None) -> dict[str, Any]:
+    """Return what the page of one's own twin shows.
+
+    Args:
+        person: who wrote it.
+        found: the twin.
+        error: why nothing came of what was asked for.
+        sent: the form that was sent, to be shown again.
+    """
     problems = rules.own_problems(person, found)
     held = any(problem.state == State.HELD for problem in problems)
     sent = sent or {}
