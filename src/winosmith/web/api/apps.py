@@ -1,0 +1,25 @@
+"""The Django application `api`."""
+
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+__all__ = ["Config"]
+
+
+class Config(AppConfig):
+    """Names the application, and joins what tidies up and what erases.
+
+    What answers requests of programs is loaded with the first of them (`door`).
+    """
+
+    name = "winosmith.web.api"
+    label = "api"
+
+    def ready(self) -> None:
+        """Connect what the site does with tokens."""
+        from winosmith.web.api.tidying import drop_dead_tokens, drop_tokens
+        from winosmith.web.people.signals import erasing, tidying
+
+        tidying.connect(drop_dead_tokens, dispatch_uid="api.tokens")
+        erasing.connect(drop_tokens, dispatch_uid="api.tokens")

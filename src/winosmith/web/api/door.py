@@ -1,0 +1,55 @@
+"""The door of the API: it takes tokens, never cookies, and answers whatever happens in one form.
+
+What is behind it is loaded with the first request: a site whose API nobody uses pays nothing.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import Resolver404, URLResolver
+from django.urls.resolvers import RegexPattern
+from django.utils.cache import get_conditional_response, patch_cache_control, set_response_etag
+from django.utils.cache import patch_vary_headers
+from django.views.decorators.csrf import csrf_exempt
+
+__all__ = ["door"]
+
+
+@csrf_exempt  # who somebody is comes from the Authorization header, which no other site can send
+def door(request: HttpRequest, rest: str) -> HttpResponse:
+    """Answer a request of a program; HEAD as GET, without the body."""
+    from winosmith.web.api.v1 import faults
+
+    head = request.method == "HEAD"
+    if head:
+        request.method = "GET"
+    try:
+        found = _resolver().resolve(rest)
+    except Resolver404:
+        return faults.answer(404)
+    answer: HttpResponse = found.func(request, *found.args, **found.kwargs)
+    if answer.status_code == 405 and "problem" not in answer.headers["Content-Type"]:
+        allowed = answer.headers["Allow"]
+        answer = faults.answer(405, headers={"Allow": allowed})
+    patch_vary_headers(answer, ("Authorization",))
+    return _kept(request, answer)
+
+
+@cache
+def _resolver() -> URLResolver:
+    """Return what finds the operation of an address."""
+    from winosmith.web.api.v1.app import api
+
+    return URLResolver(RegexPattern(r"^"), api.urls[0])
+
+
+def _kept(request: HttpRequest, answer: HttpResponse) -> Any:
+    """Let a program ask whether what everyone may see has changed; the rest is kept nowhere."""
+    if request.method != "GET" or answer.status_code != 200 or "Authorization" in request.headers:
+        return answer
+    patch_cache_control(answer, private=True, no_cache=True)
+    set_response_etag(answer)
+    return get_conditional_response(request, etag=answer.headers["ETag"], response=answer)

@@ -1,0 +1,153 @@
+"""What people may do with tokens: make, know again, revoke; and whose one is."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from winosmith.errors import InputError
+from winosmith.web._lock import writing
+from winosmith.web.api.models import Token
+from winosmith.web.people.gates import may_judge
+
+if TYPE_CHECKING:
+    from winosmith.web.people.models import Person
+
+__all__ = [
+    "DAYS",
+    "LONGEST",
+    "MOST",
+    "SCOPES",
+    "find",
+    "holds",
+    "make",
+    "offered",
+    "revoke",
+    "revoke_all",
+    "tokens_of",
+]
+
+PREFIX = "ws_"
+"""How every token begins, so that one that strayed into a file is known for what it is."""
+
+SECRET = 32
+"""Random bytes of a token: 256 bits."""
+
+SHOWN = len(PREFIX) + 5
+"""Characters that stay readable: 30 of its 256 bits."""
+
+DAYS, LONGEST = 90, 366
+"""How many days a token works, unless its owner says otherwise; and at most."""
+
+MOST = 20
+"""Tokens of one person that work at the same time."""
+
+SCOPES: Mapping[str, Any] = {
+    "read": gettext_lazy("read: what you can see, also your own sentences"),
+    "write": gettext_lazy("write: drafts, twins, perturbations, appeals"),
+    "judge": gettext_lazy("judge: take problems and answer them"),
+    "moderate": gettext_lazy("moderate: the queue, and decisions about problems"),
+}
+"""What a token may be for."""
+
+
+def holds(person: Person, scope: str) -> bool:
+    """Tell whether a person may do now what a scope is for; asked again at every call."""
+    if person.anonymous or not person.is_active or person.erased:
+        return False
+    return {"judge": may_judge(person), "moderate": person.moderates}.get(scope, True)
+
+
+def offered(person: Person) -> list[str]:
+    """Return the scopes that a token of somebody can have now."""
+    return [scope for scope in SCOPES if holds(person, scope)]
+
+
+def make(person: Person, name: str, scopes: Iterable[str], days: int = DAYS) -> tuple[Token, str]:
+    """Make a token.
+
+    Args:
+        person: with an account.
+        name: by which its owner knows it, 1 to 60 characters.
+        scopes: at least one that `offered` has.
+        days: how long it works, 1 to LONGEST.
+
+    Returns:
+        The row, and the token itself, which nobody can read anywhere again.
+
+    Raises:
+        InputError: an argument is out of its range, or the person has MOST tokens.
+    """
+    name, asked = " ".join(name.split()), set(scopes)
+    may = offered(person)
+    if not may:
+        raise InputError(_("Only accounts have tokens; sign up, or log in."))
+    if not 1 <= len(name) <= 60:
+        raise InputError(_("Give the token a name of 1 to 60 characters."))
+    if not asked or not asked <= set(may):
+        raise InputError(_("Choose what the token is for: one or more of %s.") % ", ".join(may))
+    if not 1 <= days <= LONGEST:
+        raise InputError(_("A token works for 1 to %d days.") % LONGEST)
+    text = PREFIX + secrets.token_urlsafe(SECRET)
+    with writing():
+        if _live().filter(person=person).count() >= MOST:
+            raise InputError(_("You have %d tokens; revoke one first.") % MOST)
+        token = Token.objects.create(
+            person=person,
+            name=name,
+            digest=_digest(text),
+            start=text[:SHOWN],
+            scopes=[scope for scope in SCOPES if scope in asked],
+            expires=timezone.now() + timedelta(days=days),
+        )
+    return token, text
+
+
+def find(text: str) -> Token | None:
+    """Return the token of a text, with its person, while both are good; else None.
+
+    That it was used today is written down with the first use of the day.
+    """
+    if not text.startswith(PREFIX):
+        return None
+    found = _live().select_related("person").filter(digest=_digest(text)).first()
+    if found is None or not holds(found.person, "read"):
+        return None
+    today = timezone.now().date()
+    if found.used != today:
+        with writing():
+            Token.objects.filter(pk=found.pk).update(used=today)
+    return found
+
+
+def tokens_of(person: Person) -> list[Token]:
+    """Return a person's tokens that work, the newest first."""
+    return list(_live().filter(person=person).order_by("-pk"))
+
+
+def revoke(person: Person, number: int) -> bool:
+    """Let one of a person's own tokens work no more; tell whether it did until now."""
+    with writing():
+        return bool(_live().filter(person=person, pk=number).update(revoked=timezone.now()))
+
+
+def revoke_all(person: Person) -> int:
+    """Let none of a person's tokens work any more; return how many did."""
+    with writing():
+        return int(_live().filter(person=person).update(revoked=timezone.now()))
+
+
+def _live() -> QuerySet[Token]:
+    return Token.objects.filter(Q(expires__gt=timezone.now()), revoked=None)
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

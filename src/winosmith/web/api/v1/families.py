@@ -1,0 +1,334 @@
+"""Families: how they grew, and how far each model follows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from django.http import HttpRequest
+from ninja import Query, Router
+from pydantic import Field
+
+from winosmith.web.api.v1.access import asks, reader
+from winosmith.web.api.v1.shapes import Asked, Problem, Ref, Shape, problems
+from winosmith.web.families.answers import Answers, answers_of
+from winosmith.web.families.board import board
+from winosmith.web.families.figures import accuracy_by_depth, depths_of_errors, first_errors
+from winosmith.web.families.listing import Family as Counted
+from winosmith.web.families.listing import listed
+from winosmith.web.families.look import place_of, root_of
+from winosmith.web.families.measuring import measured
+from winosmith.web.families.tree import DEPTHS, Tree, tree_of
+from winosmith.web.predict.asking import current_models
+from winosmith.web.predict.models import Model, Prediction
+from winosmith.web.problems.models import Problem as Row
+from winosmith.web.read.seen import note_read
+from winosmith.web.read.terms import parse
+
+__all__ = ["router"]
+
+router = Router(tags=["families"])
+
+SIZE = 100
+"""Versions on a page."""
+
+
+class Wanted(Asked):
+    """Which families, in which order."""
+
+    q: str = Field("", max_length=200, description='words, "phrases", and -words')
+    sort: Literal["size", "newest", "fooling"] = "size"
+    page: int = Field(1, ge=1, le=10_000_000)
+
+
+class Ranked(Asked):
+    """By what the board is sorted."""
+
+    sort: Literal["fools", "versions", "families", "deepest"] = "fools"
+    page: int = Field(1, ge=1, le=10_000_000)
+
+
+class Stable(Asked):
+    """How depths are counted."""
+
+    depth: Literal["declared", "lineage", "edit"] = "lineage"
+
+
+class From(Asked):
+    """Where a page of versions begins."""
+
+    after: str = Field("", max_length=80, description="`next` of the page before")
+
+
+class Errors(Shape):
+    """How often a model is wrong."""
+
+    model: str
+    wrong: int
+    answered: int
+
+
+class Family(Shape):
+    """A family in a list: public versions alone."""
+
+    root: Problem
+    versions: int
+    deepest: int
+    errors: list[Errors]
+
+
+class Families(Shape):
+    """A page of families, 20 or fewer."""
+
+    items: list[Family]
+    count: int
+    page: int
+    pages: int
+
+
+class Depth(Shape):
+    """How deep a model's errors are, beside a coin flipper's."""
+
+    kind: str
+    n: int
+    errors: int
+    mean: float | None
+    coin: float | None
+    first: float | None
+    coin_first: float | None
+
+
+class At(Shape):
+    """How many versions of one depth are answered rightly."""
+
+    depth: int
+    n: int
+    right: int
+
+
+class Ends(Shape):
+    """What becomes at one depth of the paths from the root."""
+
+    depth: int
+    before: int
+    errors: int
+    ends: int
+
+
+class Follows(Shape):
+    """How far a model follows a family."""
+
+    model: str
+    waiting: int
+    depths: list[Depth]
+    accuracy: list[At]
+    first_errors: list[Ends]
+
+
+class Grown(Shape):
+    """A family: its root, how far it grew, and how far each model follows."""
+
+    root: str
+    version: str
+    size: int
+    deepest: int
+    depth: str = Field(description="the depth that accuracies and first errors are told by")
+    models: list[Follows]
+
+
+class Made(Shape):
+    """What a model makes of a version; null where it has not answered."""
+
+    model: str
+    choice: int | None
+    right: bool | None
+
+
+class Version(Shape):
+    """A version in its tree, below the next one above that you can see."""
+
+    problem: Problem
+    public: bool
+    parent: str | None
+    declared: int | None
+    lineage: int | None
+    edit: int | None
+    predictions: list[Made]
+
+
+class Versions(Shape):
+    """A page of versions, each after its parent, 100 or fewer."""
+
+    items: list[Version]
+    next: str | None
+
+
+class Measured(Shape):
+    """What was measured of a model over all families; see `winosmith score --stability`."""
+
+    name: str
+    revision: str
+    fault: str
+    families: int | None = None
+    stability: dict[str, Any] | None = None
+
+
+class Entry(Shape):
+    """What a contributor did, by pseudonym."""
+
+    rank: int
+    name: str
+    versions: int
+    families: int
+    fooled: int
+    deepest: int | None
+
+
+class Board(Shape):
+    """A page of the board, 50 or fewer."""
+
+    items: list[Entry]
+    count: int
+    page: int
+    pages: int
+
+
+@router.get("/families", response=Families, summary="Families", **asks("read", public=True))
+def list_families(request: HttpRequest, wanted: Query[Wanted]) -> dict[str, Any]:
+    """List the families whose root is public."""
+    shown = listed(parse(wanted.q), wanted.sort, wanted.page)
+    models = current_models()
+    roots = [family.problem for family in shown.families if family.problem]
+    note_read(reader(request), roots)
+    told = {root.pk: problem for root, problem in zip(roots, problems(roots), strict=True)}
+    return {
+        "items": [_counted(one, told[one.root], models) for one in shown.families],
+        **{name: getattr(shown, name) for name in ("count", "page", "pages")},
+    }
+
+
+@router.get("/families/{ref}", response=Grown, summary="A family", **asks("read", public=True))
+def read_family(request: HttpRequest, ref: Ref) -> dict[str, Any]:
+    """Read how far a family grew, and how far each model follows; of any version of it."""
+    person = reader(request)
+    root = _root(request, ref)
+    tree = tree_of(root, person)
+    seen = tree.as_seen()
+    answers = {model: answers_of(root, tree, model) for model in current_models()}
+    return {
+        "root": root.ref,
+        "version": ref,
+        "size": len(tree),
+        "deepest": int(tree.depths["edit"].max()),
+        "depth": tree.kind,
+        "models": [_follows(model, replace(of, tree=seen)) for model, of in answers.items()],
+    }
+
+
+@router.get(
+    "/families/{ref}/versions", response=Versions, summary="Versions", **asks("read", public=True)
+)
+def list_versions(request: HttpRequest, ref: Ref, wanted: Query[From]) -> dict[str, Any]:
+    """List the versions of a family, each after its parent, with what the models make of them."""
+    root = _root(request, ref)
+    tree = tree_of(root, reader(request))
+    start = place_of(tree, wanted.after) + 1 if wanted.after else 0
+    here = range(start, min(start + SIZE, len(tree)))
+    rows = _rows(tree, here)
+    above = _rows(tree, {int(tree.parents[at]) for at in here} - {-1})
+    note_read(reader(request), [rows[at] for at in here if tree.public[at] or at == 0])
+    told = dict(zip(here, problems([rows[at] for at in here]), strict=True))
+    made = _predictions([row.pk for row in rows.values()])
+    models = current_models()
+    return {
+        "items": [
+            {
+                "problem": told[at],
+                "public": bool(tree.public[at]),
+                "parent": above[int(tree.parents[at])].ref if at else None,
+                **{kind: _depth(tree, kind, at) for kind in DEPTHS},
+                "predictions": [
+                    made.get((rows[at].pk, model.pk)) or _unasked(model) for model in models
+                ],
+            }
+            for at in here
+        ],
+        "next": rows[here[-1]].ref if here and here[-1] + 1 < len(tree) else None,
+    }
+
+
+@router.get("/stability", response=list[Measured], summary="Stability", **asks("read", public=True))
+def read_stability(request: HttpRequest, wanted: Query[Stable]) -> list[dict[str, Any]]:
+    """Tell how stable all models are over all families, as it was measured last."""
+    found = measured(wanted.depth)
+    return found.answers if found else []
+
+
+@router.get("/board", response=Board, summary="The board", **asks("read", public=True))
+def read_board(request: HttpRequest, wanted: Query[Ranked]) -> dict[str, Any]:
+    """Tell who made how many valid versions, and how often those fooled a model."""
+    found = board(wanted.sort, wanted.page)
+    told = {name: getattr(found, name) for name in ("count", "page", "pages")}
+    return {"items": found.entries, **told}
+
+
+def _root(request: HttpRequest, ref: str) -> Row:
+    """Return the root of a family by any of its versions; both must be for the reader to see."""
+    found = root_of(ref, reader(request))
+    version = getattr(found, "version", None)
+    return found if version is None else root_of(version.root.ref, reader(request))
+
+
+def _counted(family: Counted, root: dict[str, Any], models: Sequence[Model]) -> dict[str, Any]:
+    return {
+        "root": root,
+        "versions": family.versions,
+        "deepest": family.deepest,
+        "errors": [
+            {
+                "model": model.name,
+                "wrong": family.errors.get(model.pk, 0),
+                "answered": family.answered.get(model.pk, 0),
+            }
+            for model in models
+        ],
+    }
+
+
+def _follows(model: Model, of: Answers) -> dict[str, Any]:
+    return {
+        "model": model.name,
+        "waiting": of.waiting,
+        "depths": depths_of_errors(of),
+        "accuracy": accuracy_by_depth(of, of.tree.kind),
+        "first_errors": first_errors(of, of.tree.kind),
+    }
+
+
+def _rows(tree: Tree, numbers: Any) -> dict[int, Row]:
+    """Return the rows of versions, by their numbers in the tree."""
+    keys = {int(tree.rows[number]): number for number in numbers}
+    found = Row.objects.select_related("twin__contributor").in_bulk(list(keys))
+    return {keys[key]: row for key, row in found.items()}
+
+
+def _depth(tree: Tree, kind: Any, at: int) -> int | None:
+    depth = int(tree.depths[kind][at])
+    return None if depth < 0 else depth
+
+
+def _predictions(keys: list[int]) -> dict[tuple[int, int], dict[str, Any]]:
+    rows = Prediction.objects.filter(problem__in=keys, model__current=True).select_related("model")
+    return {
+        (row.problem_id, row.model_id): {
+            "model": row.model.name,
+            "choice": row.choice,
+            "right": row.right,
+        }
+        for row in rows
+    }
+
+
+def _unasked(model: Model) -> dict[str, Any]:
+    return {"model": model.name, "choice": None, "right": None}

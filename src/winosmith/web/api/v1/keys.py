@@ -1,0 +1,75 @@
+"""Writing calls that act once, however often a program sends them: `Idempotency-Key`."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from django.http import HttpRequest
+from django.utils.translation import gettext as _
+from ninja import Header
+
+from winosmith.web.api.v1.access import owner
+from winosmith.web.api.v1.faults import Mismatch
+from winosmith.web.problems.models import Done
+from winosmith.web.problems.once import once
+
+__all__ = ["Key", "acted", "done_before", "note"]
+
+Key = Annotated[
+    str,
+    Header(
+        alias="Idempotency-Key",
+        pattern="^[0-9A-Za-z]{16,64}$",
+        description="New for each act, the same when the same request is sent again: it acts once.",
+    ),
+]
+"""16 to 64 letters and digits, made by the program: `secrets.token_hex(16)`."""
+
+
+def acted(request: HttpRequest, key: str, act: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Do something for the first request with this key; for the others return what came of it.
+
+    Args:
+        request: whose method, path and body the key belongs to from now on.
+        key: of the header.
+        act: does the writing, and returns what JSON can hold.
+
+    Raises:
+        Mismatch: another request was sent with this key.
+    """
+    print_ = _print(request)
+    kept, _new = once(owner(request), key, lambda: {"print": print_, "result": act()})
+    return _result(kept, print_)
+
+
+def done_before(request: HttpRequest, key: str) -> dict[str, Any] | None:
+    """Return what came of this request the first time; None where it was not sent.
+
+    Raises:
+        Mismatch: another request was sent with this key.
+    """
+    found = Done.objects.filter(person=owner(request), key=key).first()
+    return _result(found.result, _print(request)) if found else None
+
+
+def note(request: HttpRequest, key: str, result: dict[str, Any]) -> None:
+    """Write down what comes of this request, in a transaction that does what it asks.
+
+    Raises:
+        Mismatch: another request was sent with this key.
+    """
+    acted(request, key, lambda: result)
+
+
+def _result(kept: dict[str, Any], print_: str) -> dict[str, Any]:
+    if kept.get("print") != print_:
+        raise Mismatch(_("This Idempotency-Key was sent with another request; make a new one."))
+    result: dict[str, Any] = kept["result"]
+    return result
+
+
+def _print(request: HttpRequest) -> str:
+    said = f"{request.method} {request.get_full_path()}\n".encode() + request.body
+    return hashlib.sha256(said).hexdigest()

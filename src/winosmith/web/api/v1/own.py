@@ -1,0 +1,297 @@
+"""Oneself: who the token stands for, what they wrote and how it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date, datetime
+from typing import Any
+
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from ninja import Query, Router
+from pydantic import Field
+
+from winosmith.errors import InputError
+from winosmith.web.api import tokens
+from winosmith.web.api.v1.access import asks, caller, owner
+from winosmith.web.api.v1.keys import Key, acted
+from winosmith.web.api.v1.shapes import Asked, Problem, Ref, Shape, problems
+from winosmith.web.moderate import appeals
+from winosmith.web.people.agree import missing
+from winosmith.web.people.models import Person
+from winosmith.web.people.pseudonyms import pseudonym
+from winosmith.web.problems.models import Problem as Row
+from winosmith.web.problems.models import Twin as TwinRow
+from winosmith.web.write import mine, rules
+from winosmith.web.write.counts import counts
+from winosmith.web.write.versions import place_of
+
+__all__ = ["router"]
+
+router = Router(tags=["me"])
+
+
+class Token(Shape):
+    """One of your tokens; its text is shown nowhere again."""
+
+    name: str
+    start: str
+    scopes: list[str]
+    created: datetime
+    expires: datetime
+    used: date | None
+
+
+class Counts(Shape):
+    """How many of your twins stand where."""
+
+    today: int
+    waiting: int
+    judging: int
+    valid: int
+
+
+class Me(Shape):
+    """Whom the token stands for."""
+
+    name: str
+    pseudonym: str
+    roles: list[str]
+    to_agree: list[str] = Field(description="texts to agree to, on the site, before you contribute")
+    counts: Counts
+    token: Token
+
+
+class Half(Shape):
+    """A half of your own, in short."""
+
+    id: str
+    state: str
+
+
+class Twin(Shape):
+    """A twin of your own, in short."""
+
+    ref: str
+    created: datetime
+    domain: str
+    topic: str
+    anchor: str
+    halves: list[Half]
+
+
+class Twins(Shape):
+    """A page of your twins, the newest first, 20 or fewer."""
+
+    items: list[Twin]
+    page: int
+    pages: int
+
+
+class Vote(Shape):
+    """What a judge said, without saying who it was."""
+
+    judge: str
+    choice: int | None
+    local_choice: int | None
+    ambiguous: bool
+    associative: bool
+    comment: str
+
+
+class Happened(Shape):
+    """What was done, and why."""
+
+    at: datetime
+    what: str
+    reason: str
+
+
+class WholeHalf(Shape):
+    """A half of your own, with what was said and done."""
+
+    problem: Problem
+    state: str
+    reasons: list[str]
+    votes: list[Vote]
+    history: list[Happened]
+    may_appeal: bool
+
+
+class WholeTwin(Shape):
+    """A twin of your own, with what you can do."""
+
+    ref: str
+    created: datetime
+    halves: list[WholeHalf]
+    hints: list[str]
+    may_withdraw: bool
+    may_revise: bool
+    revised_by: str | None
+
+
+class Why(Asked):
+    """A reason."""
+
+    reason: str = Field("", max_length=500)
+
+
+class Appeal(Asked):
+    """Which half a moderator should look at again, and why."""
+
+    problem: Ref
+    text: str = Field(min_length=1, max_length=appeals.LONGEST)
+
+
+class Paged(Asked):
+    """Which page."""
+
+    page: int = Field(1, ge=1, le=1_000_000)
+
+
+class Revising(Shape):
+    """What revises a twin: a draft, or (of a perturbation) the operation that takes it."""
+
+    draft: str | None
+    version: str | None
+
+
+@router.get("/me", response=Me, summary="Who the token stands for", **asks())
+def read_me(request: HttpRequest) -> dict[str, Any]:
+    """Tell whom the token stands for, and how what they wrote stands."""
+    person = owner(request)
+    roles = {"judge": person.is_judge, "moderator": person.is_moderator}
+    roles["admin"] = person.is_superuser
+    return {
+        "name": person.name,
+        "pseudonym": pseudonym(person),
+        "roles": [role for role, held in roles.items() if held],
+        "to_agree": [
+            request.build_absolute_uri(reverse("people:text", args=[text.kind, text.version]))
+            for text in missing(person)
+        ],
+        "counts": counts(person),
+        "token": caller(request).token,
+    }
+
+
+@router.get("/me/tokens", response=list[Token], summary="List your tokens", **asks("read"))
+def list_tokens(request: HttpRequest) -> list[Any]:
+    """List your tokens that work."""
+    return tokens.tokens_of(owner(request))
+
+
+@router.delete("/me/token", response={204: None}, summary="Revoke this token", **asks())
+def revoke_token(request: HttpRequest) -> HttpResponse:
+    """Let the token of this very request work no more."""
+    token = caller(request).token
+    assert token is not None  # noqa: S101 - the gate lets no one else in
+    tokens.revoke(owner(request), token.pk)
+    return HttpResponse(status=204)
+
+
+@router.get("/me/twins", response=Twins, summary="List what you wrote", **asks("read"))
+def list_twins(request: HttpRequest, wanted: Query[Paged]) -> dict[str, Any]:
+    """List your twins and perturbations, the newest first."""
+    page = Paginator(mine.twins_of(owner(request)), mine.SIZE).get_page(wanted.page)
+    return {
+        "items": [_short(twin) for twin in page.object_list],
+        "page": page.number,
+        "pages": page.paginator.num_pages,
+    }
+
+
+@router.get("/me/twins/{ref}", response=WholeTwin, summary="Read what you wrote", **asks("read"))
+def read_twin(request: HttpRequest, ref: Ref) -> dict[str, Any]:
+    """Read one of your twins: how it stands, what judges said, what you can do."""
+    return _whole(owner(request), _own(owner(request), ref))
+
+
+@router.post(
+    "/me/twins/{ref}/withdraw", response=WholeTwin, summary="Withdraw a twin", **asks("write")
+)
+def withdraw(request: HttpRequest, ref: Ref, why: Why, key: Key) -> dict[str, Any]:
+    """Take both halves back: nobody but you and the moderators sees them any more."""
+    return _acted(request, ref, key, lambda person, twin: rules.withdraw(person, twin, why.reason))
+
+
+@router.post("/me/twins/{ref}/appeal", response=WholeTwin, summary="Appeal", **asks("write"))
+def appeal(request: HttpRequest, ref: Ref, sent: Appeal, key: Key) -> dict[str, Any]:
+    """Ask a moderator to look again at a half that was decided against."""
+
+    def act(person: Person, twin: TwinRow) -> None:
+        halves = {half.ref: half for half in rules.own_problems(person, twin)}
+        if sent.problem not in halves:
+            raise InputError(_("This half is not part of the twin; open the page again."))
+        appeals.appeal(person, halves[sent.problem], sent.text)
+
+    return _acted(request, ref, key, act)
+
+
+@router.post("/me/twins/{ref}/revise", response=Revising, summary="Revise", **asks("write"))
+def revise(request: HttpRequest, ref: Ref, key: Key) -> dict[str, Any]:
+    """Open the draft that revises a twin; a perturbation is revised by /versions/{ref}/revise."""
+    person = owner(request)
+    twin = _own(person, ref)
+    version = place_of(person, twin)
+    if version is not None:
+        return {"draft": None, "version": version["problem"].ref}
+    made = acted(request, key, lambda: {"draft": rules.revise(person, twin).ref})
+    return {**made, "version": None}
+
+
+def _acted(
+    request: HttpRequest, ref: str, key: str, act: Callable[[Person, TwinRow], object]
+) -> dict[str, Any]:
+    person = owner(request)
+    twin = _own(person, ref)
+
+    def once() -> dict[str, Any]:
+        act(person, twin)
+        return {}
+
+    acted(request, key, once)
+    return _whole(person, twin)
+
+
+def _own(person: Person, ref: str) -> TwinRow:
+    """Return one's own twin; of anybody else's nobody learns that it exists."""
+    found = TwinRow.objects.filter(ref=ref, contributor=person).first()
+    if found is None or not rules.own_problems(person, found):
+        raise Http404
+    return found
+
+
+def _short(twin: TwinRow) -> dict[str, Any]:
+    halves = [half for half in twin.problems.all() if not half.gold]
+    return {
+        **{name: getattr(twin, name) for name in ("ref", "created", "domain", "topic", "anchor")},
+        "halves": [{"id": half.ref, "state": half.state} for half in halves],
+    }
+
+
+def _whole(person: Person, twin: TwinRow) -> dict[str, Any]:
+    told = mine.about(person, twin)
+    return {
+        "ref": twin.ref,
+        "created": twin.created,
+        "halves": [_half(half) for half in told["halves"]],
+        "hints": told["hints"],
+        "may_withdraw": told["may_withdraw"],
+        "may_revise": told["may_revise"],
+        "revised_by": told["later"].ref if told["later"] else None,
+    }
+
+
+def _half(told: dict[str, Any]) -> dict[str, Any]:
+    row: Row = told["problem"]
+    return {
+        "problem": problems([row])[0],
+        "state": row.state,
+        "reasons": row.reasons,
+        "votes": [one["vote"] for one in told["votes"]],
+        "history": [{"at": at, "what": what, "reason": why} for at, why, what in told["history"]],
+        "may_appeal": told["may_appeal"],
+    }

@@ -1,0 +1,258 @@
+"""Perturbing: a sentence is bent a little, and models say what they make of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from django.conf import settings
+from django.http import Http404, HttpRequest
+from django.utils.translation import gettext as _
+from ninja import Router
+from pydantic import Field
+
+from winosmith.web.api.v1.access import asks, owner, reader
+from winosmith.web.api.v1.faults import Malformed
+from winosmith.web.api.v1.keys import Key, acted
+from winosmith.web.api.v1.shapes import Asked, Check, Problem, Ref, Shape, problems
+from winosmith.web.people.limits import spend
+from winosmith.web.people.models import Person
+from winosmith.web.perturb import rules
+from winosmith.web.perturb.checking import Place
+from winosmith.web.perturb.family import path_to
+from winosmith.web.perturb.fields import Typed
+from winosmith.web.perturb.models import Version as Row
+from winosmith.web.perturb.outcome import Shown, outcome
+from winosmith.web.perturb.page import checked
+from winosmith.web.problems.models import Problem as ProblemRow
+from winosmith.web.problems.models import State
+from winosmith.web.problems.once import new_key
+from winosmith.web.problems.public import visible_to
+from winosmith.web.read.seen import note_read
+
+__all__ = ["router"]
+
+router = Router(tags=["perturb"])
+
+Text = Annotated[str, Field(max_length=10_000)]
+
+
+class Bent(Asked):
+    """A sentence with as many options as its parent has, and what the blank stands for now."""
+
+    sentence: Text
+    options: Annotated[list[Text], Field(min_length=2, max_length=5)]
+    answer: int | None = Field(None, ge=0, le=4)
+    declared: int | None = Field(None, ge=0, le=999, description="a depth that you state yourself")
+    against: str = Field("", max_length=30, description="the name of a model that you want to fool")
+
+    def typed(self, parent: ProblemRow) -> Typed:
+        """Return the same as the form of the page has it, tidied.
+
+        Raises:
+            Malformed: the parent has more options, or fewer.
+        """
+        if len(self.options) != len(parent.options):
+            raise Malformed({"options": [_("Send %d options.") % len(parent.options)]})
+        form: dict[str, Any] = {"sentence": self.sentence, "against": self.against}
+        form["answer"] = "" if self.answer is None else str(self.answer)
+        form["declared"] = "" if self.declared is None else str(self.declared)
+        form |= {f"option_{n}": option for n, option in enumerate(self.options, 1)}
+        return Typed.of(form, len(parent.options))
+
+
+class Depths(Shape):
+    """How far a version is from its root, counted in three ways; null where it is not known."""
+
+    declared: int | None
+    lineage: int | None
+    edit: int | None
+
+
+class Examined(Shape):
+    """What the rules say; `ready` to be sent where none fails."""
+
+    ready: bool
+    next: str
+    checks: list[Check]
+    hints: list[str]
+    edits: list[str]
+    depths: Depths | None
+
+
+class Option(Shape):
+    """An option of a prediction: its probability in percent, as far as the model tells one."""
+
+    option: str
+    percent: int | None
+    chosen: bool
+    answer: bool
+
+
+class Predicted(Shape):
+    """What a model makes of a version. `stand`: "waiting", "done", "late" or "failed"."""
+
+    model: str
+    target: bool
+    stand: str
+    fooled: bool | None
+    right_on_parent: bool | None
+    seconds: float | None
+    options: list[Option]
+    why: str
+
+
+class Version(Shape):
+    """A version: how it stands, where in its family, and what the models make of it."""
+
+    problem: Problem
+    state: str
+    root: str | None
+    parent: str | None
+    step: int
+    depths: Depths
+    predictions: list[Predicted]
+    waiting: bool = Field(description="a model has not answered yet: ask again after `pace`")
+    pace: int = Field(description="milliseconds after which to ask again; 0 for never")
+    hints: list[str]
+    may_perturb: bool
+    may_revise: bool
+
+
+class Made(Shape):
+    """The version that was made; see /versions/{ref}."""
+
+    version: str
+
+
+Write = Callable[[Person, Typed, str, Callable[[], None]], ProblemRow]
+
+
+@router.post("/problems/{ref}/perturb/check", response=Examined, summary="Check", **asks("write"))
+def check(request: HttpRequest, ref: Ref, bent: Bent) -> dict[str, Any]:
+    """Tell what the rules say of a perturbed sentence, and write nothing."""
+    place = _below(owner(request), _parent(owner(request), ref))
+    return _examined(place, bent.typed(place.parent))
+
+
+@router.post(
+    "/problems/{ref}/perturb",
+    response={201: Made},
+    summary="Perturb a problem",
+    **asks("write", agreed=True),
+)
+def perturb(request: HttpRequest, ref: Ref, bent: Bent, key: Key) -> dict[str, Any]:
+    """Make a version of a problem; judges and moderators get it, and every model is asked."""
+    parent = _parent(owner(request), ref)
+    _below(owner(request), parent)
+
+    def write(person: Person, typed: Typed, new: str, limit: Callable[[], None]) -> ProblemRow:
+        return rules.perturb(person, parent, typed, new, before=limit)
+
+    return _made(request, key, bent.typed(parent), write)
+
+
+@router.get("/versions/{ref}", response=Version, summary="A version", **asks("read", public=True))
+def read_version(request: HttpRequest, ref: Ref) -> dict[str, Any]:
+    """Read a version that you may see, with what the models make of it."""
+    person = reader(request)
+    rows = Row.objects.select_related("problem__twin__contributor", "root__twin", "parent__twin")
+    version = rows.filter(problem__ref=ref, parent__isnull=False).first()
+    if version is None or not visible_to(person, version.problem):
+        raise Http404
+    problem = version.problem
+    note_read(person, [row for row in path_to(problem) if visible_to(person, row)])
+    parent = version.parent if visible_to(person, version.parent) else None
+    told = outcome(problem, version, parent)
+    own = person is not None and problem.twin.contributor_id == person.pk
+    return {
+        "problem": problems([problem])[0],
+        "state": problem.state,
+        "root": version.root.ref if visible_to(person, version.root) else None,
+        "parent": parent.ref if parent else None,
+        "step": version.step,
+        "depths": version,
+        "predictions": [_predicted(one) for one in told["shown"]],
+        "waiting": bool(told["waiting"]),
+        "pace": told["pace"],
+        "hints": problem.hints if own and problem.state == State.HELD else [],
+        "may_perturb": rules.may_perturb(person, problem),
+        "may_revise": rules.revisable(person, problem),
+    }
+
+
+@router.post("/versions/{ref}/revise/check", response=Examined, summary="Check", **asks("write"))
+def check_revision(request: HttpRequest, ref: Ref, bent: Bent) -> dict[str, Any]:
+    """Tell what the rules say of a revision, and write nothing."""
+    old = _old(owner(request), ref)
+    place = Place(owner(request), path_to(old)[:-1], old)
+    return _examined(place, bent.typed(place.parent))
+
+
+@router.post(
+    "/versions/{ref}/revise",
+    response={201: Made},
+    summary="Revise a version",
+    **asks("write", agreed=True),
+)
+def revise(request: HttpRequest, ref: Ref, bent: Bent, key: Key) -> dict[str, Any]:
+    """Replace a version of your own that waits or was rejected."""
+    old = _old(owner(request), ref)
+
+    def write(person: Person, typed: Typed, new: str, limit: Callable[[], None]) -> ProblemRow:
+        return rules.revise(person, old, typed, new, before=limit)
+
+    return _made(request, key, bent.typed(old), write)
+
+
+def _made(request: HttpRequest, key: str, typed: Typed, write: Write) -> dict[str, Any]:
+    """Write a version once for a key; the rule keeps a key of its own in the same transaction."""
+    person = owner(request)
+
+    def limit() -> None:
+        spend(person, "perturb", settings.RULES.perturbs_per_hour)
+
+    return acted(request, key, lambda: {"version": write(person, typed, new_key(), limit).ref})
+
+
+def _parent(person: Person, ref: str) -> ProblemRow:
+    """Return what somebody may perturb; of anything else nobody learns that it exists."""
+    found = ProblemRow.objects.select_related("twin__contributor").filter(ref=ref).first()
+    if found is None or not rules.may_perturb(person, found):
+        raise Http404
+    return found
+
+
+def _below(person: Person, parent: ProblemRow) -> Place:
+    """Return the place below a problem; whoever writes there knows the way to it."""
+    place = Place(person, path_to(parent))
+    note_read(person, [row for row in place.path if visible_to(person, row)])
+    return place
+
+
+def _old(person: Person, ref: str) -> ProblemRow:
+    """Return somebody's own version; of anybody else's nobody learns that it exists."""
+    rows = ProblemRow.objects.filter(ref=ref, gold=False, version__parent__isnull=False)
+    found = rows.select_related("twin__contributor").first()
+    if found is None or found.twin.contributor_id != person.pk:
+        raise Http404
+    return found
+
+
+def _examined(place: Place, typed: Typed) -> dict[str, Any]:
+    told = checked(place, typed)
+    return {name: told[name] for name in ("ready", "next", "checks", "hints", "edits", "depths")}
+
+
+def _predicted(one: Shown) -> dict[str, Any]:
+    row = one.prediction
+    return {
+        "model": row.model.name,
+        "target": one.target,
+        "stand": row.stand,
+        "fooled": one.fooled,
+        "right_on_parent": one.parent,
+        "seconds": row.seconds,
+        "options": one.bars,
+        "why": one.down or row.why,
+    }
