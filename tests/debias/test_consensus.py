@@ -55,7 +55,7 @@ def test_one_embedder_alone_is_aflite(seed, remove):
 @given(least=st.integers(1, 3), floor=st.floats(0, 1))
 def test_kept_and_removed_are_the_input(three, least, floor):
     """Whatever must agree, each row is kept or removed, once, and what is spared is kept."""
-    Xs, y, found = three
+    _, y, found = three
     other = found.decided_by(least, floor)
     assert sorted([*other.kept, *other.removed]) == list(range(len(y)))
     assert set(other.spared) <= set(other.kept)

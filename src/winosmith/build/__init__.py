@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from winosmith.build._build import Built, build, finished_build
 from winosmith.build._debias import Debiased, debias_to_folder, finished_filter
-from winosmith.build._filter import NAMES, FilterRun, run_filter
+from winosmith.build._filter import NAMES, FilterRun, kept_as, run_filter
 from winosmith.build._measure import Measures, measure
+from winosmith.build._panel import Panel
 from winosmith.build._pool import names_of, read_pool, read_pool_votes
 from winosmith.build._progress import Advance, Step, silent
 from winosmith.build._recipe import (
@@ -23,7 +24,8 @@ from winosmith.build._recipe import (
     read_recipe,
     recipe_of,
 )
-from winosmith.build._recipe_file import recipe_toml
+from winosmith.build._recipe_consensus import ConsensusRecipe
+from winosmith.build._recipe_file import recipe_table, recipe_toml
 from winosmith.build._report_filter import filter_sections, key_figures
 from winosmith.build._split import nested_sizes
 from winosmith.build._vectors import Embedded, embedded
@@ -32,6 +34,7 @@ __all__ = [
     "NAMES",
     "Advance",
     "Built",
+    "ConsensusRecipe",
     "Debiased",
     "EmbedRecipe",
     "Embedded",
@@ -39,6 +42,7 @@ __all__ = [
     "FilterRecipe",
     "FilterRun",
     "Measures",
+    "Panel",
     "Recipe",
     "SplitRecipe",
     "Step",
@@ -48,6 +52,7 @@ __all__ = [
     "filter_sections",
     "finished_build",
     "finished_filter",
+    "kept_as",
     "key_figures",
     "measure",
     "names_of",
@@ -56,6 +61,7 @@ __all__ = [
     "read_pool_votes",
     "read_recipe",
     "recipe_of",
+    "recipe_table",
     "recipe_toml",
     "run_filter",
     "silent",

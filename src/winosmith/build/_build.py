@@ -15,14 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from winosmith import validate
+from winosmith import debias, validate
 from winosmith.blocks import shuffled
 from winosmith.build._anonymous import anonymous
 from winosmith.build._filter import FilterRun, run_filter
 from winosmith.build._measure import Measures, measure
+from winosmith.build._panel import Panel, embedders, lent, place_of
 from winosmith.build._progress import Step, silent, watched
 from winosmith.build._publish import publish, write_scores
-from winosmith.build._recipe import Recipe
+from winosmith.build._recipe import EmbedRecipe, Recipe
 from winosmith.build._record import (
     LAST,
     is_finished,
@@ -152,7 +153,8 @@ def _take_vectors(job: _Job, place: Path) -> None:
     if not (place / PRIVATE).is_dir():
         raise OutputError(f"{place} holds no build to take vectors from")
     other = OutputFolder.open(place, job.shown, secret=job.folder.secret)
-    for name in (VECTORS, TOLD):
+    places = range(len(embedders(job.recipe.embed, job.recipe.consensus)))
+    for name in (place_of(name, place) for place in places for name in (VECTORS, TOLD)):
         if not other.finished(name):
             raise OutputError(
                 f"{place} holds no finished vectors: {name} is missing or was changed"
@@ -192,8 +194,8 @@ def _carried_out(job: _Job) -> Built:
         check(stages, recipe, job.inputs.votes)
         tuning = set_aside(stages, recipe, job.order)
         pool = stages.rows()
-    found = _embedded(job, stages, tuning)
-    run = _filtered(job, pool, found)
+    found = _embedded(job, stages, tuning, recipe.embed)
+    run = _filtered(job, pool, found, _panel(job, stages, tuning, found))
     stages.add(recipe.filter.method, stages.left.drop(run.reasons, recipe.filter.method))
     parts = split(
         job.dataset,
@@ -226,37 +228,62 @@ def _carried_out(job: _Job) -> Built:
     return built
 
 
-def _embedded(job: _Job, stages: Stages, tuning: tuple[Dataset, Dataset] | None) -> Embedded:
+def _panel(
+    job: _Job, stages: Stages, tuning: tuple[Dataset, Dataset] | None, first: Embedded
+) -> Panel | None:
+    """Return the embedders that vote on what the filter drops; None where there is no vote."""
+    vote = job.recipe.consensus
+    if not vote:
+        return None
+    name, *others = embedders(job.recipe.embed, vote).items()
+    Xs = {name[0]: first.X}
+    for place, (other, chosen) in enumerate(others, start=1):
+        tuned = tuning if chosen.finetune_train else None
+        Xs[other] = _embedded(job, stages, tuned, chosen, place).X
+    votes = job.inputs.votes
+    return Panel(vote, Xs, debias.human_agreement(stages.left, votes) if votes else None)
+
+
+def _embedded(
+    job: _Job,
+    stages: Stages,
+    tuning: tuple[Dataset, Dataset] | None,
+    chosen: EmbedRecipe,
+    place: int = 0,
+) -> Embedded:
     """Return the vectors of the pool: those that are there, or new ones."""
-    folder = job.folder
-    if folder.finished(VECTORS) and folder.finished(TOLD):
-        told = json.loads((folder.path / TOLD).read_text("utf-8"))
-        return Embedded(np.load(folder.path / VECTORS, allow_pickle=False), told)
+    folder, vectors, told_in = job.folder, place_of(VECTORS, place), place_of(TOLD, place)
+    if folder.finished(vectors) and folder.finished(told_in):
+        told = json.loads((folder.path / told_in).read_text("utf-8"))
+        return Embedded(np.load(folder.path / vectors, allow_pickle=False), told)
     with job.step("embedding", len(stages.left)) as advance:
         found = embedded(
-            job.recipe.embed,
+            chosen,
             stages.left,
             collected_ids=job.collected.ids,
             tuning=tuning,
-            work=folder.path / PRIVATE / "encoder",
+            work=folder.path / PRIVATE / (f"encoder.{place + 1}" if place else "encoder"),
             seed=job.recipe.seed,
             on_progress=advance,
         )
-    with folder.write(TOLD) as file:
+    with folder.write(told_in) as file:
         json.dump(found.told, file, indent=1)
-    with folder.write(VECTORS, "wb") as file:
+    with folder.write(vectors, "wb") as file:
         np.save(file, found.X, allow_pickle=False)
     return found
 
 
-def _filtered(job: _Job, rows: list[int], found: Embedded) -> FilterRun:
+def _filtered(job: _Job, rows: list[int], found: Embedded, panel: Panel | None) -> FilterRun:
     pool = job.dataset.select(rows)
+    count = 1 if panel is None else len(panel.Xs)
     with (
         job.step("filtering", len(pool)) as advance,
-        job.folder.scratch(PHASES) as checkpoint,
+        lent(job.folder, PHASES, count) as checkpoint,
     ):
         more: dict[str, Any] = {**watched(advance, len(pool)), "checkpoint": checkpoint}
-        return run_filter(pool, found.X, job.recipe.filter, seed=job.recipe.seed, **more)
+        return run_filter(
+            pool, found.X, job.recipe.filter, seed=job.recipe.seed, panel=panel, **more
+        )
 
 
 def _measured(job: _Job, run: FilterRun, loose: Sequence[int]) -> Measures:
@@ -271,6 +298,7 @@ def _measured(job: _Job, run: FilterRun, loose: Sequence[int]) -> Measures:
                 digest=job.shown["problems"],
                 n=len(job.dataset),
                 seed=recipe.seed,
+                others=[*embedders(recipe.embed, recipe.consensus).values()][1:],
             ),
             seed=recipe.seed,
             null_draws=recipe.filter.null_draws,

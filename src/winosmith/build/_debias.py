@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
@@ -12,11 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith import report
+from winosmith import debias, report
+from winosmith.answers import Response
 from winosmith.build._filter import NAMES, FilterRun, run_filter
 from winosmith.build._measure import Measures, measure
+from winosmith.build._panel import Panel, embedders, lent, place_of
 from winosmith.build._progress import Step, silent, watched
 from winosmith.build._recipe import EmbedRecipe, FilterRecipe
+from winosmith.build._recipe_consensus import ConsensusRecipe
 from winosmith.build._record import is_finished, problems_digest, signature_of
 from winosmith.build._report_filter import filter_sections, key_figures
 from winosmith.build._stages import DISCARDED, tuned_on
@@ -58,6 +62,8 @@ def debias_to_folder(
     *,
     embed: EmbedRecipe,
     chosen: FilterRecipe,
+    vote: ConsensusRecipe | None = None,
+    votes: Sequence[Response] = (),
     seed: int = 0,
     force: bool = False,
     step: Step | None = None,
@@ -74,6 +80,8 @@ def debias_to_folder(
         out: the folder; see `winosmith.outputs` for which folders are taken.
         embed: how they become vectors.
         chosen: how they are filtered.
+        vote: the embedders that vote on what is dropped, and the floor; None for no vote.
+        votes: of people, whose agreement the floor is about.
         seed: of every draw.
         force: replace the results of another run, and those of this one when it is finished.
         step: shows progress.
@@ -84,19 +92,29 @@ def debias_to_folder(
         InputError: data or parameters that can't be used.
         OutputError: the folder can't be taken or written.
     """
-    parameters = _parameters(embed, chosen, seed)
+    vote = vote or ConsensusRecipe()
+    parameters = _parameters(embed, chosen, seed, vote, votes)
     folder = OutputFolder.open(out, {"data": dataset.digest, **parameters}, force=force)
     if force and is_finished(folder, PAGE):
         folder.clear()
     with folder.or_nothing():
         how = {"executor": executor, "scratch": scratch}
-        done = _carried_out(folder, dataset, embed, chosen, seed, step or silent, how)
+        done = _carried_out(
+            folder, dataset, embed, chosen, (vote, votes), seed, step or silent, how
+        )
     _write(folder, done, parameters)
     return done
 
 
 def finished_filter(
-    dataset: Dataset, out: str | Path, *, embed: EmbedRecipe, chosen: FilterRecipe, seed: int = 0
+    dataset: Dataset,
+    out: str | Path,
+    *,
+    embed: EmbedRecipe,
+    chosen: FilterRecipe,
+    vote: ConsensusRecipe | None = None,
+    votes: Sequence[Response] = (),
+    seed: int = 0,
 ) -> bool:
     """Tell whether a folder holds the finished run of these parameters, every file as written.
 
@@ -105,13 +123,26 @@ def finished_filter(
     """
     if not (Path(out) / PAGE).is_file():
         return False
-    recipe = {"data": dataset.digest, **_parameters(embed, chosen, seed)}
+    parameters = _parameters(embed, chosen, seed, vote or ConsensusRecipe(), votes)
+    recipe = {"data": dataset.digest, **parameters}
     return is_finished(OutputFolder.open(out, recipe), PAGE)
 
 
-def _parameters(embed: EmbedRecipe, chosen: FilterRecipe, seed: int) -> dict[str, Any]:
+def _parameters(
+    embed: EmbedRecipe,
+    chosen: FilterRecipe,
+    seed: int,
+    vote: ConsensusRecipe,
+    votes: Sequence[Response],
+) -> dict[str, Any]:
     array = {} if embed.array is None else {"array": sha256(embed.array)}
-    return {"embed": asdict(embed), "filter": asdict(chosen), "seed": seed, **array}
+    told = {"embed": asdict(embed), "filter": asdict(chosen), "seed": seed, **array}
+    if not vote:
+        return told
+    said = canonical({"votes": [asdict(one) for one in votes]}).encode("utf-8", "surrogatepass")
+    digests = [sha256(path) for path in vote.arrays]
+    people = hashlib.sha256(said).hexdigest()
+    return {**told, "consensus": {**asdict(vote), "arrays": digests, "votes": people}}
 
 
 def _carried_out(
@@ -119,41 +150,73 @@ def _carried_out(
     dataset: Dataset,
     embed: EmbedRecipe,
     chosen: FilterRecipe,
+    voting: tuple[ConsensusRecipe, Sequence[Response]],
     seed: int,
     step: Step,
     how: Mapping[str, Any],
 ) -> Debiased:
-    tuned = tuned_on(embed.array) if embed.array is not None else set()
+    vote, votes = voting
+    panel_of = embedders(embed, vote)
+    arrays = [one.array for one in panel_of.values() if one.array is not None]
+    tuned = {id_ for array in arrays for id_ in tuned_on(array)}
     rows = [row for row, problem in enumerate(dataset) if problem.id not in tuned]
     pool = dataset.select(rows)
-    if not folder.finished(VECTORS):
-        with step("embedding", len(pool)) as advance:
-            made = embedded(
-                embed,
-                pool,
-                collected_ids=dataset.ids,
-                tuning=None,
-                work=folder.path,
-                seed=seed,
-                on_progress=advance,
-            )
-        with folder.write(VECTORS, "wb") as file:
-            np.save(file, made.X, allow_pickle=False)
-    X = _mapped_if_large(folder.path / VECTORS)
-    with step("filtering", len(pool)) as advance, folder.scratch(PHASES) as checkpoint:
+    Xs = {
+        name: _vectors(folder, place, pool, one, dataset.ids, seed, step)
+        for place, (name, one) in enumerate(panel_of.items())
+    }
+    panel = None
+    if vote:
+        panel = Panel(vote, Xs, debias.human_agreement(pool, votes) if votes else None)
+    X = next(iter(Xs.values()))
+    with step("filtering", len(pool)) as advance, lent(folder, PHASES, len(Xs)) as checkpoint:
         more: dict[str, Any] = {**watched(advance, len(pool)), **how}
-        run = run_filter(pool, X, chosen, seed=seed, checkpoint=checkpoint, **more)
+        run = run_filter(pool, X, chosen, seed=seed, panel=panel, checkpoint=checkpoint, **more)
     with step("measuring", None):
         digest = problems_digest(dataset)
         measures = measure(
             run,
-            signature=signature_of(embed, run, digest=digest, n=len(dataset), seed=seed),
+            signature=signature_of(
+                embed,
+                run,
+                digest=digest,
+                n=len(dataset),
+                seed=seed,
+                others=[*panel_of.values()][1:],
+            ),
             seed=seed,
             null_draws=chosen.null_draws,
             shown=range(len(pool)),
             how=how,
         )
     return Debiased(folder.path, _filtered(dataset, rows, run), run, measures)
+
+
+def _vectors(
+    folder: OutputFolder,
+    place: int,
+    pool: Dataset,
+    chosen: EmbedRecipe,
+    ids: Sequence[str],
+    seed: int,
+    step: Step,
+) -> NDArray[Any]:
+    """Return the vectors of one embedder: those that are there, or new ones."""
+    name = place_of(VECTORS, place)
+    if not folder.finished(name):
+        with step("embedding", len(pool)) as advance:
+            made = embedded(
+                chosen,
+                pool,
+                collected_ids=ids,
+                tuning=None,
+                work=folder.path,
+                seed=seed,
+                on_progress=advance,
+            )
+        with folder.write(name, "wb") as file:
+            np.save(file, made.X, allow_pickle=False)
+    return _mapped_if_large(folder.path / name)
 
 
 def _mapped_if_large(path: Path) -> NDArray[Any]:
@@ -190,6 +253,7 @@ def _write(folder: OutputFolder, done: Debiased, parameters: dict[str, Any]) -> 
         "signature": str(done.measures.signature),
         "figures": [asdict(figure) for figure in key_figures(done.run, done.measures)],
         "aflite": done.run.aflite and done.run.aflite.record(),
+        **({} if done.run.consensus is None else {"consensus": done.run.consensus.record()}),
         "measures": done.measures.record(),
         "parameters": parameters,
     }
@@ -198,7 +262,7 @@ def _write(folder: OutputFolder, done: Debiased, parameters: dict[str, Any]) -> 
         file.write("\n")
     name = done.filtered.kept.name or "the data set"
     page = report.page(
-        f"{name}, filtered by {NAMES[done.run.method]}",
+        f"{name}, filtered by {_method(done.run)}",
         [
             report.Section("In short", [report.Cards(key_figures(done.run, done.measures))]),
             *filter_sections(done.run, done.measures, range(len(done.run.pool))),
@@ -207,3 +271,9 @@ def _write(folder: OutputFolder, done: Debiased, parameters: dict[str, Any]) -> 
     )
     with folder.write(PAGE) as file:
         file.write(page)
+
+
+def _method(run: FilterRun) -> str:
+    if run.consensus is None or len(run.consensus.runs) == 1:
+        return NAMES[run.method]
+    return f"{NAMES[run.method]}, {run.consensus.least} of {len(run.consensus.runs)} embedders"

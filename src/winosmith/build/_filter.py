@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winosmith import debias
+from winosmith.build._panel import Panel
 from winosmith.build._recipe import FilterRecipe
+from winosmith.build._recipe_consensus import ConsensusRecipe
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 
-__all__ = ["FilterRun", "run_filter"]
+__all__ = ["NAMES", "FilterRun", "kept_as", "run_filter"]
 
 Rows = NDArray[np.intp]
 
@@ -32,8 +34,10 @@ class FilterRun:
         y: (n,) their answers, 0 or 1.
         method: the one that was chosen.
         subsets: the ascending rows that each way of reducing kept: "all", "random", "PMI" and
-            "AFLite" (only "all" with the method "none").
-        aflite: what AFLite did; None when it was not run.
+            "AFLite" (only "all" with the method "none"), and "consensus" where embedders vote.
+        aflite: what AFLite did, with the vectors `X`; None when it was not run.
+        consensus: what several embedders agreed on; None without a vote.
+        Xs: the vectors of all embedders that voted, by name; empty without a vote.
     """
 
     pool: Dataset
@@ -42,11 +46,18 @@ class FilterRun:
     method: str
     subsets: Mapping[str, Rows]
     aflite: debias.AfliteResult | None
+    consensus: debias.ConsensusResult | None = None
+    Xs: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+
+    @property
+    def chosen(self) -> str:
+        """The subset that the chosen method kept, by its name in `subsets`."""
+        return NAMES[self.method] if self.consensus is None else CONSENSUS
 
     @property
     def kept(self) -> Rows:
         """The ascending rows that the chosen method kept."""
-        return self.subsets[NAMES[self.method]]
+        return self.subsets[self.chosen]
 
     @cached_property
     def reasons(self) -> dict[int, str]:
@@ -55,6 +66,8 @@ class FilterRun:
         return {int(row): self._reason(int(row)) for row in gone}
 
     def _reason(self, row: int) -> str:
+        if self.consensus is not None:
+            return _agreed_on(self.consensus, row)
         if self.method == "aflite" and self.aflite is not None:
             phase, score = self.aflite.removed_in[row], self.aflite.scores[row]
             return f"guessed: by {score:.0%} of the ensemble in phase {phase + 1}"
@@ -66,6 +79,23 @@ class FilterRun:
 NAMES = {"none": "all", "random": "random", "pmi": "PMI", "aflite": "AFLite"}
 """The methods, as the report calls what they keep."""
 
+CONSENSUS = "consensus"
+"""What is kept where several embedders vote."""
+
+
+def kept_as(chosen: FilterRecipe, vote: ConsensusRecipe) -> str:
+    """Return what the report calls the problems that a recipe's filter keeps."""
+    return CONSENSUS if vote else NAMES[chosen.method]
+
+
+def _agreed_on(found: debias.ConsensusResult, row: int) -> str:
+    told = [
+        f"{name} {run.scores[row]:.0%} in phase {run.removed_in[row] + 1}"
+        for name, run in found.runs.items()
+        if run.removed_in[row] >= 0
+    ]
+    return f"guessed: by {len(told)} of {len(found.runs)} embedders ({', '.join(told)})"
+
 
 def run_filter(
     pool: Dataset,
@@ -73,6 +103,7 @@ def run_filter(
     chosen: FilterRecipe,
     *,
     seed: int,
+    panel: Panel | None = None,
     on_phase: Callable[[debias.Phase], object] | None = None,
     on_draw: Callable[[int, int], object] | None = None,
     checkpoint: Path | None = None,
@@ -89,6 +120,7 @@ def run_filter(
         X: (n, d) their vectors.
         chosen: the recipe's table.
         seed: of every draw.
+        panel: the embedders that vote on what AFLite drops, with the one of `X`; None for none.
         on_phase: see `debias.aflite`.
         on_draw: see `debias.aflite`.
         checkpoint: see `debias.aflite`.
@@ -105,21 +137,23 @@ def run_filter(
     everything = np.arange(len(pool))
     if chosen.method == "none":
         return FilterRun(pool, X, y, chosen.method, {"all": everything}, None)
-    result = None
-    if chosen.method == "aflite" or chosen.keep is None:
-        result = _aflite(
-            pool,
-            X,
-            y,
-            chosen,
-            seed=seed,
-            on_phase=on_phase,
-            on_draw=on_draw,
-            checkpoint=checkpoint,
-            executor=executor,
-            scratch=scratch,
+    result, vote = None, None
+    how: dict[str, Any] = {
+        "seed": seed,
+        "executor": executor,
+        "scratch": scratch,
+        "checkpoint": checkpoint,
+    }
+    if panel is not None:
+        vote = _consensus(pool, y, chosen, panel, on_phase=on_phase, on_draw=on_draw, **how)
+        result = next(iter(vote.runs.values()))
+    elif chosen.method == "aflite" or chosen.keep is None:
+        result = debias.aflite(
+            X, y, **_settings(pool, chosen), on_phase=on_phase, on_draw=on_draw, **how
         )
-    size = len(result.kept) if result is not None and chosen.keep is None else chosen.keep or 0
+    size = chosen.keep or 0
+    if result is not None and chosen.keep is None:
+        size = len(result.kept if vote is None else vote.kept)
     if size > len(pool):
         raise DataError(f"filter.keep is {size}, but only {len(pool)} problems went in")
     subsets = {
@@ -129,31 +163,57 @@ def run_filter(
     }
     if result is not None:
         subsets["AFLite"] = result.kept
-    return FilterRun(pool, X, y, chosen.method, subsets, result)
+    if panel is None or vote is None:
+        return FilterRun(pool, X, y, chosen.method, subsets, result)
+    subsets[CONSENSUS] = vote.kept
+    return FilterRun(pool, X, y, chosen.method, subsets, result, vote, panel.Xs)
 
 
-def _aflite(
-    pool: Dataset, X: NDArray[Any], y: NDArray[Any], chosen: FilterRecipe, **run: Any
-) -> debias.AfliteResult:
+def _consensus(
+    pool: Dataset,
+    y: NDArray[Any],
+    chosen: FilterRecipe,
+    panel: Panel,
+    *,
+    on_phase: Callable[[debias.Phase], object] | None,
+    on_draw: Callable[[int, int], object] | None,
+    **how: Any,
+) -> debias.ConsensusResult:
+    for name, X in panel.Xs.items():
+        if len(X) != len(pool):
+            raise DataError(f"{name}: there are {len(X)} vectors for {len(pool)} problems")
+    return debias.consensus(
+        panel.Xs,
+        y,
+        least=panel.vote.least,
+        floor=panel.vote.floor,
+        agreement=panel.agreement,
+        agreed=panel.vote.agreed,
+        on_phase=None if on_phase is None else lambda _, phase: on_phase(phase),
+        on_draw=None if on_draw is None else lambda _, phase, done: on_draw(phase, done),
+        **_settings(pool, chosen),
+        **how,
+    )
+
+
+def _settings(pool: Dataset, chosen: FilterRecipe) -> dict[str, Any]:
+    """Return what the recipe's table says, as `debias.aflite` takes it."""
     train_size, cutoff = debias.suggested_sizes(len(pool))
     twins = [problem.twin_id for problem in pool]
     whole = chosen.remove == "twins"
-    return debias.aflite(
-        X,
-        y,
-        ensemble_size=chosen.ensemble_size,
-        train_size=chosen.train_size or train_size,
-        cutoff=chosen.cutoff or cutoff,
-        threshold=chosen.threshold,
-        C=chosen.C,
-        ids=pool.ids,
-        groups=twins if chosen.whole_twins or whole else None,
-        target_size=chosen.target_size,
-        remove="groups" if whole else "rows",
-        null=chosen.null,
-        null_draws=chosen.null_draws,
-        twins=twins,
-        classifier=chosen.classifier,
-        kernel=chosen.kernel,
-        **run,
-    )
+    return {
+        "ensemble_size": chosen.ensemble_size,
+        "train_size": chosen.train_size or train_size,
+        "cutoff": chosen.cutoff or cutoff,
+        "threshold": chosen.threshold,
+        "C": chosen.C,
+        "ids": pool.ids,
+        "groups": twins if chosen.whole_twins or whole else None,
+        "target_size": chosen.target_size,
+        "remove": "groups" if whole else "rows",
+        "null": chosen.null,
+        "null_draws": chosen.null_draws,
+        "twins": twins,
+        "classifier": chosen.classifier,
+        "kernel": chosen.kernel,
+    }

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from winosmith import debias, practice
 from winosmith.build._filter import FilterRun, Rows
@@ -31,6 +32,8 @@ class Measures:
             too few were removed.
         excess: rows at the threshold in the first phase, and how many there are when the answers
             of whole twins are flipped; None without AFLite.
+        panel: for each embedder that voted, what a linear model of its vectors guesses before and
+            after the vote; None without one.
         found: for each subset, what it found of what was planted; None when nothing is known.
     """
 
@@ -40,9 +43,14 @@ class Measures:
     removed_to_kept: debias.Probe | None
     excess: debias.Null | None
     found: Mapping[str, practice.Found] | None
+    panel: Mapping[str, tuple[debias.Probe, debias.Probe]] | None = None
 
     def record(self) -> dict[str, Any]:
         """Return the figures as JSON can hold them, unrounded."""
+        panel = {
+            name: {"before": asdict(before), "after": asdict(after)}
+            for name, (before, after) in (self.panel or {}).items()
+        }
         return {
             "signature": str(self.signature),
             "assessment": self.assessment.to_json(),
@@ -50,6 +58,7 @@ class Measures:
             "removed_to_kept": self.removed_to_kept and asdict(self.removed_to_kept),
             "excess": self.excess and asdict(self.excess),
             "found": self.found and {name: asdict(found) for name, found in self.found.items()},
+            **({"panel": panel} if panel else {}),
         }
 
 
@@ -82,14 +91,22 @@ def measure(
     return Measures(
         signature=signature,
         assessment=assessment,
-        probes={name: _probe(run, rows, seed) for name, rows in run.subsets.items()},
+        probes={name: _probe(run, run.X, rows, seed) for name, rows in run.subsets.items()},
         removed_to_kept=_removed_to_kept(run),
         excess=_excess(run, seed, null_draws, how or {}),
         found=_found(run, planted),
+        panel={
+            name: (
+                _probe(run, X, run.subsets["all"], seed),
+                _probe(run, X, run.kept, seed),
+            )
+            for name, X in run.Xs.items()
+        }
+        or None,
     )
 
 
-def _probe(run: FilterRun, rows: Rows, seed: int) -> debias.Probe:
+def _probe(run: FilterRun, X: NDArray[Any], rows: Rows, seed: int) -> debias.Probe:
     """Probe a subset, or a draw of its twins when it is large."""
     part = run.pool.select(rows.tolist())
     groups = part.groups
@@ -102,7 +119,7 @@ def _probe(run: FilterRun, rows: Rows, seed: int) -> debias.Probe:
         drawn.append(tuple(range(len(chosen), len(chosen) + len(groups[number]))))
         chosen += groups[number]
     taken = rows[chosen]
-    return debias.probe(run.X[taken], run.y[taken], drawn, seed=seed)
+    return debias.probe(X[taken], run.y[taken], drawn, seed=seed)
 
 
 def _removed_to_kept(run: FilterRun) -> debias.Probe | None:

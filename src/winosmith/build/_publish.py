@@ -11,6 +11,7 @@ from winosmith.build._anonymous import bare
 from winosmith.build._filter import FilterRun
 from winosmith.build._split import Split, nested_sizes
 from winosmith.dataset import Dataset
+from winosmith.debias import AfliteResult
 from winosmith.outputs import PRIVATE, OutputFolder
 from winosmith.problem import Problem
 from winosmith.records import canonical, problem_record
@@ -88,7 +89,8 @@ def publish(
 def write_scores(folder: OutputFolder, run: FilterRun, old_ids: Mapping[str, str]) -> None:
     """Write how well AFLite guessed each problem that went into it, the kept ones too: private.
 
-    Nothing is written for other methods.
+    Nothing is written for other methods. Where several embedders vote, the score of a problem is
+    the highest among those whose run removed it, and without any that of the first embedder.
 
     Args:
         folder: where to.
@@ -98,19 +100,26 @@ def write_scores(folder: OutputFolder, run: FilterRun, old_ids: Mapping[str, str
     found = run.aflite
     if found is None or run.method != "aflite":
         return
+    runs = [found] if run.consensus is None else [*run.consensus.runs.values()]
+    clearest = [_clearest(runs, row) for row in range(len(run.pool))]
+    kept = set(run.kept.tolist())
     of = {
         id_: {
-            "score": float(score) if votes else None,
-            "votes": int(votes),
-            "phase": int(phase) + 1 if phase >= 0 else None,
+            "score": float(own.scores[row]) if own.votes[row] else None,
+            "votes": int(own.votes[row]),
+            "phase": None if row in kept else int(own.removed_in[row]) + 1,
         }
-        for id_, score, votes, phase in zip(
-            run.pool.ids, found.scores, found.votes, found.removed_in, strict=True
-        )
+        for row, (id_, own) in enumerate(zip(run.pool.ids, clearest, strict=True))
     }
     with folder.write(f"{PRIVATE}/scores.jsonl") as file:
         for id_ in sorted(of):
             file.write(canonical({"id": id_, "old_id": old_ids[id_], **of[id_]}) + "\n")
+
+
+def _clearest(runs: Sequence[AfliteResult], row: int) -> AfliteResult:
+    """Return the run that removed a row with the highest score, or the first run."""
+    removed = [run for run in runs if run.removed_in[row] >= 0]
+    return max(removed, key=lambda run: float(run.scores[row]), default=runs[0])
 
 
 def _write_labels(problems: Sequence[Problem], file: IO[str]) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from winosmith.build._pool import Files, names_of
+from winosmith.build._recipe_consensus import ARRAYS, ConsensusRecipe
 from winosmith.build._split import Disjoint
 from winosmith.build._tables import constructed
 from winosmith.errors import RecipeError
@@ -183,7 +184,7 @@ class Recipe:
         seed: of every draw.
         structure: the rules for twins, `winosmith.validate.StructureRules`.
         votes: the rules for votes, `winosmith.validate.VoteRules`.
-        embed, filter, split, files: the tables above.
+        embed, filter, consensus, split, files: the tables above.
     """
 
     name: str
@@ -196,6 +197,7 @@ class Recipe:
     votes: VoteRules = field(default_factory=VoteRules)
     embed: EmbedRecipe = field(default_factory=EmbedRecipe)
     filter: FilterRecipe = field(default_factory=FilterRecipe)
+    consensus: ConsensusRecipe = field(default_factory=ConsensusRecipe)
     split: SplitRecipe = field(default_factory=SplitRecipe)
     files: FilesRecipe = field(default_factory=FilesRecipe)
 
@@ -205,6 +207,14 @@ class Recipe:
         for key in ("data", "votes_file"):
             _refuse_files(key, getattr(self, key))
         _refuse(self.seed < 0, f"seed is {self.seed}; it must be 0 or more")
+        _refuse(
+            bool(self.consensus) and self.filter.method != "aflite",
+            f'[consensus] is a vote on what AFLite drops; filter.method is "{self.filter.method}"',
+        )
+        _refuse(
+            self.consensus.floor > 0 and self.votes_file is None,
+            "consensus.floor keeps what people agree on; name their votes in votes_file",
+        )
 
 
 def _refuse_files(key: str, named: Files | None) -> None:
@@ -259,7 +269,21 @@ def recipe_of(table: Mapping[str, Any], *, folder: Path | None = None) -> Recipe
         table = {**table, **_found_files(table, folder)}
         if "array" in (embed := dict(table.get("embed", {}))):
             table["embed"] = {**embed, **_found_files(embed, folder, keys=("array",))}
+        if isinstance(vote := table.get("consensus"), Mapping) and "embedders" in vote:
+            table["consensus"] = {**vote, "embedders": _found_arrays(vote["embedders"], folder)}
     return constructed(Recipe, table)
+
+
+def _found_arrays(embedders: Any, folder: Path) -> Any:
+    """Return the embedders with the files of vectors as they are found from a folder."""
+    if not isinstance(embedders, list):
+        return embedders
+    return [
+        _found("consensus.embedders", text, folder)
+        if isinstance(text, str) and text.endswith(ARRAYS)
+        else text
+        for text in embedders
+    ]
 
 
 def _found_files(

@@ -4,14 +4,31 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from winosmith.build._pool import names_of
 from winosmith.build._recipe import Recipe
+from winosmith.build._recipe_consensus import ARRAYS
 
-__all__ = ["recipe_toml"]
+__all__ = ["recipe_table", "recipe_toml"]
+
+
+def recipe_table(recipe: Recipe) -> dict[str, Any]:
+    """Return the recipe as a table, every default written out, files by their names alone.
+
+    A vote of one embedder without a floor is none, and has no table.
+    """
+    vote = recipe.consensus
+    named = [Path(text).name if text.endswith(ARRAYS) else text for text in vote.embedders]
+    table = asdict(replace(recipe, consensus=replace(vote, embedders=tuple(named))))
+    for key in ("data", "votes_file", "planted"):
+        table[key] = names_of(table[key])
+    table["embed"]["array"] = table["embed"]["array"] and Path(table["embed"]["array"]).name
+    if not vote:
+        del table["consensus"]
+    return table
 
 
 def recipe_toml(recipe: Recipe) -> str:
@@ -23,10 +40,7 @@ def recipe_toml(recipe: Recipe) -> str:
     >>> [line for line in text.splitlines() if line.startswith(("data", "seed", "votes_file"))]
     ['data = "twins.jsonl"', 'votes_file = false', 'seed = 3']
     """
-    table = asdict(recipe)
-    for key in ("data", "votes_file", "planted"):
-        table[key] = names_of(table[key])
-    table["embed"]["array"] = table["embed"]["array"] and Path(table["embed"]["array"]).name
+    table = recipe_table(recipe)
     tables = {key: value for key, value in table.items() if isinstance(value, Mapping)}
     lines = _assigned({key: value for key, value in table.items() if key not in tables})
     for key, inner in tables.items():

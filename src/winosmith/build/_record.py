@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from winosmith._version import __version__
 from winosmith.build._filter import FilterRun
-from winosmith.build._pool import names_of, paths_of
+from winosmith.build._panel import described
+from winosmith.build._pool import paths_of
 from winosmith.build._recipe import EmbedRecipe, Recipe
-from winosmith.build._recipe_file import recipe_toml
+from winosmith.build._recipe_file import recipe_table, recipe_toml
 from winosmith.build._report import report_page
 from winosmith.build._report_filter import key_figures
 from winosmith.dataset import Dataset
@@ -48,16 +49,13 @@ def public_recipe(recipe: Recipe, digest: str) -> dict[str, Any]:
 
     A digest of the answers, or of ids that depend on them, could be used to find them by trying.
     """
-    table = asdict(recipe)
-    for key in ("data", "votes_file", "planted"):
-        table[key] = names_of(table[key])
-    table["embed"]["array"] = recipe.embed.array and Path(recipe.embed.array).name
-    return {**table, "problems": digest, "version": __version__}
+    return {**recipe_table(recipe), "problems": digest, "version": __version__}
 
 
 def secret_inputs(recipe: Recipe, collected: Dataset) -> dict[str, str]:
     """Return the digests of everything that holds answers."""
     files = {"votes": recipe.votes_file, "planted": recipe.planted, "array": recipe.embed.array}
+    files |= {"consensus": tuple(recipe.consensus.arrays)}
     digests = {name: " ".join(map(sha256, paths_of(named))) for name, named in files.items()}
     return {"collected": collected.digest, **{n: told for n, told in digests.items() if told}}
 
@@ -69,9 +67,15 @@ def problems_digest(dataset: Dataset) -> str:
 
 
 def signature_of(
-    embed: EmbedRecipe, run: FilterRun, *, digest: str, n: int, seed: int
+    embed: EmbedRecipe,
+    run: FilterRun,
+    *,
+    digest: str,
+    n: int,
+    seed: int,
+    others: Sequence[EmbedRecipe] = (),
 ) -> Signature:
-    """Return what the figures of a filter carry."""
+    """Return what the figures of a filter carry; `others` voted beside the embedder `embed`."""
     if embed.array is not None:
         parameters: dict[str, Any] = {"array": sha256(embed.array)[:12]}
     elif embed.encoder == "light":
@@ -86,6 +90,12 @@ def signature_of(
         parameters |= {"C": run.aflite.parameters["C"]}
         parameters |= {"groups": "twins"} if run.aflite.parameters["groups"] else {}
         parameters |= _unusual(run.aflite.parameters)
+    if run.consensus is not None:
+        parameters |= {"with": "+".join(map(described, others))} if others else {}
+        parameters |= {"least": run.consensus.least}
+        if run.consensus.floor:
+            known = run.consensus.parameters
+            parameters |= {"floor": known["floor"], "agreed": known["agreed"]}
     return Signature(digest, n, parameters, seed)
 
 
@@ -109,6 +119,7 @@ def write_reports(folder: OutputFolder, built: Built, recipe: Mapping[str, Any])
         "signature": str(built.measures.signature),
         "funnel": built.funnel.record(),
         "aflite": built.run.aflite and built.run.aflite.record(),
+        **({} if built.run.consensus is None else {"consensus": built.run.consensus.record()}),
         "measures": built.measures.record(),
         "counts": built.counts,
         "unvalidated": dict(built.unvalidated),
@@ -133,6 +144,7 @@ def _runnable(recipe: Recipe, shown: Mapping[str, Any]) -> str:
     keys = ("data", "votes_file", "planted")
     names = [Path(path).name for key in keys for path in paths_of(getattr(recipe, key))]
     names += [shown["embed"]["array"]] if shown["embed"]["array"] else []
+    names += [Path(path).name for path in recipe.consensus.arrays]
     return (
         f"# winosmith {shown['version']} built this benchmark from the recipe below.\n"
         f"# To build it again, put beside this file: {', '.join(names)}\n"

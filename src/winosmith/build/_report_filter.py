@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from winosmith import debias, report
-from winosmith.build._filter import NAMES, FilterRun
+from winosmith.build._filter import FilterRun
 from winosmith.build._measure import Measures
+from winosmith.build._report_consensus import consensus_section
 
 __all__ = ["filter_sections", "key_figures"]
 
@@ -26,7 +27,7 @@ ENDED = {
 
 def key_figures(run: FilterRun, measures: Measures) -> list[report.KeyFigure]:
     """Return the figures that matter: what a linear model guesses, the excess, what was found."""
-    chosen = NAMES[run.method]
+    chosen = run.chosen
     before, after = measures.probes["all"], measures.probes[chosen]
     figures = [
         report.KeyFigure(
@@ -72,7 +73,9 @@ def filter_sections(
     """
     sections = []
     if run.aflite is not None and run.method == "aflite":
-        sections.append(_phases(run.aflite, measures))
+        sections.append(_phases(run.aflite, measures, next(iter(run.Xs), None)))
+    if run.consensus is not None:
+        sections.append(consensus_section(run.consensus, measures))
     sections.append(_probes(run, measures))
     if measures.found is not None:
         sections.append(_planted(measures, run))
@@ -83,7 +86,10 @@ def filter_sections(
     return sections
 
 
-def _phases(result: debias.AfliteResult, measures: Measures) -> report.Section:
+def _phases(
+    result: debias.AfliteResult, measures: Measures, embedder: str | None
+) -> report.Section:
+    """Return what AFLite did; with the name of the first embedder where several vote."""
     phases, parameters = result.phases, result.parameters
     removed = len(result.scores) - len(result.kept)
     drawings = [
@@ -125,7 +131,8 @@ def _phases(result: debias.AfliteResult, measures: Measures) -> report.Section:
         f"trained on {parameters['train_size']:,} problems each. It ended because "
         f"{ENDED[result.stopped]}.{_missed(result)}"
     )
-    return report.Section("AFLite, phase by phase", blocks, lead=lead)
+    alone = "" if embedder is None else f", with {embedder} alone"
+    return report.Section(f"AFLite, phase by phase{alone}", blocks, lead=lead)
 
 
 def _missed(result: debias.AfliteResult) -> str:
@@ -236,7 +243,7 @@ def _planted(measures: Measures, run: FilterRun) -> report.Section:
         note="Planted: problems known to hold an artifact, all and by kind. Sound: the others; "
         "what is removed of them is lost for nothing.",
     )
-    found = measures.found[NAMES[run.method]]
+    found = measures.found[run.chosen]
     lead = (
         f"Of {found.recall.total:,} planted problems {found.recall.count:,} were removed, and of "
         f"{found.false_removals.total:,} sound ones {found.false_removals.count:,}."
@@ -261,7 +268,7 @@ def _examples(run: FilterRun, measures: Measures, shown: Sequence[int]) -> repor
     parted = {subset.name: subset.parted for subset in measures.assessment.subsets}
     blocks.append(debias.leads_table(found, {n: s.tolist() for n, s in run.subsets.items()}))
     lead = (
-        f"The filter left {parted[NAMES[run.method]]:,} twins with one half. Marked words stood "
+        f"The filter left {parted[run.chosen]:,} twins with one half. Marked words stood "
         "with the right option, or with the wrong one, in other twins more often than chance "
         "allows; what the filter saw may be something else."
     )

@@ -122,14 +122,15 @@ def set_aside(
     They are drawn in whole blocks and then left out of the benchmark (WinoGrande, section 3). An
     array that `winosmith embed --finetune` wrote says which were; there is nothing to train then.
     """
-    if recipe.embed.array is not None:
-        _discard(stages, tuned_on(recipe.embed.array))
-        return None
+    first = [] if recipe.embed.array is None else [recipe.embed.array]
+    known = {id_ for array in (*first, *recipe.consensus.arrays) for id_ in tuned_on(array)}
     sizes = recipe.embed.finetune_train, recipe.embed.finetune_dev
     if not any(sizes):
+        _discard(stages, known)
         return None
-    train, dev = draw(order, stages.rows(), sizes)
-    _discard(stages, {stages.collected.ids[row] for row in (*train, *dev)})
+    free = [row for row in stages.rows() if stages.collected.ids[row] not in known]
+    train, dev = draw(order, free, sizes)
+    _discard(stages, known | {stages.collected.ids[row] for row in (*train, *dev)})
     return stages.collected.select(train), stages.collected.select(dev)
 
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from winosmith.cli._built import tell_filter
 from winosmith.cli._cluster import cluster_option, on_cluster
 from winosmith.cli._common import data_argument, format_option, json_option, progress, say, told
+from winosmith.errors import InputError
+
+if TYPE_CHECKING:
+    from winosmith.build import ConsensusRecipe
 
 __all__ = ["command"]
 
@@ -67,6 +71,17 @@ def _number(ctx: click.Context, param: click.Parameter, value: str | None) -> in
               "as AFLite would.")  # fmt: skip
 @click.option("--pmi-variant", type=click.Choice(["signed", "absolute", "max", "pairwise"]),
               default="signed", show_default=True)  # fmt: skip
+@click.option("--with", "others", multiple=True, metavar="light|HUB_ID|FOLDER|FILE.npz",
+              help="Another embedder that votes on what AFLite drops, as one option each; with "
+              ":concat or :difference after it where that is not --combine.")  # fmt: skip
+@click.option("--least", type=click.IntRange(min=1), metavar="NUMBER", help="How many embedders "
+              "must find a problem predictable; by default more than half.")  # fmt: skip
+@click.option("--floor", default=0.0, show_default=True, help="Of the problems that people agree "
+              "on, the share that is kept at the least; 1 keeps all. Needs --votes.")  # fmt: skip
+@click.option("--votes", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
+              help="The judges' votes, for --floor.")  # fmt: skip
+@click.option("--agreed", default=1.0, show_default=True, help="The share of judges who must "
+              "choose the answer for people to agree on it.")  # fmt: skip
 @cluster_option
 @click.option("--scratch", metavar="DIR", type=click.Path(exists=True, file_okay=False),
               help="A folder for the rotated copy of the vectors, in place of memory.")  # fmt: skip
@@ -77,6 +92,9 @@ def _number(ctx: click.Context, param: click.Parameter, value: str | None) -> in
 def command(**options: Any) -> None:
     """Filter DATA: remove what a machine can guess from embeddings.
 
+    With --with, several embedders vote: AFLite runs for each, and a problem is dropped when --least
+    of them find it predictable. --floor keeps what people agree on, whatever embedders find.
+
     DIR takes kept.jsonl, dropped.jsonl with the reason for each problem, report.json and
     report.html. Stop it at any time; the same command goes on from the last phase, or shows what is
     finished. The folder holds answers: `winosmith build` makes a benchmark that can be published.
@@ -86,9 +104,11 @@ def command(**options: Any) -> None:
         winosmith debias train.jsonl --out filtered --threshold 0.75
         winosmith debias train.jsonl --out filtered --embeddings vectors.npz
         winosmith debias train.jsonl --out filtered --null stop
+        winosmith debias train.jsonl --out filtered --with bert.npz --with e5.npz --least 2
     """  # noqa: D301
     from winosmith import formats
     from winosmith.build import EmbedRecipe, FilterRecipe, debias_to_folder, finished_filter
+    from winosmith.validate import read_votes
 
     data, out = formats.read(options["data"], options["format_name"]), options["out"]
     asked: dict[str, Any] = {
@@ -96,6 +116,8 @@ def command(**options: Any) -> None:
             EmbedRecipe, options, array=options["embeddings"], encoder=options["encoder"]
         ),
         "chosen": _picked(FilterRecipe, options, pmi=options["pmi_variant"]),
+        "vote": _vote(options),
+        "votes": read_votes(options["votes"]) if options["votes"] else (),
         "seed": options["seed"],
     }
     if not options["force"] and finished_filter(data, out, **asked):
@@ -112,6 +134,22 @@ def command(**options: Any) -> None:
                 scratch=options["scratch"],
             )
     tell_filter(Path(out), options["as_json"])
+
+
+def _vote(options: Mapping[str, Any]) -> ConsensusRecipe:
+    """Return how embedders vote, or say what an option of the vote lacks."""
+    from winosmith.build import ConsensusRecipe
+
+    vote = ConsensusRecipe(options["others"], options["least"], options["floor"], options["agreed"])
+    if missing := [path for path in vote.arrays if not Path(path).is_file()]:
+        raise InputError(f"--with {missing[0]}: there is no such file of vectors")
+    if vote and options["method"] != "aflite":
+        raise InputError(
+            f"--with and --floor are about what AFLite drops; --method is {options['method']}"
+        )
+    if vote.floor and not options["votes"]:
+        raise InputError("--floor keeps what people agree on; name their votes with --votes FILE")
+    return vote
 
 
 Kind = TypeVar("Kind")

@@ -61,8 +61,9 @@ def agreed_units(
     known = shares[~np.isnan(shares)]
     if known.size and not (known.min() >= 0 and known.max() <= 1):
         raise DataError("agreement is a share of people from 0 to 1, or NaN where none was asked")
-    below = np.bincount(units, ~(shares >= agreed), minlength=count)
-    return below == 0
+    together = np.ones(count, np.bool_)
+    together[units[~(shares >= agreed)]] = False
+    return together
 
 
 def given_back(

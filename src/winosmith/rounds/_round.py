@@ -9,14 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from winosmith import formats
 from winosmith._version import __version__
-from winosmith.build import NAMES, Advance, Step, build, finished_build, names_of, silent
+from winosmith.build import Advance, Step, build, finished_build, kept_as, recipe_table, silent
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError
 from winosmith.outputs import OutputFolder, sha256
@@ -118,12 +118,8 @@ def _shown(recipe: RoundRecipe, before: Mapping[str, Any] | None) -> dict[str, A
         {"name": r.name, "solver": r.solver, "learn": r.learn, "options": dict(r.options)}
         for r in recipe.solvers
     ]
-    table = asdict(recipe.build)
-    for key in ("data", "votes_file", "planted"):
-        table[key] = names_of(table[key])
-    table["embed"]["array"] = table["embed"]["array"] and Path(table["embed"]["array"]).name
     return {
-        "round": table,
+        "round": recipe_table(recipe.build),
         "solvers": rules,
         "roots": recipe.roots,
         "last": before and before["digest"],
@@ -205,7 +201,7 @@ def _measured(
             "kept": _kept(report["funnel"]),
         },
         "valid": _valid(report["funnel"]),
-        "artifacts": _artifacts(report, NAMES[recipe.build.filter.method]),
+        "artifacts": _artifacts(report, kept_as(recipe.build.filter, recipe.build.consensus)),
         "people": _people(people_on(recipe.build, place, sets.measured)),
         "solvers": {name: {**answers[name].about, **of.record()} for name, of in found.items()},
         "roots": {"asked": following.asked, "drawn": len(following.roots)},
