@@ -9,7 +9,9 @@
 from __future__ import annotations
 
 from winosmith.rounds._changes import Change, changes, read_record
+from winosmith.rounds._next import NextRound
 from winosmith.rounds._recipe import RoundRecipe, read_round, round_of
+from winosmith.rounds._report import round_page
 from winosmith.rounds._round import Round, differing, run_round
 from winosmith.rounds._simulated import ARMS, SOLVERS, Arm, SimulatedRound, simulate
 
@@ -18,6 +20,7 @@ __all__ = [
     "SOLVERS",
     "Arm",
     "Change",
+    "NextRound",
     "Round",
     "RoundRecipe",
     "SimulatedRound",
@@ -26,6 +29,7 @@ __all__ = [
     "read_record",
     "read_round",
     "round_of",
+    "round_page",
     "run_round",
     "simulate",
 ]

@@ -16,14 +16,23 @@ __all__ = ["round_page"]
 MOST = 20
 """Problems that are shown of each kind; the files hold all."""
 
+OWN_REPORT = "The release of this round has its own report, in build/report.html."
 
-def round_page(record: Mapping[str, Any], changes: Sequence[Change], following: NextRound) -> str:
+
+def round_page(
+    record: Mapping[str, Any],
+    changes: Sequence[Change],
+    following: NextRound,
+    *,
+    subtitle: str = OWN_REPORT,
+) -> str:
     """Return the report of a round as one HTML page.
 
     Args:
         record: as `round.json` holds it.
         changes: its figures beside those of the last round.
         following: what the next round begins with.
+        subtitle: the line under the heading.
     """
     sections = [
         report.Section("In short", [report.Cards(_cards(record))]),
@@ -34,7 +43,7 @@ def round_page(record: Mapping[str, Any], changes: Sequence[Change], following: 
     return report.page(
         f"{record['name']}: a round",
         sections,
-        subtitle="The release of this round has its own report, in build/report.html.",
+        subtitle=subtitle,
         signature=record["build"]["signature"],
         footer=f"Made by winosmith {record['made by']}.",
     )

@@ -18,7 +18,7 @@ from winosmith import formats
 from winosmith.outputs import PRIVATE, OutputFolder
 from winosmith.records import canonical, problem_record
 
-__all__ = ["Exported", "export"]
+__all__ = ["Exported", "chunks", "export", "one_moment"]
 
 Records = Iterable[dict[str, Any]]
 
@@ -58,7 +58,7 @@ def export(folder: str | Path, *, format_name: str = "winosmith", public: bool =
     known = formats.format_named(format_name)
     recipe = {"command": "winosmith admin export", "format": known.name, "public": public}
     output = OutputFolder.open(folder, recipe)
-    with output.or_nothing(), _one_moment():
+    with output.or_nothing(), one_moment():
         counts = {"problems": _write_public(output, known)}
         if not public:
             for name, records in _PRIVATE.items():
@@ -67,7 +67,7 @@ def export(folder: str | Path, *, format_name: str = "winosmith", public: bool =
 
 
 @contextmanager
-def _one_moment() -> Iterator[None]:
+def one_moment() -> Iterator[None]:
     """Let all that the block reads be of one moment, without making anybody who writes wait."""
     from django.db import connection, transaction
 
@@ -89,7 +89,7 @@ def _write_public(output: OutputFolder, known: formats.Format) -> int:
     from winosmith.web.problems.public import public_problems
 
     name = f"problems{known.suffix}"
-    data = (one for rows in _chunks(public_problems()) for one in as_public(rows))
+    data = (one for rows in chunks(public_problems()) for one in as_public(rows))
     if known.name == "winosmith":
         return _write(output, name, map(problem_record, data))
     problems = list(data)
@@ -242,10 +242,11 @@ _PRIVATE: dict[str, Callable[[], Records]] = {
 
 def _by_number(query: Any) -> Iterator[Any]:
     """Yield rows in the order of their numbers, a chunk in memory at a time."""
-    return chain.from_iterable(_chunks(query))
+    return chain.from_iterable(chunks(query))
 
 
-def _chunks(query: Any) -> Iterator[list[Any]]:
+def chunks(query: Any) -> Iterator[list[Any]]:
+    """Yield rows in the order of their numbers, a thousand at a time."""
     query, last = query.order_by("pk"), 0
     while chunk := list(query.filter(pk__gt=last)[:1000]):
         yield chunk

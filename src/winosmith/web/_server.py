@@ -237,10 +237,12 @@ def _settings(
 def _as_worker(site: Site, leash: Leash, worker: Any) -> None:
     """Leave Ctrl-C to the master: it reaches the whole group, and would cut off requests here."""
     from winosmith.web.predict import watching
+    from winosmith.web.rounds import watching as rounds
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _tidying.start(site.folder)
     watching.start(site, leash)
+    rounds.start(site, leash)
 
 
 def _logger() -> type[Any]:

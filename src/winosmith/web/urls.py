@@ -21,6 +21,9 @@ urlpatterns = [
     path("models/", include("winosmith.web.predict.urls")),
     path("families/", include("winosmith.web.families.urls")),
     path("tests/", include("winosmith.web.take.urls")),
+    path("rounds/", include("winosmith.web.rounds.urls")),
+    path("api/", include("winosmith.web.api.urls")),
+    path("tokens/", include("winosmith.web.api.urls_tokens")),
     path("moderate/", include("winosmith.web.moderate.urls")),
     path("admin/", admin.site.urls),
 ]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from winosmith.web.predict.holding import Hold
     from winosmith.web.predict.working import Worker
 
-__all__ = ["LEASH", "LOCK", "fault_file", "main"]
+__all__ = ["LEASH", "LOCK", "end_with", "fault_file", "main"]
 
 LOCK, LEASH = "WINOSMITH_MODEL_LOCK", "WINOSMITH_MODEL_LEASH"
 """In the environment: the numbers of the open lock file, and of the pipe that ends with the
@@ -37,7 +37,7 @@ _LOG = logging.getLogger("winosmith.web.predict")
 def main(name: str) -> NoReturn:
     """Predict until the server ends; the exit code is 1 when the model can't be loaded."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server
-    _end_with(int(os.environ[LEASH]))
+    end_with(int(os.environ[LEASH]))
     from winosmith.web import Site
     from winosmith.web.predict.holding import Doing, Hold
 
@@ -63,7 +63,7 @@ def fault_file(folder: Path, name: str) -> Path:
     return folder / "models" / f"{name}.fault"
 
 
-def _end_with(leash: int) -> None:
+def end_with(leash: int) -> None:
     """End this process as soon as the pipe does, whatever it is at."""
     os.set_inheritable(leash, False)
 

@@ -1,0 +1,1 @@
+"""Rounds of the benchmark on the site: started by an admin, published, told to contributors."""

@@ -1,0 +1,22 @@
+"""The Django application `rounds`."""
+
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+__all__ = ["Config"]
+
+
+class Config(AppConfig):
+    """Names the application, and joins what tidies up and what erases."""
+
+    name = "winosmith.web.rounds"
+    label = "rounds"
+
+    def ready(self) -> None:
+        """Connect what the site does with texts of people who were erased."""
+        from winosmith.web.people.signals import erasing, tidying
+        from winosmith.web.rounds.leaving import forget_texts, forget_what_is_left
+
+        erasing.connect(forget_texts, dispatch_uid="rounds.texts")
+        tidying.connect(forget_what_is_left, dispatch_uid="rounds.left")

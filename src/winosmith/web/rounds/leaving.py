@@ -1,0 +1,84 @@
+"""What becomes of rounds when somebody is erased with their texts: the files forget them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from django.db import transaction
+
+from winosmith.outputs import write_aside
+from winosmith.web.rounds.models import Place, Round
+
+if TYPE_CHECKING:
+    from winosmith.web.people.models import Person
+
+__all__ = ["forget_texts", "forget_what_is_left"]
+
+
+def forget_texts(sender: object, *, person: Person, texts: bool, **_: Any) -> None:
+    """Let reasons that may quote what an erased person wrote go, and once that is sure, the files.
+
+    Figures stay. Released texts stay, too.
+    """
+    if not texts:
+        return
+    places = Place.objects.filter(
+        problem__twin__contributor=person, problem__released=False
+    ).exclude(reason="")
+    places.update(reason="")
+    transaction.on_commit(forget_what_is_left)
+
+
+def forget_what_is_left(sender: object = None, **_: Any) -> int:
+    """Take lines of erased texts out of all files of rounds; return how many files changed.
+
+    Reports, which may quote them, go with them; the site makes its own anew. It is done at once
+    after an erasure, and by tidying once more, should that have been cut off.
+    """
+    from winosmith.web.people.erasure import ERASED_SENTENCE
+
+    changed = 0
+    for round_ in Round.objects.exclude(state__in=[Round.State.WAITING, Round.State.RUNNING]):
+        gone = set(
+            Place.objects.filter(round=round_, problem__sentence=ERASED_SENTENCE).values_list(
+                "problem__ref", flat=True
+            )
+        )
+        if gone:
+            changed += _forget(round_.folder, gone)
+    return changed
+
+
+def _forget(folder: Path, gone: Collection[str]) -> int:
+    """Drop the lines of some problems, by their ids on the site, from the files of a round."""
+    ids = folder / "results" / "build" / "private" / "ids.jsonl"
+    known = {line["id"] for line in _records(ids) if line["old_id"] in gone} | {*gone}
+    files = [path for path in sorted(folder.rglob("*.jsonl")) if _drop(path, known)]
+    if files:
+        for page in folder.rglob("report.html"):
+            page.unlink()
+    return len(files)
+
+
+def _drop(path: Path, gone: Collection[str]) -> bool:
+    """Rewrite a file without what holds a sentence of these problems; tell whether any did."""
+    lines = path.read_text("utf-8").splitlines(keepends=True)
+    left = [line for line in lines if not _holds(json.loads(line), gone)]
+    if len(left) == len(lines):
+        return False
+    with write_aside(path) as file:
+        file.writelines(left)
+    return True
+
+
+def _holds(record: dict[str, Any], gone: Collection[str]) -> bool:
+    return "sentence" in record and record.get("id") in gone
+
+
+def _records(path: Path) -> Iterator[dict[str, Any]]:
+    if path.exists():
+        with path.open(encoding="utf-8") as file:
+            yield from map(json.loads, file)

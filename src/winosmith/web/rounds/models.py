@@ -1,0 +1,123 @@
+"""Rounds, and where each problem of the pool came out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+__all__ = ["PLACE", "Place", "Round"]
+
+PLACE = "rounds"
+"""In the site's folder: what the rounds keep there."""
+
+
+class Round(models.Model):
+    """One turn of the loop: what is public is filtered, solved and compared with the last round.
+
+    Attributes:
+        name: in addresses, and of its folder.
+        busy: it waits or runs; of all rounds one at most.
+        recipe: a table as `winosmith.rounds.round_of` takes it, without the files of the pool.
+        base: from where relative paths of the recipe's solvers are seen.
+        last: the published round that it is compared with.
+        starts: processes in a row that ended without finishing a step.
+        step: the last step that was finished.
+        error: why it failed, for moderators.
+        record: its figures, as `round.json` holds them; None before it is done.
+        changes: its figures beside the last round's: [what, before, now, form].
+        timings: the seconds of each step: [title, seconds].
+    """
+
+    class State(models.TextChoices):
+        """How far it is."""
+
+        WAITING = "waiting", _("waits to begin")
+        RUNNING = "running", _("runs")
+        DONE = "done", _("done")
+        FAILED = "failed", _("failed")
+        CANCELLED = "cancelled", _("cancelled")
+
+    name = models.SlugField(max_length=40, unique=True)
+    state = models.CharField(max_length=10, choices=State, default=State.WAITING)
+    busy = models.BooleanField(default=True)
+    recipe = models.JSONField()
+    base = models.TextField(blank=True)
+    last = models.ForeignKey("self", models.PROTECT, null=True, related_name="+")
+    started_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="rounds_started"
+    )
+    published_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="rounds_published"
+    )
+    starts = models.PositiveSmallIntegerField(default=0)
+    step = models.CharField(max_length=60, blank=True)
+    error = models.TextField(blank=True)
+    record = models.JSONField(null=True)
+    changes = models.JSONField(default=list)
+    timings = models.JSONField(default=list)
+    created = models.DateTimeField(default=timezone.now)
+    began = models.DateTimeField(null=True)
+    ended = models.DateTimeField(null=True)
+    published = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["busy"], condition=models.Q(busy=True), name="round_at_a_time"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name}, {self.get_state_display()}"
+
+    @property
+    def folder(self) -> Path:
+        """Where its files are: `pool/`, and `results/` as `winosmith round` writes them."""
+        return Path(settings.SITE.folder, PLACE, self.name)
+
+
+class Place(models.Model):
+    """Where a round put a problem of its pool; nothing of the problem itself is changed by it.
+
+    Attributes:
+        stage: what left it out ("aflite", "structure", …); "" for what was kept.
+        reason: why, as `winosmith.build` says it.
+        score: how well AFLite guessed it, 0–1; None where it did not.
+        guessed, asked: of how many predictions of models that had not learnt it how many were
+            right; None without a score.
+        phase: 1-based, in which it was left out.
+        root: its number among the roots for the next round, from 0; None for the others.
+        fools: the names of the solvers that it fools, where it was perturbed.
+    """
+
+    round = models.ForeignKey(Round, models.PROTECT, related_name="places", db_index=False)
+    problem = models.ForeignKey("problems.Problem", models.PROTECT, related_name="places")
+    stage = models.CharField(max_length=20, blank=True)
+    reason = models.TextField(blank=True)
+    score = models.FloatField(null=True)
+    guessed = models.PositiveIntegerField(null=True)
+    asked = models.PositiveIntegerField(null=True)
+    phase = models.PositiveIntegerField(null=True)
+    root = models.PositiveIntegerField(null=True)
+    fools = models.JSONField(default=list)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["round", "problem"], name="place_once")
+        ]
+        indexes: ClassVar = [
+            models.Index(
+                fields=["round", "root"],
+                condition=models.Q(root__isnull=False),
+                name="place_root",
+            ),
+            models.Index(fields=["round", "stage", "problem"], name="place_stage"),
+        ]
+
+    def __str__(self) -> str:
+        return f"problem {self.problem_id} in round {self.round_id}: {self.stage or 'kept'}"

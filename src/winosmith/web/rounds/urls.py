@@ -1,0 +1,24 @@
+"""The addresses of `rounds`."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from winosmith.web.rounds import views, views_results
+
+__all__ = ["app_name", "urlpatterns"]
+
+app_name = "rounds"
+urlpatterns = [
+    path("", views.index, name="index"),
+    path("start/", views.start, name="start"),
+    path("mine/", views_results.mine, name="mine"),
+    path("round/<slug:name>/", views.one, name="one"),
+    path("round/<slug:name>/progress/", views.progress, name="progress"),
+    path("round/<slug:name>/cancel/", views.cancel, name="cancel"),
+    path("round/<slug:name>/again/", views.again, name="again"),
+    path("round/<slug:name>/publish/", views.publish, name="publish"),
+    path("round/<slug:name>/report/", views_results.page, name="report"),
+    path("round/<slug:name>/build-report/", views_results.build_page, name="build_report"),
+    path("round/<slug:name>/<str:which>", views_results.file, name="file"),
+]

@@ -1,0 +1,181 @@
+"""The pages of rounds: all of them, one, how far it is; and what admins do with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from winosmith.errors import InputError
+from winosmith.web.people.gates import admins_only
+from winosmith.web.people.models import Person
+from winosmith.web.problems.once import new_key, once
+from winosmith.web.problems.public import public_problems
+from winosmith.web.rounds import starting
+from winosmith.web.rounds.forms import StartForm
+from winosmith.web.rounds.models import Round
+from winosmith.web.rounds.results import results
+from winosmith.web.rounds.standing import standing
+from winosmith.web.rounds.starting import BusyError
+
+__all__ = ["again", "cancel", "index", "one", "progress", "publish", "seen_by", "start"]
+
+
+@require_safe
+def index(request: HttpRequest) -> HttpResponse:
+    """List the rounds: those that are published, to moderators all."""
+    moderates = _moderates(request)
+    rows = Round.objects.order_by("-pk") if moderates else _published()
+    busy = Round.objects.filter(busy=True).first() if moderates else None
+    context = {
+        "rounds": [(row, _kept(row)) for row in rows],
+        "moderates": moderates,
+        "admin": _is_admin(request),
+        "busy": busy,
+    }
+    return render(request, "rounds/index.html", context)
+
+
+@require_safe
+def one(request: HttpRequest, name: str) -> HttpResponse:
+    """Show what came of a round; to moderators also how far it is, or why it failed."""
+    return _shown(request, seen_by(request, name))
+
+
+@require_safe
+def progress(request: HttpRequest, name: str) -> HttpResponse:
+    """Answer a page that waits: with how far the round is, or that the page is to be read anew."""
+    round_ = seen_by(request, name)
+    if not round_.busy:
+        return HttpResponse(status=204, headers={"HX-Refresh": "true"})
+    context = {"round": round_, "standing": standing(round_)}
+    return render(request, "rounds/parts/progress.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@admins_only
+def start(request: HttpRequest) -> HttpResponse:
+    """Show the form that starts a round, and start one, once a form."""
+    form = StartForm(request.POST if request.method == "POST" else None)
+    status = 200
+    if request.method == "POST":
+        status = 422
+        if form.is_valid():
+            try:
+                result, _new = once(
+                    _person(request), request.POST.get("key", ""), lambda: _started(request, form)
+                )
+                return redirect("rounds:one", result["name"])
+            except InputError as error:
+                status = 409 if isinstance(error, BusyError) else 422
+                form.add_error(None, str(error))
+    context = {
+        "form": form,
+        "key": new_key(),
+        "count": public_problems().count(),
+        "least": starting.LEAST,
+        "last": _published().first(),
+        "busy": Round.objects.filter(busy=True).first(),
+    }
+    return render(request, "rounds/start.html", context, status=status)
+
+
+def _started(request: HttpRequest, form: StartForm) -> dict[str, Any]:
+    table, base = form.table()
+    return {"name": starting.start(_person(request), form.cleaned_data["name"], table, base).name}
+
+
+@require_POST
+@admins_only
+def cancel(request: HttpRequest, name: str) -> HttpResponse:
+    """Stop a round, once a form."""
+    return _done(request, name, starting.cancel, _("The round is cancelled."))
+
+
+@require_POST
+@admins_only
+def again(request: HttpRequest, name: str) -> HttpResponse:
+    """Let a round that failed or was cancelled go on, once a form."""
+    return _done(request, name, starting.again, _("The round goes on where it was."))
+
+
+@require_POST
+@admins_only
+def publish(request: HttpRequest, name: str) -> HttpResponse:
+    """Let everyone see what came of a round, once a form."""
+    return _done(request, name, starting.publish, _("The round is published."))
+
+
+def _done(
+    request: HttpRequest, name: str, act: Callable[[Person, Round], None], said: str
+) -> HttpResponse:
+    round_ = seen_by(request, name)
+    person = _person(request)
+
+    def written() -> dict[str, Any]:
+        act(person, round_)
+        return {"said": said}
+
+    try:
+        result, _new = once(person, request.POST.get("key", ""), written)
+    except InputError as error:
+        return _shown(request, seen_by(request, name), error)
+    messages.success(request, str(result["said"]))
+    return redirect("rounds:one", name)
+
+
+def _shown(request: HttpRequest, round_: Round, error: InputError | None = None) -> HttpResponse:
+    context: dict[str, Any] = {
+        "round": round_,
+        "moderates": _moderates(request),
+        "admin": _is_admin(request),
+        "standing": standing(round_),
+        "error": error,
+        "key": new_key(),
+        "other": Round.objects.filter(busy=True).exclude(pk=round_.pk).first(),
+    }
+    if round_.state == Round.State.DONE:
+        context |= results(round_)
+    return render(request, "rounds/round.html", context, status=409 if error else 200)
+
+
+def seen_by(request: HttpRequest, name: str) -> Round:
+    """Return a round that somebody may see: a published one; moderators see all.
+
+    Raises:
+        Http404: there is none, or none that they may see.
+    """
+    found = Round.objects.select_related("last", "started_by").filter(name=name).first()
+    if found is None or not (found.published or _moderates(request)):
+        raise Http404
+    return found
+
+
+def _published() -> Any:
+    return Round.objects.exclude(published=None).order_by("-published")
+
+
+def _kept(round_: Round) -> dict[str, int] | None:
+    if round_.record is None:
+        return None
+    build = round_.record["build"]
+    return {"kept": build["kept"], "of": build["funnel"]["collected"]["problems"]}
+
+
+def _moderates(request: HttpRequest) -> bool:
+    return bool(request.user.is_authenticated and request.user.moderates)
+
+
+def _is_admin(request: HttpRequest) -> bool:
+    person = request.user
+    return bool(person.is_authenticated and person.is_active and person.is_superuser)
+
+
+def _person(request: HttpRequest) -> Person:
+    assert isinstance(request.user, Person)  # noqa: S101 - behind the gate of admins
+    return request.user
