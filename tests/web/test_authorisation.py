@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.web import world as w  # type: ignore[import-not-found]
+from tests.web.api import visits as api  # type: ignore[import-not-found]
 from tests.web.take import visits as take  # type: ignore[import-not-found]
 
 Row = tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], str]
@@ -81,6 +82,8 @@ ROUTES: list[Row] = [
     ("read:guidelines", "get", (), _none, "ooooooo"),
     ("read:card", "get", (), _none, "ooooooo"),
     ("read:card_text", "get", (), _none, "ooooooo"),
+    ("language", "get", (), _none, "ooooooo"),
+    ("language", "post", (), _key(language="de"), "ddddddd"),
     ("people:me", "get", (), _none, "loooooo"),
     ("people:data", "get", (), _none, "loooooo"),
     ("people:hide", "get", (), _none, "mmmmmmm"),
@@ -219,6 +222,7 @@ ROUTES: list[Row] = [
     ("moderate:appoint", "get", (_ref("owner"),), _none, "mmmmmmm"),
     ("moderate:appoint", "post", (_ref("owner"),), _key(kind="judge", reason="So."), "llfffDD"),
     *take.ROUTES,
+    *api.ROUTES,
 ]
 
 

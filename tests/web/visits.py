@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.web import world as w  # type: ignore[import-not-found]
+from tests.web.api import visits as api  # type: ignore[import-not-found]
 from tests.web.take import visits as take  # type: ignore[import-not-found]
 
 LONG = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft" * 2
@@ -122,6 +123,8 @@ VISITS: tuple[Visit, ...] = (
     V("visitor", "read:file", ("problems.copa-xml.xml",), status=422),
     V("visitor", "read:guidelines"),
     V("visitor", "read:card"),
+    V("visitor", "language", query="next=/guidelines/"),
+    V("visitor", "language", form={"language": "xx"}, status=422),
     V("owner", "people:me"),
     V("anonymous", "people:me"),
     V("admin", "people:me"),
@@ -214,7 +217,7 @@ VISITS: tuple[Visit, ...] = (
     V("visitor", "predict:models"),
     V("visitor", "predict:models", before=MODELS),
     V("moderator", "predict:model", ("association",), before=MODELS),
-    *(V(role, route, args, **more) for role, route, args, more in take.VISITS),
+    *(V(role, route, args, **more) for role, route, args, more in (*take.VISITS, *api.VISITS)),
     V("visitor", "perturb:start"),
     V("owner", "perturb:build", ("public-a",)),
     V("owner", "perturb:build", ("public-a",), form={"key": _key(18), "do": "submit"}, status=422),
@@ -261,6 +264,7 @@ NO_PAGE = {
     "judge:undo": "leads to judge:turn",
     "moderate:go_on": "leads to moderate:batch",
     "moderate:log_csv": "a file",
+    **api.NO_PAGE,
 }
 """Routes that show no page of their own, and what they do instead."""
 

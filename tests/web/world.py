@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.web.api import visits as api  # type: ignore[import-not-found]
 from tests.web.take import visits as take  # type: ignore[import-not-found]
 
 ROLES = ("visitor", "anonymous", "owner", "other", "judge", "moderator", "admin")
@@ -110,6 +111,7 @@ def make() -> World:
     }
     world.refs["version"] = _perturbed(world)
     world.refs |= take.staged(world.people)
+    world.refs |= api.staged(world.people)
     world.refs |= {f"session of {role}": session_of(world, role) for role in ROLES[1:]}
     return world
 
@@ -189,14 +191,15 @@ def browser_of(world: World, role: str, **settings: Any) -> Any:
     return browser
 
 
-LETTERS = {200: "o", 403: "f", 404: "n", 405: "m", 409: "x", 410: "g", 422: "x", 429: "t"}
+LETTERS = {200: "o", 401: "u", 403: "f", 404: "n", 405: "m", 409: "x", 410: "g", 422: "x", 429: "t"}
 
 
 def outcome(response: Any, changed: bool) -> str:
     """Return a letter for an answer.
 
     `o` a page, `l` to the log-in, `c` to the consent, `d` led on, `f` forbidden, `n` not found,
-    `m` not by this method, `x` refused by a rule, `g` gone; a capital where the database changed.
+    `m` not by this method, `x` refused by a rule, `g` gone, `u` without a token; a capital where
+    the database changed.
     """
     letter = LETTERS.get(response.status_code, "?")
     if response.status_code == 302:

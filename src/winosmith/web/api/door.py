@@ -11,8 +11,12 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.urls import Resolver404, URLResolver
 from django.urls.resolvers import RegexPattern
-from django.utils.cache import get_conditional_response, patch_cache_control, set_response_etag
-from django.utils.cache import patch_vary_headers
+from django.utils.cache import (
+    get_conditional_response,
+    patch_cache_control,
+    patch_vary_headers,
+    set_response_etag,
+)
 from django.views.decorators.csrf import csrf_exempt
 
 __all__ = ["door"]

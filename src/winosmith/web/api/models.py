@@ -22,9 +22,7 @@ class Token(models.Model):
         revoked: when its owner took it back.
     """
 
-    person = models.ForeignKey(
-        settings.AUTH_USER_MODEL, models.CASCADE, related_name="tokens"
-    )
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="tokens")
     name = models.CharField(max_length=60)
     digest = models.CharField(max_length=64, unique=True)
     start = models.CharField(max_length=12)

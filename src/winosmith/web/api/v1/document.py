@@ -7,7 +7,7 @@ from typing import Any
 
 from winosmith.web.api.v1.app import api
 from winosmith.web.api.v1.faults import MEANINGS, TYPE
-from winosmith.web.api.v1.shapes import Fields
+from winosmith.web.api.v1.shapes import Error
 
 __all__ = ["ROOT", "document", "operations"]
 
@@ -42,7 +42,7 @@ def document() -> dict[str, Any]:
     components["securitySchemes"] = {
         "token": {"type": "http", "scheme": "bearer", "description": "from /tokens/"}
     }
-    components["schemas"]["Error"] = Fields.model_json_schema(
+    components["schemas"]["Error"] = Error.model_json_schema(
         ref_template="#/components/schemas/{model}"
     )
     components["schemas"] |= components["schemas"]["Error"].pop("$defs")

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from winosmith.web.api.v1.access import asks, owner
 from winosmith.web.api.v1.keys import Key, acted, done_before, note
-from winosmith.web.api.v1.shapes import Asked, Check, Ref, Shape
+from winosmith.web.api.v1.shapes import Asked, Check, Near, Ref, Shape
 from winosmith.web.people.limits import spend
 from winosmith.web.people.models import Person
 from winosmith.web.write import drafts, rules
@@ -54,7 +54,7 @@ class Saved(Halves):
     version: int = Field(ge=0, le=2**31 - 1)
 
 
-class Sent(Asked):
+class DraftVersion(Asked):
     """The version of the draft that is meant."""
 
     version: int = Field(ge=0, le=2**31 - 1)
@@ -75,15 +75,6 @@ class Written(Shape):
     answers: list[int | None]
 
 
-class Near(Shape):
-    """A sentence that shares most of its words; its text only where you may see it."""
-
-    where: str
-    ref: str
-    share: float
-    sentence: str | None
-
-
 class Reading(Shape):
     """How far word association alone gets a half right, in percent."""
 
@@ -93,7 +84,7 @@ class Reading(Shape):
     strong: bool
 
 
-class Examined(Shape):
+class ExaminedTwin(Shape):
     """What the rules say of both halves; `ready` to be sent where all pass."""
 
     ready: bool
@@ -115,7 +106,7 @@ class Draft(Shape):
     version: int
     saved: datetime
     revises: str | None
-    examined: Examined
+    examined: ExaminedTwin
 
 
 class Submitted(Shape):
@@ -124,7 +115,7 @@ class Submitted(Shape):
     twin: str
 
 
-class Short(Shape):
+class ShortDraft(Shape):
     """A draft in a list."""
 
     ref: str
@@ -133,7 +124,7 @@ class Short(Shape):
     saved: datetime
 
 
-@router.get("/drafts", response=list[Short], summary="List your drafts", **asks("read"))
+@router.get("/drafts", response=list[ShortDraft], summary="List your drafts", **asks("read"))
 def list_drafts(request: HttpRequest) -> list[Any]:
     """List your drafts, the last saved first."""
     return drafts.drafts_of(owner(request))
@@ -171,7 +162,7 @@ def discard_draft(request: HttpRequest, ref: Ref) -> HttpResponse:
     return HttpResponse(status=204)
 
 
-@router.post("/drafts/{ref}/check", response=Examined, summary="Check", **asks("write"))
+@router.post("/drafts/{ref}/check", response=ExaminedTwin, summary="Check", **asks("write"))
 def check_draft(request: HttpRequest, ref: Ref, halves: Halves) -> dict[str, Any]:
     """Tell what the rules say of both halves, and write nothing."""
     person = owner(request)
@@ -193,7 +184,7 @@ def redraw(request: HttpRequest, ref: Ref, redrawn: Redrawn, key: Key) -> dict[s
     summary="Send a twin",
     **asks("write", agreed=True),
 )
-def submit(request: HttpRequest, ref: Ref, sent: Sent, key: Key) -> dict[str, Any]:
+def submit(request: HttpRequest, ref: Ref, sent: DraftVersion, key: Key) -> dict[str, Any]:
     """Send what a draft holds: one draft becomes one twin, however often it is sent."""
     person = owner(request)
     known = done_before(request, key) or _sent(person, ref)

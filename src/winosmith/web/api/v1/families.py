@@ -34,7 +34,7 @@ SIZE = 100
 """Versions on a page."""
 
 
-class Wanted(Asked):
+class FamiliesWanted(Asked):
     """Which families, in which order."""
 
     q: str = Field("", max_length=200, description='words, "phrases", and -words')
@@ -42,26 +42,26 @@ class Wanted(Asked):
     page: int = Field(1, ge=1, le=10_000_000)
 
 
-class Ranked(Asked):
+class BoardWanted(Asked):
     """By what the board is sorted."""
 
     sort: Literal["fools", "versions", "families", "deepest"] = "fools"
     page: int = Field(1, ge=1, le=10_000_000)
 
 
-class Stable(Asked):
+class StabilityWanted(Asked):
     """How depths are counted."""
 
     depth: Literal["declared", "lineage", "edit"] = "lineage"
 
 
-class From(Asked):
+class VersionsWanted(Asked):
     """Where a page of versions begins."""
 
     after: str = Field("", max_length=80, description="`next` of the page before")
 
 
-class Errors(Shape):
+class ErrorCount(Shape):
     """How often a model is wrong."""
 
     model: str
@@ -75,7 +75,7 @@ class Family(Shape):
     root: Problem
     versions: int
     deepest: int
-    errors: list[Errors]
+    errors: list[ErrorCount]
 
 
 class Families(Shape):
@@ -87,7 +87,7 @@ class Families(Shape):
     pages: int
 
 
-class Depth(Shape):
+class ErrorDepth(Shape):
     """How deep a model's errors are, beside a coin flipper's."""
 
     kind: str
@@ -99,7 +99,7 @@ class Depth(Shape):
     coin_first: float | None
 
 
-class At(Shape):
+class AtDepth(Shape):
     """How many versions of one depth are answered rightly."""
 
     depth: int
@@ -107,7 +107,7 @@ class At(Shape):
     right: int
 
 
-class Ends(Shape):
+class FirstErrors(Shape):
     """What becomes at one depth of the paths from the root."""
 
     depth: int
@@ -121,12 +121,12 @@ class Follows(Shape):
 
     model: str
     waiting: int
-    depths: list[Depth]
-    accuracy: list[At]
-    first_errors: list[Ends]
+    depths: list[ErrorDepth]
+    accuracy: list[AtDepth]
+    first_errors: list[FirstErrors]
 
 
-class Grown(Shape):
+class GrownFamily(Shape):
     """A family: its root, how far it grew, and how far each model follows."""
 
     root: str
@@ -137,7 +137,7 @@ class Grown(Shape):
     models: list[Follows]
 
 
-class Made(Shape):
+class Choice(Shape):
     """What a model makes of a version; null where it has not answered."""
 
     model: str
@@ -145,7 +145,7 @@ class Made(Shape):
     right: bool | None
 
 
-class Version(Shape):
+class TreeVersion(Shape):
     """A version in its tree, below the next one above that you can see."""
 
     problem: Problem
@@ -154,13 +154,13 @@ class Version(Shape):
     declared: int | None
     lineage: int | None
     edit: int | None
-    predictions: list[Made]
+    predictions: list[Choice]
 
 
-class Versions(Shape):
+class TreeVersions(Shape):
     """A page of versions, each after its parent, 100 or fewer."""
 
-    items: list[Version]
+    items: list[TreeVersion]
     next: str | None
 
 
@@ -174,7 +174,7 @@ class Measured(Shape):
     stability: dict[str, Any] | None = None
 
 
-class Entry(Shape):
+class BoardEntry(Shape):
     """What a contributor did, by pseudonym."""
 
     rank: int
@@ -188,14 +188,14 @@ class Entry(Shape):
 class Board(Shape):
     """A page of the board, 50 or fewer."""
 
-    items: list[Entry]
+    items: list[BoardEntry]
     count: int
     page: int
     pages: int
 
 
 @router.get("/families", response=Families, summary="Families", **asks("read", public=True))
-def list_families(request: HttpRequest, wanted: Query[Wanted]) -> dict[str, Any]:
+def list_families(request: HttpRequest, wanted: Query[FamiliesWanted]) -> dict[str, Any]:
     """List the families whose root is public."""
     shown = listed(parse(wanted.q), wanted.sort, wanted.page)
     models = current_models()
@@ -208,7 +208,9 @@ def list_families(request: HttpRequest, wanted: Query[Wanted]) -> dict[str, Any]
     }
 
 
-@router.get("/families/{ref}", response=Grown, summary="A family", **asks("read", public=True))
+@router.get(
+    "/families/{ref}", response=GrownFamily, summary="A family", **asks("read", public=True)
+)
 def read_family(request: HttpRequest, ref: Ref) -> dict[str, Any]:
     """Read how far a family grew, and how far each model follows; of any version of it."""
     person = reader(request)
@@ -227,9 +229,12 @@ def read_family(request: HttpRequest, ref: Ref) -> dict[str, Any]:
 
 
 @router.get(
-    "/families/{ref}/versions", response=Versions, summary="Versions", **asks("read", public=True)
+    "/families/{ref}/versions",
+    response=TreeVersions,
+    summary="Versions",
+    **asks("read", public=True),
 )
-def list_versions(request: HttpRequest, ref: Ref, wanted: Query[From]) -> dict[str, Any]:
+def list_versions(request: HttpRequest, ref: Ref, wanted: Query[VersionsWanted]) -> dict[str, Any]:
     """List the versions of a family, each after its parent, with what the models make of them."""
     root = _root(request, ref)
     tree = tree_of(root, reader(request))
@@ -259,14 +264,14 @@ def list_versions(request: HttpRequest, ref: Ref, wanted: Query[From]) -> dict[s
 
 
 @router.get("/stability", response=list[Measured], summary="Stability", **asks("read", public=True))
-def read_stability(request: HttpRequest, wanted: Query[Stable]) -> list[dict[str, Any]]:
+def read_stability(request: HttpRequest, wanted: Query[StabilityWanted]) -> list[dict[str, Any]]:
     """Tell how stable all models are over all families, as it was measured last."""
     found = measured(wanted.depth)
     return found.answers if found else []
 
 
 @router.get("/board", response=Board, summary="The board", **asks("read", public=True))
-def read_board(request: HttpRequest, wanted: Query[Ranked]) -> dict[str, Any]:
+def read_board(request: HttpRequest, wanted: Query[BoardWanted]) -> dict[str, Any]:
     """Tell who made how many valid versions, and how often those fooled a model."""
     found = board(wanted.sort, wanted.page)
     told = {name: getattr(found, name) for name in ("count", "page", "pages")}

@@ -35,20 +35,20 @@ Choice = Annotated[int, Field(ge=0, le=4, description="the index of an option")]
 Comment = Annotated[str, Field(max_length=LONGEST)]
 
 
-class Option(Shape):
+class ShownOption(Shape):
     """An option, and its index in the problem: they stand in an order of this judge's own."""
 
     choice: int
     text: str
 
 
-class Held(Shape):
+class HeldProblem(Shape):
     """A problem that you hold: the words around its blank alone, or the whole of it."""
 
     problem: str
     step: Literal["local", "whole"]
     sentence: str = Field(description="`_` stands for the blank")
-    options: list[Option]
+    options: list[ShownOption]
     taken: datetime
     until: datetime | None = Field(description="afterwards somebody else may take it")
 
@@ -65,7 +65,7 @@ class Nothing(Shape):
 class Standing(Shape):
     """What you hold; else whether something is left, and why not."""
 
-    holding: Held | None
+    holding: HeldProblem | None
     left: bool = Field(description="whether there is a problem to claim")
     paused: bool = Field(description="your judging waits for a moderator")
     in_a_test: bool = Field(description="finish the human test that you are in first")
@@ -79,7 +79,7 @@ class Answered(Standing):
     checked: str | None
 
 
-class Checked(Shape):
+class CheckedAnswer(Shape):
     """How a question with a known answer went."""
 
     problem: str
@@ -92,14 +92,14 @@ class Checked(Shape):
     contested: bool
 
 
-class Local(Asked):
+class LocalAnswer(Asked):
     """An answer from the local context."""
 
     problem: Ref
     choice: Choice
 
 
-class Whole(Asked):
+class WholeAnswer(Asked):
     """An answer to the whole problem; null is neither, for what is ambiguous."""
 
     problem: Ref
@@ -117,7 +117,7 @@ class Skipped(Asked):
     comment: Comment = ""
 
 
-class Meant(Asked):
+class ProblemMeant(Asked):
     """Which problem is meant."""
 
     problem: Ref
@@ -142,7 +142,7 @@ def claim_next(request: HttpRequest, key: Key) -> dict[str, Any]:
 
 
 @router.post("/judging/local", response=Standing, summary="Answer from the local context", **MAY)
-def local(request: HttpRequest, sent: Local, key: Key) -> dict[str, Any]:
+def local(request: HttpRequest, sent: LocalAnswer, key: Key) -> dict[str, Any]:
     """Say what fits judging by the words around the blank alone; the first answer stays."""
     return _acted(
         request, key, lambda person: answer_local(person, sent.problem, sent.choice) and None
@@ -150,7 +150,7 @@ def local(request: HttpRequest, sent: Local, key: Key) -> dict[str, Any]:
 
 
 @router.post("/judging/answer", response=Answered, summary="Answer", **MAY)
-def whole(request: HttpRequest, sent: Whole, key: Key) -> dict[str, Any]:
+def whole(request: HttpRequest, sent: WholeAnswer, key: Key) -> dict[str, Any]:
     """Answer the whole problem, and take the next one."""
 
     def act(person: Person) -> str | None:
@@ -184,18 +184,22 @@ def pass_on(request: HttpRequest, sent: Skipped, key: Key) -> dict[str, Any]:
 
 
 @router.post("/judging/undo", response=Standing, summary="Take an answer back", **MAY)
-def take_back(request: HttpRequest, sent: Meant, key: Key) -> dict[str, Any]:
+def take_back(request: HttpRequest, sent: ProblemMeant, key: Key) -> dict[str, Any]:
     """Take your last answer back, within a minute and before the problem is decided."""
     return _acted(request, key, lambda person: undo(person, sent.problem) and None)
 
 
-@router.get("/judging/checked/{ref}", response=Checked, summary="A question with a key", **MAY)
+@router.get(
+    "/judging/checked/{ref}", response=CheckedAnswer, summary="A question with a key", **MAY
+)
 def checked(request: HttpRequest, ref: Ref) -> dict[str, Any]:
     """Tell how a question with a known answer went, once it is answered."""
     return _checked(_told(request, ref))
 
 
-@router.post("/judging/checked/{ref}/contest", response=Checked, summary="Contest a key", **MAY)
+@router.post(
+    "/judging/checked/{ref}/contest", response=CheckedAnswer, summary="Contest a key", **MAY
+)
 def contest(request: HttpRequest, ref: Ref, sent: Contested, key: Key) -> dict[str, Any]:
     """Say that the known answer is wrong; a moderator settles it."""
     slot = _told(request, ref)
@@ -208,9 +212,7 @@ def contest(request: HttpRequest, ref: Ref, sent: Contested, key: Key) -> dict[s
     return _checked(slot)
 
 
-def _acted(
-    request: HttpRequest, key: str, act: Callable[[Person], str | None]
-) -> dict[str, Any]:
+def _acted(request: HttpRequest, key: str, act: Callable[[Person], str | None]) -> dict[str, Any]:
     """Do something once; tell what the judge holds now."""
     person = owner(request)
     made = acted(request, key, lambda: {"checked": act(person)})

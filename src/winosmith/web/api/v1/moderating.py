@@ -15,7 +15,7 @@ from pydantic import Field
 from winosmith.web.api.v1.access import asks, owner
 from winosmith.web.api.v1.faults import Malformed
 from winosmith.web.api.v1.keys import Key, acted
-from winosmith.web.api.v1.shapes import Asked, Problem, Ref, Shape, problems
+from winosmith.web.api.v1.shapes import Asked, Near, Problem, Ref, Shape, problems
 from winosmith.web.moderate import batches
 from winosmith.web.moderate.actions import ACTIONS
 from winosmith.web.moderate.asking import MOST_PICKED, Confirmed
@@ -42,7 +42,7 @@ Seen = Annotated[int, Field(ge=0, le=2**53, description="the newest event that y
 Reason = Annotated[str, Field(min_length=1, max_length=LONGEST)]
 
 
-class Filters(Asked):
+class QueueFilters(Asked):
     """What to list, as the page of the queue has it; what is left out asks for nothing."""
 
     state: Literal["", "held", "judging", "valid", "rejected", "revised", "withdrawn"] = ""
@@ -59,11 +59,11 @@ class Filters(Asked):
     def where(self) -> Where:
         """Return the same as the page has it."""
         said = QueryDict(mutable=True)
-        said.update(self.model_dump(include=set(Filters.model_fields)))
+        said.update(self.model_dump(include=set(QueueFilters.model_fields)))
         return Where.read(said.urlencode())
 
 
-class Wanted(Filters):
+class QueueWanted(QueueFilters):
     """What to list, and from where on."""
 
     after: str = Field("", max_length=80, description="`next` or `previous` of a page")
@@ -78,7 +78,7 @@ class Waiting(Shape):
     paused: int
 
 
-class Listed(Shape):
+class QueuedProblem(Shape):
     """A problem in the queue; `seen` goes with a decision about it."""
 
     problem: Problem
@@ -94,13 +94,13 @@ class Listed(Shape):
 class Queue(Shape):
     """A page of the queue, 25 or fewer."""
 
-    items: list[Listed]
+    items: list[QueuedProblem]
     next: str | None
     previous: str | None
     waiting: Waiting
 
 
-class Counted(Shape):
+class QueueCount(Shape):
     """How many problems are meant, and what was newest then; goes with a decision about all."""
 
     expected: int
@@ -108,7 +108,7 @@ class Counted(Shape):
     newest: int
 
 
-class Vote(Shape):
+class CountedVote(Shape):
     """What a judge said, without saying who it was."""
 
     judge: str
@@ -121,7 +121,7 @@ class Vote(Shape):
     comment: str
 
 
-class Happened(Shape):
+class LoggedEvent(Shape):
     """What was done, by whom, and why."""
 
     event: int
@@ -133,23 +133,14 @@ class Happened(Shape):
     reason: str
 
 
-class Near(Shape):
-    """A sentence that shares most of its words."""
-
-    where: str
-    ref: str
-    share: float
-    sentence: str | None
-
-
 class Dossier(Shape):
     """Everything that a decision may rest on."""
 
-    halves: list[Listed] = Field(description="the problem, and after it the other half")
+    halves: list[QueuedProblem] = Field(description="the problem, and after it the other half")
     path: list[Problem] = Field(description="from the root of its family; empty without one")
     near: list[Near]
-    votes: list[Vote]
-    history: list[Happened] = Field(description="the newest first")
+    votes: list[CountedVote]
+    history: list[LoggedEvent] = Field(description="the newest first")
     record: dict[str, int] | None
     actions: list[str] = Field(description="what you may do to it now")
     undoable: int | None = Field(description="the event that you may take back")
@@ -170,7 +161,7 @@ class Decision(Asked):
     picks: Annotated[list[Pick], Field(min_length=1, max_length=MOST_PICKED)]
 
 
-class Sweep(Filters):
+class Sweep(QueueFilters):
     """What to do to all that a filter finds, as they were counted, and why."""
 
     action: Action
@@ -188,7 +179,7 @@ class Undo(Asked):
     reason: Reason
 
 
-class Left(Shape):
+class LeftAlone(Shape):
     """A problem that was left alone, and why."""
 
     problem: str
@@ -203,13 +194,13 @@ class Batch(Shape):
     reason: str
     expected: int
     done: int
-    left: list[Left]
+    left: list[LeftAlone]
     left_count: int
     finished: bool
 
 
 @router.get("/moderation/queue", response=Queue, summary="The queue", **asks("moderate"))
-def read_queue(request: HttpRequest, wanted: Query[Wanted]) -> dict[str, Any]:
+def read_queue(request: HttpRequest, wanted: Query[QueueWanted]) -> dict[str, Any]:
     """List what came in or was decided, filtered, a page at a time."""
     person = owner(request)
     shown = page(wanted.where(), wanted.after)
@@ -222,17 +213,15 @@ def read_queue(request: HttpRequest, wanted: Query[Wanted]) -> dict[str, Any]:
     }
 
 
-@router.get("/moderation/count", response=Counted, summary="How many", **asks("moderate"))
-def count(request: HttpRequest, wanted: Query[Filters]) -> dict[str, int]:
+@router.get("/moderation/count", response=QueueCount, summary="How many", **asks("moderate"))
+def count(request: HttpRequest, wanted: Query[QueueFilters]) -> dict[str, int]:
     """Count what a filter finds, for a decision about all of it."""
     event, newest = batches.stand()
     expected = found(wanted.where()).filter(pk__lte=newest).count()
     return {"expected": expected, "event": event, "newest": newest}
 
 
-@router.get(
-    "/moderation/problems/{ref}", response=Dossier, summary="A problem", **asks("moderate")
-)
+@router.get("/moderation/problems/{ref}", response=Dossier, summary="A problem", **asks("moderate"))
 def read_problem(request: HttpRequest, ref: Ref) -> dict[str, Any]:
     """Read everything about a problem that a decision may rest on."""
     person = owner(request)

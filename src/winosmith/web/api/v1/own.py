@@ -64,7 +64,7 @@ class Me(Shape):
     token: Token
 
 
-class Half(Shape):
+class OwnHalf(Shape):
     """A half of your own, in short."""
 
     id: str
@@ -79,7 +79,7 @@ class Twin(Shape):
     domain: str
     topic: str
     anchor: str
-    halves: list[Half]
+    halves: list[OwnHalf]
 
 
 class Twins(Shape):
@@ -90,7 +90,7 @@ class Twins(Shape):
     pages: int
 
 
-class Vote(Shape):
+class JudgesVote(Shape):
     """What a judge said, without saying who it was."""
 
     judge: str
@@ -101,7 +101,7 @@ class Vote(Shape):
     comment: str
 
 
-class Happened(Shape):
+class HistoryEntry(Shape):
     """What was done, and why."""
 
     at: datetime
@@ -109,14 +109,14 @@ class Happened(Shape):
     reason: str
 
 
-class WholeHalf(Shape):
+class WholeOwnHalf(Shape):
     """A half of your own, with what was said and done."""
 
     problem: Problem
     state: str
     reasons: list[str]
-    votes: list[Vote]
-    history: list[Happened]
+    votes: list[JudgesVote]
+    history: list[HistoryEntry]
     may_appeal: bool
 
 
@@ -125,7 +125,7 @@ class WholeTwin(Shape):
 
     ref: str
     created: datetime
-    halves: list[WholeHalf]
+    halves: list[WholeOwnHalf]
     hints: list[str]
     may_withdraw: bool
     may_revise: bool
@@ -145,7 +145,7 @@ class Appeal(Asked):
     text: str = Field(min_length=1, max_length=appeals.LONGEST)
 
 
-class Paged(Asked):
+class TwinsWanted(Asked):
     """Which page."""
 
     page: int = Field(1, ge=1, le=1_000_000)
@@ -193,7 +193,7 @@ def revoke_token(request: HttpRequest) -> HttpResponse:
 
 
 @router.get("/me/twins", response=Twins, summary="List what you wrote", **asks("read"))
-def list_twins(request: HttpRequest, wanted: Query[Paged]) -> dict[str, Any]:
+def list_twins(request: HttpRequest, wanted: Query[TwinsWanted]) -> dict[str, Any]:
     """List your twins and perturbations, the newest first."""
     page = Paginator(mine.twins_of(owner(request)), mine.SIZE).get_page(wanted.page)
     return {

@@ -69,7 +69,7 @@ class Depths(Shape):
     edit: int | None
 
 
-class Examined(Shape):
+class ExaminedVersion(Shape):
     """What the rules say; `ready` to be sent where none fails."""
 
     ready: bool
@@ -80,7 +80,7 @@ class Examined(Shape):
     depths: Depths | None
 
 
-class Option(Shape):
+class PredictedOption(Shape):
     """An option of a prediction: its probability in percent, as far as the model tells one."""
 
     option: str
@@ -98,7 +98,7 @@ class Predicted(Shape):
     fooled: bool | None
     right_on_parent: bool | None
     seconds: float | None
-    options: list[Option]
+    options: list[PredictedOption]
     why: str
 
 
@@ -119,7 +119,7 @@ class Version(Shape):
     may_revise: bool
 
 
-class Made(Shape):
+class MadeVersion(Shape):
     """The version that was made; see /versions/{ref}."""
 
     version: str
@@ -128,7 +128,9 @@ class Made(Shape):
 Write = Callable[[Person, Typed, str, Callable[[], None]], ProblemRow]
 
 
-@router.post("/problems/{ref}/perturb/check", response=Examined, summary="Check", **asks("write"))
+@router.post(
+    "/problems/{ref}/perturb/check", response=ExaminedVersion, summary="Check", **asks("write")
+)
 def check(request: HttpRequest, ref: Ref, bent: Bent) -> dict[str, Any]:
     """Tell what the rules say of a perturbed sentence, and write nothing."""
     place = _below(owner(request), _parent(owner(request), ref))
@@ -137,7 +139,7 @@ def check(request: HttpRequest, ref: Ref, bent: Bent) -> dict[str, Any]:
 
 @router.post(
     "/problems/{ref}/perturb",
-    response={201: Made},
+    response={201: MadeVersion},
     summary="Perturb a problem",
     **asks("write", agreed=True),
 )
@@ -181,7 +183,9 @@ def read_version(request: HttpRequest, ref: Ref) -> dict[str, Any]:
     }
 
 
-@router.post("/versions/{ref}/revise/check", response=Examined, summary="Check", **asks("write"))
+@router.post(
+    "/versions/{ref}/revise/check", response=ExaminedVersion, summary="Check", **asks("write")
+)
 def check_revision(request: HttpRequest, ref: Ref, bent: Bent) -> dict[str, Any]:
     """Tell what the rules say of a revision, and write nothing."""
     old = _old(owner(request), ref)
@@ -191,7 +195,7 @@ def check_revision(request: HttpRequest, ref: Ref, bent: Bent) -> dict[str, Any]
 
 @router.post(
     "/versions/{ref}/revise",
-    response={201: Made},
+    response={201: MadeVersion},
     summary="Revise a version",
     **asks("write", agreed=True),
 )

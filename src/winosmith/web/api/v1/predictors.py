@@ -51,7 +51,7 @@ class Revision(Shape):
     predictions: int
 
 
-class Whole(Model):
+class WholeModel(Model):
     """A model, what determines its predictions, and its former revisions."""
 
     about: dict[str, Any]
@@ -70,7 +70,7 @@ def list_models(request: HttpRequest) -> list[dict[str, Any]]:
     return [_model(request, figures) for figures in standing.standing()]
 
 
-@router.get("/models/{name}", response=Whole, summary="A model", **asks("read", public=True))
+@router.get("/models/{name}", response=WholeModel, summary="A model", **asks("read", public=True))
 def read_model(request: HttpRequest, name: Name) -> dict[str, Any]:
     """Read what determines a model's predictions, and its former revisions."""
     row = get_object_or_404(Row, name=name, current=True)

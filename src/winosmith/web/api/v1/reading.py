@@ -31,7 +31,7 @@ __all__ = ["cursors", "filtered", "router"]
 router = Router(tags=["read"])
 
 
-class Wanted(Asked):
+class ProblemFilters(Asked):
     """Filters, as the page that lists problems has them; all may be left out."""
 
     q: str = Field("", max_length=200, description='words, "phrases", and -words')
@@ -45,7 +45,7 @@ class Wanted(Asked):
     until: date | None = Field(None, description="the last day")
 
 
-class Paged(Wanted):
+class ProblemsWanted(ProblemFilters):
     """Filters, and where a page of what they leave begins."""
 
     after: str = Field("", max_length=40, description="`next` of a page, for older ones")
@@ -72,7 +72,7 @@ class Judged(Shape):
     local: int
 
 
-class Family(Shape):
+class FamilyPlace(Shape):
     """A problem's place in its family; ids of what you can't see are left out."""
 
     root: str | None
@@ -84,7 +84,7 @@ class Family(Shape):
     edit: int | None
 
 
-class Half(Shape):
+class JudgedProblem(Shape):
     """A problem, what judges said of it, and how it stands."""
 
     problem: Problem
@@ -92,12 +92,12 @@ class Half(Shape):
     judged: Judged | None
 
 
-class Whole(Half):
+class WholeProblem(JudgedProblem):
     """A problem with the other half of its twin, where you can see that, and its family."""
 
     public: bool
-    others: list[Half]
-    family: Family | None
+    others: list[JudgedProblem]
+    family: FamilyPlace | None
     may_perturb: bool
     page: str
 
@@ -136,7 +136,7 @@ class Figures(Shape):
     agreement: Agreement | None
 
 
-def filtered(wanted: Wanted, form: type[Filters] = Filters) -> Filters:
+def filtered(wanted: ProblemFilters, form: type[Filters] = Filters) -> Filters:
     """Return the filters of a page for what a program asks.
 
     Raises:
@@ -158,7 +158,7 @@ def cursors(shown: Page) -> dict[str, str | None]:
 
 
 @router.get("/problems", response=Problems, summary="List problems", **asks("read", public=True))
-def list_problems(request: HttpRequest, wanted: Query[Paged]) -> dict[str, Any]:
+def list_problems(request: HttpRequest, wanted: Query[ProblemsWanted]) -> dict[str, Any]:
     """List the public problems, searched and filtered, a page at a time."""
     query = filtered(wanted).apply()
     shown = page(query, _query({"after": wanted.after, "before": wanted.before}))
@@ -168,7 +168,7 @@ def list_problems(request: HttpRequest, wanted: Query[Paged]) -> dict[str, Any]:
 
 
 @router.get(
-    "/problems/{ref}", response=Whole, summary="Read a problem", **asks("read", public=True)
+    "/problems/{ref}", response=WholeProblem, summary="Read a problem", **asks("read", public=True)
 )
 def read_problem(request: HttpRequest, ref: Ref) -> dict[str, Any]:
     """Read a problem that everyone sees, or one of your own, with its other half and its family."""
@@ -209,7 +209,7 @@ def _family(found: dict[str, Any]) -> dict[str, Any]:
 
 
 @router.get("/downloads", response=list[File], summary="Files", **asks("read", public=True))
-def list_downloads(request: HttpRequest, wanted: Query[Wanted]) -> list[dict[str, str]]:
+def list_downloads(request: HttpRequest, wanted: Query[ProblemFilters]) -> list[dict[str, str]]:
     """Name the files of what the filters leave: problems in every format, and judges' answers."""
     kept = filtered(wanted).kept().urlencode()
     known = {name: known.title for name, known in exports.FILES.items()} | votes.VOTES

@@ -1,4 +1,4 @@
-"""The shapes that many operations share: problems as the data have them, and what becomes of them."""
+"""The shapes that many operations share: problems as the data have them, checks, errors."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ __all__ = [
     "Asked",
     "Check",
     "Edit",
+    "Error",
     "Fault",
-    "Fields",
     "Lineage",
+    "Near",
     "Origin",
     "Problem",
     "Ref",
@@ -48,7 +49,7 @@ class Fault(Shape):
     detail: str
 
 
-class Fields(Shape):
+class Error(Shape):
     """An error, as problem details (RFC 9457)."""
 
     type: str
@@ -115,6 +116,15 @@ class Check(Shape):
     figure: str
     advice: str
     field: str
+
+
+class Near(Shape):
+    """A sentence that shares most of its words; its text only where you may see it."""
+
+    where: str
+    ref: str
+    share: float
+    sentence: str | None
 
 
 def problems(rows: Iterable[Row]) -> list[dict[str, Any]]:

@@ -1,0 +1,68 @@
+"""The pages of the API for the lists of every page and route."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+KEY = "{:032x}"
+
+MADE = {"name": "nightly download", "scope": "read", "days": "90"}
+
+VISITS: tuple[tuple[str, str, tuple[Any, ...], dict[str, Any]], ...] = (
+    ("visitor", "api:index", (), {}),
+    ("owner", "tokens:mine", (), {}),
+    ("owner", "tokens:mine", (), {"form": {"key": KEY.format(1001), **MADE}}),
+    ("moderator", "tokens:mine", (), {}),
+    ("owner", "tokens:mine", (), {"form": {"key": KEY.format(1002), "name": "x"}, "status": 422}),
+    ("anonymous", "tokens:mine", (), {}),
+)
+"""Role, route, arguments, and what else a `visits.Visit` takes."""
+
+NO_PAGE = {
+    "api:openapi": "a file",
+    "api:v1": "answers programs",
+    "tokens:revoke": "leads to tokens:mine",
+    "tokens:revoke_all": "leads to tokens:mine",
+}
+"""Routes that show no page of their own, and what they do instead."""
+
+
+def _none(_: Any) -> dict[str, Any]:
+    return {}
+
+
+def _key(**data: Any) -> Callable[[Any], dict[str, Any]]:
+    def form(_: Any) -> dict[str, Any]:
+        from winosmith.web.problems.once import new_key
+
+        return {"key": new_key(), **data}
+
+    return form
+
+
+def _token(world: Any) -> Any:
+    return world.refs["token of owner"]
+
+
+ROUTES: list[tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], str]] = [
+    ("api:index", "get", (), _none, "ooooooo"),
+    ("api:openapi", "get", (), _none, "ooooooo"),
+    ("api:v1", "get", ("problems",), _none, "ooooooo"),
+    ("api:v1", "get", ("me",), _none, "uuuuuuu"),
+    ("api:v1", "get", ("moderation/queue",), _none, "uuuuuuu"),
+    ("tokens:mine", "get", (), _none, "llooooo"),
+    ("tokens:mine", "post", (), _key(**MADE), "llOOOOO"),
+    ("tokens:revoke", "get", (_token,), _none, "mmmmmmm"),
+    ("tokens:revoke", "post", (_token,), _key(), "llDnnnn"),
+    ("tokens:revoke_all", "get", (), _none, "mmmmmmm"),
+    ("tokens:revoke_all", "post", (), _key(), "llDdddd"),
+]
+"""Rows of the table of who may do what by their session, which is nobody to the API (`u`)."""
+
+
+def staged(people: dict[str, Any]) -> dict[str, Any]:
+    """Make a token of the owner's."""
+    from winosmith.web.api.tokens import make
+
+    return {"token of owner": make(people["owner"], "nightly", ["read"])[0].pk}
