@@ -36,9 +36,10 @@ _FOLDER = click.Path(exists=True, file_okay=False)
 @click.option("--test", type=click.FloatRange(0, 1), default=0.14, show_default=True,
               help="The share of test.")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the order of the split.")
-@click.option("--votes", type=_FILE, metavar="FILE", help="Who judged: tells how many for each.")
-@click.option("--collected", type=_FILE, metavar="FILE",
-              help="The problems that the votes name, where a build gave new ids.")  # fmt: skip
+@click.option("--votes", type=_FILE, metavar="FILE", multiple=True,
+              help="Who judged: tells how many for each. May be given again.")  # fmt: skip
+@click.option("--collected", type=_FILE, metavar="FILE", multiple=True,
+              help="The problems that the votes name, of a build without private/.")  # fmt: skip
 @click.option("--ids", type=click.Choice(["keep", "digest"]), default="keep", show_default=True,
               help="Of files: keep ids, or make them from what a solver sees. A build's problems "
               "always get such ids.")  # fmt: skip
@@ -58,8 +59,8 @@ def command(
     dev: float,
     test: float,
     seed: int,
-    votes: str | None,
-    collected: str | None,
+    votes: tuple[str, ...],
+    collected: tuple[str, ...],
     ids: str,
     leave_out: bool,
     format_name: str | None,
@@ -131,7 +132,7 @@ def _tell(done: Released) -> None:
         told = ", ".join(f"{count:,} {kind}" for kind, count in content.changes.items())
         say(f"against {content.previous['version']}: {told}")
     if done.key is not None:
-        say(f"The answers of test are in {done.key}; keep that folder to yourself.")
+        say(f"What is yours alone, such as answers of test, is in {done.key}.")
     if not done.anew:
         say("It was there already, with the same bytes.")
     click.secho(f"The release is {Path(done.folder).resolve()}", bold=True)

@@ -2,82 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from winosmith import formats
 from winosmith.dataset import Dataset
-from winosmith.errors import InputError
 from winosmith.problem import Extra, Problem
 from winosmith.records import canonical, problem_record
 from winosmith.release._about import About
 from winosmith.release._canary import comment
-from winosmith.release._parts import data_files, side
+from winosmith.release._parts import side
+from winosmith.release._previous import Previous
 
-__all__ = ["Changes", "Previous", "changes", "read_previous"]
-
-
-@dataclass(frozen=True, eq=False)
-class Previous:
-    """The release before.
-
-    Attributes:
-        name, version, digest, canary: its own.
-        parts: its problems.
-        tombstones: what had been withdrawn by then.
-        history: its CHANGELOG.md.
-    """
-
-    name: str
-    version: str
-    digest: str
-    canary: str
-    parts: Mapping[str, Dataset]
-    tombstones: Sequence[Mapping[str, str]]
-    history: str
-
-    def sides(self) -> dict[str, str]:
-        """Return on which side each problem was, by its id."""
-        return _sides(self.parts)
-
-    def told(self) -> frozenset[str]:
-        """Return the ids of the problems, and of the twins, whose answers it published."""
-        answered = [p for d in self.parts.values() for p in d if p.answer is not None]
-        return frozenset(p.id for p in answered) | {p.twin_id for p in answered if p.twin_id}
-
-
-def read_previous(folder: str | Path) -> Previous:
-    """Read the release before.
-
-    Raises:
-        InputError: it is no release, or can't be read.
-    """
-    folder = Path(folder)
-    try:
-        told = json.loads((folder / "release.json").read_text("utf-8"))
-        tombs = (folder / "tombstones.jsonl").read_text("utf-8").splitlines()
-        paths = data_files(told["counts"])
-        return Previous(
-            told["about"]["name"],
-            told["about"]["version"],
-            told["digest"],
-            told["canary"],
-            {
-                part: Dataset(formats.read(folder / path, "winosmith"), part)
-                for part, path in paths.items()
-            },
-            tuple(json.loads(line) for line in tombs),
-            (folder / "CHANGELOG.md").read_text("utf-8"),
-        )
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(
-            f"{folder} is no release ({error}); name the folder of one, such as NAME-1.0.0-…"
-        ) from error
+__all__ = ["Changes", "changelog", "changes", "tombstone_lines", "tombstones"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,12 +24,14 @@ class Changes:
     Attributes:
         added: ids of problems that are new.
         withdrawn: ids that are gone, each with the reason, where one is given.
+        edited: ids that are gone, each with the id of what was made of it.
         changed: ids of problems that are other than they were, each with what differs.
         moved: ids that are on another side, each with "from → to".
     """
 
     added: Sequence[str] = ()
     withdrawn: Mapping[str, str] = field(default_factory=dict)
+    edited: Mapping[str, str] = field(default_factory=dict)
     changed: Mapping[str, str] = field(default_factory=dict)
     moved: Mapping[str, str] = field(default_factory=dict)
 
@@ -101,28 +40,49 @@ class Changes:
         return {
             "added": len(self.added),
             "withdrawn": len(self.withdrawn),
+            "edited": len(self.edited),
             "changed": len(self.changed),
             "moved": len(self.moved),
         }
 
 
-def changes(parts: Mapping[str, Dataset], before: Previous, reasons: Mapping[str, str]) -> Changes:
+def changes(
+    parts: Mapping[str, Dataset],
+    before: Previous,
+    reasons: Mapping[str, str],
+    source_ids: Mapping[str, str],
+    absent: Mapping[str, str],
+) -> Changes:
     """Compare a release with the one before, by ids.
+
+    What is gone has been edited, and not withdrawn, when one new problem takes its place: one that
+    has its id in the source, or the only one that is perturbed from it. Where a reason is given,
+    it is withdrawn.
 
     Args:
         parts: of the new one.
         before: the old one.
         reasons: for what is gone, by id.
+        source_ids: the id that each problem of the new one has in its source, where known.
+        absent: why the source has left problems out, by the ids that they would have.
     """
-    sides, old_sides = _sides(parts), before.sides()
-    now, then = _problems(parts.values()), _problems(before.parts.values())
+    sides, old_sides = _sides(parts), _sides(before.parts)
+    now, then = _problems(parts.values()), before.problems
+    gone = {one for one in then if one not in now and one not in reasons}
+    edited = _edited(now, then, gone, source_ids, before.source_ids)
+    made = set(edited.values())
     return Changes(
-        [one for one in now if one not in then],
-        {one: reasons.get(one, "") for one in then if one not in now},
+        [one for one in now if one not in then and one not in made],
+        {
+            one: reasons.get(one) or absent.get(one, "")
+            for one in then
+            if one not in now and one not in edited
+        },
+        edited,
         {
             one: differs
             for one, problem in now.items()
-            if one in then and (differs := _differs(then[one], problem))
+            if one in then and (differs := ", ".join(_differing(then[one], problem)))
         },
         {
             one: f"{old_sides[one]} → {sides[one]}"
@@ -130,6 +90,26 @@ def changes(parts: Mapping[str, Dataset], before: Previous, reasons: Mapping[str
             if one in then and sides[one] != old_sides[one]
         },
     )
+
+
+def _edited(
+    now: Mapping[str, Problem],
+    then: Mapping[str, Problem],
+    gone: set[str],
+    source_ids: Mapping[str, str],
+    old_source_ids: Mapping[str, str],
+) -> dict[str, str]:
+    """Return for ids that are gone the id of what takes their place."""
+    new = [one for one in now if one not in then]
+    by_source = {source: one for one, source in old_source_ids.items() if one in gone}
+    edited = {by_source[source_ids[one]]: one for one in new if source_ids.get(one) in by_source}
+    children: dict[str, list[str]] = {}
+    for one in new:
+        lineage = now[one].lineage
+        if lineage is not None and lineage.parent in gone and one not in edited.values():
+            children.setdefault(lineage.parent, []).append(one)
+    alone = {parent: held[0] for parent, held in children.items() if len(held) == 1}
+    return {one: told for one in then if (told := {**alone, **edited}.get(one))}
 
 
 def _sides(parts: Mapping[str, Dataset]) -> dict[str, str]:
@@ -140,7 +120,7 @@ def _problems(datasets: Iterable[Dataset]) -> dict[str, Problem]:
     return {problem.id: problem for dataset in datasets for problem in dataset}
 
 
-def _differs(old: Problem, new: Problem) -> str:
+def _differing(old: Problem, new: Problem) -> list[str]:
     """Name the fields that differ; an answer that is withheld on one side is a move, no change."""
     one, two = (problem_record(p) for p in (old, new))
     names = [
@@ -152,7 +132,7 @@ def _differs(old: Problem, new: Problem) -> str:
         names.insert(0, "answer")
     if None not in (old.answer, new.answer) and _own(old.extra) != _own(new.extra):
         names.append("extra")
-    return ", ".join(names)
+    return names
 
 
 def _own(extra: Extra) -> dict[str, Any]:
@@ -168,9 +148,10 @@ def tombstones(found: Changes, before: Previous, about: About) -> tuple[dict[str
         about: of this one; what it restores has its tombstone taken away.
     """
     kept = [dict(tomb) for tomb in before.tombstones if tomb["id"] not in about.restored]
+    fresh = {"last": before.version, "withdrawn": about.version}
     for one, reason in found.withdrawn.items():
-        tomb = {"id": one, "last": before.version, "withdrawn": about.version}
-        kept.append({**tomb, "reason": reason} if reason else tomb)
+        kept.append({"id": one, **fresh, **({"reason": reason} if reason else {})})
+    kept += [{"id": one, **fresh, "became": new} for one, new in found.edited.items()]
     return tuple(sorted(kept, key=lambda tomb: tomb["id"]))
 
 
@@ -203,6 +184,7 @@ def _section(about: About, before: Previous | None, found: Changes | None) -> li
     listed = (
         ("Added", dict.fromkeys(found.added, "")),
         ("Withdrawn", found.withdrawn),
+        ("Edited", {one: f"now `{new}`" for one, new in found.edited.items()}),
         ("Changed", found.changed),
         ("Moved", found.moved),
     )
@@ -211,11 +193,3 @@ def _section(about: About, before: Previous | None, found: Changes | None) -> li
             lines += ["", f"### {title}", ""]
             lines += [f"- `{one}`" + (f": {told}" if told else "") for one, told in entries.items()]
     return lines
-
-
-def known_answers(test: Dataset, before: Previous) -> list[int]:
-    """Return the rows of test problems whose answer or other half was published before."""
-    told = before.told()
-    return [
-        row for row, problem in enumerate(test) if problem.id in told or problem.twin_id in told
-    ]

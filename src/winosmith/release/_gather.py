@@ -4,32 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
-from winosmith import formats, validate
+from winosmith import validate
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError
 from winosmith.humans import canary
 from winosmith.problem import Problem
 from winosmith.release._about import About
-from winosmith.release._changes import (
-    Changes,
-    Previous,
-    changelog,
-    changes,
-    known_answers,
-    tombstones,
-)
+from winosmith.release._changes import Changes, changelog, changes, tombstones
 from winosmith.release._checks import check_answers, check_apart, check_licences, check_tells
 from winosmith.release._content import Content
 from winosmith.release._disjoint import KINDS, check_known, share
-from winosmith.release._ids import digest_ids, sight
+from winosmith.release._ids import NOTHING_KNOWN, Absent, digest_ids, id_of, sight
 from winosmith.release._parts import PROBLEMS, TEST
+from winosmith.release._previous import Previous, known_answers
 from winosmith.release._private import leaked, read_secrets
-from winosmith.release._provenance import Judged, judged, with_provenance
+from winosmith.release._provenance import Judged, with_provenance
 from winosmith.release._source import Source, told_answers
 
-__all__ = ["Splitting", "gathered", "judges_of"]
+__all__ = ["Gathered", "Splitting", "gathered"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +58,19 @@ class Splitting:
         return tuple(kind for kind in KINDS if kind == "twin" or kind in self.kinds)
 
 
-def judges_of(
-    votes: str | Path | None, collected: str | Path | None
-) -> Callable[[Problem], Judged | None]:
-    """Return a function that tells who judged a problem of the source."""
-    if votes is None:
-        return lambda problem: None
-    by_id = judged(validate.read_votes(votes))
-    if collected is None:
-        return lambda problem: by_id.get(problem.id)
-    by_sight = {sight(p): by_id[p.id] for p in formats.read(collected) if p.id in by_id}
-    return lambda problem: by_sight.get(sight(problem))
+@dataclass(frozen=True, eq=False)
+class Gathered:
+    """What is released, and what its owner keeps.
+
+    Attributes:
+        content: what is released, checked.
+        told: the test problems with their answers, where known.
+        source_ids: the id that each problem has in its source, where that is another.
+    """
+
+    content: Content
+    told: Dataset | None
+    source_ids: Mapping[str, str]
 
 
 def gathered(
@@ -86,12 +81,14 @@ def gathered(
     judges: Callable[[Problem], Judged | None],
     new_ids: bool,
     leave_out: bool,
-) -> tuple[Content, Dataset | None]:
-    """Return what is released, checked, and the test problems with their answers, where known."""
+) -> Gathered:
+    """Return what is released, checked, and what its owner keeps."""
     digest = new_ids or bool(source.build)
     parts, left_out = _without_embargo(source.parts)
     parts = _split(parts, splitting)
-    named = digest_ids(parts, about.name) if digest else dict(parts)
+    known = before.known if before else NOTHING_KNOWN
+    absent = Absent(source.absent, source.old_ids)
+    named = digest_ids(parts, about.name, known, absent) if digest else dict(parts)
     old_of = {
         new.id: old
         for part, dataset in parts.items()
@@ -122,7 +119,15 @@ def gathered(
         )
         for part, dataset in named.items()
     }
-    found = changes(parts, before, about.withdrawn) if before else None
+    ids = {p.id for dataset in parts.values() for p in dataset} if digest else set()
+    source_ids = {
+        new: source.old_ids.get(old.id, old.id) for new, old in old_of.items() if new in ids
+    }
+    found = (
+        changes(parts, before, about.withdrawn, source_ids, _why_absent(source, about.name))
+        if before
+        else None
+    )
     content = Content(
         about,
         parts,
@@ -137,7 +142,16 @@ def gathered(
         changelog(about, before, found, mark),
     )
     _checked(content, source, told, found)
-    return content, told
+    return Gathered(content, told, source_ids)
+
+
+def _why_absent(source: Source, name: str) -> dict[str, str]:
+    """Return why a build has no place for problems, by the ids that they would have."""
+    told = {
+        old: f"dropped by {source.removed[old].stage}" if old in source.removed else "held back"
+        for old in source.absent
+    }
+    return {id_of(source.absent[old], name): why for old, why in told.items()}
 
 
 def _unvalidated(parts: Mapping[str, Dataset]) -> dict[str, dict[str, int]]:
@@ -234,9 +248,9 @@ def _refusals(gone: Iterable[str], known: Iterable[str], before: Previous) -> It
         )
     if known:
         yield (
-            f"{len(known)} test problems, or their other halves, were published with their answers "
-            f"in {before.version} ({known[0]!r}, …), so they measure nothing; add --leave-out, or "
-            "move them to train"
+            f"{len(known)} test problems ({known[0]!r}, …) measure nothing: they, their other "
+            f"halves, others of their families or copies were published with answers in "
+            f"{before.version}; add --leave-out, or move them to train"
         )
 
 

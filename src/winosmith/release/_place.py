@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,10 @@ from winosmith.release._ids import sight
 from winosmith.release._parts import TEST
 from winosmith.release._record import RECORD
 
-__all__ = ["owners_key", "placed"]
+__all__ = ["SOURCE_IDS", "owners_key", "placed"]
+
+SOURCE_IDS = "ids.jsonl"
+"""The owner's file that says which id was which one of the source."""
 
 
 def placed(hidden: Path, folder: Path) -> bool:
@@ -49,23 +53,49 @@ def _same(one: Path, other: Path) -> bool:
     )
 
 
-def owners_key(content: Content, told: Dataset | None, folder: Path) -> Path | None:
-    """Write the answers of test into private/ beside the release, in its order, for its owner."""
-    if TEST not in content.parts or told is None:
-        return None
-    answers = {sight(problem): problem.answer for problem in told}
-    test = content.parts[TEST]
-    if any(answers.get(sight(problem)) is None for problem in test):
+def owners_key(
+    content: Content, told: Dataset | None, source_ids: Mapping[str, str], folder: Path
+) -> Path | None:
+    """Write for the owner, into private/ beside the release, what must not be published.
+
+    That is the answers of test, in its order, and which id was which one of the source.
+
+    Args:
+        content: of the release.
+        told: the test problems with answers; None where they are not known.
+        source_ids: by the ids of the release; empty where they are the same.
+        folder: the release.
+
+    Returns:
+        The folder; None where there is nothing to keep.
+    """
+    files = {**_answers(content, told), **_renamed(source_ids)}
+    if not files:
         return None
     key = folder.parent / PRIVATE / folder.name
     key.parent.mkdir(mode=0o700, exist_ok=True)
     key.mkdir(mode=0o700, exist_ok=True)
-    solved = [replace(problem, answer=answers[sight(problem)]) for problem in test]
-    for name, lines in (
-        ("test.jsonl", [canonical(problem_record(p)) + "\n" for p in solved]),
-        ("test-labels.lst", [f"{p.answer + 1}\n" for p in solved if p.answer is not None]),
-    ):
+    for name, lines in files.items():
         with os.fdopen(os.open(key / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w",
                        encoding="utf-8", newline="\n") as file:  # fmt: skip
             file.writelines(lines)
     return key
+
+
+def _answers(content: Content, told: Dataset | None) -> dict[str, list[str]]:
+    if TEST not in content.parts or told is None:
+        return {}
+    answers = {sight(problem): problem.answer for problem in told}
+    test = content.parts[TEST]
+    if any(answers.get(sight(problem)) is None for problem in test):
+        return {}
+    solved = [replace(problem, answer=answers[sight(problem)]) for problem in test]
+    return {
+        "test.jsonl": [canonical(problem_record(p)) + "\n" for p in solved],
+        "test-labels.lst": [f"{p.answer + 1}\n" for p in solved if p.answer is not None],
+    }
+
+
+def _renamed(source_ids: Mapping[str, str]) -> dict[str, list[str]]:
+    lines = [canonical({"id": one, "old_id": old}) + "\n" for one, old in source_ids.items()]
+    return {SOURCE_IDS: sorted(lines)} if lines else {}

@@ -29,7 +29,7 @@ from winosmith.release._write import write_harness
 
 __all__ = ["prove_documents", "read_tombstones"]
 
-_STONE = ("id", "last", "withdrawn", "reason")
+_STONE = ("id", "last", "withdrawn", "reason", "became")
 
 
 def read_tombstones(folder: Path, faults: Faults) -> list[dict[str, str]]:
@@ -45,7 +45,9 @@ def read_tombstones(folder: Path, faults: Faults) -> list[dict[str, str]]:
             stone = json.loads(line)
             needed = {"id", "last", "withdrawn"} <= stone.keys() <= set(_STONE)
             if not needed or not all(isinstance(value, str) for value in stone.values()):
-                raise ValueError("a tombstone has id, last, withdrawn and reason, and nothing else")
+                raise ValueError(
+                    "a tombstone has id, last, withdrawn, reason and became, nothing else"
+                )
         except (ValueError, AttributeError) as error:
             faults.add(path, f"this is no tombstone: {error}", line=number)
             continue
@@ -74,6 +76,7 @@ def prove_documents(
 
 def _stones(content: Content, faults: Faults) -> None:
     ids = set(content.dataset.ids)
+    buried_ids = {stone["id"] for stone in content.tombstones}
     for number, stone in enumerate(content.tombstones, start=1):
         if stone["id"] in ids:
             faults.add(
@@ -82,10 +85,18 @@ def _stones(content: Content, faults: Faults) -> None:
                 "take the problem out and release again",
                 line=number,
             )
+        if "became" in stone and stone["became"] not in ids | buried_ids:
+            faults.add(
+                "tombstones.jsonl",
+                f"{stone['id']!r} became {stone['became']!r}, which never was there",
+                line=number,
+            )
     buried = sum(stone["withdrawn"] == content.about.version for stone in content.tombstones)
-    told = content.changes.get("withdrawn", 0)
+    told = content.changes.get("withdrawn", 0) + content.changes.get("edited", 0)
     if buried != told:
-        faults.add("tombstones.jsonl", f"{buried} are withdrawn in this version, not {told}")
+        faults.add(
+            "tombstones.jsonl", f"{buried} are withdrawn or edited in this version, not {told}"
+        )
 
 
 def _changes(folder: Path, record: Mapping[str, Any], content: Content, faults: Faults) -> None:

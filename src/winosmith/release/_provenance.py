@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+from winosmith import formats, validate
 from winosmith.answers import Response
+from winosmith.errors import InputError
 from winosmith.humans import CANARY
 from winosmith.problem import Extra, Origin, Problem, Scalar
+from winosmith.release._ids import sight
+
+if TYPE_CHECKING:
+    from winosmith.release._source import Source
 
 __all__ = ["JUDGED_BY", "JUDGES", "OWN_KEYS", "PHASE", "REMOVED_BY", "Judged", "Removed", "judged",
-           "removed", "with_provenance"]  # fmt: skip
+           "judges_of", "removed", "with_provenance"]  # fmt: skip
 
 JUDGES = "release.judges"
 JUDGED_BY = "release.judged_by"
@@ -109,13 +117,34 @@ def _dated(origin: Origin | None) -> Origin | None:
     return replace(origin, created=origin.created[:10])
 
 
-def judged_by_sight(
-    judges: Mapping[str, Judged], collected: Mapping[str, str]
-) -> dict[str, Judged]:
-    """Return who judged each problem, by what a solver sees of it.
+def judges_of(
+    votes: Sequence[str | Path], collected: Sequence[str | Path], source: Source
+) -> Callable[[Problem], Judged | None]:
+    """Return a function that tells who judged a problem of the source.
 
     Args:
-        judges: by the ids of the collected problems.
-        collected: what a solver sees of each of them (`sight`), by the same ids.
+        votes: files of votes; none where nobody is to be told.
+        collected: the problems that the votes name, where a build has given new ids and its
+            private folder, which says which was which, is not there.
+        source: of the release.
+
+    Raises:
+        InputError: the votes are of none of the problems.
     """
-    return {sight: judges[old] for old, sight in collected.items() if old in judges}
+    if not votes:
+        return lambda problem: None
+    by_id = judged(vote for path in votes for vote in validate.read_votes(path))
+    problems = [problem for dataset in source.parts.values() for problem in dataset]
+    if collected:
+        read = (problem for path in collected for problem in formats.read(path))
+        by_sight = {sight(p): by_id[p.id] for p in read if p.id in by_id}
+        found = {p.id: by_sight[sight(p)] for p in problems if sight(p) in by_sight}
+    else:
+        old = {p.id: source.old_ids.get(p.id, p.id) for p in problems}
+        found = {new: by_id[one] for new, one in old.items() if one in by_id}
+    if not found:
+        raise InputError(
+            f"{votes[0]}: none of these votes is of a problem that is released; for a build "
+            "without its private folder, name the problems that the votes are of with --collected"
+        )
+    return lambda problem: found.get(problem.id)

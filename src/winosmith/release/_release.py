@@ -9,10 +9,11 @@ from pathlib import Path
 
 from winosmith.errors import OutputError
 from winosmith.release._about import About
-from winosmith.release._changes import read_previous
 from winosmith.release._content import Content
-from winosmith.release._gather import Splitting, gathered, judges_of
+from winosmith.release._gather import Splitting, gathered
 from winosmith.release._place import owners_key, placed
+from winosmith.release._previous import read_previous
+from winosmith.release._provenance import judges_of
 from winosmith.release._record import address
 from winosmith.release._source import read_source
 from winosmith.release._write import aside, write_all
@@ -23,6 +24,9 @@ Step = Callable[[str, int | None], AbstractContextManager[Callable[[int, str], N
 """Shows progress: given a title and a total, yields `advance(done, note)`."""
 
 
+_Paths = Sequence[str | Path] | str | Path
+
+
 @dataclass(frozen=True, eq=False)
 class Released:
     """What was released.
@@ -30,8 +34,8 @@ class Released:
     Attributes:
         folder: the release.
         content: what it holds.
-        key: the folder below private/ with the answers of test, for its owner; None when they
-            are not known.
+        key: the folder below private/ with what its owner keeps: the answers of test, and which
+            id was which one of the source; None where neither is known.
         anew: whether it was written now, or was there already with the same bytes.
     """
 
@@ -42,14 +46,14 @@ class Released:
 
 
 def release(
-    source: Sequence[str | Path] | str | Path,
+    source: _Paths,
     about: About,
     out: str | Path,
     *,
     previous: str | Path | None = None,
     splitting: Splitting | None = None,
-    votes: str | Path | None = None,
-    collected: str | Path | None = None,
+    votes: _Paths = (),
+    collected: _Paths = (),
     new_ids: bool = False,
     leave_out: bool = False,
     format_name: str | None = None,
@@ -63,8 +67,10 @@ def release(
         out: the folder for releases; made if need be.
         previous: the release before, for the changelog and what was withdrawn.
         splitting: what sides may not share; how to split one file.
-        votes: who judged; see `winosmith.validate.read_votes`.
-        collected: the problems that the votes are about, where the build has given new ids.
+        votes: who judged; see `winosmith.validate.read_votes`. Votes of a build name problems by
+            their ids in the pool.
+        collected: the problems that the votes are about; of a build whose private folder, which
+            says which was which, is not there.
         new_ids: make ids from what a solver sees, also for files; a build always gets them.
         leave_out: leave out what was withdrawn, or is in test and was published with its answer,
             in place of refusing it.
@@ -78,14 +84,15 @@ def release(
         MissingExtraError: pyarrow is not installed.
     """
     show = step or _silent
-    paths = [source] if isinstance(source, str | Path) else list(source)
+    paths = _listed(source)
     splitting = splitting or Splitting()
     with show("reading", None):
         found = read_source(paths, format_name)
         before = read_previous(previous) if previous is not None else None
-        judges = judges_of(votes, collected)
+        judges = judges_of(_listed(votes), _listed(collected), found)
     with show("checking", None):
-        content, told = gathered(found, about, before, splitting, judges, new_ids, leave_out)
+        done = gathered(found, about, before, splitting, judges, new_ids, leave_out)
+        content = done.content
     out = Path(out)
     if out.exists() and not out.is_dir():
         raise OutputError(f"{out} is a file; name a folder")
@@ -97,8 +104,12 @@ def release(
         record = write_all(content, hidden, advance)
         folder = out / address(record)
         anew = placed(hidden, folder)
-        key = owners_key(content, told, folder)
+        key = owners_key(content, done.told, done.source_ids, folder)
     return Released(folder, content, key, anew)
+
+
+def _listed(paths: _Paths) -> list[str | Path]:
+    return [paths] if isinstance(paths, str | Path) else list(paths)
 
 
 def _silent(title: str, total: int | None) -> AbstractContextManager[Callable[[int, str], None]]:

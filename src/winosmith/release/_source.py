@@ -12,6 +12,8 @@ from winosmith import formats
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError
 from winosmith.outputs import PRIVATE, sha256
+from winosmith.problem import Problem
+from winosmith.records import problem_of
 from winosmith.release._parts import PARTS, PROBLEMS, TEST, part_named
 from winosmith.release._provenance import Removed, removed
 
@@ -33,12 +35,16 @@ class Source:
         build: what the build reported; empty for files.
         removed: what removed a problem from the debiased set, by its id.
         private: the folder with what must not be published, where there is one.
+        absent: problems of the build that are in no part, by its ids: what was dropped or withheld.
+        old_ids: which id of the build was which one of the pool; empty where that is not known.
     """
 
     parts: Mapping[str, Dataset]
     build: Mapping[str, Any] = field(default_factory=dict)
     removed: Mapping[str, Removed] = field(default_factory=dict)
     private: Path | None = None
+    absent: Mapping[str, Problem] = field(default_factory=dict)
+    old_ids: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_source(paths: Sequence[str | Path], format_name: str | None = None) -> Source:
@@ -113,17 +119,28 @@ def _build(folder: Path) -> Source:
         part = part_named(path.stem)
         if part is not None and path.suffix != ".lst" and path.is_file() and path.stat().st_size:
             parts[part] = Dataset(formats.read(path), part)
-    taken = {}
-    for line in (folder / "dropped.jsonl").read_text("utf-8").splitlines():
-        record = json.loads(line)
-        taken[record["id"]] = removed(record["stage"], record["reason"])
     private = folder / PRIVATE
+    dropped = _records(folder / "dropped.jsonl")
+    away = [*dropped, *_records(private / "withheld.jsonl")]
+    problems = (
+        problem_of({k: v for k, v in record.items() if k not in ("stage", "reason")})
+        for record in away
+    )
     return Source(
         _ordered(parts),
         {key: report[key] for key in _KEPT if report.get(key)},
-        taken,
+        {record["id"]: removed(record["stage"], record["reason"]) for record in dropped},
         private if (private / "test.jsonl").is_file() else None,
+        {problem.id: problem for problem in problems},
+        {record["id"]: record["old_id"] for record in _records(private / "ids.jsonl")},
     )
+
+
+def _records(path: Path) -> list[dict[str, Any]]:
+    """Return the records of a file of JSON Lines; none where it is not there."""
+    if not path.is_file():
+        return []
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
 def _check_finished(folder: Path) -> None:
