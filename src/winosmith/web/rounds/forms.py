@@ -75,6 +75,11 @@ class StartForm(forms.Form):
         if not files:
             del self.fields["recipe"]
 
+    @property
+    def filter_fields(self) -> list[forms.BoundField]:
+        """The fields of the filter."""
+        return [self[name] for name in ("method", "threshold", "remove")]
+
     def clean(self) -> dict[str, Any]:
         """Ask for a solver where no file names them."""
         typed: dict[str, Any] = super().clean() or {}

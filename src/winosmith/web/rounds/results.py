@@ -15,7 +15,7 @@ from winosmith.web.problems.public import public_problems
 from winosmith.web.rounds import words
 from winosmith.web.rounds.models import Round
 
-__all__ = ["Stage", "changed", "funnel", "results", "roots_of"]
+__all__ = ["Stage", "changed", "funnel", "results", "roots_of", "sizes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +51,19 @@ def results(round_: Round) -> dict[str, Any]:
         "people": record["people"],
         "artifacts": record["artifacts"],
         "changes": changed(round_),
-        "roots": record["roots"],
         "fooling": len(record["fooling"]),
         "signature": record["build"]["signature"],
         "digest": record["digest"],
         "filtered": round_.recipe.get("filter", {}),
     }
+
+
+def sizes(round_: Round) -> dict[str, int | None]:
+    """Return how many problems a round collected and kept; None before it is done."""
+    if round_.record is None:
+        return {"collected": None, "kept": None}
+    build = round_.record["build"]
+    return {"collected": build["funnel"]["collected"]["problems"], "kept": build["kept"]}
 
 
 def funnel(record: Mapping[str, Any]) -> list[Stage]:

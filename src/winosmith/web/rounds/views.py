@@ -12,14 +12,17 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from winosmith.errors import InputError
+from winosmith.web.people.current import existing_writer
 from winosmith.web.people.gates import admins_only
 from winosmith.web.people.models import Person
+from winosmith.web.problems.models import Problem
 from winosmith.web.problems.once import new_key, once
 from winosmith.web.problems.public import public_problems
+from winosmith.web.read.seen import note_read
 from winosmith.web.rounds import starting
 from winosmith.web.rounds.forms import StartForm
 from winosmith.web.rounds.models import Round
-from winosmith.web.rounds.results import results
+from winosmith.web.rounds.results import results, roots_of, sizes
 from winosmith.web.rounds.standing import standing
 from winosmith.web.rounds.starting import BusyError
 
@@ -33,7 +36,7 @@ def index(request: HttpRequest) -> HttpResponse:
     rows = Round.objects.order_by("-pk") if moderates else _published()
     busy = Round.objects.filter(busy=True).first() if moderates else None
     context = {
-        "rounds": [(row, _kept(row)) for row in rows],
+        "rounds": [(row, sizes(row)) for row in rows],
         "moderates": moderates,
         "admin": _is_admin(request),
         "busy": busy,
@@ -140,8 +143,15 @@ def _shown(request: HttpRequest, round_: Round, error: InputError | None = None)
         "other": Round.objects.filter(busy=True).exclude(pk=round_.pk).first(),
     }
     if round_.state == Round.State.DONE:
-        context |= results(round_)
+        context |= {**results(round_), "drawn": {"roots": _roots(request, round_)}}
     return render(request, "rounds/round.html", context, status=409 if error else 200)
+
+
+def _roots(request: HttpRequest, round_: Round) -> list[Problem]:
+    """Return the roots for the next round, and note that somebody reads them."""
+    roots = roots_of(round_)
+    note_read(existing_writer(request), roots)
+    return roots
 
 
 def seen_by(request: HttpRequest, name: str) -> Round:
@@ -158,13 +168,6 @@ def seen_by(request: HttpRequest, name: str) -> Round:
 
 def _published() -> Any:
     return Round.objects.exclude(published=None).order_by("-published")
-
-
-def _kept(round_: Round) -> dict[str, int] | None:
-    if round_.record is None:
-        return None
-    build = round_.record["build"]
-    return {"kept": build["kept"], "of": build["funnel"]["collected"]["problems"]}
 
 
 def _moderates(request: HttpRequest) -> bool:

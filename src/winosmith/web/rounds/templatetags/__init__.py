@@ -1,0 +1,1 @@
+"""Tags of rounds, for the pages of others, too."""
