@@ -38,6 +38,7 @@ INSTALLED_APPS = [
     "winosmith.web.perturb",
     "winosmith.web.families",
     "winosmith.web.take",
+    "winosmith.web.market",
     "winosmith.web.rounds",
     "winosmith.web.api",
 ]

@@ -24,6 +24,7 @@ urlpatterns = [
     path("rounds/", include("winosmith.web.rounds.urls")),
     path("api/", include("winosmith.web.api.urls")),
     path("tokens/", include("winosmith.web.api.urls_tokens")),
+    path("study/", include("winosmith.web.market.urls")),
     path("moderate/", include("winosmith.web.moderate.urls")),
     path("admin/", admin.site.urls),
 ]

@@ -67,7 +67,7 @@ def _figures() -> Figures:
         pairs += n * judges * (judges - 1)
     alpha, of = _alpha()
     asked = Gold.objects.filter(retired=False).values("pk")
-    gold = Slot.objects.filter(problem__in=asked, gold=True, open=False)
+    gold = Slot.objects.filter(problem__in=asked, gold=True, open=False, provisional=False)
     return Figures(
         total,
         Verdict.objects.filter(valid=True).count(),
@@ -85,7 +85,7 @@ def _alpha() -> tuple[Reliability | None, int]:
     chosen: dict[int, list[int | None]] = {key: [] for key in last}
     for start in range(0, len(last), CHUNK):
         rows = Slot.objects.filter(problem__in=last[start : start + CHUNK], excluded=False)
-        rows = rows.filter(gold=False, open=False).exclude(answered_at=None)
+        rows = rows.filter(gold=False, open=False, provisional=False).exclude(answered_at=None)
         for key, choice in rows.values_list("problem_id", "choice"):
             chosen[key].append(choice)
     if not last:

@@ -24,7 +24,14 @@ if TYPE_CHECKING:
     from winosmith.web.people.models import Person
     from winosmith.web.problems.models import Problem
 
-__all__ = ["exclude_votes", "include_votes", "pause", "resume", "votes_to_change"]
+__all__ = [
+    "count_again",
+    "exclude_votes",
+    "include_votes",
+    "pause",
+    "resume",
+    "votes_to_change",
+]
 
 
 def resume(person: Person, by: Person) -> None:
@@ -129,13 +136,20 @@ def _change(
         with writing():  # one transaction a problem, so that others write in between
             problem = locked(key)
             if rows.filter(problem=problem).update(excluded=excluded):
-                _count_again(problem, by, reason, "exclude" if excluded else "include")
+                count_again(problem, by, reason, "exclude" if excluded else "include")
                 changed += 1
     return changed
 
 
-def _count_again(problem: Problem, by: Person, reason: str, kind: str) -> None:
-    """Write down that votes changed, and let the verdict follow."""
+def count_again(problem: Problem, by: Person | None, reason: str, kind: str) -> None:
+    """Write down that votes changed, and let the verdict follow; the caller holds its lock.
+
+    Args:
+        problem: whose votes changed.
+        by: whose act it was; None for the site.
+        reason: for the audit log.
+        kind: "exclude" or "include".
+    """
     stay(problem, by=by, kind=f"{kind}-vote", reason=reason)
     missing = settings.RULES.judges - counted(problem)
     if problem.state == State.JUDGING:

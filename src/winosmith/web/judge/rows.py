@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
-from django.db.models import Max
+from django.db.models import Max, Q
 from django.utils import timezone
 
 from winosmith.web._lock import writing
@@ -47,17 +47,20 @@ def _to_lock() -> Any:
 _LOCKED = Prepared(_to_lock)
 _VOTES = Prepared(
     lambda: Slot.objects.filter(problem=Given("problem"), gold=False).values_list(
-        "open", "excluded", "answered_at"
+        "open", "excluded", "provisional", "answered_at"
     )
 )
 
 
 def standing(problem: Problem) -> tuple[int, int]:
-    """Return how many slots of a problem are open, and how many of its votes count."""
-    rows = _VOTES.rows(problem=problem.pk)
+    """Return how many votes on a problem are awaited, and how many count.
+
+    Those are awaited whose slot is open, and those that a market has yet to confirm.
+    """
+    rows = [row for row in _VOTES.rows(problem=problem.pk) if not row[1]]
     return (
-        sum(is_open for is_open, _, _ in rows),
-        sum(at is not None and not excluded for _, excluded, at in rows),
+        sum(is_open or provisional for is_open, _, provisional, _ in rows),
+        sum(at is not None and not provisional for _, _, provisional, at in rows),
     )
 
 
@@ -77,7 +80,10 @@ def locked(key: int) -> Problem:
 
 
 def counted(problem: Problem) -> int:
-    """Return how many votes a problem has; those that a moderator excluded are none."""
+    """Return how many votes a problem has, with those that a market has yet to confirm.
+
+    Those that were taken out of the count are none.
+    """
     rows = Slot.objects.filter(problem=problem, gold=False, excluded=False)
     return rows.exclude(answered_at=None).count()
 
@@ -96,7 +102,7 @@ def open_slots(problem: Problem) -> None:
         missing = settings.RULES.judges - counted(problem) - rows.filter(open=True).count()
         if missing > 0:
             add_slots(problem, missing)
-        elif not rows.filter(open=True).exists():
+        elif not rows.filter(Q(open=True) | Q(provisional=True, excluded=False)).exists():
             add_slots(problem, settings.RULES.judges + 1)
 
 

@@ -49,6 +49,8 @@ def turn(request: HttpRequest) -> HttpResponse:
     slot = current(person)
     if slot is not None:
         return _show(request, slot)
+    if person.hired:
+        return redirect("market:work")
     judge = Judge.objects.filter(person=person).first()
     paused = judge is not None and judge.paused is not None
     testing = in_a_test(person)

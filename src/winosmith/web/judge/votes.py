@@ -35,7 +35,8 @@ class Vote:
             alone: nobody can be followed from one problem to the next.
         choice, local_choice: 0-based indices of options; None for neither, or not asked.
         right: whether the choice is the problem's answer; None where the answer is withheld.
-        excluded: a moderator took it out of the count.
+        excluded: it was taken out of the count.
+        provisional: it is no vote before a market confirms who gave it.
     """
 
     judge: str
@@ -46,6 +47,7 @@ class Vote:
     comment: str
     right: bool | None
     excluded: bool = False
+    provisional: bool = False
 
 
 def votes_of(problem: Problem, *, excluded: bool = False) -> list[Vote]:
@@ -53,7 +55,7 @@ def votes_of(problem: Problem, *, excluded: bool = False) -> list[Vote]:
 
     Args:
         problem: any; a gold question has none.
-        excluded: those that a moderator took out of the count, too.
+        excluded: those that are out of the count, or not yet in it, too.
     """
     rows = _votes([problem.pk]).order_by("n")
     return [
@@ -66,9 +68,10 @@ def votes_of(problem: Problem, *, excluded: bool = False) -> list[Vote]:
             slot.comment,
             None if problem.answer is None else slot.choice == problem.answer,
             slot.excluded,
+            slot.provisional,
         )
         for slot in rows
-        if excluded or not slot.excluded
+        if excluded or not (slot.excluded or slot.provisional)
     ]
 
 
@@ -95,7 +98,11 @@ def _counted(keys: list[int]) -> list[Slot]:
 
 
 def _in_order(rows: QuerySet[Slot]) -> QuerySet[Slot]:
-    return rows.filter(excluded=False).select_related("holder").order_by("answered_at", "pk")
+    return (
+        rows.filter(excluded=False, provisional=False)
+        .select_related("holder")
+        .order_by("answered_at", "pk")
+    )
 
 
 def _votes(keys: list[int]) -> QuerySet[Slot]:

@@ -69,6 +69,7 @@ def _vote(problem: Problem, vote: Vote) -> dict[str, Any]:
         "ambiguous": vote.ambiguous,
         "associative": vote.associative,
         "excluded": vote.excluded,
+        "provisional": vote.provisional,
         "comment": vote.comment,
     }
 

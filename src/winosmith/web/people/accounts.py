@@ -22,7 +22,7 @@ from winosmith.web.people.models import Invitation, Person, new_salt
 
 __all__ = ["JOINS", "end_sessions", "enter", "new_password", "sign_up"]
 
-RESERVED = ("anonymous-", "erased-")
+RESERVED = ("anonymous-", "erased-", "worker-")
 """Names that the site itself gives."""
 
 WRONG_HERE, WRONG_NETWORK, WRONG_NAME = 10, 300, 200

@@ -22,6 +22,7 @@ def data_about(person: Person) -> dict[str, Any]:
 
     Every table that points at people is in it, also one that is added later.
     """
+    from winosmith.web.market.mine import studies_of
     from winosmith.web.take.mine import tests_of
 
     told: dict[str, Any] = {
@@ -40,6 +41,7 @@ def data_about(person: Person) -> dict[str, Any]:
             for a in person.agreements.select_related("document")
         ],
         "tests": tests_of(person),
+        "studies": studies_of(person),
     }
     told["other"] = {
         f"{model._meta.label}.{column}": rows
@@ -57,7 +59,7 @@ def _pointing() -> list[tuple[type[Model], str]]:
         for relation in relations
         if relation.auto_created and not relation.concrete
     ]
-    own = ("people.Agreement", "problems.Twin", "take.Subject")
+    own = ("people.Agreement", "problems.Twin", "take.Subject", "market.Participation")
     return [
         (model, column)
         for model, column in columns

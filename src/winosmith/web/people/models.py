@@ -54,6 +54,7 @@ class Person(AbstractBaseUser, PermissionsMixin):
     Everyone may write. The roles: `is_judge`, `is_moderator`, `is_superuser` (the admin).
 
     Attributes:
+        hired: came by a study link of a crowd market, for one study, without a password.
         salt: what the pseudonym hangs on; an erasure throws it away.
         entry: what log-in sessions hang on; a new one ends all of them.
     """
@@ -62,6 +63,7 @@ class Person(AbstractBaseUser, PermissionsMixin):
         _("name"), max_length=60, unique=True, validators=[UnicodeUsernameValidator()]
     )
     anonymous = models.BooleanField(default=False)
+    hired = models.BooleanField(default=False)
     is_judge = models.BooleanField(default=False)
     is_moderator = models.BooleanField(default=False)
     is_active = models.BooleanField(default=True)

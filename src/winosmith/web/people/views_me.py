@@ -82,9 +82,11 @@ def erase(request: HttpRequest) -> HttpResponseBase:
     person = existing_writer(request)
     if person is None:
         return redirect("people:login")
-    form = EraseForm(request.POST or None, with_password=not person.anonymous)
+    form = EraseForm(request.POST or None, with_password=person.has_usable_password())
     if request.method == "POST" and form.is_valid():
-        known = person.anonymous or enter(request, person.name, form.cleaned_data["password"])
+        known = not person.has_usable_password() or enter(
+            request, person.name, form.cleaned_data["password"]
+        )
         if not known:
             form.add_error("password", _("This is not your password."))
         elif _is_erased(form, person):

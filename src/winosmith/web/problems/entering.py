@@ -125,6 +125,6 @@ def retire(person: Person, problem: Problem, to: State, kind: str, reason: str) 
 
 def _first_state(person: Person | None, found: Sequence[str]) -> Any:
     review = settings.RULES.review
-    unknown = person is None or person.anonymous
+    unknown = person is None or person.anonymous or person.hired
     held = review == "all" or (review == "flagged" and (unknown or bool(found)))
     return State.HELD if held else State.JUDGING

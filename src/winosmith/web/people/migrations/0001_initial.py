@@ -50,6 +50,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("anonymous", models.BooleanField(default=False)),
+                ("hired", models.BooleanField(default=False)),
                 ("is_judge", models.BooleanField(default=False)),
                 ("is_moderator", models.BooleanField(default=False)),
                 ("is_active", models.BooleanField(default=True)),

@@ -1,0 +1,1 @@
+"""Crowd markets: paid studies by link, what their workers did, and what they were paid."""

@@ -1,0 +1,21 @@
+"""The Django application `market`."""
+
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+__all__ = ["Config"]
+
+
+class Config(AppConfig):
+    """Names the application, and joins what erases."""
+
+    name = "winosmith.web.market"
+    label = "market"
+
+    def ready(self) -> None:
+        """Connect what the site does with workers who are erased."""
+        from winosmith.web.market.leaving import forget_worker
+        from winosmith.web.people.signals import erasing
+
+        erasing.connect(forget_worker, dispatch_uid="market.workers")

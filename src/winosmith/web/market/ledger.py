@@ -1,0 +1,175 @@
+"""The ledger of a study: who did what in how long, what they were paid, and an hour's wage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import ROUND_UP, Decimal
+from statistics import median
+
+from django.utils.translation import gettext as _
+
+from winosmith.web.market.models import (
+    COMPLETE,
+    LEFT,
+    SHORT,
+    TURNED_AWAY,
+    WAITING,
+    Participation,
+    Study,
+)
+from winosmith.web.market.timing import seconds_of
+from winosmith.web.market.working import count_done
+from winosmith.web.people.pseudonyms import pseudonym
+
+__all__ = ["COLUMNS", "Entry", "Ledger", "ledger", "planned_wage"]
+
+
+CENT = Decimal("0.01")
+
+COLUMNS = (
+    "worker", "state", "verdict", "done", "asked", "seconds", "market_seconds", "owed", "paid",
+    "bonus", "currency", "wage_per_hour", "notes",
+)  # fmt: skip
+"""The columns of the table as a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One worker's line.
+
+    Attributes:
+        name: the pseudonym; no id of the market.
+        seconds: of work, by the site; `market_seconds` by the market's clock.
+        owed: the reward for all that is done, its share for a part; nothing where the market
+            turned them away, or they gave up.
+        paid: reward and bonus together.
+        notes: what is worth a look, in words.
+    """
+
+    part: Participation
+    name: str
+    done: int
+    seconds: int
+    owed: Decimal
+    paid: Decimal
+    notes: tuple[str, ...]
+
+    @property
+    def wage(self) -> Decimal | None:
+        """Of an hour; None where nothing was paid, or no time was measured."""
+        if not self.paid or not self.seconds:
+            return None
+        return (self.paid * 3600 / self.seconds).quantize(CENT)
+
+    @property
+    def minutes(self) -> str:
+        """Of work, as a person reads them."""
+        return f"{self.seconds / 60:.1f}"
+
+    @property
+    def due(self) -> Decimal:
+        """What is owed beyond what was paid; nothing while the market's word is awaited."""
+        waits = self.part.verdict == WAITING and self.part.state == COMPLETE
+        return Decimal(0) if waits else max(Decimal(0), self.owed - self.paid)
+
+    def row(self) -> list[str]:
+        """Return the line as texts, in the order of COLUMNS."""
+        part = self.part
+        market = "" if part.market_seconds is None else str(part.market_seconds)
+        return [
+            self.name, part.state, part.verdict, str(self.done), str(part.study.amount),
+            str(self.seconds), market, f"{self.owed:.2f}", f"{part.paid:.2f}", f"{part.bonus:.2f}",
+            part.study.currency, "" if self.wage is None else f"{self.wage:.2f}",
+            "; ".join(self.notes),
+        ]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """A study's ledger.
+
+    Attributes:
+        entries: by when they began.
+        total: what was paid in all, and `due`: what is still to be paid.
+        median_wage: of an hour, over those who were paid; None without any.
+        warnings: of the study as a whole.
+    """
+
+    study: Study
+    entries: list[Entry]
+    total: Decimal
+    due: Decimal
+    median_wage: Decimal | None
+    warnings: tuple[str, ...]
+
+
+def ledger(study: Study) -> Ledger:
+    """Return the ledger of a study as it stands."""
+    entries = list(_entries(study))
+    wages = [entry.wage for entry in entries if entry.wage is not None]
+    middle = median(wages).quantize(CENT) if wages else None
+    return Ledger(
+        study,
+        entries,
+        sum((entry.paid for entry in entries), Decimal(0)),
+        sum((entry.due for entry in entries), Decimal(0)),
+        middle,
+        tuple(_warnings(study, middle)),
+    )
+
+
+def planned_wage(study: Study) -> Decimal:
+    """Return what an hour is paid if the work takes as long as the study says."""
+    return (study.reward * 60 / study.minutes).quantize(CENT)
+
+
+def _entries(study: Study) -> Iterator[Entry]:
+    for part in study.participations.select_related("person", "study").order_by("began", "pk"):
+        done = count_done(part)
+        seconds = seconds_of(part) if part.seconds is None else part.seconds
+        entry = Entry(
+            part, pseudonym(part.person), done, seconds, _owed(part, done),
+            part.paid + part.bonus, (),
+        )  # fmt: skip
+        yield Entry(part, entry.name, done, seconds, entry.owed, entry.paid, tuple(_notes(entry)))
+
+
+def _owed(part: Participation, done: int) -> Decimal:
+    study = part.study
+    turned_away = part.verdict in TURNED_AWAY
+    if part.state == COMPLETE and not turned_away:
+        return study.reward
+    if part.state == SHORT and not turned_away:
+        share = (study.reward * min(done, study.amount) / study.amount).quantize(CENT, ROUND_UP)
+        return max(share, study.short_reward or Decimal(0))
+    return Decimal(0)
+
+
+def _notes(entry: Entry) -> Iterator[str]:
+    part, least = entry.part, entry.part.study.least_wage
+    if entry.paid and not entry.done:
+        yield _("paid without work")
+    elif entry.paid and entry.done < part.study.amount and part.state != SHORT:
+        yield _("paid for all, did a part")
+    if entry.done and not entry.paid and part.verdict in TURNED_AWAY:
+        yield _("worked without pay")
+    elif entry.done and not entry.paid and part.state == LEFT:
+        yield _("gave up, without pay")
+    if entry.due:
+        yield _("pay is due")
+    if least is not None and entry.wage is not None and entry.wage < least:
+        yield _("below the least wage")
+
+
+def _warnings(study: Study, middle: Decimal | None) -> Iterator[str]:
+    least = study.least_wage
+    if least is None:
+        return
+    told = {"least": f"{least:.2f} {study.currency}"}
+    if planned_wage(study) < least:
+        told["wage"] = f"{planned_wage(study):.2f} {study.currency}"
+        yield _("By the minutes of the study an hour is paid %(wage)s, less than %(least)s.") % told
+    if middle is not None and middle < least:
+        told["wage"] = f"{middle:.2f} {study.currency}"
+        yield _("Half of the workers got %(wage)s an hour or less; the least is %(least)s.") % told

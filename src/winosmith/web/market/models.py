@@ -1,0 +1,186 @@
+"""Studies on crowd markets, who took part in them, and the one table of the markets' ids."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+__all__ = [
+    "APPROVED",
+    "COMPLETE",
+    "JUDGE",
+    "LEFT",
+    "REJECTED",
+    "RETURNED",
+    "SHORT",
+    "SUBMISSION",
+    "TURNED_AWAY",
+    "WAITING",
+    "WORKER",
+    "WORKING",
+    "WRITE",
+    "Identity",
+    "Participation",
+    "Screen",
+    "Study",
+]
+
+
+class Study(models.Model):
+    """Paid work that a market sends people to, by one secret link.
+
+    Attributes:
+        name: by which the admin knows it; workers never see it.
+        provider: the market; one of `providers.PROVIDERS`.
+        amount: problems to judge, or twins to write.
+        reward: for all of it, in `currency`.
+        minutes: that it should take.
+        least_wage: an hour, below which the ledger warns; None for no warning.
+        code: what a worker enters at the market when all is stored; empty where each has a code
+            of their own.
+        short_code: the same where no work was left before the end; empty for none.
+        short_reward: what the market pays for that code; None where it pays nothing.
+        market_study: the market's own id of the study, which links must name; empty for any.
+        digest: of the secret part of the link; whoever reads the database can't come by it.
+        trust: votes count at once, not only when the market confirms who gave them.
+        invited_only: those alone may come whose ids were listed.
+    """
+
+    class Kind(models.TextChoices):
+        """What people are paid for."""
+
+        JUDGE = "judge", _("judging problems")
+        WRITE = "write", _("writing twins")
+
+    name = models.SlugField(max_length=40, unique=True)
+    provider = models.CharField(max_length=10)
+    kind = models.CharField(max_length=10, choices=Kind)
+    amount = models.PositiveIntegerField()
+    reward = models.DecimalField(max_digits=8, decimal_places=2)
+    currency = models.CharField(max_length=3)
+    minutes = models.PositiveIntegerField()
+    least_wage = models.DecimalField(max_digits=8, decimal_places=2, null=True)
+    code = models.CharField(max_length=40, blank=True)
+    short_code = models.CharField(max_length=40, blank=True)
+    short_reward = models.DecimalField(max_digits=8, decimal_places=2, null=True)
+    market_study = models.CharField(max_length=64, blank=True)
+    digest = models.CharField(max_length=64, unique=True)
+    trust = models.BooleanField(default=False)
+    invited_only = models.BooleanField(default=False)
+    created = models.DateTimeField(default=timezone.now)
+    closed = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Screen(models.Model):
+    """That a worker may come to a study, or may not; known by a digest alone."""
+
+    study = models.ForeignKey(Study, models.CASCADE, related_name="screens", db_index=False)
+    digest = models.CharField(max_length=64)
+    allowed = models.BooleanField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["study", "digest", "allowed"], name="screened_once")
+        ]
+
+    def __str__(self) -> str:
+        return "may come" if self.allowed else "may not come"
+
+
+class Participation(models.Model):
+    """One worker's part in one study. Its number is the `job` of the answers given in it.
+
+    Attributes:
+        person: made for this study alone; what a worker read in earlier ones is known to it.
+        browser: a digest of what the worker's browser holds; no other one goes on with the work.
+        state: how far the work is, by what is stored here.
+        verdict: what the market says of it, by its last export; `said` in the market's own word.
+        seconds: of work, when it ended; None before. `market_seconds`: by the market's clock.
+        paid, bonus: in the study's currency.
+    """
+
+    class State(models.TextChoices):
+        """How far somebody is."""
+
+        WORKING = "working", _("at work")
+        COMPLETE = "complete", _("all done")
+        SHORT = "short", _("ended early, for want of work")
+        LEFT = "left", _("given up")
+
+    class Verdict(models.TextChoices):
+        """What the market says."""
+
+        WAITING = "waiting", _("not confirmed yet")
+        APPROVED = "approved", _("approved")
+        REJECTED = "rejected", _("rejected")
+        RETURNED = "returned", _("returned or timed out")
+
+    study = models.ForeignKey(Study, models.PROTECT, related_name="participations")
+    person = models.OneToOneField(
+        settings.AUTH_USER_MODEL, models.PROTECT, related_name="participation"
+    )
+    browser = models.CharField(max_length=64, blank=True)
+    state = models.CharField(max_length=10, choices=State, default=State.WORKING)
+    verdict = models.CharField(max_length=10, choices=Verdict, default=Verdict.WAITING)
+    said = models.CharField(max_length=30, blank=True)
+    seconds = models.PositiveIntegerField(null=True)
+    market_seconds = models.PositiveIntegerField(null=True)
+    paid = models.DecimalField(max_digits=8, decimal_places=2, default=0)
+    bonus = models.DecimalField(max_digits=8, decimal_places=2, default=0)
+    began = models.DateTimeField(default=timezone.now)
+    ended = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"participation {self.pk}, {self.get_state_display()}"
+
+
+class Identity(models.Model):
+    """What a market calls a worker or their submission: the only place that holds it, encrypted.
+
+    Attributes:
+        digest: keyed, of the provider, the kind and the id; by it the id is found again.
+        sealed: the id, encrypted by a key that follows from the site's.
+        at_work: the worker's participation goes on; in one study at a time.
+    """
+
+    class Kind(models.TextChoices):
+        """What the id names."""
+
+        WORKER = "worker", _("worker")
+        SUBMISSION = "submission", _("submission")
+
+    study = models.ForeignKey(Study, models.CASCADE, related_name="+", db_index=False)
+    participation = models.ForeignKey(Participation, models.CASCADE, related_name="identities")
+    kind = models.CharField(max_length=10, choices=Kind)
+    digest = models.CharField(max_length=64, db_index=True)
+    sealed = models.TextField()
+    at_work = models.BooleanField(default=False)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["study", "kind", "digest"], name="identity_once"),
+            models.UniqueConstraint(
+                fields=["digest"], condition=models.Q(at_work=True), name="identity_at_work"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()} of participation {self.participation_id}"
+
+
+JUDGE, WRITE = map(Study.Kind, ("judge", "write"))
+WORKING, COMPLETE, SHORT, LEFT = map(Participation.State, ("working", "complete", "short", "left"))
+WAITING, APPROVED, REJECTED, RETURNED = map(
+    Participation.Verdict, ("waiting", "approved", "rejected", "returned")
+)
+WORKER, SUBMISSION = map(Identity.Kind, ("worker", "submission"))
+
+TURNED_AWAY = (REJECTED, RETURNED)
+"""Verdicts after which what somebody sent is not used."""

@@ -1,0 +1,117 @@
+"""The markets: how their links name a worker, and where a finished one returns to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlencode
+
+from django.utils.translation import gettext as _
+
+from winosmith.errors import InputError
+
+__all__ = ["PREVIEW", "PROVIDERS", "Claim", "Provider"]
+
+PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"
+"""What MTurk names as the assignment while a worker only looks (ExternalQuestion, API 2017-01-17,
+"The External Form: Preview Mode")."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Whom a link says to bring. Nothing proves it: a market does not sign its links.
+
+    Attributes:
+        worker: the market's id of a person; `submission`: of their part in the study, or "".
+    """
+
+    worker: str = field(repr=False)
+    submission: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """A market.
+
+    Attributes:
+        title: its name.
+        worker, submission, study: what its links call these ids; the study may be "".
+        needs_submission: its links always name one.
+        form: what an id looks like.
+        query: what stands behind the link when it is given to the market.
+        back: where a worker returns with a code ("{code}" in it); empty where they enter it.
+        own_codes: each worker has a code of their own, where the study has none.
+    """
+
+    title: str
+    worker: str
+    submission: str
+    study: str
+    needs_submission: bool
+    form: re.Pattern[str]
+    query: str
+    back: str
+    own_codes: bool
+
+    def read(self, query: Mapping[str, str], market_study: str = "") -> Claim:
+        """Return the claim of a link.
+
+        Raises:
+            InputError: an id is missing or looks like none, or the link is another study's.
+        """
+        worker, submission = query.get(self.worker, ""), query.get(self.submission, "")
+        if not self.form.fullmatch(worker):
+            raise InputError(_("The link does not say who you are at the market, or not rightly."))
+        if (submission or self.needs_submission) and not self.form.fullmatch(submission):
+            raise InputError(_("The link does not name your submission, or not rightly."))
+        if market_study and query.get(self.study, "") != market_study:
+            raise InputError(_("The link belongs to another study of the market."))
+        return Claim(worker, submission)
+
+    def names(self) -> tuple[str, ...]:
+        """Return the parameters that may name somebody."""
+        return tuple(filter(None, (self.worker, self.submission, self.study)))
+
+    def way_back(self, code: str) -> str:
+        """Return the address to which a worker returns with a code; "" where there is none."""
+        return self.back + urlencode({"cc": code}) if self.back else ""
+
+
+PROVIDERS = {
+    "prolific": Provider(
+        "Prolific",
+        "PROLIFIC_PID",
+        "SESSION_ID",
+        "STUDY_ID",
+        True,
+        re.compile("[0-9a-f]{24}"),
+        "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}",
+        "https://app.prolific.com/submissions/complete?",
+        False,
+    ),
+    "mturk": Provider(
+        "Amazon Mechanical Turk",
+        "workerId",
+        "assignmentId",
+        "hitId",
+        True,
+        re.compile("[A-Z0-9]{8,64}"),
+        "",
+        "",
+        True,
+    ),
+    "generic": Provider(
+        "generic",
+        "worker",
+        "submission",
+        "study",
+        False,
+        re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{3,63}"),
+        "worker=WORKER&submission=SUBMISSION",
+        "",
+        True,
+    ),
+}
+"""The markets that a study may be on: Prolific's parameters and completion address as of its API
+documentation ("The study object"), MTurk's of API 2017-01-17."""
