@@ -6,6 +6,7 @@ The filters return rows, kept and removed; `Dataset.select` and `Dataset.drop` t
 from __future__ import annotations
 
 from winosmith.debias._aflite import aflite
+from winosmith.debias._alike import alike
 from winosmith.debias._assess import Assessment, Subset, assess
 from winosmith.debias._assess_clues import Clue
 from winosmith.debias._assess_kl import Along
@@ -15,12 +16,17 @@ from winosmith.debias._assess_words import Associations, Leads, Mark, MarkedProb
 from winosmith.debias._chance import threshold_null
 from winosmith.debias._consensus import checkpoint_of, consensus
 from winosmith.debias._consensus_result import ConsensusResult
+from winosmith.debias._dynamics import Dynamics, read_dynamics
+from winosmith.debias._fair_words import rarefied
+from winosmith.debias._fairness import Fairness, KeptSet, fairness
+from winosmith.debias._figure import Figure
 from winosmith.debias._labels import problem_labels
 from winosmith.debias._null import Null, null_of, twin_flipped
 from winosmith.debias._partition import training_rows
 from winosmith.debias._people import human_agreement
 from winosmith.debias._pmi import PmiResult, PmiVariant, pmi, word_pmi
 from winosmith.debias._probe import Probe, probe, probe_across
+from winosmith.debias._ranking import Correlation, Ranking, ranking
 from winosmith.debias._result import AfliteResult, Phase, Stopped
 from winosmith.debias._selection import HISTOGRAM_EDGES
 from winosmith.debias._sizes import suggested_sizes
@@ -35,6 +41,11 @@ __all__ = [
     "Associations",
     "Clue",
     "ConsensusResult",
+    "Correlation",
+    "Dynamics",
+    "Fairness",
+    "Figure",
+    "KeptSet",
     "Leads",
     "Mark",
     "MarkedProblem",
@@ -43,14 +54,17 @@ __all__ = [
     "PmiResult",
     "PmiVariant",
     "Probe",
+    "Ranking",
     "Stopped",
     "Subset",
     "aflite",
+    "alike",
     "assess",
     "assessment_blocks",
     "associations",
     "checkpoint_of",
     "consensus",
+    "fairness",
     "human_agreement",
     "leads_table",
     "null_of",
@@ -59,6 +73,9 @@ __all__ = [
     "probe",
     "probe_across",
     "problem_labels",
+    "ranking",
+    "rarefied",
+    "read_dynamics",
     "subsample",
     "suggested_sizes",
     "threshold_null",

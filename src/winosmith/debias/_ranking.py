@@ -1,0 +1,190 @@
+"""Whether models stay in their order on a filtered set, and from adversary to adversary.
+
+Phang et al. (2021) filter the same data with many adversaries and find that the order of models
+hangs on which it was. A set that is smaller, and on which models are close to chance, shuffles them
+by luck alone; so beside each correlation stands that of random subsets made up like the kept set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winosmith.debias._correlations import reversed_pairs, spearman, tau_b
+from winosmith.debias._figure import Mask
+from winosmith.debias._partition import BOOTSTRAP, generator
+from winosmith.errors import DataError, InputError
+from winosmith.metrics import Proportion, proportion
+
+__all__ = ["Correlation", "Ranking", "ranking"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Correlation:
+    """How alike the orders of models are on two sets.
+
+    Attributes:
+        first, second: the sets; "all" is the pool.
+        tau: Kendall's tau-b of the accuracies, −1 to 1; None where one set has all models equal.
+        interval: its central 95 % when twins and families are drawn again, in both sets the same.
+            Drawing again shuffles models that are close, so it lies lower than tau as a rule.
+        rho: Spearman's rho.
+        rho_interval: the same of rho.
+        reversed: pairs of models in opposite orders.
+        pairs: of how many.
+        null: for a kept set beside all: mean and central 95 % of tau of random subsets made up like
+            it beside all; None between kept sets.
+        p: the share of random subsets whose tau is as low as the kept set's: (1 + so many) over
+            (1 + draws); None between kept sets.
+    """
+
+    first: str
+    second: str
+    tau: float | None
+    interval: tuple[float, float] | None
+    rho: float | None
+    rho_interval: tuple[float, float] | None
+    reversed: int
+    pairs: int
+    null: tuple[float, float, float] | None = None
+    p: float | None = None
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The order of models on all problems, and on each kept set.
+
+    Attributes:
+        accuracies: by set ("all" first) and model, the accuracy with its interval.
+        correlations: of each kept set with all, then of each two kept sets.
+        draws: of the bootstrap.
+    """
+
+    accuracies: Mapping[str, Mapping[str, Proportion]]
+    correlations: tuple[Correlation, ...]
+    draws: int
+
+    def record(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        return {
+            "accuracies": {
+                name: {model: found.record() for model, found in of.items()}
+                for name, of in self.accuracies.items()
+            },
+            "correlations": [asdict(found) for found in self.correlations],
+            "draws": self.draws,
+        }
+
+
+def ranking(
+    right: Mapping[str, NDArray[np.bool_]],
+    kept: Mapping[str, Mask],
+    clusters: NDArray[np.int64],
+    subsets: Mapping[str, Sequence[Mask]],
+    *,
+    draws: int = 1000,
+    seed: int = 0,
+) -> Ranking:
+    """Compare the order of models on kept sets with that on all problems, and with each other.
+
+    Args:
+        right: by model, (n,) which problems it gets right; two models or more.
+        kept: by name, (n,) which problems a filter kept.
+        clusters: (n,) the cluster of each problem, drawn again as a whole; see `metrics.clusters`.
+        subsets: by name of a kept set, random subsets made up like it; see `alike`.
+        draws: of the bootstrap.
+        seed: of the bootstrap.
+
+    Raises:
+        InputError: fewer than two models.
+        DataError: a kept set without a problem.
+    """
+    if len(right) < 2:
+        raise InputError("an order takes two models or more")
+    if empty := [name for name, mask in kept.items() if not mask.any()]:
+        raise DataError(f"{empty[0]} holds no problem; no model has an accuracy on it")
+    names, R = list(right), np.array(list(right.values()), np.float64)
+    masks = {"all": np.ones(R.shape[1], np.bool_), **kept}
+    values = {name: R[:, mask].mean(axis=1) for name, mask in masks.items()}
+    drawn = _bootstrap(R, masks, clusters, draws, seed)
+    found = []
+    for name in kept:
+        nulls = np.array([R[:, subset].mean(axis=1) for subset in subsets[name]])
+        found.append(_correlation("all", name, values, drawn, nulls))
+    found += [_correlation(a, b, values, drawn) for a, b in combinations(kept, 2)]
+    accuracies = {
+        name: {model: proportion(R[row, mask], clusters[mask]) for row, model in enumerate(names)}
+        for name, mask in masks.items()
+    }
+    return Ranking(accuracies, tuple(found), draws)
+
+
+def _bootstrap(
+    R: Floats, masks: Mapping[str, Mask], clusters: NDArray[np.int64], draws: int, seed: int
+) -> dict[str, Floats]:
+    """Return by set the accuracies when clusters are drawn again, (draws, models)."""
+    count = int(clusters.max()) + 1
+    totals = {
+        name: np.stack(
+            [np.bincount(clusters, weights, minlength=count) for weights in (mask, *(R * mask))]
+        )
+        for name, mask in masks.items()
+    }
+    drawn = {name: np.empty((draws, len(R))) for name in masks}
+    for draw, weights in enumerate(_weights(count, draws, seed)):
+        for name, of in totals.items():
+            n, *sums = of @ weights
+            drawn[name][draw] = np.array(sums) / n if n else np.nan
+    return drawn
+
+
+def _weights(count: int, draws: int, seed: int) -> Iterator[Floats]:
+    """Yield how often each cluster is drawn."""
+    for draw in range(draws):
+        rng = generator(seed, draw, BOOTSTRAP)
+        yield np.bincount(rng.integers(0, count, count), minlength=count).astype(np.float64)
+
+
+def _correlation(
+    first: str,
+    second: str,
+    values: Mapping[str, Floats],
+    drawn: Mapping[str, Floats],
+    nulls: Floats | None = None,
+) -> Correlation:
+    a, b = values[first], values[second]
+    tau, rho = (float(of(a[None], b[None])[0]) for of in (tau_b, spearman))
+    null, p = None, None
+    if nulls is not None and len(nulls) and not np.isnan(tau):
+        by_luck = tau_b(np.broadcast_to(a, nulls.shape), nulls)
+        by_luck = by_luck[~np.isnan(by_luck)]
+        if by_luck.size:
+            null = (float(by_luck.mean()), *_ends(by_luck))
+            p = float((1 + (by_luck <= tau + 1e-9).sum()) / (1 + len(by_luck)))
+    return Correlation(
+        first,
+        second,
+        None if np.isnan(tau) else tau,
+        None if np.isnan(tau) else _ends(tau_b(drawn[first], drawn[second])),
+        None if np.isnan(rho) else rho,
+        None if np.isnan(rho) else _ends(spearman(drawn[first], drawn[second])),
+        reversed_pairs(a, b),
+        len(a) * (len(a) - 1) // 2,
+        null,
+        p,
+    )
+
+
+def _ends(values: Floats) -> tuple[float, float]:
+    known = values[~np.isnan(values)]
+    if not known.size:
+        return float("-1"), 1.0
+    low, high = np.quantile(known, [0.025, 0.975])
+    return float(low), float(high)
