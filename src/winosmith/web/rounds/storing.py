@@ -83,8 +83,8 @@ def _places(found: Found) -> Iterator[tuple[str, dict[str, Any]]]:
             {
                 **verdicts.get(new, {}),
                 **scores.get(new, {}),
-                "root": roots.get(new),
-                "fools": found.record["fooling"].get(new, []),
+                "root": roots.get(line["old_id"]),
+                "fools": found.record["fooling"].get(line["old_id"], []),
             },
         )
 
