@@ -29,21 +29,18 @@ def command(folder: str, database: str | None, as_json: bool) -> None:
         click.echo("There is no study yet; make one with: winosmith admin study DIR create NAME")
     print_table(
         "Studies",
-                ("study", "work", "began", "working", "done", "short", "left", "approved", "waiting",
-         "votes"),
+        ("study", "market", "began", "at work", "done", "approved", "waiting", "votes"),
         [
             (
                 f"{row.study.name}{' (closed)' if row.study.closed else ''}",
-                f"{row.study.kind} {row.study.amount} on {row.study.provider}",
+                row.study.provider,
                 row.began,
                 row.states["working"],
                 row.states["complete"],
-                row.states["short"],
-                row.states["left"],
                 row.verdicts["approved"],
                 row.verdicts["waiting"],
                 row.provisional,
             )
             for row in rows
         ],
-    )  # fmt: skip
+    )

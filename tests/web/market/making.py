@@ -1,0 +1,70 @@
+"""Studies, the people who come to them, and what they do there."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+from collections.abc import Iterable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from tests.web.judge.making import give, twin  # type: ignore[import-not-found]
+
+__all__ = ["arrival", "export", "give", "link", "study", "twin", "worker", "working"]
+
+_numbers = itertools.count(1)
+
+USUAL = {"reward": Decimal("2.00"), "currency": "GBP", "minutes": 10, "code": "DONE1"}
+
+
+def study(amount: int = 2, *, kind: str = "judge", provider: str = "prolific", **more: Any) -> Any:
+    """Make a study; return it with the secret part of its link."""
+    from winosmith.web.market.studies import create_study
+
+    return create_study(f"s{next(_numbers)}", provider, kind, amount, **{**USUAL, **more})
+
+
+def worker(n: int) -> str:
+    """Return an id as Prolific makes them, of a worker or a submission."""
+    return f"{n:024x}"
+
+
+def arrival(made: Any, n: int = 1, *, mark: str = "", submission: str | None = None) -> Any:
+    """Return what the browser of worker `n` keeps."""
+    from winosmith.web.market.arriving import Arrival
+    from winosmith.web.market.providers import Claim
+
+    sent = worker(1000 + n) if submission is None else submission
+    return Arrival(made.pk, Claim(worker(n), sent), mark or f"browser {n}")
+
+
+def working(made: Any, n: int = 1, **more: Any) -> Any:
+    """Let worker `n` begin a study; return their participation."""
+    from winosmith.web.market.beginning import begin
+    from winosmith.web.people.agree import agree
+
+    part = begin(made, arrival(made, n, **more))
+    agree(part.person)
+    return part
+
+
+def link(token: str, n: int = 1) -> str:
+    """Return the address by which worker `n` comes from Prolific."""
+    query = f"PROLIFIC_PID={worker(n)}&STUDY_ID={worker(9)}&SESSION_ID={worker(1000 + n)}"
+    return f"/study/{token}/?{query}"
+
+
+def export(path: Path, rows: Iterable[tuple[int, str]], *, code: str = "DONE1") -> Path:
+    """Write an export of Prolific: for workers by number, what it says of them."""
+    header = ("Submission id,Participant id,Status,Custom study tncs accepted at,Started at,"
+              "Completed at,Reviewed at,Archived at,Time taken,Completion code,Total approvals,"
+              "Fluent languages,Age")  # fmt: skip
+    with path.open("w", newline="") as file:
+        out = csv.writer(file)
+        out.writerow(header.split(","))
+        for n, said in rows:
+            out.writerow([worker(1000 + n), worker(n), said, "Not Applicable",
+                          "2026-10-25T12:27:09.179000Z", "", "", "", "612", code, "389",
+                          "Czech, English", "25"])  # fmt: skip
+    return path

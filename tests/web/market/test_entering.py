@@ -1,0 +1,216 @@
+"""From a market's link to a person: what a claim may do, and where its ids are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.web.market import making as m  # type: ignore[import-not-found]
+
+
+def _begin(browser: Any, token: str, n: int = 1) -> Any:
+    browser.get(m.link(token, n))
+    return browser.post("/study/welcome/")
+
+
+def _everything() -> str:
+    """Return all that the database holds, as text."""
+    from django.apps import apps
+    from django.contrib.sessions.backends.db import SessionStore
+    from django.db import connection
+
+    from winosmith.web.people.models import Session
+
+    told = []
+    with connection.cursor() as cursor:
+        for model in apps.get_models(include_auto_created=True):
+            cursor.execute(f'SELECT * FROM "{model._meta.db_table}"')  # noqa: S608
+            told.append(repr(cursor.fetchall()))
+    told += [repr(SessionStore().decode(s.session_data)) for s in Session.objects.all()]
+    return "".join(told)
+
+
+def test_ids_leave_the_address_at_once_and_stand_nowhere_in_clear(
+    db: Any, rules: Any, visit: Callable[..., Any], capfd: Any
+) -> None:
+    """The link leads to an address without ids; no table, session, cookie or log names one."""
+    made, token = m.study()
+    m.twin()
+    browser = visit()
+    came = browser.get(m.link(token))
+    assert (came.status_code, came["Location"]) == (302, "/study/welcome/")
+    assert came["Referrer-Policy"] == "same-origin"
+    cookie = came.cookies["study"]
+    assert cookie["httponly"] and cookie["samesite"] == "Lax" and cookie["path"] == "/study/"
+    assert made.participations.count() == 0  # to open a link begins nothing
+    page = browser.get("/study/welcome/").content.decode()
+    assert "2.00 GBP" in page and "judge 2 problems" in page
+    began = browser.post("/study/welcome/", follow=True)
+    assert "/people/consent/" in str(began.redirect_chain)
+    part = made.participations.get()
+    assert part.person.hired and not part.person.has_usable_password()
+    about = browser.get("/people/about-me.json").json()
+    assert about["studies"][0]["ids"] == {"worker": m.worker(1), "submission": m.worker(1001)}
+    said = _everything() + cookie.value + page + "".join(capfd.readouterr())
+    for one in (m.worker(1), m.worker(1001), token):
+        assert one not in said
+
+
+def test_one_id_is_one_participation_in_one_browser(
+    db: Any, rules: Any, visit: Callable[..., Any]
+) -> None:
+    """Sent twice, or opened again in its browser, a link leads to the same work; others to none."""
+    made, token = m.study()
+    m.twin()
+    first, other = visit(), visit()
+    _begin(first, token)
+    part = made.participations.get()
+    first.cookies.pop("session")  # a double click: the answer to the first never arrived
+    assert _begin(first, token).status_code == 302
+    assert made.participations.get() == part
+    assert first.get("/study/", follow=True).status_code == 200
+    refused = _begin(other, token)
+    assert refused.status_code == 409
+    assert "another browser" in refused.content.decode()
+    assert other.get("/people/about-me.json").status_code == 302
+    stranger = visit()
+    stranger.get(m.link(token, 2).replace(m.worker(1002), m.worker(1001)))  # another's submission
+    assert stranger.post("/study/welcome/").status_code == 409
+    assert made.participations.count() == 1
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["", "PROLIFIC_PID=x", f"PROLIFIC_PID={'a' * 24}", f"PROLIFIC_PID={'A' * 24}&SESSION_ID=1"],
+)
+def test_a_link_without_ids_begins_nothing(
+    db: Any, rules: Any, visit: Callable[..., Any], query: str
+) -> None:
+    """A link whose ids are missing or malformed says so, and nothing of it is kept."""
+    _, token = m.study()
+    browser = visit()
+    answer = browser.get(f"/study/{token}/?{query}", follow=True)
+    assert answer.redirect_chain[-1][0] == "/study/"
+    assert "not rightly" in answer.content.decode()
+    assert "study" not in browser.cookies
+
+
+def test_who_is_not_to_come_does_not_begin(
+    db: Any, rules: Any, visit: Callable[..., Any]
+) -> None:
+    """Wrong tokens are not found; screened, of another study, too late: each is told why."""
+    from winosmith.web.market.screening import screen
+    from winosmith.web.market.studies import close_study, new_link
+
+    made, token = m.study(market_study=m.worker(8))
+    m.twin()
+    assert visit().get(f"/study/{'x' * 32}/?PROLIFIC_PID={m.worker(1)}").status_code == 404
+    wrong = visit().get(m.link(token), follow=True)
+    assert "another study" in wrong.content.decode()
+    made, token = m.study()
+    screen(made, [m.worker(1)], allowed=True)
+    screen(made, [m.worker(3)], allowed=False)
+    assert [_begin(visit(), token, n).status_code for n in (1, 2, 3)] == [302, 403, 403]
+    assert visit().get(m.link(token)).status_code == 302
+    later = new_link(made)
+    assert visit().get(m.link(token)).status_code == 404
+    close_study(made)
+    assert _begin(visit(), later, 1).status_code == 409
+    screen(made, [m.worker(4)], allowed=True)
+    assert _begin(visit(), later, 4).status_code == 410
+
+
+def test_an_account_is_asked_to_log_out(
+    db: Any, rules: Any, person: Any, visit: Callable[..., Any]
+) -> None:
+    """Who is logged in, or at work in another study, begins none in the same browser."""
+    _, token = m.study()
+    _, second = m.study()
+    m.twin(halves=1)
+    account = visit(person("ann"))
+    assert _begin(account, token).status_code == 409
+    browser = visit()
+    _begin(browser, token)
+    assert _begin(browser, second).status_code == 409
+    elsewhere = visit()
+    assert _begin(elsewhere, second).status_code == 409
+    assert "at work in another study" in elsewhere.post("/study/welcome/").content.decode()
+
+
+def test_what_was_written_without_an_account_is_never_judged_by_its_writer(
+    db: Any, rules: Any, visit: Callable[..., Any]
+) -> None:
+    """An anonymous writer who begins a study in the same browser stays the writer."""
+    from winosmith.web.people.models import Person
+    from winosmith.web.people.sessions import WRITER, SessionStore
+
+    writer = Person.objects.create_anonymous()
+    session = SessionStore()
+    session[WRITER] = writer.pk
+    session.save()
+    half = m.twin(writer, halves=1)[0]
+    made, token = m.study()
+    browser = visit()
+    browser.cookies["session"] = session.session_key
+    _begin(browser, token)
+    half.twin.refresh_from_db()
+    part = made.participations.get()
+    assert half.twin.contributor == part.person
+    from winosmith.web.judge.slots import claim
+
+    assert claim(part.person) is None
+
+
+def test_a_study_without_work_is_not_begun(
+    db: Any, rules: Any, visit: Callable[..., Any]
+) -> None:
+    """Where nothing is to be judged, the page asks to return the submission, and begins nothing."""
+    made, token = m.study()
+    answer = _begin(visit(), token)
+    assert answer.status_code == 409
+    assert "return your submission" in answer.content.decode()
+    assert not made.participations.exists()
+
+
+def test_mechanical_turk_frames_one_page_without_cookies(
+    db: Any, rules: Any, visit: Callable[..., Any]
+) -> None:
+    """MTurk's pages alone may frame it; its form goes to MTurk alone, its link to a new tab."""
+    _, token = m.study(provider="mturk", code="")
+    ids = "workerId=A1B2C3D4E5&assignmentId=3ABCDEFGH12&hitId=3HIT0HIT0HIT0"
+    evil = "https://evil.example"
+    page = visit().get(f"/study/{token}/frame/?{ids}&turkSubmitTo={evil}")
+    text = page.content.decode()
+    assert "X-Frame-Options" not in page.headers and not page.cookies
+    policy = page["Content-Security-Policy"]
+    assert "frame-ancestors https://worker.mturk.com" in policy and "script-src" not in policy
+    assert 'action="https://www.mturk.com/mturk/externalSubmit"' in text and evil not in text
+    opened = re.search(r'href="([^"]+)" target="_blank" rel="noopener noreferrer"', text)
+    assert opened
+    assert visit().get(opened[1].replace("&amp;", "&"))["Location"] == "/study/welcome/"
+    box = f"/study/{token}/frame/?{ids}&turkSubmitTo=https%3A%2F%2Fworkersandbox.mturk.com"
+    assert "https://workersandbox.mturk.com/mturk/externalSubmit" in visit().get(box).content.decode()
+    for preview in ("", "?assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE"):
+        text = visit().get(f"/study/{token}/frame/{preview}").content.decode()
+        assert "<form" not in text and "Accept the work first" in text
+    early = f"/study/{token}/?workerId=A1B2C3D4E5&assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE"
+    assert "Accept the work" in visit().get(early, follow=True).content.decode()
+    _, other = m.study()
+    assert visit().get(f"/study/{other}/frame/").status_code == 404
+    assert visit().get("/study/")["X-Frame-Options"] == "DENY"
+
+
+def test_too_many_begin_from_one_network(
+    db: Any, rules: Any, visit: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The limit on beginnings from one network holds for studies, too."""
+    from winosmith.web.market import views_entry
+
+    monkeypatch.setattr(views_entry, "BEGINS", 1)
+    _, token = m.study()
+    m.twin()
+    assert _begin(visit(), token, 1).status_code == 302
+    assert _begin(visit(), token, 2).status_code == 429
