@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -25,6 +26,8 @@ class SiteRules:
         title: the name of the site, at the top of each page.
         contact: how to reach who runs it; shown with the consent text.
         licence: under which contributors give their sentences.
+        language: in which the sentences are written, as browsers name it ("en", "de-AT"): pages in
+            another language tell screen readers and spelling checks so.
         judges: how many distinct people judge a problem; odd, so that a majority exists.
         both_halves: one person may judge both halves of a twin. Off: whoever has seen one half
             reads the other as its opposite.
@@ -55,6 +58,7 @@ class SiteRules:
     title: str = "Winosmith"
     contact: str = ""
     licence: str = "CC-BY-4.0"
+    language: str = "en"
     judges: int = 3
     both_halves: bool = False
     local_first: bool = True
@@ -90,6 +94,8 @@ class SiteRules:
         for name in ("both_halves", "local_first", "open_judging", "anonymous"):
             if not isinstance(getattr(self, name), bool):
                 raise RecipeError(f"{name} is true or false, not {getattr(self, name)!r}")
+        if not isinstance(self.language, str) or not _LANGUAGE.fullmatch(self.language):
+            raise RecipeError(f"language reads like en or de-AT, not {self.language!r}")
         names = [rule.name for rule in self.models]
         if twice := {name for name in names if names.count(name) > 1}:
             raise RecipeError(f"two models are named {min(twice)!r}; each needs its own name")
@@ -128,6 +134,9 @@ def _models(tables: Any) -> tuple[SolverRule, ...]:
         raise RecipeError("models is a list of tables, [[models]], or [] for none")
     return tuple(map(SolverRule.of, tables))
 
+
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
+"""The forms of BCP 47 (RFC 5646, section 2.1) that name a living language."""
 
 _RANGES = (
     ("judges", 1, 99),
