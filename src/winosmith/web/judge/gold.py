@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from django.conf import settings
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from winosmith.errors import InputError
 from winosmith.metrics import proportion
@@ -147,11 +148,11 @@ def contest(person: Person, ref: str, text: str) -> Contest:
         InputError: nothing was said, they did not answer it, or answered as it is known.
     """
     if not 1 <= len(text := text.strip()) <= 2000:
-        raise InputError("say in 1 to 2000 characters why you think otherwise")
+        raise InputError(gettext("Say in 1 to %d characters why you think otherwise.") % 2000)
     with writing():
         slot = told(person, ref)
         if slot is None or slot.right:
-            raise InputError("there is nothing to contest here")
+            raise InputError(gettext("there is nothing to contest here"))
         made, _ = Contest.objects.get_or_create(slot=slot, defaults={"text": text})
         judge = Judge.objects.select_related("person").get(person=person)
         _lift_if_unfounded(judge)
@@ -180,9 +181,9 @@ def settle(contested: Contest, by: Person, *, upheld: bool, answer: str = "") ->
             .get(pk=contested.pk)
         )
         if now.upheld is not None:
-            raise InputError("another moderator has settled this; open the page again")
+            raise InputError(gettext("another moderator has settled this; open the page again"))
         if now.slot.holder_id == by.pk:
-            raise InputError("your own contests are settled by other moderators")
+            raise InputError(gettext("your own contests are settled by other moderators"))
         now.upheld, now.settled_by, now.answer = upheld, by, answer.strip()
         now.save()
         if upheld:

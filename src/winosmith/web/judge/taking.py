@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from winosmith import text
 from winosmith.errors import InputError
@@ -78,7 +79,7 @@ def judge_of(person: Person) -> Judge:
         InputError: the person may not judge.
     """
     if not may_judge(person):
-        raise InputError("this account may not judge; a moderator can change that")
+        raise InputError(_("this account may not judge; a moderator can change that"))
     rows = _JUDGE.rows(person=person.pk)
     if not rows:
         insert(Judge(person=person), unless_there=True)
@@ -133,9 +134,9 @@ def claim(person: Person) -> Slot | None:
     with writing():
         judge = judge_of(person)
         if judge.paused is not None:
-            raise InputError("your judging is paused until a moderator has looked at it")
+            raise InputError(_("your judging is paused until a moderator has looked at it"))
         if in_a_test(person):
-            raise InputError("finish the test that you began, or give it up, before you judge")
+            raise InputError(_("finish the test that you began, or give it up, before you judge"))
         return _claimed(judge)
 
 

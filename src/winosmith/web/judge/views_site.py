@@ -7,6 +7,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from winosmith.web.judge.agreement import figures
+from winosmith.web.numerals import percent
 
 __all__ = ["agreement"]
 
@@ -25,4 +26,4 @@ def agreement(request: HttpRequest) -> HttpResponse:
 
 
 def _percent(share: float | None) -> str:
-    return "" if share is None else f"{100 * share:.1f} %"
+    return "" if share is None else percent(share)

@@ -14,6 +14,7 @@ from winosmith.errors import InputError
 from winosmith.web.moderate import batches
 from winosmith.web.moderate.actions import ACTIONS, Action
 from winosmith.web.moderate.queue import Where, found
+from winosmith.web.moderate.reasons import in_the_log
 from winosmith.web.problems.models import Problem
 
 if TYPE_CHECKING:
@@ -96,10 +97,10 @@ class Confirmed:
         return cls(preset, form.get("text", "").strip(), (max(event, 0), newest), max(expected, 0))
 
     def reason(self, action: Action) -> str:
-        """Return the reason as the contributor reads it."""
+        """Return the reason as the log keeps it."""
         known = 0 <= self.preset < len(action.reasons)
         return " ".join(
-            filter(None, (str(action.reasons[self.preset]) if known else "", self.text))
+            filter(None, (in_the_log(action.reasons[self.preset]) if known else "", self.text))
         )
 
     def begin(self, person: Person, action: Action, asked: Asked) -> Batch:

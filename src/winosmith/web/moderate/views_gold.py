@@ -6,6 +6,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from winosmith.errors import InputError
@@ -39,7 +40,7 @@ def settle(request: HttpRequest, number: int) -> HttpResponse:
 
     def act() -> dict[str, Any]:
         if not 1 <= len(words.strip()) <= LONGEST:
-            raise InputError(f"answer the judge in 1 to {LONGEST} characters")
+            raise InputError(_("answer the judge in 1 to %d characters") % LONGEST)
         gold.settle(one, request.user, upheld=upheld, answer=words)
         return {"contest": one.pk}
 

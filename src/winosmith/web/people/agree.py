@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.db.models import Exists, OuterRef, QuerySet
+from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
@@ -57,7 +58,7 @@ def agree(person: Person, shown: set[int] | None = None) -> None:
     with writing():
         needed = missing(person)
         if shown is not None and not {document.pk for document in needed} <= shown:
-            raise InputError("a text has changed meanwhile; read the new version")
+            raise InputError(_("a text has changed meanwhile; read the new version"))
         for document in needed:
             Agreement.objects.get_or_create(person=person, document=document)
 

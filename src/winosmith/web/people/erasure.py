@@ -7,6 +7,7 @@ import secrets
 from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
@@ -16,10 +17,13 @@ from winosmith.web.perturb.models import Version
 from winosmith.web.predict.models import Prediction
 from winosmith.web.problems.models import Done, Event, Problem, State, Twin
 
-__all__ = ["ERASED_SENTENCE", "erase", "hide"]
+__all__ = ["ERASED_SENTENCE", "HIDDEN", "erase", "hide"]
 
 ERASED_SENTENCE, ERASED_OPTIONS = "_", ["1", "2"]
 """What stands in place of an erased text: a problem still, so that nothing trips over it."""
+
+HIDDEN = gettext_noop("the contributor hid everything they wrote")
+"""The reason in the log, in the site's language; it is translated for whoever reads it."""
 
 
 def hide(person: Person) -> int:
@@ -32,7 +36,7 @@ def hide(person: Person) -> int:
     with writing():
         twins = [t for t in Twin.objects.filter(contributor=person) if may_withdraw(person, t)]
         for twin in twins:
-            withdraw(person, twin, _("the contributor hid everything they wrote"))
+            withdraw(person, twin, HIDDEN)
         return len(twins)
 
 

@@ -6,6 +6,8 @@ import secrets
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from django.utils.translation import gettext as _
+
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web._prepared import Given, Prepared, PreparedUpdate, insert
@@ -45,7 +47,7 @@ def once(
         InputError: the key is none.
     """
     if not 16 <= len(key) <= 64 or not key.isalnum():
-        raise InputError("the form carries no key; open the page again")
+        raise InputError(_("the form carries no key; open the page again"))
     with writing():
         if not insert(Done(person=person, key=key), unless_there=True):
             return _DONE.first(person=person.pk, key=key).result, False

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from winosmith.web.numerals import fixed, percent
 from winosmith.web.problems.models import Problem
 from winosmith.web.take.models import Round
 
@@ -23,14 +24,14 @@ def shown_results(round_: Round) -> dict[str, Any]:
     refs = {item["problem"] for test in figures["tests"] for item in test["items"]}
     texts = {row.ref: row for row in Problem.objects.filter(ref__in=refs)}
     return {
-        "share": _percent(figures["right"] / figures["answers"]),
+        "share": percent(figures["right"] / figures["answers"]),
         "right": figures["right"],
         "answers": figures["answers"],
         "subjects": figures["subjects"],
         "tests": [_test(test, texts) for test in figures["tests"]],
         "halves": [_halves(level) for level in figures["halves"]],
         "pace": [
-            {**pace, "seconds": f"{pace['seconds']:.1f}", "times": f"{pace['times_median']:.2f}"}
+            {**pace, "seconds": fixed(pace["seconds"], 1), "times": fixed(pace["times_median"], 2)}
             for pace in figures["pace"]
         ],
         "recognised": figures["recognised"],
@@ -43,7 +44,7 @@ def _test(test: Mapping[str, Any], texts: Mapping[str, Problem]) -> dict[str, An
     return {
         "name": test["name"],
         "facts": _facts(test),
-        "subjects": [{**row, "percent": _percent(row["share"])} for row in test["subjects"]],
+        "subjects": [{**row, "percent": percent(row["share"])} for row in test["subjects"]],
         "histogram": test["histogram"],
         "items": [{**item, "row": texts.get(item["problem"])} for item in items],
         "flagged": sum(item["flagged"] for item in items),
@@ -53,30 +54,30 @@ def _test(test: Mapping[str, Any], texts: Mapping[str, Problem]) -> dict[str, An
 def _facts(test: Mapping[str, Any]) -> list[tuple[str, str]]:
     share, chance = test["share"], test["chance"]
     facts = [
-        (_("answers intended"), f"{_percent(share['value'])} ({share['right']} / {share['n']})"),
+        (_("answers intended"), f"{percent(share['value'])} ({share['right']} / {share['n']})"),
         (_("95 % interval"), _span(share["interval"], 100, 1)),
-        (_("guessing"), _percent(chance["share"])),
-        (_("the most frequent answer of the item"), _percent(test["same"])),
+        (_("guessing"), percent(chance["share"])),
+        (_("the most frequent answer of the item"), percent(test["same"])),
         (_("answers of X"), str(test["ambiguous"])),
         (_("Fleiss’ kappa"), _agreement(test["fleiss_kappa"])),
         (_("Krippendorff’s alpha"), _agreement(test["krippendorff_alpha"])),
     ]
     if test["deviation"] is not None:
-        points = _("%s points") % f"{100 * test['deviation']:.1f}"
+        points = _("%s points") % fixed(100 * test["deviation"], 1)
         facts.insert(2, (_("deviation of scores"), points))
     if groups := test["groups"]:
-        means = " / ".join(_percent(mean) for mean in groups["means"])
+        means = " / ".join(percent(mean) for mean in groups["means"])
         facts.append((_("native speakers, others"), means))
     if without := test["without_weakest"]:
         left = ", ".join(without["left_out"])
-        facts.append((_("without %s") % left, _percent(without["mean"])))
+        facts.append((_("without %s") % left, percent(without["mean"])))
     return facts
 
 
 def _agreement(found: Mapping[str, Any]) -> str:
     if found["value"] is None or found["interval"] is None:
         return _("not defined: %s") % found["reason"]
-    return f"{found['value']:.2f} ({_span(found['interval'], 1, 2)})"
+    return f"{fixed(found['value'], 2)} ({_span(found['interval'], 1, 2)})"
 
 
 def _halves(level: Mapping[str, Any]) -> dict[str, Any]:
@@ -87,8 +88,4 @@ def _halves(level: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _span(interval: list[float], scale: float, places: int) -> str:
-    return "–".join(f"{scale * end:.{places}f}" for end in interval)
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
+    return "–".join(fixed(scale * end, places) for end in interval)

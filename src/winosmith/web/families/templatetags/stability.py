@@ -9,6 +9,8 @@ from django import template
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
+from winosmith.web.numerals import fixed, percent
+
 __all__ = ["curve", "drawn", "error_depths", "interval", "p_value", "register", "share", "shares"]
 
 register = template.Library()
@@ -19,25 +21,27 @@ Ends = Sequence[float] | None
 @register.simple_tag
 def interval(ends: Ends) -> str:
     """Return an interval of depths; a dash for none."""
-    return "–" if not ends else f"{ends[0]:.2f}–{ends[1]:.2f}"
+    return "–" if not ends else f"{fixed(ends[0], 2)}–{fixed(ends[1], 2)}"
 
 
 @register.simple_tag
 def share(value: float | str | None) -> str:
     """Return a share in percent; a dash for none."""
-    return f"{100 * value:.1f} %" if isinstance(value, int | float) else "–"
+    return percent(value) if isinstance(value, int | float) else "–"
 
 
 @register.simple_tag
 def shares(ends: Ends | str) -> str:
     """Return an interval of shares in percent; a dash for none."""
-    return "–" if not ends or isinstance(ends, str) else f"{100 * ends[0]:.1f}–{100 * ends[1]:.1f}"
+    if not ends or isinstance(ends, str):
+        return "–"
+    return f"{fixed(100 * ends[0], 1)}–{fixed(100 * ends[1], 1)}"
 
 
 @register.simple_tag
 def p_value(value: float | None) -> str:
     """Return a probability; a dash for none."""
-    return "–" if value is None else "< 0.001" if value < 0.001 else f"{value:.3f}"
+    return "–" if value is None else f"< {fixed(0.001, 3)}" if value < 0.001 else fixed(value, 3)
 
 
 @register.simple_tag
