@@ -6,7 +6,6 @@ families can give (intervals, p values): fast enough to be counted at every look
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -84,10 +83,11 @@ def accuracy_by_depth(answers: Answers, kind: DepthKind) -> list[AtDepth]:
     here[0] = answers.wrong[0] or answers.right[0]
     of = answers.tree.depths[kind][here]
     of[: int(here[0])] = 0
-    right = answers.right[here]
+    counts = np.bincount(of)
+    right = np.bincount(of, answers.right[here], len(counts))
     return [
-        AtDepth(int(depth), int((of == depth).sum()), int(right[of == depth].sum()))
-        for depth in np.unique(of)
+        AtDepth(depth, int(counts[depth]), int(right[depth]))
+        for depth in np.flatnonzero(counts).tolist()
     ]
 
 
@@ -100,14 +100,11 @@ def first_errors(answers: Answers, kind: DepthKind) -> list[Ends]:
     tree = answers.tree
     depths = np.where(tree.depths[kind] >= 0, tree.depths[kind], -1)
     depths[0] = 0
-    wrong = (answers.wrong & (depths >= 0)).tolist()
-    known = (_answered(answers, kind) | (np.arange(len(tree)) == 0) & answers.right).tolist()
-    first, last = _along(tree.parents.tolist(), wrong, known, depths.tolist())
-    ended = [(first[at], last[at]) for at in tree.leaves if first[at] >= 0 or last[at] >= 0]
-    return _table(
-        np.array([depth for depth, _ in ended if depth >= 0], dtype=np.int64),
-        np.array([depth for found, depth in ended if found < 0], dtype=np.int64),
-    )
+    known = _answered(answers, kind)
+    known[0] = answers.right[0]
+    first, last = _along(tree.parents, answers.wrong & (depths >= 0), known, depths)
+    first, last = first[tree.leaves], last[tree.leaves]
+    return _table(first[first >= 0], last[(first < 0) & (last >= 0)])
 
 
 def _depth(answers: Answers, kind: DepthKind) -> Depth:
@@ -136,37 +133,36 @@ def _answered(answers: Answers, kind: DepthKind) -> Bools:
 
 def _coin_first(depths: Ints, chance: Floats) -> float:
     """Return the depth of a guesser's first error, expected, given that there is one."""
-    levels, of = np.unique(depths, return_inverse=True)
-    fine = np.exp(np.bincount(of, weights=np.log(chance)))
+    fine = np.exp(np.bincount(depths, weights=np.log(chance)))
     so_far = np.concatenate([[1.0], np.cumprod(fine)])
     here = so_far[:-1] * (1 - fine)
-    return float((levels * here).sum() / here.sum())
+    return float((np.arange(len(fine)) * here).sum() / here.sum())
 
 
-def _along(
-    parents: Sequence[int], wrong: Sequence[bool], known: Sequence[bool], depths: Sequence[int]
-) -> tuple[list[int], list[int]]:
+def _along(parents: Ints, wrong: Bools, known: Bools, depths: Ints) -> tuple[Ints, Ints]:
     """Return the depth of the first error and the greatest with an answer on the way to each.
 
-    A depth is -1 where there is none.
+    A depth is -1 where there is none. Each way is looked at in pieces that double in length, all
+    versions at once: in as many passes as the logarithm of the deepest way.
     """
-    first, last = [-1] * len(parents), [-1] * len(parents)
-    for at, parent in enumerate(parents):
-        above, before = (first[parent], last[parent]) if parent >= 0 else (-1, -1)
-        first[at] = above if above >= 0 else depths[at] if wrong[at] else -1
-        last[at] = depths[at] if known[at] and depths[at] > before else before
-    return first, last
+    first = np.append(np.where(wrong, depths, -1), -1)
+    last = np.append(np.where(known, depths, -1), -1)
+    end = len(parents)  # stands above every root, and says nothing
+    above = np.append(np.where(parents < 0, end, parents), end)
+    while (above < end).any():
+        upper = first[above]
+        first = np.where(upper >= 0, upper, first)
+        last = np.maximum(last, last[above])
+        above = above[above]
+    return first[:-1], last[:-1]
 
 
 def _table(failed: Ints, censored: Ints) -> list[Ends]:
-    found = []
-    for depth in np.union1d(failed, censored):
-        found.append(
-            Ends(
-                int(depth),
-                int((failed >= depth).sum() + (censored >= depth).sum()),
-                int((failed == depth).sum()),
-                int((censored == depth).sum()),
-            )
-        )
-    return found
+    """Return what becomes of paths at each depth, of those that fail there and those that end."""
+    size = 1 + int(np.concatenate([failed, censored, [-1]]).max())
+    errors, ends = (np.bincount(of, minlength=size) for of in (failed, censored))
+    before = np.cumsum((errors + ends)[::-1])[::-1]
+    return [
+        Ends(depth, int(before[depth]), int(errors[depth]), int(ends[depth]))
+        for depth in np.flatnonzero(errors + ends).tolist()
+    ]

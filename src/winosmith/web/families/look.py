@@ -40,6 +40,11 @@ class Look:
     kind: DepthKind
     after: int
 
+    @property
+    def several(self) -> bool:
+        """Whether models are looked at side by side."""
+        return len(self.chosen) > 1
+
     def query(self, **changes: str | int) -> str:
         """Return the query of an address that keeps what is looked at, but for the changes."""
         kept = {"model": self.name, "depth": self.kind} | changes

@@ -23,13 +23,15 @@ from winosmith.metrics import Graded, Stability
 from winosmith.web._lock import writing
 from winosmith.web.families.data import answered_by, predictions_of
 from winosmith.web.families.drawings import drawings
-from winosmith.web.families.models import Measured
+from winosmith.web.families.kinds import kinds_over_all
+from winosmith.web.families.models import EditKind, Measured
+from winosmith.web.families.tagging import tell_kinds
 from winosmith.web.families.tree import DEPTHS
 from winosmith.web.predict.asking import current_models
 from winosmith.web.predict.models import Model
 from winosmith.web.problems.records import as_dataset
 
-__all__ = ["measure", "measured", "stamp"]
+__all__ = ["look_again", "measure", "measured", "stamp"]
 
 EVERY = 15.0
 """Seconds between two looks of a process at whether something has changed."""
@@ -54,13 +56,18 @@ def measured(depth: str) -> Measured | None:
     return found
 
 
+def look_again() -> None:
+    """Start to measure, and to tell the kinds of new edits, when that is due."""
+    _AT_WORK.start_when_due()
+
+
 def stamp() -> str:
-    """Return a digest of what the figures hang on: versions, answers, models, and winosmith."""
+    """Return a digest of what the figures hang on: versions, answers, models, kinds, winosmith."""
     with connection.cursor() as cursor:
         cursor.execute(_STAMP)
         counted = [[int(value) for value in row] for row in cursor.fetchall()]
     names = [(model.pk, model.name) for model in current_models()]
-    said = repr((names, sorted(counted), __version__))
+    said = repr((names, sorted(counted), EditKind.objects.count(), __version__))
     return hashlib.sha256(said.encode()).hexdigest()
 
 
@@ -122,6 +129,7 @@ def _measured(depth: Any, graded: list[tuple[Model, Graded | None, str]]) -> Mea
                 found[model.name] = of
                 record["stability"] = {k: v for k, v in of.record().items() if k != "families"}
                 record["families"] = len(of.families)
+                record["kinds"] = kinds_over_all(model)
         answers.append(record)
     return Measured(depth=depth, answers=answers, drawings=drawings(found) if found else [])
 
@@ -160,6 +168,8 @@ class _Worker:
             with (settings.SITE.folder / LOCK).open("wb") as file:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 measure()
+                if tell_kinds():
+                    measure()
         except BlockingIOError:
             return
         except Exception:

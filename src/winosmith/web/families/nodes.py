@@ -9,10 +9,10 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from winosmith.web.families.answers import Answers
-from winosmith.web.families.changes import Change, changes
 from winosmith.web.families.links import Links
 from winosmith.web.families.plan import Shown
 from winosmith.web.families.tree import DEPTHS, Tree
+from winosmith.web.perturb.edits import Piece, pieces
 from winosmith.web.predict.models import Model, Prediction, Stand
 from winosmith.web.problems.models import Problem, State
 
@@ -40,7 +40,7 @@ class Node:
 
     Attributes:
         problem: the row.
-        changes: its sentence beside its parent's.
+        pieces: its sentence beside its parent's.
         answer: the right option; "" where it is withheld.
         options: all of them, where they are others than the parent's; else none.
         depths: (name, depth or None).
@@ -56,7 +56,7 @@ class Node:
     """
 
     problem: Problem
-    changes: list[Change]
+    pieces: list[Piece]
     answer: str
     options: list[str]
     depths: list[tuple[Text, int | None]]
@@ -115,7 +115,7 @@ def nodes(
         parent = problems.get(int(tree.rows[tree.parents[shown.number]])) if shown.number else None
         return Node(
             problem,
-            changes(parent.sentence if parent else None, problem.sentence),
+            pieces(parent.sentence if parent else problem.sentence, problem.sentence),
             "" if problem.answer is None else str(problem.options[problem.answer]),
             [] if parent and parent.options == problem.options else problem.options,
             _depths(tree, shown.number),

@@ -18,9 +18,11 @@ from winosmith.web.families.board import SORTS as BOARD_SORTS
 from winosmith.web.families.board import board
 from winosmith.web.families.chart import chart
 from winosmith.web.families.figures import accuracy_by_depth, depths_of_errors, first_errors
+from winosmith.web.families.kinds import kinds_in
 from winosmith.web.families.links import Links
 from winosmith.web.families.listing import SORTS, Family, listed
 from winosmith.web.families.look import Look, look_of, place_of, root_of
+from winosmith.web.families.measuring import look_again
 from winosmith.web.families.nodes import DEPTH_NAMES, nodes, problems_on
 from winosmith.web.families.plan import Shown
 from winosmith.web.families.tree import DEPTHS, Tree, is_public, tree_of
@@ -84,6 +86,7 @@ def family(request: HttpRequest, ref: str) -> HttpResponseBase:
         (model, accuracy_by_depth(of, look.kind), first_errors(of, look.kind))
         for model, of in figured
     ]
+    look_again()
     context = {
         "root": root,
         "public": is_public(root),
@@ -98,6 +101,7 @@ def family(request: HttpRequest, ref: str) -> HttpResponseBase:
         "kinds": _kinds(look, request.GET.get("version", "")),
         "kind": DEPTH_NAMES[look.kind],
         "depths": rows,
+        "edits": kinds_in(root, tree, answers) if answers else None,
         "drawn": [
             (model, by, chart(by, float(tree.chance.mean())), ends) for model, by, ends in drawn
         ],

@@ -29,6 +29,9 @@ PROBLEMS = "problems.jsonl"
 MOST_DEPTHS = 60
 """Rows of the table by depth; the files have all."""
 
+MOST_KINDS = 20
+"""Rows of the table of edits."""
+
 
 @require_safe
 def models(request: HttpRequest) -> HttpResponse:
@@ -46,6 +49,7 @@ def models(request: HttpRequest) -> HttpResponse:
         "answers": [one for one in answers if "stability" in one],
         "faults": [one for one in answers if one["fault"]],
         "by_depth": _by_depth(answers),
+        "kinds": _kinds([one for one in answers if "stability" in one]),
         "models": [(model, answered_by(model).count()) for model in current_models()],
         "problems": in_families().count(),
         "files": " ".join(f"{model.name}.jsonl" for model in current_models()),
@@ -97,6 +101,16 @@ def _model(name: str) -> Model:
         if model.name == name:
             return model
     raise Http404
+
+
+def _kinds(answers: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any] | None]]]:
+    """Return the kinds of edits, a row a kind: all together, then the worst of any model first."""
+    of = [{kind["kind"]: kind for kind in one.get("kinds", ())} for one in answers]
+    names = {
+        name: sum(one[name]["right"] for one in of if name in one) for one in of for name in one
+    }
+    order = sorted(names, key=lambda name: (name != "", -names[name], name))
+    return [(name, [one.get(name) for one in of]) for name in order[: 1 + MOST_KINDS]]
 
 
 def _by_depth(answers: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any] | None]]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import groupby
 from typing import Literal, NamedTuple
 
@@ -68,11 +69,12 @@ def _stretch(text: str, spans: Sequence[tuple[int, int]]) -> str:
     return text[spans[0][0] : spans[-1][1]] if spans else ""
 
 
-def _spans(text: str) -> list[tuple[int, int]]:
+@lru_cache(maxsize=1024)
+def _spans(text: str) -> tuple[tuple[int, int], ...]:
     """Return where each token stands: tokens are pieces of the text, in its order."""
     spans, at = [], 0
     for token in tokens(text):
         start = text.index(token, at)
         at = start + len(token)
         spans.append((start, at))
-    return spans
+    return tuple(spans)

@@ -1,36 +1,45 @@
-"""Versions on a page: their sentences with what was changed, and figures."""
+"""Versions on a page: their depths, what models make of them, and figures."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django import template
-from django.utils.html import escape, format_html
+from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
-from winosmith.problem import BLANK
-from winosmith.web.families.changes import Change
-from winosmith.web.families.nodes import DEPTH_NAMES
+from winosmith.web.families.nodes import DEPTH_NAMES, Verdict
+from winosmith.web.numerals import fixed
 
-__all__ = ["changed", "depth_name", "number", "register"]
+__all__ = ["depth_name", "depths", "number", "register", "verdicts"]
 
 register = template.Library()
 
-_BLANK = format_html('<span class="blank">{}</span>', BLANK)
-_TAGS = {"added": "ins", "removed": "del"}
+
+@register.filter
+def verdicts(found: Sequence[Verdict], named: bool) -> SafeString:
+    """Return what models make of a version as HTML; each by its name where there are several.
+
+    In one piece, as `depths` is: a page has hundreds of both, and a template takes ten times as
+    long for them.
+    """
+    return mark_safe("".join(_verdict(one, named) for one in found))  # noqa: S308 - all escaped
+
+
+def _verdict(one: Verdict, named: bool) -> str:
+    name = f"{escape(one.model)}: " if named else ""
+    return (
+        f'<span class="verdict {one.kind}">{name}<span aria-hidden="true">{one.sign} </span>'
+        f"{escape(one.words)}</span>"
+    )
 
 
 @register.filter
-def changed(runs: Iterable[Change]) -> SafeString:
-    """Return a sentence as HTML, everything in it escaped: what was put in, and what was lost."""
-    return mark_safe("".join(map(_run, runs)))  # noqa: S308 - all escaped
-
-
-def _run(run: Change) -> str:
-    text = _BLANK if run.blank and run.mark != "removed" else escape(run.text)
-    tag = _TAGS.get(run.mark)
-    return f"<{tag}>{text}</{tag}>" if tag else text
+def depths(found: Iterable[tuple[Any, int | None]]) -> SafeString:
+    """Return the depths of a version as HTML, each by its name."""
+    told = (f"{escape(name)} {'–' if depth is None else depth}" for name, depth in found)
+    return mark_safe(" · ".join(told))  # noqa: S308 - all escaped
 
 
 @register.simple_tag
@@ -42,4 +51,4 @@ def depth_name(kind: str) -> Any:
 @register.simple_tag
 def number(value: float | None, digits: int = 2) -> str:
     """Return a figure; a dash for none."""
-    return "–" if value is None else f"{value:.{digits}f}"
+    return "–" if value is None else fixed(value, digits)

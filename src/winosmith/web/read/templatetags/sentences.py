@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from django import template
-from django.utils.html import format_html
+from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
 
 from winosmith.problem import BLANK
+from winosmith.web.perturb.edits import Piece
 from winosmith.web.read.terms import Term
 
-__all__ = ["cell", "register", "sentence"]
+__all__ = ["cell", "edited", "register", "sentence"]
 
 register = template.Library()
 
@@ -36,6 +38,23 @@ def _marked(text: str, found: re.Pattern[str] | None) -> SafeString:
         parts.append(format_html("{}<mark>{}</mark>", text[at : match.start()], match[0]))
         at = match.end()
     return mark_safe("".join([*parts, format_html("{}", text[at:])]))  # noqa: S308 - all escaped
+
+
+@register.filter
+def edited(pieces: Iterable[Piece]) -> SafeString:
+    """Return a sentence as HTML: what was taken out and put in, for the eye and for the ear."""
+    spoken = {"del": _("[taken out:"), "ins": _("[put in:")}
+    return mark_safe("".join(_piece(text, kind, spoken) for text, kind in pieces))  # noqa: S308
+
+
+def _piece(text: str, kind: str, spoken: Mapping[str, str]) -> str:
+    shown = _BLANK.join(escape(part) for part in text.split(BLANK))
+    if not kind:
+        return shown
+    said = escape(spoken[kind])
+    return (
+        f'<{kind}><span class="hidden">{said} </span>{shown}<span class="hidden">]</span></{kind}>'
+    )
 
 
 @register.filter

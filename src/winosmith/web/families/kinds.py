@@ -1,0 +1,202 @@
+"""Which kinds of one-token edits make models fail: in one family, and over all of them.
+
+An edit makes a model fail that was right about the sentence before it and is wrong about the one
+after it. Each kind stands beside all one-token edits: what is frequent is frequent among failures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from django.db import connection
+
+from winosmith.metrics import Proportion, proportion
+from winosmith.web.families.answers import Answers
+from winosmith.web.families.tree import Bools, Ints, Tree
+from winosmith.web.predict.models import Model
+from winosmith.web.problems.models import Problem
+
+__all__ = ["Kind", "Kinds", "kinds_in", "kinds_over_all"]
+
+MOST = 8
+"""Kinds that a page shows by themselves; the rest are one more row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of edit, beside each model that is looked at.
+
+    Attributes:
+        name: "+NN", "−NN" or "NN → JJ", by Penn tags; "" for several kinds together.
+        edits: how many edits are of that kind.
+        failed: for each model, of the edits that it was right before the share that made it wrong;
+            None where there is none.
+    """
+
+    name: str
+    edits: int
+    failed: Sequence[Proportion | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Kinds:
+    """The kinds of one-token edits.
+
+    Attributes:
+        all: all of them together, the base rate.
+        rows: by themselves, those with the most failures first.
+        rest: what is not among the rows; None where nothing is.
+        rest_kinds: how many kinds these are.
+        untold: how many public versions have not been looked at yet.
+    """
+
+    all: Kind
+    rows: Sequence[Kind]
+    rest: Kind | None
+    rest_kinds: int
+    untold: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What is told of a tree: the kinds by name, that of each version or -1, how many are told."""
+
+    names: Sequence[str]
+    of: Ints
+    count: int
+
+
+_QUERY = """SELECT v.problem_id, v.parent_id, k.kind FROM perturb_version v
+    JOIN families_editkind k ON k.problem_id = v.problem_id WHERE v.root_id = %s"""
+_TOLD: WeakKeyDictionary[Tree, _Told] = WeakKeyDictionary()
+
+
+def kinds_in(root: Problem, tree: Tree, answers: Sequence[tuple[Model, Answers]]) -> Kinds | None:
+    """Return the kinds of edits in a family; None where none is told.
+
+    The edits are those between a public version and its public parent. Intervals know that the
+    versions of one sentence go together.
+    """
+    told = _told(root, tree)
+    public = int(tree.public[1:].sum())
+    if not told.names:
+        return None
+    clusters = tree.parents
+    sides = [_sides(tree, of) for _model, of in answers]
+    return _kinds(told.names, told.of, clusters, sides, public - told.count)
+
+
+def _sides(tree: Tree, answers: Answers) -> tuple[Bools, Bools]:
+    """Return where the sentence before was right and this one answered, and where it is wrong."""
+    asked = (answers.right | answers.wrong) & answers.right[tree.parents]
+    asked[0] = False
+    return asked, answers.wrong
+
+
+def _told(root: Problem, tree: Tree) -> _Told:
+    """Return what is told of a tree; kept with it once that is all."""
+    public = int(tree.public[1:].sum())
+    known = _TOLD.get(tree)
+    if known is not None and known.count == public:
+        return known
+    with connection.cursor() as cursor:
+        cursor.execute(_QUERY, [root.pk])
+        rows = cursor.fetchall()
+    found = _TOLD[tree] = _placed(tree, rows)
+    return found
+
+
+def _placed(tree: Tree, rows: Sequence[tuple[int, int, str]]) -> _Told:
+    of = np.full(len(tree), -1)
+    if not rows:
+        return _Told((), of, 0)
+    numbers, parents, kinds = zip(*rows, strict=True)
+    places, above = tree.places_of(np.array(numbers)), tree.places_of(np.array(parents))
+    names, codes = np.unique(np.array(kinds), return_inverse=True)
+    there = (places > 0) & tree.public[places]
+    seen = there & (above >= 0) & tree.public[above] & (np.array(kinds) != "")
+    of[places[seen]] = codes[seen]
+    used = [str(names[code]) for code in np.unique(of[of >= 0])]
+    renumbered = np.searchsorted(np.unique(of[of >= 0]), of)
+    return _Told(used, np.where(of >= 0, renumbered, -1), int(there.sum()))
+
+
+def _kinds(
+    names: Sequence[str],
+    of: Ints,
+    clusters: Ints,
+    sides: Sequence[tuple[Bools, Bools]],
+    untold: int = 0,
+) -> Kinds:
+    """Return the kinds of edits with what they did to models.
+
+    Args:
+        names: of the kinds.
+        of: the kind of each edit, -1 for none.
+        clusters: which edits go together.
+        sides: for each model the edits that it was right before, and those after which it is wrong.
+        untold: how many edits are not told yet.
+    """
+    edited = of >= 0
+    edits = np.bincount(of[edited], minlength=len(names))
+    failures = np.zeros(len(names), dtype=np.int64)
+    for asked, wrong in sides:
+        failures += np.bincount(of[edited & asked & wrong], minlength=len(names))
+    order = np.lexsort((np.arange(len(names)), -edits, -failures))
+    shown, rest = order[:MOST], order[MOST:]
+
+    def told(name: str, here: Bools) -> Kind:
+        failed = [
+            proportion(wrong[here & asked], clusters[here & asked])
+            if (here & asked).any()
+            else None
+            for asked, wrong in sides
+        ]
+        return Kind(name, int(here.sum()), failed)
+
+    return Kinds(
+        told("", edited),
+        [told(names[code], of == code) for code in shown],
+        told("", np.isin(of, rest)) if len(rest) else None,
+        len(rest),
+        untold,
+    )
+
+
+_OVER_ALL = """SELECT v.root_id, k.kind, r."right", count(*)
+    FROM families_editkind k
+    JOIN perturb_version v ON v.problem_id = k.problem_id
+    JOIN problems_problem p ON p.id = v.problem_id
+    JOIN problems_problem a ON a.id = v.parent_id
+    JOIN predict_prediction r ON r.problem_id = v.problem_id
+    JOIN predict_prediction b ON b.problem_id = v.parent_id AND b.model_id = r.model_id
+    WHERE k.kind <> '' AND r.model_id = %s AND b."right" AND r."right" IS NOT NULL
+        AND p.state = 'valid' AND NOT p.embargo AND NOT p.gold
+        AND a.state = 'valid' AND NOT a.embargo AND NOT a.gold
+    GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"""
+
+
+def kinds_over_all(model: Model) -> list[dict[str, Any]]:
+    """Return what each kind of edit did to a model, over all families, as JSON can hold it.
+
+    The first row is that of all one-token edits (`kind` is ""). Intervals know of families.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_OVER_ALL, [model.pk])
+        rows = cursor.fetchall()
+    if not rows:
+        return []
+    counts = np.array([row[3] for row in rows])
+    roots = np.repeat([row[0] for row in rows], counts)
+    wrong = np.repeat([not row[2] for row in rows], counts)
+    kinds = np.repeat([row[1] for row in rows], counts)
+    found = [
+        {"kind": name, **proportion(wrong[here], roots[here]).record()}
+        for name in ["", *np.unique(kinds).tolist()]
+        for here in [kinds == name if name else np.ones(len(kinds), dtype=np.bool_)]
+    ]
+    return [found[0], *sorted(found[1:], key=lambda one: (-one["right"], -one["n"], one["kind"]))]

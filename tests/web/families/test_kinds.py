@@ -1,0 +1,136 @@
+"""Which kinds of one-token edits make models fail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from winosmith.metrics import proportion
+
+pytest.importorskip("HanTa", reason="HanTa is not installed (the extra `language`)")
+
+START = "The cup hit the jug because the _ was too big ."
+
+
+def _grown(version: Any, model: Any, says: Any) -> dict[str, Any]:
+    """Make a family of one-token edits and one of two, told by a model."""
+    alpha = model()
+    root = version(None, START)
+    found = {"alpha": alpha, "root": root}
+    says(alpha, root, True)
+    for name, sentence, right in (
+        ("red", START.replace("cup", "red cup"), False),
+        ("old", START.replace("cup", "old cup"), True),
+        ("mug", START.replace("cup", "mug"), False),
+        ("bare", START.replace("too big", "big"), True),
+        ("two", START.replace("cup", "very old cup"), False),
+    ):
+        found[name] = version(root, sentence)
+        says(alpha, found[name], right)
+    found["under"] = version(found["red"], START.replace("cup", "red pan"))
+    says(alpha, found["under"], True)
+    return found
+
+
+def test_kinds_count_what_an_edit_makes_wrong(
+    db: Any, version: Any, model: Any, says: Any
+) -> None:
+    """Of edits of one token after a right answer, those that make it wrong; others are no part."""
+    from winosmith.web.families.answers import answers_of
+    from winosmith.web.families.kinds import kinds_in
+    from winosmith.web.families.tagging import tell_kinds
+    from winosmith.web.families.tree import tree_of
+
+    found = _grown(version, model, says)
+    root, alpha = found["root"], found["alpha"]
+    tree = tree_of(root, None)
+    answers = [(alpha, answers_of(root, tree, alpha))]
+    assert kinds_in(root, tree, answers) is None
+    assert tell_kinds(rest=0) == 6
+    assert tell_kinds(rest=0) == 0
+    kinds = kinds_in(root, tree, answers)
+    assert kinds is not None
+    assert kinds.untold == 0
+    rows = {one.name: one for one in kinds.rows}
+    assert {name: one.edits for name, one in rows.items()} == {
+        "+JJ": 2, "NN → NN": 2, "−RB": 1,
+    }  # fmt: skip
+    jj = rows["+JJ"].failed[0]
+    assert jj is not None
+    assert (jj.right, jj.n) == (1, 2)
+    nouns = rows["NN → NN"].failed[0]  # under "red", which the model got wrong, nothing fails
+    assert nouns is not None
+    assert (nouns.right, nouns.n) == (1, 1)
+    base = kinds.all.failed[0]
+    assert base is not None
+    assert (base.right, base.n, kinds.all.edits) == (2, 4, 5)
+    assert base.interval == proportion([1, 1, 0, 0], [0, 0, 0, 0]).interval
+
+
+def test_rare_kinds_are_one_row(
+    db: Any, version: Any, model: Any, says: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rows and what is left over add up to all edits."""
+    from winosmith.web.families import kinds
+    from winosmith.web.families.answers import answers_of
+    from winosmith.web.families.tagging import tell_kinds
+    from winosmith.web.families.tree import tree_of
+
+    monkeypatch.setattr(kinds, "MOST", 1)
+    found = _grown(version, model, says)
+    tell_kinds(rest=0)
+    root, alpha = found["root"], found["alpha"]
+    tree = tree_of(root, None)
+    of = kinds.kinds_in(root, tree, [(alpha, answers_of(root, tree, alpha))])
+    assert of is not None
+    assert of.rest is not None
+    assert (len(of.rows), of.rest_kinds) == (1, 2)
+    assert of.rows[0].edits + of.rest.edits == of.all.edits == 5
+
+
+def test_no_kind_tells_of_a_hidden_sentence(
+    db: Any, version: Any, model: Any, says: Any, visit: Callable[..., Any]
+) -> None:
+    """An edit counts where both of its sentences are public, and again once they are."""
+    from winosmith.web.families.kinds import kinds_over_all
+    from winosmith.web.families.tagging import tell_kinds
+
+    found = _grown(version, model, says)
+    page = f"/families/{found['root'].ref}/"
+    tell_kinds(rest=0)
+    assert ">−RB</th>" in visit().get(page).content.decode()
+    found["red"].embargo = found["bare"].embargo = True
+    found["red"].save(), found["bare"].save()
+    told = visit().get(page).content.decode()
+    assert ">−RB</th>" not in told
+    assert "0 / 1</td>" in told.split(">+JJ</th>")[1].split("</tr>")[0]
+    kinds = {one["kind"]: (one["right"], one["n"]) for one in kinds_over_all(found["alpha"])}
+    assert kinds == {"": (1, 2), "+JJ": (0, 1), "NN → NN": (1, 1)}
+
+
+def test_all_families_tell_of_edits(
+    db: Any, version: Any, model: Any, says: Any, visit: Callable[..., Any]
+) -> None:
+    """The page of all models has the kinds of edits, with intervals that know of families."""
+    from winosmith.web.families.kinds import kinds_over_all
+    from winosmith.web.families.measuring import measure
+    from winosmith.web.families.tagging import tell_kinds
+
+    alpha = model()
+    wrong = []
+    for family in range(6):
+        root = version(None, START.replace("cup", f"cup{family}"))
+        says(alpha, root, True)
+        for word in ("red", "old", "big"):
+            right = (family + len(word)) % 2 == 0
+            says(alpha, version(root, START.replace("cup", f"{word} cup{family}")), right)
+            wrong.append(not right)
+    tell_kinds(rest=0)
+    assert measure()
+    (base, *kinds) = kinds_over_all(alpha)
+    assert base["interval"] == [*proportion(wrong, [at // 3 for at in range(18)]).interval]
+    assert [one["kind"] for one in kinds] == ["+JJ"]
+    told = visit().get("/families/models/").content.decode()
+    assert f"{sum(wrong)} / 18</td>" in told.split("all of one token</th>")[1]
