@@ -1,0 +1,178 @@
+"""Votes of workers: they take places at once, and count when the market has confirmed them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.web.market import making as m  # type: ignore[import-not-found]
+
+
+def _state(problem: Any) -> str:
+    problem.refresh_from_db()
+    return str(problem.state)
+
+
+def test_a_vote_takes_its_place_and_decides_nothing(db: Any, rules: Any, person: Any) -> None:
+    """Nobody else gets the place; no verdict, export or contributor knows of the vote."""
+    from winosmith.web.judge.slots import claim
+    from winosmith.web.judge.votes import responses, votes_of
+
+    made, _ = m.study(1)
+    half = m.twin(halves=1)[0]
+    m.give(m.working(made).person)
+    assert _state(half) == "judging"
+    assert claim(person("ann")) is None
+    assert list(responses([half])) == [] and votes_of(half) == []
+    (vote,) = votes_of(half, excluded=True)
+    assert vote.provisional and not vote.excluded
+
+
+def test_confirmed_votes_decide(db: Any, rules: Any) -> None:
+    """With the market's word the verdict comes at once; again it changes nothing."""
+    from winosmith.web.judge.confirming import confirm
+
+    made, _ = m.study(2)
+    one, two = m.twin(halves=1)[0], m.twin(halves=1)[0]
+    part = m.working(made)
+    m.give(part.person)
+    m.give(part.person, 1)
+    assert confirm(part.pk, "approved") == 2
+    assert (_state(one), _state(two)) == ("valid", "rejected")
+    events = one.events.count()
+    assert confirm(part.pk, "approved") == 0 and one.events.count() == events
+
+
+def test_refused_votes_give_their_places_to_others(db: Any, rules: Any, person: Any) -> None:
+    """A refused vote counts never; somebody else judges, and a refusal that was wrong is undone."""
+    from winosmith.web.judge.confirming import confirm, refuse
+    from winosmith.web.judge.slots import claim
+
+    made, _ = m.study(1)
+    half = m.twin(halves=1)[0]
+    part = m.working(made)
+    m.give(part.person, 1)
+    assert refuse(part.pk, "rejected") == 1
+    assert refuse(part.pk, "rejected") == 0
+    ann = person("ann")
+    slot = claim(ann)
+    assert slot is not None and slot.problem == half
+    m.give(ann)
+    assert _state(half) == "valid"
+    assert confirm(part.pk, "approved after all", refused=True) == 1
+    assert _state(half) == "rejected"  # one against one: no majority for the answer
+
+
+def test_what_was_confirmed_can_be_refused(db: Any, rules: Any) -> None:
+    """A verdict that stood on votes which the market takes back goes back to the judges."""
+    from winosmith.web.judge.confirming import confirm, refuse
+
+    made, _ = m.study(1, trust=True)
+    half = m.twin(halves=1)[0]
+    part = m.working(made)
+    m.give(part.person)
+    assert _state(half) == "valid"  # the study trusts
+    assert confirm(part.pk, "approved") == 0
+    assert refuse(part.pk, "rejected") == 1
+    assert _state(half) == "judging"
+
+
+def test_provisional_votes_wait_among_others(db: Any, rules: Any, person: Any) -> None:
+    """Two votes of accounts and one of a worker: nothing is decided before all three stand."""
+    from winosmith.web.judge.confirming import confirm, refuse
+
+    rules(judges=3)
+    made, _ = m.study(1)
+    halves = [m.twin(halves=1)[0] for _ in range(2)]
+    parts = [m.working(made, n) for n in (1, 2)]
+    for part in parts:
+        m.give(part.person)  # the first is the first's; the second worker votes on it, too
+    ann = person("ann")
+    m.give(ann)
+    assert [_state(half) for half in halves] == ["judging", "judging"]
+    confirm(parts[0].pk, "approved")
+    assert _state(halves[0]) == "judging"
+    refuse(parts[1].pk, "rejected")
+    assert _state(halves[0]) == "judging"
+    m.give(person("bea"))
+    assert _state(halves[0]) == "valid"
+
+
+def test_what_a_moderator_took_out_stays_out(db: Any, rules: Any, person: Any) -> None:
+    """The market's word does not bring back a vote that a moderator excluded."""
+    from winosmith.web.judge.confirming import confirm
+    from winosmith.web.judge.exclusion import exclude_votes
+
+    made, _ = m.study(1)
+    half = m.twin(halves=1)[0]
+    part = m.working(made)
+    m.give(part.person, 1)
+    assert exclude_votes(part.person, person("eva", is_moderator=True), "guesses") == 1
+    assert confirm(part.pk, "approved") == 0
+    assert _state(half) == "judging"
+    m.give(person("ann"))
+    assert _state(half) == "valid"
+
+
+def test_a_problem_that_comes_back_waits_for_what_was_voted(
+    db: Any, rules: Any, person: Any
+) -> None:
+    """Held back and let through again, a problem gets no slot beside a vote that waits."""
+    from winosmith.web.judge.models import Slot
+    from winosmith.web.judge.slots import close_slots, open_slots
+
+    made, _ = m.study(1)
+    half = m.twin(halves=1)[0]
+    m.give(m.working(made).person)
+    close_slots(half)
+    open_slots(half)
+    assert Slot.objects.filter(problem=half).count() == 1
+
+
+def test_an_answer_taken_back_is_no_work(db: Any, rules: Any) -> None:
+    """An answer taken back does not count for the study, and given again it counts once."""
+    from winosmith.web.judge.slots import answer, undo
+    from winosmith.web.market.working import count_done
+
+    made, _ = m.study(2)
+    part = m.working(made)
+    half = m.twin(halves=1)[0]
+    slot = m.give(part.person)
+    undo(part.person, half.ref)
+    slot.refresh_from_db()
+    assert (slot.job, slot.provisional, count_done(part)) == (None, False, 0)
+    answer(part.person, half.ref, 0)
+    assert count_done(part) == 1
+
+
+def test_a_worker_of_two_studies_reads_nothing_twice(db: Any, rules: Any) -> None:
+    """In a later study the same worker gets neither what they read before nor its other half."""
+    from winosmith.web.judge.slots import claim
+    from winosmith.web.market.working import finish
+    from winosmith.web.people.pseudonyms import pseudonym
+
+    first, _ = m.study(1)
+    second, _ = m.study(1)
+    m.twin()
+    part = m.working(first)
+    m.give(part.person)
+    finish(part)
+    again = m.working(second, 1)
+    assert again.person != part.person and pseudonym(again.person) != pseudonym(part.person)
+    assert claim(again.person) is None
+    assert claim(m.working(second, 2).person) is not None
+
+
+@pytest.mark.parametrize("kind", ["judge", "write"])
+def test_nobody_works_beyond_what_is_asked(db: Any, rules: Any, kind: str) -> None:
+    """Once the work is done, and in a study of writing at all times, no problem is given."""
+    from winosmith.web.judge.slots import claim
+
+    made, _ = m.study(1, kind=kind)
+    for _n in range(3):
+        m.twin(halves=1)
+    part = m.working(made)
+    if kind == "judge":
+        m.give(part.person)
+    assert claim(part.person) is None

@@ -1,0 +1,198 @@
+"""The work and its end: a code for what is stored, and for nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.web.market import making as m  # type: ignore[import-not-found]
+
+CODE = "https://app.prolific.com/submissions/complete?cc=DONE1"
+
+
+def _key() -> dict[str, str]:
+    from winosmith.web.problems.once import new_key
+
+    return {"key": new_key()}
+
+
+def _twins(part: Any, count: int) -> list[Any]:
+    from winosmith.web.problems.models import Problem, State, Twin
+
+    made = []
+    for n in range(count):
+        row = Twin.objects.create(ref=f"w{part.pk}-{n}", contributor=part.person)
+        for letter in "ab":
+            Problem.objects.create(
+                ref=f"w{part.pk}-{n}{letter}", twin=row, sentence="The _ fell.",
+                options=["cup", "jug"], answer=0, state=State.HELD,
+            )  # fmt: skip
+        made.append(row)
+    return made
+
+
+def test_the_code_comes_when_all_is_stored(
+    db: Any, rules: Any, visit: Callable[..., Any]
+) -> None:
+    """Before, no page shows it and to finish is refused; after, it stays, and no answer is undone."""
+    from winosmith.web.judge.slots import Gone, undo
+
+    made, _ = m.study(2)
+    part = m.working(made)
+    halves = [m.twin(halves=1)[0] for _ in range(3)]
+    browser = visit(part.person)
+    m.give(part.person)
+    early = browser.post("/study/finish/", _key())
+    assert early.status_code == 422 and "1 of 2" in early.content.decode()
+    assert CODE not in early.content.decode()
+    m.give(part.person)
+    assert "Finish, and get the code" in browser.get("/study/").content.decode()
+    assert CODE not in browser.get("/study/").content.decode()
+    page = browser.post("/study/finish/", _key(), follow=True)
+    assert CODE in page.content.decode()
+    with pytest.raises(Gone):
+        undo(part.person, halves[1].ref)
+    assert CODE in browser.post("/study/leave/", _key(), follow=True).content.decode()
+    part.refresh_from_db()
+    assert part.state == "complete" and part.seconds is not None
+
+
+def test_where_no_work_is_left_the_end_comes_early(
+    db: Any, rules: Any, visit: Callable[..., Any]
+) -> None:
+    """For a part there is the other code where the study has one; for nothing there is none."""
+    made, _ = m.study(2, short_code="PART1")
+    plain, _ = m.study(2)
+    m.twin(halves=1)
+    part = m.working(made)
+    browser = visit(part.person)
+    assert browser.post("/study/finish/", _key()).status_code == 422
+    m.give(part.person)
+    page = browser.get("/study/").content.decode()
+    assert "No problem is left" in page and "End here" in page and "PART1" not in page
+    page = browser.post("/study/finish/", _key(), follow=True).content.decode()
+    assert "cc=PART1" in page and "DONE1" not in page
+    idle = m.working(plain, 2)
+    assert visit(idle.person).post("/study/finish/", _key()).status_code == 422
+    m.twin(halves=1)
+    m.give(idle.person)
+    page = visit(idle.person).post("/study/finish/", _key(), follow=True).content.decode()
+    assert "Please return your submission" in page and "DONE1" not in page
+
+
+def test_what_is_given_up_goes_to_others(
+    db: Any, rules: Any, person: Any, visit: Callable[..., Any]
+) -> None:
+    """Who gives up gets no code and no more work; what they held is somebody else's at once."""
+    from winosmith.web.judge.slots import claim
+
+    made, _ = m.study(2)
+    m.twin(halves=1)
+    m.twin(halves=1)
+    part = m.working(made)
+    claim(part.person)
+    page = visit(part.person).post("/study/leave/", _key(), follow=True).content.decode()
+    assert "You gave the study up" in page and "DONE1" not in page
+    assert claim(part.person) is None
+    ann = person("ann")
+    assert m.give(ann) and m.give(ann)
+
+
+def test_whom_the_market_turned_away_gets_no_code(
+    db: Any, rules: Any, visit: Callable[..., Any]
+) -> None:
+    """Returned or rejected, the page says so, and shows no code."""
+    from winosmith.web.market.models import Participation
+    from winosmith.web.market.working import finish
+
+    made, _ = m.study(1)
+    m.twin(halves=1)
+    part = m.working(made)
+    m.give(part.person)
+    finish(part)
+    browser = visit(part.person)
+    assert "DONE1" in browser.get("/study/").content.decode()
+    for verdict in ("returned", "rejected"):
+        Participation.objects.filter(pk=part.pk).update(verdict=verdict)
+        page = browser.get("/study/").content.decode()
+        assert "This study is over for you" in page and "DONE1" not in page
+
+
+def test_each_worker_has_a_code_of_their_own_where_the_market_gives_none(
+    db: Any, rules: Any
+) -> None:
+    """Without a code of the study, nobody can pass the code of somebody else on."""
+    from winosmith.web.market.working import code_of, finish
+
+    made, _ = m.study(1, provider="generic", code="")
+    codes = set()
+    for n in (1, 2):
+        m.twin(halves=1)
+        part = m.working(made, n)
+        m.give(part.person)
+        finish(part)
+        part.refresh_from_db()
+        codes.add(code_of(part))
+    assert len(codes) == 2 and all(len(code) == 10 for code in codes)
+
+
+def test_twins_are_work_until_they_are_taken_back(
+    db: Any, rules: Any, visit: Callable[..., Any]
+) -> None:
+    """Twins written since the beginning count, those withdrawn do not; a moderator looks first."""
+    from winosmith.web.market.working import standing
+    from winosmith.web.people.models import Person
+    from winosmith.web.problems.entering import _first_state
+    from winosmith.web.write.rules import withdraw
+
+    made, _ = m.study(2, kind="write")
+    part = m.working(made)
+    browser = visit(part.person)
+    assert "Start writing" in browser.get("/study/").content.decode()
+    first, second = _twins(part, 2)
+    first.created = part.began - timedelta(hours=1)
+    first.save()
+    assert standing(part).done == 1
+    first.created = part.began
+    first.save()
+    assert standing(part).complete
+    withdraw(part.person, second)
+    assert standing(part).done == 1
+    assert _first_state(part.person, []) == "held"
+    assert _first_state(Person(name="ann"), []) == "judging"
+    assert "1 of 2" in browser.get("/write/").content.decode()  # the way back, above every page
+
+
+def test_time_away_is_not_work(site: Any) -> None:
+    """Gaps count up to the longest that is believed; one time alone is no time."""
+    from datetime import datetime
+
+    from winosmith.web.market.timing import worked
+
+    at = [datetime(2026, 1, 1, 12, minute) for minute in (0, 1, 31, 32)]
+    assert worked(at, timedelta(minutes=5)) == 60 + 300 + 60
+    assert worked(reversed(at), timedelta(minutes=5)) == 420
+    assert worked(at[:1], timedelta(minutes=5)) == 0
+
+
+def test_a_paused_worker_waits_for_a_moderator(
+    db: Any, rules: Any, visit: Callable[..., Any]
+) -> None:
+    """Who guesses at gold is paused as every judge is, and may end with what is stored."""
+    from django.utils import timezone
+
+    from winosmith.web.judge.models import Judge
+
+    made, _ = m.study(3)
+    for _n in range(3):
+        m.twin(halves=1)
+    part = m.working(made)
+    m.give(part.person)
+    Judge.objects.filter(person=part.person).update(paused=timezone.now())
+    browser = visit(part.person)
+    page = browser.get("/judge/", follow=True).content.decode()
+    assert "a moderator looks at it" in page and "End here" in page
+    assert "Next problem" not in page
