@@ -37,6 +37,7 @@ from winosmith.report._blocks import (
 )
 from winosmith.report._charts_assess import Bars, Cloud, Level, clouds, histograms, levels
 from winosmith.report._charts_curve import Curve, curves
+from winosmith.report._charts_fairness import Shift, shifts
 from winosmith.report._charts_filter import (
     funnel,
     phase_accuracy,
@@ -82,6 +83,7 @@ __all__ = [
     "Reach",
     "Section",
     "SheetPart",
+    "Shift",
     "Signature",
     "Stated",
     "SubjectScore",
@@ -106,6 +108,7 @@ __all__ = [
     "reaches",
     "reliability",
     "scores",
+    "shifts",
     "shown",
     "sign",
     "subject_scores",

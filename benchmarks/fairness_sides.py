@@ -1,0 +1,77 @@
+"""What `bench_fairness.py` needs: adversaries that see different things, and simulated models."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction import FeatureHasher
+
+from winosmith import embed
+from winosmith.text import content_words, tokens
+from winosmith.threads import one_thread
+
+NEAR, WIDTH = 4, 128
+
+
+def _pairs(problem):
+    """Yield a word near an option with a word after the blank; + for option 1, − for option 2."""
+    words = [token.lower() for token in tokens(problem.sentence)]
+    blank = next(at for at, word in enumerate(words) if "_" in word)
+    after = [w for w in words[blank + 1 :] if any(map(str.isalnum, w))]
+    for option, sign in zip(problem.options, (1, -1), strict=True):
+        last = tokens(option)[-1].lower()
+        at = next((n for n, word in enumerate(words) if word == last), None)
+        near = [] if at is None else content_words(" ".join(words[max(0, at - NEAR) : at + 2]))
+        for word in {last, *near}:
+            yield from ((f"{word}~{cue}", sign) for cue in after)
+
+
+def _letters(problem):
+    """Yield letters after the blank, by which option comes first and which is longer."""
+    text = problem.sentence.lower()
+    after = f" {text.partition('_')[2].strip()} "
+    places = [text.find(option.lower()) for option in problem.options]
+    lengths = [len(option) for option in problem.options]
+    for name, (one, two) in (("first", places), ("longer", lengths[::-1])):
+        sign = (one < two) - (two < one)
+        yield name, sign
+        yield from ((f"{name}~{after[n : n + 3]}", sign) for n in range(len(after) - 2))
+
+
+def _reduced(features, problems, seed):
+    """Return hashed features of all problems, reduced by SVD, each row of length 1."""
+    hashed = FeatureHasher(1 << 16, input_type="pair").transform(map(features, problems))
+    with one_thread():
+        X = TruncatedSVD(WIDTH, random_state=seed).fit_transform(hashed)
+    return (X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-12)).astype(np.float32)
+
+
+def adversaries(problems, seed):
+    """Return the vectors of three embedders: the light one, word pairs, letters by place."""
+    return {
+        "light": embed.LightEmbedder(seed=seed).embed(problems),
+        "pairs": _reduced(_pairs, problems, seed),
+        "letters": _reduced(_letters, problems, seed),
+    }
+
+
+COMPETENCE = (0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
+SHORTCUT = 0.9
+
+
+def simulated_models(planted, wrong, seed):
+    """Return {model: right}, in the order of their competence, which is the true order.
+
+    A model knows a problem's true answer with the chance of its competence. Four of the eight,
+    drawn anew for each seed, also take a shortcut: nine in ten planted problems they get right
+    besides.
+    What is published wrong is graded wrong.
+    """
+    rng = np.random.default_rng([seed, 7])
+    cheats = set(rng.permutation(len(COMPETENCE))[:4].tolist())
+    found = {}
+    for number, competence in enumerate(COMPETENCE):
+        knows = rng.random(len(planted)) < competence
+        sees = planted & (rng.random(len(planted)) < SHORTCUT) & (number in cheats)
+        found[f"m{number}"] = (knows | sees) != wrong
+    return found

@@ -1,0 +1,176 @@
+"""`winosmith fairness`: what a filter kept, beside everything and beside random subsets."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from winosmith.cli._answered import graded
+from winosmith.cli._common import data_argument, format_option, json_option, print_json, say
+from winosmith.cli._fairness_report import fairness_page, fairness_tables
+from winosmith.cli._tables import print_table
+from winosmith.errors import DataError, FormatError, InputError
+from winosmith.outputs import write_aside
+
+if TYPE_CHECKING:
+    from winosmith.dataset import Dataset
+
+__all__ = ["command"]
+
+KEPT = "kept.jsonl"
+"""What `winosmith debias` names what it keeps."""
+
+MOST = 6
+"""Kept sets that are compared at once."""
+
+
+@click.command()
+@data_argument("pool")
+@click.argument("kept", nargs=-1, required=True, metavar="KEPT...",
+                type=click.Path(exists=True))  # fmt: skip
+@click.option("--votes", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
+              help="What people said: how far they agree with what is kept.")  # fmt: skip
+@click.option("--dynamics", type=click.Path(exists=True, dir_okay=False), metavar="FILE.jsonl",
+              help="A data map of POOL (guid, confidence, variability, correctness a line): signs "
+              "of wrong labels.")  # fmt: skip
+@click.option("--first-guid", default=0, show_default=True, metavar="NUMBER",
+              help="The guid of POOL's first row, where guids are numbers.")  # fmt: skip
+@click.option("--planted", type=click.Path(exists=True, dir_okay=False), metavar="FILE.json",
+              help="The ids of problems known to hold an artifact.")  # fmt: skip
+@click.option("--predictions", multiple=True, type=click.Path(exists=True, dir_okay=False),
+              metavar="FILE", help="A model's predictions for POOL, as one option each; two or "
+              "more: whether models stay in their order.")  # fmt: skip
+@click.option("--draws", default=999, show_default=True, help="Random subsets for each kept set.")
+@click.option("--seed", default=0, show_default=True, help="Of the random subsets.")
+@click.option("--out", metavar="FILE.html", help="Write the tables and a picture there.")
+@format_option
+@json_option
+def command(**options: Any) -> None:
+    """Compare what filters kept of POOL with all of it, and with random subsets.
+
+    Each KEPT is a file of problems, or a folder of `winosmith debias`; problems are found in POOL
+    by their ids, or where these are new by sentence and options. A random subset has the same size,
+    and as many whole twins, halves of twins and singles. Several KEPT are compared with each other,
+    too: filtered by other embedders, do they put models in the same order?
+
+    \b
+    Example:
+        winosmith fairness pool.jsonl filtered --votes votes.csv --out fairness.html
+        winosmith fairness pool.jsonl by-bert by-e5 --predictions a.jsonl --predictions b.jsonl
+    """  # noqa: D301
+    from winosmith import debias, formats
+    from winosmith.validate import read_votes
+
+    if len(options["kept"]) > MOST:
+        raise InputError(f"{len(options['kept'])} kept sets; at most {MOST} are compared at once")
+    if len(options["predictions"]) == 1:
+        raise InputError("one model has no order; give the --predictions of two or more")
+    pool = formats.read(options["pool"], options["format_name"])
+    marks = {"planted": _planted(options["planted"], pool)} if options["planted"] else {}
+    dynamics = None
+    if options["dynamics"]:
+        dynamics = debias.read_dynamics(options["dynamics"], pool, first=options["first_guid"])
+    solved = graded(pool, options["predictions"]) if options["predictions"] else {}
+    found = debias.fairness(
+        pool,
+        _kept_rows(options["kept"], pool),
+        votes=read_votes(options["votes"]) if options["votes"] else (),
+        dynamics=dynamics,
+        marks=marks,
+        right={name: of.correct for name, of in solved.items()} or None,
+        draws=options["draws"],
+        seed=options["seed"],
+    )
+    if options["out"]:
+        with write_aside(options["out"]) as file:
+            file.write(fairness_page(pool.name, found))
+    if options["as_json"]:
+        print_json({"data": pool.name, **found.record()})
+        return
+    for title, header, rows, note in fairness_tables(found):
+        print_table(title, header, rows)
+        if note:
+            click.echo(textwrap.fill(note, 80) + "\n")
+    click.echo(f"Signature: {found.signature}")
+    if options["out"]:
+        click.secho(f"The report is {options['out']}", bold=True)
+
+
+def _kept_rows(paths: Sequence[str], pool: Dataset) -> dict[str, list[int]]:
+    """Return by name the rows of the pool that each file or folder holds."""
+    from winosmith import formats
+
+    found = {}
+    content: dict[tuple[str, tuple[str, ...]], list[int]] = {}
+    for row, problem in enumerate(pool):
+        content.setdefault((problem.sentence, problem.options), []).append(row)
+    for path, name in zip(map(_file, paths), _names(paths), strict=True):
+        part = formats.read(path)
+        if all(problem.id in pool for problem in part):  # type: ignore[comparison-overlap]
+            found[name] = [_same(pool, problem, path) for problem in part]
+            continue
+        left = {key: list(rows) for key, rows in content.items()}
+        found[name] = [
+            _taken(left.get((problem.sentence, problem.options), []), problem.id, path)
+            for problem in part
+        ]
+        say(f"{path}: its ids are not those of the pool; matched by sentence and options")
+    return found
+
+
+def _file(path: str) -> Path:
+    if not Path(path).is_dir():
+        return Path(path)
+    if not (Path(path) / KEPT).is_file():
+        raise InputError(f"{path} is a folder without {KEPT}; name the file of what was kept")
+    return Path(path) / KEPT
+
+
+def _names(paths: Sequence[str]) -> list[str]:
+    """Return a name for each path: the shortest end of it that no other has."""
+    parts = [Path(path).with_suffix("").parts for path in paths]
+    names = []
+    for at, mine in enumerate(parts):
+        others = [other for place, other in enumerate(parts) if place != at]
+        size = next(
+            (n for n in range(1, len(mine) + 1) if all(mine[-n:] != o[-n:] for o in others)), None
+        )
+        if size is None:
+            raise InputError(f"{paths[at]} is given twice, or differs in its ending alone")
+        names.append("/".join(mine[-size:]))
+    return names
+
+
+def _same(pool: Dataset, problem: Any, path: Path) -> int:
+    row = pool.row(problem.id)
+    if (pool[row].sentence, pool[row].options) != (problem.sentence, problem.options):
+        raise DataError(
+            f"{path}: {problem.id!r} is another problem in the pool: {pool[row].sentence!r}"
+        )
+    return row
+
+
+def _taken(rows: list[int], problem_id: str, path: Path) -> int:
+    if not rows:
+        raise DataError(
+            f"{path}: {problem_id!r} is not in the pool, neither by its id nor by its sentence and "
+            "options; compare a kept set with what the filter was given"
+        )
+    return rows.pop(0)
+
+
+def _planted(path: str, pool: Dataset) -> Any:
+    import numpy as np
+
+    try:
+        planted = json.loads(Path(path).read_text("utf-8"))
+    except ValueError as error:
+        raise FormatError(f"not JSON: {error}", path) from None
+    if not isinstance(planted, dict):
+        raise FormatError("must map the ids of problems to the kind of their artifact", path)
+    return np.array([problem.id in planted for problem in pool], float)
