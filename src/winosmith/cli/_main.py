@@ -21,6 +21,7 @@ COMMANDS = {
     "check": "validate twins: structure and votes, with a funnel by reason",
     "stats": "count a data set, and find fields that give the answer away",
     "debias": "filter a data set: AFLite, PMI or random reduction",
+    "fairness": "what a filter kept, beside all problems and random subsets",
     "embed": "turn problems into vectors",
     "train": "fine-tune an encoder to choose between options: one run, a grid, or several sizes",
     "solve": "let a solver answer problems, with a score for each option",
