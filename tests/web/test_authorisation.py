@@ -14,6 +14,7 @@ import pytest
 
 from tests.web import world as w  # type: ignore[import-not-found]
 from tests.web.api import visits as api  # type: ignore[import-not-found]
+from tests.web.rounds import visits as rounds  # type: ignore[import-not-found]
 from tests.web.take import visits as take  # type: ignore[import-not-found]
 
 Row = tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], str]
@@ -222,6 +223,7 @@ ROUTES: list[Row] = [
     ("moderate:appoint", "get", (_ref("owner"),), _none, "mmmmmmm"),
     ("moderate:appoint", "post", (_ref("owner"),), _key(kind="judge", reason="So."), "llfffDD"),
     *take.ROUTES,
+    *rounds.ROUTES,
     *api.ROUTES,
 ]
 

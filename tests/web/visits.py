@@ -12,6 +12,7 @@ from typing import Any
 
 from tests.web import world as w  # type: ignore[import-not-found]
 from tests.web.api import visits as api  # type: ignore[import-not-found]
+from tests.web.rounds import visits as rounds  # type: ignore[import-not-found]
 from tests.web.take import visits as take  # type: ignore[import-not-found]
 
 LONG = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft" * 2
@@ -218,6 +219,7 @@ VISITS: tuple[Visit, ...] = (
     V("visitor", "predict:models", before=MODELS),
     V("moderator", "predict:model", ("association",), before=MODELS),
     *(V(role, route, args, **more) for role, route, args, more in (*take.VISITS, *api.VISITS)),
+    *(V(role, route, args, **more) for role, route, args, more in rounds.VISITS),
     V("visitor", "perturb:start"),
     V("owner", "perturb:build", ("public-a",)),
     V("owner", "perturb:build", ("public-a",), form={"key": _key(18), "do": "submit"}, status=422),
@@ -253,6 +255,7 @@ NO_PAGE = {
     "people:hide": "leads to people:me",
     "people:logout": "leads to read:home",
     "people:take_back": "leads to people:invitations",
+    **rounds.NO_PAGE,
     "read:card_text": "a file",
     "write:check": "a part of write:draft",
     "write:save": "a part of write:draft, or JSON",

@@ -60,7 +60,8 @@ def _started(options: dict[str, Any]) -> Round:
     if known is not None:
         if not known.busy:
             starting.again(None, known)
-        return Round.objects.select_related("last").get(pk=known.pk)
+        found: Round = Round.objects.select_related("last").get(pk=known.pk)
+        return found
     table, base = recipes.read(recipe) if recipe else ({}, "")
     return starting.start(None, name or starting.next_name(), table, base)
 

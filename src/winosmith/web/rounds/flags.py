@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from django.db.models import QuerySet
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from winosmith.web.problems.models import Problem, State
+from winosmith.web.rounds import words
 from winosmith.web.rounds.models import Place, Round
 
 if TYPE_CHECKING:
@@ -36,6 +37,16 @@ class Flag:
     problem: Problem
     reason: str
     advice: str
+
+    @property
+    def common(self) -> bool:
+        """Whether the reason is the same for all that the stage left out."""
+        return bool(_WORDS.get(self.place.stage, ("", ""))[0])
+
+    @property
+    def stage(self) -> str:
+        """The stage that left it out, in words."""
+        return words.stage(self.place.stage)
 
     @property
     def score(self) -> str:
@@ -75,72 +86,61 @@ def _flag(problem: Problem, round_: Round) -> Flag | None:
 
 
 def flagged(person: Person, round_: Round) -> QuerySet[Place]:
-    """Return where a round left out problems of somebody, those that can be guessed best first."""
+    """Return where a round left out problems of somebody, by stage, what is guessed best first."""
     rows = Place.objects.filter(
         round=round_,
         problem__twin__contributor=person,
         problem__state=State.VALID,
         problem__gold=False,
     ).exclude(stage="")
-    return rows.select_related("problem__twin").order_by("-score", "problem")
+    return rows.select_related("problem__twin").order_by("stage", "-score", "problem")
 
 
 def told(place: Place, problem: Problem) -> Flag:
     """Return a flag in words."""
-    maker = _MAKERS.get(place.stage)
-    reason, advice = maker(place) if maker else (place.reason, "")
-    return Flag(place, problem, reason, advice)
+    reason, advice = _WORDS.get(place.stage, ("", ""))
+    return Flag(place, problem, str(reason) or place.reason, str(advice))
 
 
-def _guessed(place: Place) -> tuple[str, str]:
-    reason = _(
-        "Simple linear models guessed its answer. They see nothing but numbers that stand for its "
-        "words, and had not been taught this sentence, so something in the words gives the answer "
-        "away."
-    )
-    advice = _(
-        "Look for words that go with one answer by themselves: a praising or a blaming word, an "
-        "option that is long, odd, or usually right. Use the same words in both halves but for the "
-        "trigger, and choose options of which either could be the answer."
-    )
-    return reason, advice
-
-
-def _associated(place: Place) -> tuple[str, str]:
-    reason = _("Over all the pool, the words of this twin go with its answers more than chance.")
-    advice = _(
-        "Look for words that go with one answer by themselves, and use the same words in both "
-        "halves but for the trigger."
-    )
-    return reason, advice
-
-
-def _drawn(place: Place) -> tuple[str, str]:
-    return _("It was drawn by lot, to make the set smaller. That says nothing about it."), ""
-
-
-def _taught(place: Place) -> tuple[str, str]:
-    reason = _(
-        "It was drawn by lot to teach the model that turns sentences into numbers, and what taught "
-        "it can't be filtered by it. That says nothing about it."
-    )
-    return reason, ""
-
-
-def _misshapen(place: Place) -> tuple[str, str]:
-    return place.reason, _("The guidelines say how long a sentence is and how near two halves are.")
-
-
-def _voted(place: Place) -> tuple[str, str]:
-    return place.reason, _("The round asked for more agreement among judges than the site does.")
-
-
-_MAKERS = {
-    "aflite": _guessed,
-    "pmi": _associated,
-    "random": _drawn,
-    "embed split": _taught,
-    "structure": _misshapen,
-    "votes": _voted,
+_WORDS = {
+    "aflite": (
+        gettext_lazy(
+            "Simple linear models guessed its answer. They see nothing but numbers that stand for "
+            "its words, and had not been taught this sentence, so something in the words gives the "
+            "answer away."
+        ),
+        gettext_lazy(
+            "Look for words that go with one answer by themselves: a praising or a blaming word, "
+            "an option that is long, odd, or usually right. Use the same words in both halves but "
+            "for the trigger, and choose options of which either could be the answer."
+        ),
+    ),
+    "pmi": (
+        gettext_lazy("Over all the pool, its words go with its answer more than by chance."),
+        gettext_lazy(
+            "Look for words that go with one answer by themselves, and use the same words in both "
+            "halves but for the trigger."
+        ),
+    ),
+    "random": (
+        gettext_lazy("It was drawn by lot, to make the set smaller. That says nothing about it."),
+        "",
+    ),
+    "embed split": (
+        gettext_lazy(
+            "It was drawn by lot to teach the model that turns sentences into numbers, and what "
+            "taught it can’t be filtered by it. That says nothing about it."
+        ),
+        "",
+    ),
+    "structure": (
+        "",
+        gettext_lazy("The guidelines say how long a sentence is, and how near two halves are."),
+    ),
+    "votes": (
+        "",
+        gettext_lazy("The round asked for more agreement among judges than the site does."),
+    ),
 }
-"""By the stage that left it out: the reason, and what its contributor might change."""
+"""By the stage that left it out: the reason, where it is the same for all, and what its contributor
+might change."""

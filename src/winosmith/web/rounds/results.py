@@ -48,7 +48,7 @@ def results(round_: Round) -> dict[str, Any]:
         "funnel": funnel(record["build"]["funnel"]),
         "counts": record["build"]["counts"],
         "solvers": [_solver(name, own) for name, own in record["solvers"].items()],
-        "people": record["people"],
+        "people": _people(record["people"]),
         "artifacts": record["artifacts"],
         "changes": changed(round_),
         "fooling": len(record["fooling"]),
@@ -123,6 +123,16 @@ def _solver(name: str, own: Mapping[str, Any]) -> dict[str, Any]:
         "chance": shown(own["accuracy"]["chance"], ".0%"),
         **{key: _interval(own[key]) for key in ("accuracy", "twins", "last")},
     }
+
+
+def _people(found: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    shares = {
+        f"{key}_percent": shown(found[key], ".1%") if found[key] is not None else ""
+        for key in ("agree", "unanimous", "accuracy")
+    }
+    return {**found, **shares}
 
 
 def _interval(found: Mapping[str, Any] | None) -> tuple[str, str] | None:

@@ -1,0 +1,79 @@
+"""A round that was carried out in earnest, once, to be stored by whichever test wants it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.web.rounds.making import SMALL, fill  # type: ignore[import-not-found]
+from winosmith import rounds
+
+TWINS = 90
+"""Enough for a filter with phases, dev, test and roots."""
+
+WORDS = {"name": "words", "solver": "association", "learn": True}
+
+
+@dataclass(frozen=True)
+class Carried:
+    """A finished round of the practice pool.
+
+    Attributes:
+        found: what `winosmith.rounds` made of it.
+        recipe: its table.
+    """
+
+    found: rounds.Round
+    recipe: dict[str, Any]
+
+
+@pytest.fixture(scope="session")
+def carried(tmp_path_factory: pytest.TempPathFactory) -> Carried:
+    """Run a round of the pool that `fill` puts on a site, without votes."""
+    from winosmith import formats, practice
+
+    folder = tmp_path_factory.mktemp("carried")
+    made = practice.corpus(TWINS, seed=3, strength=0.6)
+    formats.write(made.dataset.problems, folder / "problems.jsonl")
+    recipe = {"name": "one", **SMALL, "solvers": [WORDS]}
+    read = rounds.round_of({**recipe, "data": "problems.jsonl"}, folder=folder)
+    return Carried(rounds.run_round(read, folder / "results"), recipe)
+
+
+@pytest.fixture
+def stored(carried: Carried) -> Callable[..., Any]:
+    """Return a maker of rounds that are done, of a pool that is on the site: `stored("one")`."""
+    from winosmith.web.rounds.models import Round
+    from winosmith.web.rounds.storing import store
+
+    def make(name: str = "one", *, published: bool = True, **fields: Any) -> Any:
+        from django.utils import timezone
+
+        if not Round.objects.exists():
+            fill(TWINS, votes=False)
+        row = Round.objects.create(name=name, state="running", recipe=carried.recipe, **fields)
+        assert store(row, carried.found, [("reading", 0.1)], lambda done: None)
+        row.refresh_from_db()
+        if published:
+            row.published = timezone.now()
+            row.save()
+        return row
+
+    return make
+
+
+@pytest.fixture
+def wren() -> Any:
+    """Return who wrote the pool."""
+    from winosmith.web.people.models import Person
+
+    return lambda: Person.objects.get(name="wren")
+
+
+def lines(path: Path) -> list[str]:
+    """Return the lines of a file."""
+    return path.read_text("utf-8").splitlines()

@@ -1,0 +1,161 @@
+"""The pages of rounds for the lists of every page and route: a round in each state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+KEY = "{:032x}"
+
+VISITS: tuple[tuple[str, str, tuple[Any, ...], dict[str, Any]], ...] = (
+    ("visitor", "rounds:index", (), {}),
+    ("owner", "rounds:index", (), {}),
+    ("admin", "rounds:index", (), {}),
+    ("visitor", "rounds:mine", (), {}),
+    ("owner", "rounds:mine", (), {}),
+    ("admin", "rounds:start", (), {}),
+    ("moderator", "rounds:start", (), {"status": 403}),
+    ("admin", "rounds:start", (), {"form": {"key": KEY.format(911)}, "status": 422}),
+    ("admin", "rounds:start", (),
+     {"form": {"key": KEY.format(912), "name": "new", "solvers": "hunting"}, "status": 422}),
+    ("visitor", "rounds:one", ("published",), {}),
+    ("admin", "rounds:one", ("published",), {}),
+    ("visitor", "rounds:one", ("done",), {"status": 404}),
+    ("admin", "rounds:one", ("done",), {}),
+    ("moderator", "rounds:one", ("failed",), {}),
+    ("admin", "rounds:one", ("failed",), {}),
+    ("admin", "rounds:one", ("running",), {}),
+    ("admin", "rounds:publish", ("failed",),
+     {"form": {"key": KEY.format(913)}, "status": 409}),
+    ("admin", "rounds:cancel", ("running",), {"form": {"key": KEY.format(914)}}),
+    ("owner", "write:twin", ("twin-public",), {}),
+    ("moderator", "moderate:problem", ("public-a",), {}),
+)  # fmt: skip
+"""Role, route, arguments, and what else a `visits.Visit` takes."""
+
+NO_PAGE = {
+    "rounds:progress": "a part of rounds:one",
+    "rounds:again": "leads to rounds:one",
+    "rounds:report": "a file with styles of its own",
+    "rounds:build_report": "a file with styles of its own",
+    "rounds:file": "a file",
+}
+
+
+def _form(**data: Any) -> Callable[[Any], dict[str, Any]]:
+    def form(_: Any) -> dict[str, Any]:
+        from winosmith.web.problems.once import new_key
+
+        return {"key": new_key(), **data}
+
+    return form
+
+
+def _none(_: Any) -> dict[str, Any]:
+    return {}
+
+
+ROUTES: list[tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], str]] = [
+    ("rounds:index", "get", (), _none, "ooooooo"),
+    ("rounds:mine", "get", (), _none, "ooooooo"),
+    ("rounds:start", "get", (), _none, "llffffo"),
+    ("rounds:start", "post", (), _form(name="new", solvers="hunting"), "llffffx"),
+    ("rounds:one", "get", ("published",), _none, "ooooooo"),
+    ("rounds:one", "get", ("done",), _none, "nnnnnoo"),
+    ("rounds:one", "get", ("failed",), _none, "nnnnnoo"),
+    ("rounds:one", "get", ("nothing",), _none, "nnnnnnn"),
+    ("rounds:progress", "get", ("running",), _none, "nnnnnoo"),
+    ("rounds:cancel", "get", ("running",), _none, "mmmmmmm"),
+    ("rounds:cancel", "post", ("running",), _form(), "llffffD"),
+    ("rounds:again", "get", ("failed",), _none, "mmmmmmm"),
+    ("rounds:again", "post", ("failed",), _form(), "llffffx"),
+    ("rounds:publish", "get", ("done",), _none, "mmmmmmm"),
+    ("rounds:publish", "post", ("done",), _form(), "llffffD"),
+    ("rounds:report", "get", ("published",), _none, "ooooooo"),
+    ("rounds:report", "get", ("done",), _none, "nnnnnoo"),
+    ("rounds:build_report", "get", ("done",), _none, "llfffnn"),
+    ("rounds:file", "get", ("published", "kept.jsonl"), _none, "ooooooo"),
+    ("rounds:file", "get", ("published", "secret.jsonl"), _none, "nnnnnnn"),
+    ("rounds:file", "get", ("done", "dropped.jsonl"), _none, "nnnnnoo"),
+]
+"""Rows of the table of who may do what; see `test_authorisation`."""
+
+
+def staged(people: dict[str, Any], problems: dict[str, Any]) -> None:
+    """Make a round in each state; the published one left out the owner's public problem."""
+    from django.utils import timezone
+
+    from winosmith.web.problems.models import Problem
+    from winosmith.web.rounds.models import Place, Round
+
+    now = timezone.now()
+    done = {"state": "done", "busy": False, "began": now, "ended": now, "record": RECORD,
+            "changes": CHANGES, "recipe": RECIPE}  # fmt: skip
+    first = Round.objects.create(
+        name="published", published=now, started_by=people["admin"], **done
+    )
+    second = Round.objects.create(name="done", last=first, **done)
+    Round.objects.create(name="failed", state="failed", busy=False, recipe=RECIPE, error="So.")
+    Round.objects.create(name="running", state="running", began=now, recipe=RECIPE)
+    other = Problem.objects.exclude(pk=problems["public"].pk).get(ref="public-b")
+    for round_ in (first, second):
+        Place.objects.create(
+            round=round_, problem=problems["public"], stage="aflite", score=0.9, guessed=9,
+            asked=10, phase=1, reason="guessed: by 90% of the ensemble in phase 1",
+        )  # fmt: skip
+        Place.objects.create(round=round_, problem=other, root=0)
+
+
+RECIPE = {"name": "made", "solvers": [{"name": "words", "solver": "association"}]}
+
+
+def _share(value: float) -> dict[str, Any]:
+    return {"value": value, "interval": [value - 0.1, value + 0.1], "n": 40, "chance": 0.5}
+
+
+def _count(problems: int) -> dict[str, int]:
+    return {"problems": problems, "twins": problems // 2, "singles": 0}
+
+
+RECORD: dict[str, Any] = {
+    "winosmith": "round",
+    "version": 1,
+    "name": "made",
+    "made by": "0.1.0",
+    "digest": "0" * 64,
+    "build": {
+        "signature": "made|n:40|seed:0",
+        "funnel": {
+            "collected": _count(40),
+            "steps": [
+                {"stage": "structure", "kept": _count(38), "dropped": {"length": 2}},
+                {"stage": "aflite", "kept": _count(20), "dropped": {"guessed": 18}},
+            ],
+            "share": 0.5,
+        },
+        "counts": {"train_xl": 30, "train_debiased": 14, "dev": 3, "test": 3, "withheld": 2},
+        "kept": 20,
+    },
+    "valid": 0.95,
+    "artifacts": {"before": 0.7, "after": 0.55, "kl": 0.1},
+    "people": {"judged": 6, "agree": 0.9, "unanimous": 0.8, "accuracy": None},
+    "solvers": {
+        "words": {
+            "solver": "association",
+            "learnt": False,
+            "revision": "0.1.0",
+            "digest": "0" * 64,
+            "about": {},
+            "accuracy": _share(0.6),
+            "twins": _share(0.3),
+            "last": None,
+            "taught": 0,
+            "stability": None,
+        }
+    },
+    "roots": {"asked": 4, "drawn": 1},
+    "fooling": {},
+}
+"""What `round.json` of a small round holds."""
+
+CHANGES = [["kept", None, 20, ",d"], ["words: accuracy on this round's dev and test", 0.7, 0.6, ".1%"]]
