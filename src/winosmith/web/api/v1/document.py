@@ -48,6 +48,8 @@ def document() -> dict[str, Any]:
     components["schemas"] |= components["schemas"]["Error"].pop("$defs")
     for path, _method, operation in operations(made):
         _finish(path, operation)
+    used = _used(made["paths"], components["schemas"], set())
+    components["schemas"] = {name: components["schemas"][name] for name in sorted(used)}
     return made
 
 
@@ -58,6 +60,19 @@ def operations(made: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
         for path, methods in made["paths"].items()
         for method, operation in methods.items()
     ]
+
+
+def _used(said: Any, shapes: dict[str, Any], found: set[str]) -> set[str]:
+    """Return the names of the shapes that a part of the description leads to."""
+    if isinstance(said, dict):
+        name = str(said.get("$ref", "")).rpartition("/")[2]
+        if name and name not in found:
+            found.add(name)
+            _used(shapes[name], shapes, found)
+    for inner in said.values() if isinstance(said, dict) else said:
+        if isinstance(inner, dict | list):
+            _used(inner, shapes, found)
+    return found
 
 
 def _finish(path: str, operation: dict[str, Any]) -> None:

@@ -1,0 +1,222 @@
+"""Who may do what by a token: every operation for every role, scope, and other people's things.
+
+A row of ROWS is an operation, its body, and what it comes to for each of ROLES: `o` done, `u` no
+token, `f` forbidden, `n` not there, `x` refused by a rule; a capital where the database changed.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.web import world as w  # type: ignore[import-not-found]
+from tests.web.api.calling import Program, program  # type: ignore[import-not-found]
+
+ROLES = ("visitor", "owner", "other", "judge", "moderator", "admin")
+
+BENT = {
+    "sentence": "The public kettle missed the cupboard because the _ was much too large.",
+    "options": ["kettle", "cupboard"],
+    "answer": 0,
+}
+TWIN: dict[str, Any] = {"options": ["kettle", "cupboard"], "version": 0}
+PICK = [{"problem": "judging-b", "seen": 0}]
+SO: dict[str, Any] = {"action": "reject", "reason": "So."}
+
+ROWS: list[tuple[str, str, Any, str]] = [
+    ("get", "problems", None, "oooooo"),
+    ("get", "problems/public-a", None, "oooooo"),
+    ("get", "problems/judging-a", None, "nOnnOO"),
+    ("get", "problems/embargoed-a", None, "nonnoo"),
+    ("get", "problems/gold-a", None, "nnnnOO"),
+    ("get", "downloads", None, "oooooo"),
+    ("get", "figures", None, "oooooo"),
+    ("get", "families", None, "oooooo"),
+    ("get", "families/public-a", None, "oooooo"),
+    ("get", "families/judging-a", None, "nonnoo"),
+    ("get", "families/judging-a/versions", None, "nOnnOO"),
+    ("get", "families/{version}", None, "nonnoo"),
+    ("get", "families/public-a/versions", None, "oooooo"),
+    ("get", "families/embargoed-a/versions", None, "nonnoo"),
+    ("get", "stability", None, "oooooo"),
+    ("get", "board", None, "oooooo"),
+    ("get", "models", None, "oooooo"),
+    ("get", "models/association", None, "oooooo"),
+    ("post", "models/association/again", None, "ufffOO"),
+    ("get", "me", None, "uooooo"),
+    ("get", "me/tokens", None, "uooooo"),
+    ("delete", "me/token", None, "uOOOOO"),
+    ("get", "me/twins", None, "uooooo"),
+    ("get", "me/twins/twin-rejected", None, "uonnnn"),
+    ("get", "me/twins/twin-gold", None, "unnnnn"),
+    ("post", "me/twins/twin-rejected/withdraw", {}, "uOnnnn"),
+    ("post", "me/twins/twin-rejected/revise", None, "uOnnnn"),
+    ("post", "me/twins/twin-rejected/appeal", {"problem": "rejected-a", "text": "No."}, "uOnnnn"),
+    ("get", "drafts", None, "uooooo"),
+    ("post", "drafts", None, "uOOOOO"),
+    ("get", "drafts/{draft}", None, "uonnnn"),
+    ("put", "drafts/{draft}", TWIN, "uOnnnn"),
+    ("delete", "drafts/{draft}", None, "uOnnnn"),
+    ("post", "drafts/{draft}/check", {}, "uonnnn"),
+    ("post", "drafts/{draft}/redraw", {"what": "topic"}, "uOnnnn"),
+    ("post", "drafts/{draft}/submit", {"version": 0}, "uxnnnn"),
+    ("get", "judging", None, "uffooo"),
+    ("post", "judging/claim", None, "uffOOO"),
+    ("post", "judging/local", {"problem": "{held}", "choice": 0}, "uffOxx"),
+    ("post", "judging/answer", {"problem": "{held}", "choice": 0}, "uffxxx"),
+    ("post", "judging/skip", {"problem": "{held}", "reason": "known"}, "uffOxx"),
+    ("post", "judging/undo", {"problem": "{held}"}, "uffxxx"),
+    ("get", "judging/checked/gold-a", None, "uffonn"),
+    ("post", "judging/checked/gold-a/contest", {"text": "It does fit."}, "uffOnn"),
+    ("post", "problems/public-a/perturb/check", BENT, "uooooo"),
+    ("post", "problems/held-a/perturb/check", BENT, "uOnnnn"),
+    ("post", "problems/public-a/perturb", BENT, "uOOOOO"),
+    ("post", "problems/judging-a/perturb", BENT, "uOnnnn"),
+    ("post", "problems/embargoed-a/perturb", BENT, "unnnnn"),
+    ("get", "versions/{version}", None, "nOnnOO"),
+    ("get", "versions/public-a", None, "nnnnnn"),
+    ("post", "versions/{version}/revise/check", BENT, "uonnnn"),
+    ("post", "versions/{version}/revise", BENT, "uOnnnn"),
+    ("get", "moderation/queue", None, "ufffoo"),
+    ("get", "moderation/count", None, "ufffoo"),
+    ("get", "moderation/problems/embargoed-a", None, "ufffoo"),
+    ("post", "moderation/decisions", {**SO, "picks": PICK}, "ufffOO"),
+    ("post", "moderation/sweeps",
+     {**SO, "state": "judging", "expected": 0, "event": 0, "newest": 0}, "ufffOO"),
+    ("post", "moderation/undo", {"batch": "{batch}", "reason": "So."}, "ufffOO"),
+    ("get", "moderation/batches/{batch}", None, "ufffoo"),
+    ("post", "moderation/batches/{batch}/go-on", None, "ufffoo"),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def tokens(world: Any) -> Iterator[dict[str, Any]]:
+    """Return a program for each role, with every scope that its person may have."""
+    from django.utils import timezone
+
+    from winosmith.web.api.models import Token
+
+    made = {role: program(world.people[role]) for role in ROLES[1:]}
+    Token.objects.update(used=timezone.now().date())
+    yield {"visitor": Program(), **made}
+
+
+@functools.cache
+def _before() -> int:
+    """Return a digest of the site as each request meets it."""
+    return int(w.state_of_all())
+
+
+def _filled(said: Any, refs: dict[str, Any]) -> Any:
+    if isinstance(said, str):
+        return said.format_map(refs) if "{" in said else said
+    if isinstance(said, dict):
+        return {key: _filled(value, refs) for key, value in said.items()}
+    return said
+
+
+def _outcome(caller: Any, method: str, path: str, body: Any) -> str:
+    """Return what a request comes to; what it wrote is rolled back."""
+    from django.db import transaction
+
+    before = _before()
+    with transaction.atomic():
+        answer = caller.post(path, body) if method == "post" else caller.call(method, path, body)
+        letter = "o" if answer.status_code in (201, 204) else w.LETTERS.get(answer.status_code, "?")
+        changed = w.state_of_all() != before
+        transaction.set_rollback(True)
+    if answer.status_code >= 400:
+        assert answer["Content-Type"] == "application/problem+json"
+    return letter.upper() if changed else letter
+
+
+def _operations() -> list[tuple[str, str, dict[str, Any]]]:
+    from winosmith.web.api.v1.document import document, operations
+
+    found: list[tuple[str, str, dict[str, Any]]] = operations(document())
+    return found
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row[0]} {row[1]}")
+def test_an_operation_is_open_to_those_alone_who_may(
+    world: Any, tokens: dict[str, Any], row: tuple[str, str, Any, str]
+) -> None:
+    """What an operation comes to for each role is what the table says, changes too."""
+    method, path, body, expected = row
+    path, body = _filled(path, world.refs), _filled(body, world.refs)
+    found = {role: _outcome(tokens[role], method, path, body) for role in ROLES}
+    assert found == dict(zip(ROLES, expected, strict=True))
+
+
+def test_every_operation_has_a_row(site: Any) -> None:
+    """An operation that nobody thought about here is a fault, and so is a row without one."""
+    import re
+
+    known = {(method, path.removeprefix("/api/v1/")) for path, method, _ in _operations()}
+    shapes = {(m, re.compile(re.sub(r"\{\w+\}", "[^/]+", p))): p for m, p in known}
+    met = set()
+    for method, path, _body, _expected in ROWS:
+        path = re.sub(r"\{\w+\}", "x", path)
+        exact = [p for (m, shape), p in shapes.items() if m == method and shape.fullmatch(path)]
+        assert exact, path
+        met.add((method, min(exact, key=lambda p: p.count("{"))))
+    assert met == known
+
+
+def test_a_token_does_nothing_beyond_its_scopes(world: Any) -> None:
+    """Of an admin's token an operation is refused without its scope, and any token is none."""
+    admin = world.people["admin"]
+    for path, method, told in _operations():
+        path = path.removeprefix("/api/v1/").replace("{", "").replace("}", "")
+        scope = next(iter(told["security"]))["token"]
+        caller = program(admin, *({"read", "write", "judge", "moderate"} - set(scope)))
+        if scope:
+            answer = caller.call(method, path, {}, **{"Idempotency-Key": "0" * 16})
+            assert answer.status_code == 403, path
+            assert f'scope="{scope[0]}"' in answer["WWW-Authenticate"]
+        for wrong in ("ws_" + "x" * 43, "x", ""):
+            answer = Program().call(method, path, {}, Authorization=f"Bearer {wrong}")
+            assert answer.status_code == 401, path
+            assert answer["WWW-Authenticate"].startswith("Bearer")
+        admin.tokens.all().delete()
+
+
+def test_cookies_and_addresses_carry_no_identity(world: Any, tokens: dict[str, Any]) -> None:
+    """A session's cookie, a token in the address or in the body, is nobody to the API."""
+    for role in ROLES[1:]:
+        browser, text = w.browser_of(world, role), tokens[role].token
+        for answer in (
+            browser.get("/api/v1/me"),
+            browser.get(f"/api/v1/me?access_token={text}&token={text}"),
+            browser.get("/api/v1/me", headers={"Authorization": f"Basic {text}"}),
+            browser.get("/api/v1/me", headers={"Authorization": text}),
+            browser.post("/api/v1/judging/claim", {"access_token": text}),
+        ):
+            assert answer.status_code == 401
+            assert not answer.cookies and text not in answer.content.decode()
+
+
+def test_hidden_and_absent_look_the_same(world: Any, tokens: dict[str, Any]) -> None:
+    """The answer about what one may not see is that about an id never given."""
+    for role in ("visitor", "other", "judge"):
+        for path in ("problems/{}", "families/{}", "families/{}/versions", "versions/{}"):
+            answers = [
+                tokens[role].get(path.format(ref))
+                for ref in ("judging-a", "embargoed-a", "gold-a", "nothing-a")
+            ]
+            assert {answer.status_code for answer in answers} == {404}
+            assert len({answer.content for answer in answers}) == 1
+
+
+def test_who_has_not_agreed_is_told_where_to(world: Any) -> None:
+    """Without consent nothing is written or judged: 403, with the address of the texts."""
+    from winosmith.web.people.models import Person
+
+    newcomer = Person.objects.create_user("newcomer", is_judge=True)
+    caller = program(newcomer)
+    assert caller.get("me").json()["to_agree"]
+    for answer in (caller.post("drafts"), caller.post("judging/claim"), caller.get("judging")):
+        assert answer.status_code == 403 and "/people/consent/" in answer.json()["detail"]

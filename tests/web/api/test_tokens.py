@@ -1,0 +1,136 @@
+"""Tokens: shown once, kept as a digest, and good for no more than their owner is."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.web.api.calling import Program, program  # type: ignore[import-not-found]
+
+
+@pytest.fixture
+def ann(db: Any, person: Any) -> Any:
+    from winosmith.web.people.agree import agree
+
+    made = person("ann")
+    agree(made)
+    return made
+
+
+def _form(**changes: Any) -> dict[str, Any]:
+    from winosmith.web.problems.once import new_key
+
+    return {"key": new_key(), "name": "nightly", "scope": ["read", "write"], "days": "90", **changes}
+
+
+def test_a_token_is_shown_once_and_kept_as_a_digest(ann: Any, visit: Any) -> None:
+    """The page shows 256 random bits once; no table of the site holds them afterwards."""
+    from django.apps import apps
+
+    from winosmith.web.api.models import Token
+
+    browser, form = visit(ann), _form()
+    page = browser.post("/tokens/", form)
+    text = page.context["text"]
+    assert page.status_code == 200 and page.content.decode().count(text) == 1
+    assert "no-store" in page["Cache-Control"]
+    assert text.startswith("ws_") and len(text) == 3 + 43
+    assert Program(text).get("me").json()["name"] == "ann"
+    for model in apps.get_models():
+        assert text not in str(list(model._base_manager.values())), model
+    again = browser.post("/tokens/", form, follow=True)
+    assert text not in again.content.decode() and Token.objects.count() == 1
+    assert text[:8] in again.content.decode()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"name": " "}, {"name": "x" * 61}, {"scope": []}, {"scope": ["moderate"]}, {"days": "0"},
+     {"days": "367"}, {"days": "x"}, {"scope": ["read", "admin"]}, {"key": ""}],
+)  # fmt: skip
+def test_what_can_not_be_is_refused(ann: Any, visit: Any, changes: dict[str, Any]) -> None:
+    """A token has a name, scopes that its owner may have, and an end within a year."""
+    page = visit(ann).post("/tokens/", _form(**changes))
+    assert page.status_code == 422 and page.context["error"] and not ann.tokens.exists()
+    assert page.context["name"] == changes.get("name", "nightly")
+
+
+def test_a_token_ends(ann: Any, visit: Any) -> None:
+    """A token that ran out, or was revoked by its page or by itself, is none any more."""
+    from django.utils import timezone
+
+    one, two, three, four = (program(ann) for _ in range(4))
+    rows = list(ann.tokens.order_by("pk"))
+    assert one.get("me").status_code == 200
+    ann.tokens.filter(pk=rows[0].pk).update(expires=timezone.now() - timedelta(seconds=1))
+    assert visit(ann).post(f"/tokens/{rows[1].pk}/revoke/").status_code == 302
+    assert three.call("delete", "me/token").status_code == 204
+    assert [one.get("me").status_code for one in (one, two, three, four)] == [401] * 3 + [200]
+    visit(ann).post("/tokens/revoke/")
+    assert four.get("me").status_code == 401
+
+
+def test_tokens_die_with_their_owner_s_account(ann: Any) -> None:
+    """Who is shut out, or erased, has no token that works; an erasure deletes them."""
+    from winosmith.web.people.erasure import erase
+
+    caller = program(ann)
+    type(ann).objects.filter(pk=ann.pk).update(is_active=False)
+    assert caller.get("me").status_code == 401
+    type(ann).objects.filter(pk=ann.pk).update(is_active=True)
+    assert caller.get("me").status_code == 200
+    erase(ann, texts=False)
+    assert caller.get("me").status_code == 401 and not ann.tokens.exists()
+
+
+def test_a_scope_never_exceeds_the_role(db: Any, person: Any) -> None:
+    """Who is no moderator any more is none by an old token either."""
+    eva = person("eva", is_moderator=True)
+    caller = program(eva)
+    assert caller.get("moderation/queue").status_code == 200
+    type(eva).objects.filter(pk=eva.pk).update(is_moderator=False)
+    answer = caller.get("moderation/queue")
+    assert (answer.status_code, answer["Content-Type"]) == (403, "application/problem+json")
+
+
+def test_the_day_of_the_last_use_is_kept_and_no_more(ann: Any, django_queries: Any) -> None:
+    """The first use of a day is written down, as a day; the next ones write nothing."""
+    from django.utils import timezone
+
+    caller = program(ann)
+    caller.get("me")
+    token = ann.tokens.get()
+    assert token.used == timezone.now().date()
+    with django_queries() as queries:
+        caller.get("me")
+    assert not [q for q in queries if q["sql"].startswith(("UPDATE", "INSERT"))]
+
+
+def test_people_have_a_few_tokens(ann: Any) -> None:
+    """A person has no more than MOST that work; dead ones do not count, and go in time."""
+    from django.utils import timezone
+
+    from winosmith.errors import InputError
+    from winosmith.web.api import tokens
+    from winosmith.web.people.retention import tidy
+
+    made = [tokens.make(ann, f"n{n}", ["read"])[0] for n in range(tokens.MOST)]
+    with pytest.raises(InputError, match="20 tokens"):
+        tokens.make(ann, "more", ["read"])
+    assert tokens.revoke(ann, made[0].pk) and not tokens.revoke(ann, made[0].pk)
+    tokens.make(ann, "more", ["read"])
+    ann.tokens.filter(pk=made[0].pk).update(revoked=timezone.now() - timedelta(days=91))
+    assert tidy()["api"] == 1 and ann.tokens.count() == tokens.MOST
+
+
+def test_what_the_site_holds_about_somebody_tells_of_tokens_without_digests(ann: Any) -> None:
+    """Everybody's own data name their tokens; no digest is among them."""
+    import json
+
+    from winosmith.web.people.mine import data_about
+
+    program(ann)
+    told = json.dumps(data_about(ann), default=str)
+    assert "a program" in told and ann.tokens.get().digest not in told
