@@ -117,3 +117,30 @@ def test_what_is_written_within_a_transaction_goes_with_it(database, person):
     with writing(), writing():
         Done.objects.create(person=ann, key="kept")
     assert Done.objects.get().key == "kept"
+
+
+def test_a_connection_that_the_server_ended_is_made_anew(database):
+    """A connection at rest is kept for the next request, unless the server has hung up on it."""
+    from django.db import close_old_connections, connection
+
+    from winosmith.web._prepared import Prepared
+    from winosmith.web.problems.models import Done
+
+    rows = Prepared(lambda: Done.objects.all())
+    for ended in (False, connection.vendor == "postgresql"):
+        assert rows.rows() == []
+        resting = connection.connection
+        if ended:
+            hang_up(resting)
+        close_old_connections()  # as each request begins
+        assert rows.rows() == []
+        assert (connection.connection is resting) is not ended
+
+
+def hang_up(resting):
+    """Let the server end a connection."""
+    import psycopg
+
+    process = resting.info.backend_pid
+    with psycopg.connect(resting.info.dsn) as other:
+        other.execute("SELECT pg_terminate_backend(%s, 5000)", [process])

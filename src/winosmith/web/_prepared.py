@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.models import Expression
 from django.db.models.query import get_related_populators
-from django.db.models.sql import UpdateQuery
+from django.db.models.sql import DeleteQuery, UpdateQuery
 
-__all__ = ["Given", "Prepared", "PreparedUpdate", "insert"]
+__all__ = ["Given", "Prepared", "PreparedDelete", "PreparedUpdate", "insert"]
 
 
 class Given(Expression):
@@ -51,9 +51,8 @@ class Prepared:
         plan = self._plans.get(connection.vendor)
         if plan is None:
             plan = self._plans[connection.vendor] = _planned(self._build())
-        with connection.cursor() as cursor:
-            cursor.execute(plan.sql, _filled(plan.params, given))
-            return [plan.made(row) for row in cursor.fetchall()]
+        made = plan.made
+        return [made(row) for row in _asked(plan.sql, _filled(plan.params, given)).fetchall()]
 
     def first(self, **given: Any) -> Any:
         """Return the first row; None where there is none."""
@@ -63,15 +62,21 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """A compiled query, and how its rows become objects as the ORM would make them."""
+    """A compiled query, and how its rows become objects as the ORM would make them.
+
+    Attributes:
+        names: the model's columns, which stand beside each other from `start` on.
+        annotated: what the query adds to each object, by the places of its columns.
+    """
 
     sql: str
     params: Sequence[Any]
     converters: Sequence[tuple[int, Sequence[Any], Any]]
-    model: Any
-    names: Sequence[str]
-    start: int
-    related: Sequence[Any]
+    model: Any = None
+    names: Sequence[str] = ()
+    start: int = 0
+    related: Sequence[Any] = ()
+    annotated: Sequence[tuple[str, int]] = ()
 
     def made(self, row: Sequence[Any]) -> Any:
         values = list(row)
@@ -85,6 +90,8 @@ class _Plan:
         )
         for populator in self.related:
             populator.populate(values, made)
+        for name, at in self.annotated:
+            setattr(made, name, values[at])
         return made
 
 
@@ -95,11 +102,22 @@ def _planned(query: Any) -> _Plan:
     converters = [(at, *how) for at, how in found.items()]
     kind = compiler.klass_info
     if query._fields is not None:  # `values_list`
-        return _Plan(sql, params, converters, None, (), 0, ())
+        return _Plan(sql, params, converters)
     start, end = kind["select_fields"][0], kind["select_fields"][-1] + 1
     names = [column[0].target.attname for column in compiler.select[start:end]]
     related = get_related_populators(kind, compiler.select, "default")
-    return _Plan(sql, params, converters, kind["model"], names, start, related)
+    annotated = tuple(compiler.annotation_col_map.items())
+    return _Plan(sql, params, converters, kind["model"], names, start, related, annotated)
+
+
+def _asked(sql: str, params: Sequence[Any]) -> Any:
+    """Run a statement, and return a cursor whose rows are to be read at once."""
+    real: Any = connections[DEFAULT_DB_ALIAS]
+    if real.vendor == "postgresql":
+        return real.ask(sql, params)
+    cursor = real.cursor()
+    cursor.execute(sql, params)
+    return cursor
 
 
 def _filled(params: Sequence[Any], given: dict[str, Any]) -> list[Any]:
@@ -129,9 +147,7 @@ class PreparedUpdate:
         sql, params, fields = plan
         for name, field in fields.items():
             given[name] = field.get_db_prep_save(given[name], connection)
-        with connection.cursor() as cursor:
-            cursor.execute(sql, _filled(params, given))
-            return int(cursor.rowcount)
+        return int(_asked(sql, _filled(params, given)).rowcount)
 
     def _planned(self) -> tuple[str, Sequence[Any], dict[str, Any]]:
         rows = self._build()
@@ -139,6 +155,27 @@ class PreparedUpdate:
         query.add_update_values({**{n: Given(n) for n in self.names}, **self._expressions})
         sql, params = query.get_compiler(connection=connection).as_sql()
         return sql, params, {name: rows.model._meta.get_field(name) for name in self.names}
+
+
+class PreparedDelete:
+    """A removal of rows of which nothing else hangs on; `Given` wherever values differ.
+
+    Args:
+        build: makes the query of the rows.
+    """
+
+    def __init__(self, build: Callable[[], Any]):
+        self._build = build
+        self._plans: dict[str, tuple[str, Sequence[Any]]] = {}
+
+    def __call__(self, **given: Any) -> int:
+        """Remove the rows; return how many there were."""
+        plan = self._plans.get(connection.vendor)
+        if plan is None:
+            query = self._build().query.chain(DeleteQuery)
+            plan = query.get_compiler(connection=connection).as_sql()
+            self._plans[connection.vendor] = plan
+        return int(_asked(plan[0], _filled(plan[1], given)).rowcount)
 
 
 _INSERTS: dict[tuple[Any, bool], tuple[str, str, list[Any]]] = {}
@@ -165,9 +202,7 @@ def insert(*objects: Any, unless_there: bool = False) -> int:
         for one in objects
         for field in fields
     ]
-    with connection.cursor() as cursor:
-        cursor.execute(f"{head} {', '.join([row] * len(objects))} {tail}", values)
-        keys = cursor.fetchall()
+    keys = _asked(f"{head} {', '.join([row] * len(objects))} {tail}", values).fetchall()
     if not unless_there:
         for one, (key,) in zip(objects, keys, strict=True):
             one.pk = key

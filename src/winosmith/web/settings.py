@@ -76,7 +76,7 @@ TEMPLATES = [
 def _postgresql(url: str) -> dict[str, Any]:
     parts = urlsplit(url)
     return {
-        "ENGINE": "django.db.backends.postgresql",
+        "ENGINE": "winosmith.web.postgresql",
         "NAME": unquote(parts.path.lstrip("/")),
         "USER": unquote(parts.username or ""),
         "PASSWORD": unquote(parts.password or ""),
