@@ -18,7 +18,10 @@ def rules() -> Any:
 
     def change(**changes: Any) -> None:
         usual = {"gold_every": 0, "judges": 1, "local_first": False}
-        made = override_settings(RULES=replace(settings.RULES, **{**usual, **changes}))
+        made = override_settings(
+            RULES=replace(settings.RULES, **{**usual, **changes}),
+            PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"],  # quick
+        )
         made.enable()
         changed.append(made)
 

@@ -44,14 +44,18 @@ def test_ids_leave_the_address_at_once_and_stand_nowhere_in_clear(
     assert (came.status_code, came["Location"]) == (302, "/study/welcome/")
     assert came["Referrer-Policy"] == "same-origin"
     cookie = came.cookies["study"]
-    assert cookie["httponly"] and cookie["samesite"] == "Lax" and cookie["path"] == "/study/"
+    assert cookie["httponly"]
+    assert cookie["samesite"] == "Lax"
+    assert cookie["path"] == "/study/"
     assert made.participations.count() == 0  # to open a link begins nothing
     page = browser.get("/study/welcome/").content.decode()
-    assert "2.00 GBP" in page and "judge 2 problems" in page
+    assert "2.00 GBP" in page
+    assert "judge 2 problems" in page
     began = browser.post("/study/welcome/", follow=True)
     assert "/people/consent/" in str(began.redirect_chain)
     part = made.participations.get()
-    assert part.person.hired and not part.person.has_usable_password()
+    assert part.person.hired
+    assert not part.person.has_usable_password()
     about = browser.get("/people/about-me.json").json()
     assert about["studies"][0]["ids"] == {"worker": m.worker(1), "submission": m.worker(1001)}
     said = _everything() + cookie.value + page + "".join(capfd.readouterr())
@@ -98,9 +102,7 @@ def test_a_link_without_ids_begins_nothing(
     assert "study" not in browser.cookies
 
 
-def test_who_is_not_to_come_does_not_begin(
-    db: Any, rules: Any, visit: Callable[..., Any]
-) -> None:
+def test_who_is_not_to_come_does_not_begin(db: Any, rules: Any, visit: Callable[..., Any]) -> None:
     """Wrong tokens are not found; screened, of another study, too late: each is told why."""
     from winosmith.web.market.screening import screen
     from winosmith.web.market.studies import close_study, new_link
@@ -164,9 +166,7 @@ def test_what_was_written_without_an_account_is_never_judged_by_its_writer(
     assert claim(part.person) is None
 
 
-def test_a_study_without_work_is_not_begun(
-    db: Any, rules: Any, visit: Callable[..., Any]
-) -> None:
+def test_a_study_without_work_is_not_begun(db: Any, rules: Any, visit: Callable[..., Any]) -> None:
     """Where nothing is to be judged, the page asks to return the submission, and begins nothing."""
     made, token = m.study()
     answer = _begin(visit(), token)
@@ -184,18 +184,24 @@ def test_mechanical_turk_frames_one_page_without_cookies(
     evil = "https://evil.example"
     page = visit().get(f"/study/{token}/frame/?{ids}&turkSubmitTo={evil}")
     text = page.content.decode()
-    assert "X-Frame-Options" not in page.headers and not page.cookies
+    assert "X-Frame-Options" not in page.headers
+    assert not page.cookies
     policy = page["Content-Security-Policy"]
-    assert "frame-ancestors https://worker.mturk.com" in policy and "script-src" not in policy
-    assert 'action="https://www.mturk.com/mturk/externalSubmit"' in text and evil not in text
+    assert "frame-ancestors https://worker.mturk.com" in policy
+    assert "script-src" not in policy
+    assert 'action="https://www.mturk.com/mturk/externalSubmit"' in text
+    assert evil not in text
     opened = re.search(r'href="([^"]+)" target="_blank" rel="noopener noreferrer"', text)
     assert opened
     assert visit().get(opened[1].replace("&amp;", "&"))["Location"] == "/study/welcome/"
     box = f"/study/{token}/frame/?{ids}&turkSubmitTo=https%3A%2F%2Fworkersandbox.mturk.com"
-    assert "https://workersandbox.mturk.com/mturk/externalSubmit" in visit().get(box).content.decode()
+    assert (
+        "https://workersandbox.mturk.com/mturk/externalSubmit" in visit().get(box).content.decode()
+    )
     for preview in ("", "?assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE"):
         text = visit().get(f"/study/{token}/frame/{preview}").content.decode()
-        assert "<form" not in text and "Accept the work first" in text
+        assert "<form" not in text
+        assert "Accept the work first" in text
     early = f"/study/{token}/?workerId=A1B2C3D4E5&assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE"
     assert "Accept the work" in visit().get(early, follow=True).content.decode()
     _, other = m.study()

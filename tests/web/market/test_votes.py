@@ -24,9 +24,11 @@ def test_a_vote_takes_its_place_and_decides_nothing(db: Any, rules: Any, person:
     m.give(m.working(made).person)
     assert _state(half) == "judging"
     assert claim(person("ann")) is None
-    assert list(responses([half])) == [] and votes_of(half) == []
+    assert list(responses([half])) == []
+    assert votes_of(half) == []
     (vote,) = votes_of(half, excluded=True)
-    assert vote.provisional and not vote.excluded
+    assert vote.provisional
+    assert not vote.excluded
 
 
 def test_confirmed_votes_decide(db: Any, rules: Any) -> None:
@@ -41,7 +43,8 @@ def test_confirmed_votes_decide(db: Any, rules: Any) -> None:
     assert confirm(part.pk, "approved") == 2
     assert (_state(one), _state(two)) == ("valid", "rejected")
     events = one.events.count()
-    assert confirm(part.pk, "approved") == 0 and one.events.count() == events
+    assert confirm(part.pk, "approved") == 0
+    assert one.events.count() == events
 
 
 def test_refused_votes_give_their_places_to_others(db: Any, rules: Any, person: Any) -> None:
@@ -57,7 +60,8 @@ def test_refused_votes_give_their_places_to_others(db: Any, rules: Any, person: 
     assert refuse(part.pk, "rejected") == 0
     ann = person("ann")
     slot = claim(ann)
-    assert slot is not None and slot.problem == half
+    assert slot is not None
+    assert slot.problem == half
     m.give(ann)
     assert _state(half) == "valid"
     assert confirm(part.pk, "approved after all", refused=True) == 1
@@ -159,7 +163,8 @@ def test_a_worker_of_two_studies_reads_nothing_twice(db: Any, rules: Any) -> Non
     m.give(part.person)
     finish(part)
     again = m.working(second, 1)
-    assert again.person != part.person and pseudonym(again.person) != pseudonym(part.person)
+    assert again.person != part.person
+    assert pseudonym(again.person) != pseudonym(part.person)
     assert claim(again.person) is None
     assert claim(m.working(second, 2).person) is not None
 

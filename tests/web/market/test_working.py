@@ -34,10 +34,8 @@ def _twins(part: Any, count: int) -> list[Any]:
     return made
 
 
-def test_the_code_comes_when_all_is_stored(
-    db: Any, rules: Any, visit: Callable[..., Any]
-) -> None:
-    """Before, no page shows it and to finish is refused; after, it stays, and no answer is undone."""
+def test_the_code_comes_when_all_is_stored(db: Any, rules: Any, visit: Callable[..., Any]) -> None:
+    """Before, no page shows it and to finish is refused; after, no answer is taken back."""
     from winosmith.web.judge.slots import Gone, undo
 
     made, _ = m.study(2)
@@ -46,7 +44,8 @@ def test_the_code_comes_when_all_is_stored(
     browser = visit(part.person)
     m.give(part.person)
     early = browser.post("/study/finish/", _key())
-    assert early.status_code == 422 and "1 of 2" in early.content.decode()
+    assert early.status_code == 422
+    assert "1 of 2" in early.content.decode()
     assert CODE not in early.content.decode()
     m.give(part.person)
     assert "Finish, and get the code" in browser.get("/study/").content.decode()
@@ -57,7 +56,8 @@ def test_the_code_comes_when_all_is_stored(
         undo(part.person, halves[1].ref)
     assert CODE in browser.post("/study/leave/", _key(), follow=True).content.decode()
     part.refresh_from_db()
-    assert part.state == "complete" and part.seconds is not None
+    assert part.state == "complete"
+    assert part.seconds is not None
 
 
 def test_where_no_work_is_left_the_end_comes_early(
@@ -72,15 +72,19 @@ def test_where_no_work_is_left_the_end_comes_early(
     assert browser.post("/study/finish/", _key()).status_code == 422
     m.give(part.person)
     page = browser.get("/study/").content.decode()
-    assert "No problem is left" in page and "End here" in page and "PART1" not in page
+    assert "No problem is left" in page
+    assert "End here" in page
+    assert "PART1" not in page
     page = browser.post("/study/finish/", _key(), follow=True).content.decode()
-    assert "cc=PART1" in page and "DONE1" not in page
+    assert "cc=PART1" in page
+    assert "DONE1" not in page
     idle = m.working(plain, 2)
     assert visit(idle.person).post("/study/finish/", _key()).status_code == 422
     m.twin(halves=1)
     m.give(idle.person)
     page = visit(idle.person).post("/study/finish/", _key(), follow=True).content.decode()
-    assert "Please return your submission" in page and "DONE1" not in page
+    assert "Please return your submission" in page
+    assert "DONE1" not in page
 
 
 def test_what_is_given_up_goes_to_others(
@@ -95,10 +99,12 @@ def test_what_is_given_up_goes_to_others(
     part = m.working(made)
     claim(part.person)
     page = visit(part.person).post("/study/leave/", _key(), follow=True).content.decode()
-    assert "You gave the study up" in page and "DONE1" not in page
+    assert "You gave the study up" in page
+    assert "DONE1" not in page
     assert claim(part.person) is None
     ann = person("ann")
-    assert m.give(ann) and m.give(ann)
+    assert m.give(ann)
+    assert m.give(ann)
 
 
 def test_whom_the_market_turned_away_gets_no_code(
@@ -118,7 +124,8 @@ def test_whom_the_market_turned_away_gets_no_code(
     for verdict in ("returned", "rejected"):
         Participation.objects.filter(pk=part.pk).update(verdict=verdict)
         page = browser.get("/study/").content.decode()
-        assert "This study is over for you" in page and "DONE1" not in page
+        assert "This study is over for you" in page
+        assert "DONE1" not in page
 
 
 def test_each_worker_has_a_code_of_their_own_where_the_market_gives_none(
@@ -136,7 +143,8 @@ def test_each_worker_has_a_code_of_their_own_where_the_market_gives_none(
         finish(part)
         part.refresh_from_db()
         codes.add(code_of(part))
-    assert len(codes) == 2 and all(len(code) == 10 for code in codes)
+    assert len(codes) == 2
+    assert all(len(code) == 10 for code in codes)
 
 
 def test_twins_are_work_until_they_are_taken_back(
@@ -194,5 +202,6 @@ def test_a_paused_worker_waits_for_a_moderator(
     Judge.objects.filter(person=part.person).update(paused=timezone.now())
     browser = visit(part.person)
     page = browser.get("/judge/", follow=True).content.decode()
-    assert "a moderator looks at it" in page and "End here" in page
+    assert "a moderator looks at it" in page
+    assert "End here" in page
     assert "Next problem" not in page

@@ -96,11 +96,13 @@ def begin(study: Study, arrival: Arrival) -> Participation:
     try:
         with writing():
             return begun(study, arrival) or _begun_now(study, arrival)
-    except IntegrityError:  # the same id began it at the same moment
+    except (IntegrityError, Elsewhere) as error:  # the same id may have begun at this moment
         found = begun(study, arrival)
-        if found is None:
-            raise Elsewhere(_at_work()) from None
-        return found
+        if found is not None:
+            return found
+        if isinstance(error, Elsewhere):
+            raise
+        raise Elsewhere(_at_work()) from None
 
 
 def _begun_now(study: Study, arrival: Arrival) -> Participation:

@@ -1,0 +1,176 @@
+"""The ledger: hours and wages, who was paid for what, and what is still to be paid."""
+
+from __future__ import annotations
+
+import csv
+import stat
+from collections.abc import Callable
+from datetime import timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.web.market import making as m  # type: ignore[import-not-found]
+from tests.web.market.test_reconciling import _run  # type: ignore[import-not-found]
+from winosmith.errors import InputError
+
+
+def _set(part: Any, **fields: Any) -> Any:
+    for name, value in fields.items():
+        setattr(part, name, value)
+    part.save()
+    return part
+
+
+def _study() -> tuple[Any, dict[str, Any]]:
+    """Make a study of two problems with somebody in each state; each judged what `done` says."""
+    made, _ = m.study(2, least_wage=Decimal(9))
+    for _n in range(12):
+        m.twin(halves=1)
+    states = {
+        "good": ("complete", "approved", "2.00", 600, 2),
+        "slow": ("complete", "approved", "2.00", 1200, 2),
+        "idle": ("left", "approved", "2.00", 0, 0),
+        "half": ("short", "waiting", "0", 300, 1),
+        "lost": ("complete", "rejected", "0", 500, 2),
+        "gone": ("left", "waiting", "0", 100, 1),
+    }
+    people = {}
+    for n, (name, (state, verdict, paid, seconds, done)) in enumerate(states.items(), start=1):
+        part = m.working(made, n)
+        for _n in range(done):
+            m.give(part.person)
+        people[name] = _set(part, state=state, verdict=verdict, paid=Decimal(paid), seconds=seconds)
+    return made, people
+
+
+def test_wages_and_what_does_not_fit(db: Any, rules: Any) -> None:
+    """An hour's wage, its median, what is below the least, work without pay, pay without work."""
+    from winosmith.web.market.ledger import ledger
+    from winosmith.web.people.pseudonyms import pseudonym
+
+    made, people = _study()
+    book = ledger(made)
+    told = {entry.name: entry for entry in book.entries}
+    by = {name: told[pseudonym(part.person)] for name, part in people.items()}
+    assert (by["good"].wage, by["slow"].wage, by["idle"].wage) == (12, 6, None)
+    assert {name: set(entry.notes) for name, entry in by.items()} == {
+        "good": set(),
+        "slow": {"below the least wage"},
+        "idle": {"paid without work"},
+        "half": {"pay is due"},
+        "lost": {"worked without pay"},
+        "gone": {"gave up, without pay"},
+    }
+    assert (book.total, book.due, book.median_wage) == (Decimal(6), Decimal(1), Decimal(9))
+    assert book.warnings == ()
+    _set(people["good"], seconds=7200)
+    slower = ledger(made)
+    assert "the least is 9.00 GBP" in slower.warnings[0]
+
+
+def test_seconds_are_measured_from_what_is_stored(db: Any, rules: Any) -> None:
+    """From the beginning over each answer, with long gaps cut; passing on is work, too."""
+    from winosmith.web.judge.models import Slot
+    from winosmith.web.market.timing import seconds_of
+
+    made, _ = m.study(3)
+    for _n in range(2):
+        m.twin(halves=1)
+    part = m.working(made)
+    began = part.began
+    for n in (1, 2):
+        slot = m.give(part.person)
+        Slot.objects.filter(pk=slot.pk).update(
+            taken_at=began + timedelta(minutes=20 * n),
+            answered_at=began + timedelta(minutes=20 * n, seconds=30),
+        )
+    assert seconds_of(part) == 2 * (300 + 30)
+
+
+def test_what_is_due_is_paid_by_the_markets_own_file(db: Any, rules: Any, tmp_path: Path) -> None:
+    """The file of bonuses holds ids, for its owner alone; once noted as paid, nothing is due."""
+    from winosmith.web.market.ledger import ledger
+    from winosmith.web.market.paying import record_bonuses
+
+    made, _people = _study()
+    file, table = tmp_path / "bonus.csv", tmp_path / "ledger.csv"
+    _run("pay", made.name, "--bonuses", str(file), "--csv", str(table))
+    assert file.read_text().split() == [f"{m.worker(4)},1.00"]
+    assert stat.S_IMODE(file.stat().st_mode) == stat.S_IMODE(table.stat().st_mode) == 0o600
+    assert m.worker(4) not in table.read_text()
+    assert record_bonuses(made, file) == 1
+    assert record_bonuses(made, file) == 0
+    book = ledger(made)
+    assert (book.due, book.total) == (0, Decimal(7))
+    for text in ("x,1\n", f"{m.worker(4)}\n", f"{m.worker(4)},much\n", f"{m.worker(4)},1,2\n",
+                 f"{m.worker(4)},NaN\n", f"{m.worker(4)},1\n{m.worker(4)},1\n"):  # fmt: skip
+        file.write_text(text)
+        with pytest.raises(InputError, match=r"bonus\.csv:[12]: "):
+            record_bonuses(made, file)
+
+
+def test_admins_see_the_ledger_by_pseudonyms(
+    db: Any, rules: Any, person: Any, visit: Callable[..., Any]
+) -> None:
+    """The pages and the file name no id; none but admins see them."""
+    made, people = _study()
+    _set(people["good"], said="=cmd()")
+    admin = visit(person("adam", is_superuser=True))
+    page = admin.get(f"/study/ledger/{made.name}/").content.decode()
+    table = admin.get(f"/study/ledger/{made.name}/ledger.csv")
+    assert "attachment" in table["Content-Disposition"]
+    rows = list(csv.DictReader(table.content.decode().splitlines()))
+    assert [row["wage_per_hour"] for row in rows][:3] == ["12.00", "6.00", ""]
+    assert rows[0]["worker"] in page
+    assert "paid without work" in page
+    for n in range(1, 7):
+        assert m.worker(n) not in page + table.content.decode()
+    assert made.name in admin.get("/study/ledger/").content.decode()
+    assert admin.get("/study/ledger/nothing/").status_code == 404
+    moderator = visit(person("eva", is_moderator=True))
+    assert moderator.get(f"/study/ledger/{made.name}/").status_code == 403
+
+
+def test_an_erased_worker_leaves_no_id(
+    db: Any, rules: Any, visit: Callable[..., Any], tmp_path: Path
+) -> None:
+    """Without a password they erase themselves; ids go, open votes count never, pay stays."""
+    from winosmith.web.judge.models import Slot
+    from winosmith.web.market.models import Identity
+
+    made, _ = m.study(2)
+    half = m.twin(halves=1)[0]
+    part = m.working(made)
+    m.give(part.person)
+    assert visit(part.person).post("/people/erase/", {"sure": "on"}).status_code == 200
+    part.refresh_from_db()
+    assert part.person.erased
+    assert part.state == "left"
+    assert not part.browser
+    assert not Identity.objects.exists()
+    assert Slot.objects.filter(problem=half, open=True).count() == 1
+    told = _run("reconcile", made.name, str(m.export(tmp_path / "x.csv", [(1, "APPROVED")])))
+    assert "never began here" in told
+
+
+def test_a_study_is_checked_before_it_is_made(db: Any, rules: Any) -> None:
+    """Money, currency, codes and names that can't be right are refused, and a name is used once."""
+    made, _ = m.study()
+    from winosmith.web.market.studies import create_study
+
+    for change, said in (
+        ({"reward": Decimal("1.005")}, "two decimals"),
+        ({"reward": Decimal("-1")}, "no sum of money"),
+        ({"currency": "pounds"}, "no currency"),
+        ({"code": ""}, "name it with --code"),
+        ({"code": "A B"}, "letters, digits"),
+        ({"short_code": "DONE1"}, "must differ"),
+        ({"minutes": 0}, "1 minute"),
+    ):
+        with pytest.raises(InputError, match=said):
+            create_study("other", "prolific", "judge", 1, **{**m.USUAL, **change})
+    with pytest.raises(InputError, match="already"):
+        create_study(made.name, "prolific", "judge", 1, **m.USUAL)

@@ -1,0 +1,262 @@
+"""The market's export: read strictly, and done once."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.web.market import making as m  # type: ignore[import-not-found]
+from winosmith.errors import InputError
+
+
+def _run(*arguments: str) -> str:
+    """Run `winosmith admin study` on this process's site; return what it printed."""
+    from click.testing import CliRunner
+    from django.conf import settings
+
+    from winosmith.cli.admin import command
+
+    done = CliRunner().invoke(
+        command, ["study", str(settings.SITE.folder), *arguments], catch_exceptions=False
+    )
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def _two_done(made: Any) -> tuple[list[Any], list[Any]]:
+    """Let two workers each judge a problem and finish."""
+    from winosmith.web.market.working import finish
+
+    halves, parts = [], []
+    for n in (1, 2):
+        halves.append(m.twin(halves=1)[0])
+        part = m.working(made, n)
+        m.give(part.person)
+        finish(part)
+        part.refresh_from_db()
+        parts.append(part)
+    return parts, halves
+
+
+def _states(*problems: Any) -> list[str]:
+    for problem in problems:
+        problem.refresh_from_db()
+    return [str(problem.state) for problem in problems]
+
+
+def test_an_export_is_done_once(db: Any, rules: Any, tmp_path: Path) -> None:
+    """A dry run changes nothing, a run what it says, a second one nothing; ids are not printed."""
+    from tests.web import world  # type: ignore[import-not-found]
+
+    made, _ = m.study(1)
+    _parts, halves = _two_done(made)
+    file = m.export(tmp_path / "x.csv", [(1, "APPROVED"), (2, "RETURNED"), (7, "APPROVED")])
+    before = world.state_of_all()
+    dry = json.loads(_run("reconcile", made.name, str(file), "--dry-run", "--json"))
+    assert world.state_of_all() == before
+    text = _run("reconcile", made.name, str(file), "--json")
+    done = json.loads(text)
+    assert done["changes"] == dry["changes"]
+    assert done["votes"] == 2
+    assert [(c["verdict"], c["paid"], c["votes"]) for c in done["changes"]] == [
+        ("approved", "2.00", 1), ("returned", "0.00", 1),
+    ]  # fmt: skip
+    assert done["unknown"] == [4]
+    assert done["missing"] == []
+    assert m.worker(1) not in text
+    assert _states(*halves) == ["valid", "judging"]
+    after = world.state_of_all()
+    again = json.loads(_run("reconcile", made.name, str(file), "--json"))
+    assert (again["changes"], again["same"], again["votes"]) == ([], 2, 0)
+    assert world.state_of_all() == after
+    shown = _run("reconcile", made.name, str(file))
+    assert f"{file}:4: never began here" in shown
+    assert m.worker(7) not in shown
+
+
+def test_who_is_not_in_the_final_export_came_from_nowhere(
+    db: Any, rules: Any, tmp_path: Path
+) -> None:
+    """Missing ones are named, and rejected by a final export alone; once approved they stay."""
+    from winosmith.web.people.pseudonyms import pseudonym
+
+    made, _ = m.study(1)
+    parts, halves = _two_done(made)
+    first = m.export(tmp_path / "one.csv", [(1, "APPROVED")])
+    told = json.loads(_run("reconcile", made.name, str(first), "--json"))
+    assert told["missing"] == [pseudonym(parts[1].person)]
+    assert _states(*halves) == ["valid", "judging"]
+    none = m.export(tmp_path / "none.csv", [])
+    told = json.loads(_run("reconcile", made.name, str(none), "--final", "--json"))
+    assert [c["verdict"] for c in told["changes"]] == ["rejected"]
+    assert _states(*halves) == ["valid", "judging"]
+    parts[1].refresh_from_db()
+    assert (parts[1].verdict, parts[1].said) == ("rejected", "not in the export")
+
+
+def test_a_claim_that_the_market_contradicts_is_not_confirmed(
+    db: Any, rules: Any, tmp_path: Path
+) -> None:
+    """Another's submission, or another submission of one's own, is a doubt and confirms nothing."""
+    made, _ = m.study(1)
+    half = m.twin(halves=1)[0]
+    part = m.working(made, 1, submission=m.worker(1002))  # worker 1 says submission 2
+    m.give(part.person)
+    file = m.export(tmp_path / "x.csv", [(1, "APPROVED"), (2, "APPROVED")])
+    told = json.loads(_run("reconcile", made.name, str(file), "--json"))
+    assert told["changes"] == []
+    assert told["missing"] == []
+    assert [(line, "another" in why) for line, why in told["doubts"]] == [(2, True), (3, True)]
+    assert _states(half) == ["judging"]
+
+
+def test_what_is_worth_a_look_is_noted(db: Any, rules: Any, tmp_path: Path) -> None:
+    """Approved without all of the work, a wrong code, a code that nobody got: each is told."""
+    made, _ = m.study(1)
+    _two_done(made)
+    m.working(made, 3)
+    file = m.export(tmp_path / "x.csv", [(1, "AWAITING REVIEW"), (3, "APPROVED")], code="STOLEN")
+    told = json.loads(_run("reconcile", made.name, str(file), "--dry-run", "--json"))
+    notes = [why for _line, why in told["notes"]]
+    assert [note.split(",")[0] for note in notes] == [
+        "the code is not the one that the site gave", "a code was entered", "approved",
+    ]  # fmt: skip
+
+
+def test_a_return_withdraws_what_was_written_and_ends_the_work(
+    db: Any, rules: Any, tmp_path: Path
+) -> None:
+    """Who returns a study of writing takes their twins back, and gets no more to do."""
+    from winosmith.web.problems.models import Problem, State, Twin
+
+    made, _ = m.study(1, kind="write")
+    part = m.working(made)
+    row = Twin.objects.create(ref="mine", contributor=part.person)
+    half = Problem.objects.create(ref="mine-a", twin=row, sentence="The _ fell.", answer=0,
+                                  options=["cup", "jug"], state=State.HELD)  # fmt: skip
+    file = m.export(tmp_path / "x.csv", [(1, "TIMED-OUT")])
+    _run("reconcile", made.name, str(file))
+    part.refresh_from_db()
+    assert _states(half) == ["withdrawn"]
+    assert part.state == "left"
+
+
+MTURK = (
+    '"HITId","HITTypeId","Title","Reward","AssignmentId","WorkerId","AssignmentStatus",'
+    '"AcceptTime","WorkTimeInSeconds","Answer.code","Approve","Reject"\n'
+    '"3HIT0HIT0HIT0","3TYPE","Judge, for pay","$0.60","3ASSIGNMENT01","A1B2C3D4E5","{0}",'
+    '"Sat Nov 21 10:00:00 PST 2026","301","{1}","",""\n'
+)
+
+
+def test_the_results_of_mechanical_turk_are_read(db: Any, rules: Any, tmp_path: Path) -> None:
+    """Its statuses, its reward, its clock and the code that the worker brought are understood."""
+    from winosmith.web.market.exports import read_export
+
+    file = tmp_path / "batch.csv"
+    file.write_text(MTURK.format("Approved", "ABC"))
+    (row,) = read_export(file, "mturk")
+    assert (row.verdict, row.paid, row.seconds, row.code) == (
+        "approved", Decimal("0.60"), 301, "ABC",
+    )  # fmt: skip
+    assert (row.worker, row.submission, row.line) == ("A1B2C3D4E5", "3ASSIGNMENT01", 2)
+    assert "A1B2C3D4E5" not in repr(row)
+    file.write_text(MTURK.format("Submitted", ""))
+    assert read_export(file, "mturk")[0].verdict == "waiting"
+
+
+def test_a_generic_market_needs_a_worker_and_a_status(db: Any, rules: Any, tmp_path: Path) -> None:
+    """Two columns are enough; what was paid and how long it took may stand beside them."""
+    from winosmith.web.market.beginning import begin
+    from winosmith.web.market.ledger import ledger
+
+    made, _ = m.study(1, provider="generic")
+    part = begin(made, m.arrival(made, submission=""))
+    file = tmp_path / "x.csv"
+    file.write_text(f"worker,status,paid,seconds\n{m.worker(1)},approved,1.25,60\n")
+    _run("reconcile", made.name, str(file))
+    part.refresh_from_db()
+    assert (part.verdict, part.paid, part.market_seconds) == ("approved", Decimal("1.25"), 60)
+    assert "paid without work" in ledger(made).entries[0].notes
+
+
+FAULTS = {
+    "a,b\n1,2\n": ":1: the column 'worker' is missing",
+    "worker,status,status\n": ":1: two columns are called 'status'",
+    "worker,status\nabcd\n": ":2: not as many cells",
+    "worker,status\nabcd,approved,x\n": ":2: not as many cells",
+    "worker,status\n=x(),approved\n": ":2: 'worker' holds no id",
+    "worker,status\nabcd,fine\n": ":2: 'status' is 'fine', which is none of",
+    "worker,status,paid\nabcd,approved,much\n": ":2: 'paid' is 'much', which is no number",
+    "worker,status,paid\nabcd,approved,-1\n": ":2: 'paid' is '-1', which is out of range",
+    "worker,status,seconds\nabcd,approved,1e999\n": ":2: 'seconds' is '1e999', which is no num",
+    "worker,status\nabcd,approved\n\nabcd,returned\n": ":4: the same submission as in line 2",
+    'worker,status\n"abcd,approved\n': "no table of CSV",
+    "worker,status\n\udcff,approved\n": "no table of CSV",
+}
+
+
+@pytest.mark.parametrize("text", FAULTS, ids=lambda text: text.encode("utf-8", "replace")[-20:])
+def test_every_fault_of_an_export_has_its_line(site: Any, tmp_path: Path, text: str) -> None:
+    """What can't be read is refused, with the file, the line and what is wrong with it."""
+    from winosmith.web.market.exports import read_export
+
+    file = tmp_path / "x.csv"
+    file.write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(InputError, match=r"x\.csv") as told:
+        read_export(file, "generic")
+    assert FAULTS[text] in str(told.value)
+
+
+def test_qualifications_screen(db: Any, rules: Any, tmp_path: Path) -> None:
+    """Of a table those rows count that hold what is required; faults have their line."""
+    from winosmith.web.market.models import Screen, Study
+
+    table = tmp_path / "workers.csv"
+    table.write_text(
+        'Worker ID,Approval rate,Approved\nAAAAAAAA1,99.5 %,"5,000"\nAAAAAAAA2,98 %,9000\n'
+        "AAAAAAAA3,100,4999\n"
+    )
+    out = _run("create", "gate", "--on", "mturk", "--judge", "2", "--reward", "0.6", "--currency",
+               "USD", "--minutes", "5", "--address", "https://x.example", "--only", str(table),
+               "--require", "approval rate>=99", "--require", "approved >= 5000")  # fmt: skip
+    assert "<ExternalURL>https://x.example/study/" in out
+    study = Study.objects.get(name="gate")
+    assert study.invited_only
+    assert Screen.objects.filter(study=study, allowed=True).count() == 1
+    from winosmith.web.market.screening import Requirement, read_ids
+
+    for text, where, require in (
+        ("worker id,rate\nAAAAAAAA1,many\n", ":2: 'many' in 'rate' is no number", ["rate>=1"]),
+        ("worker id\nnot an id\n", ":2: this is no id of Amazon", []),
+        ("AAAAAAAA1\nx\n", ":2: this is no id", []),
+        ("worker id\nAAAAAAAA1\n", ":1: there is no column 'rate'", ["rate>=1"]),
+        ("worker id,rate\nAAAAAAAA1,1\n", "no id is left", ["rate>=2"]),
+    ):
+        table.write_text(text)
+        with pytest.raises(InputError) as told:
+            read_ids(table, "mturk", [Requirement.of(one) for one in require])
+        assert where in str(told.value)
+    with pytest.raises(InputError, match="is no requirement"):
+        Requirement.of("rate>99")
+
+
+def test_the_question_of_a_hit_is_xml(site: Any) -> None:
+    """The ExternalQuestion holds the address, escaped, in MTurk's own namespace."""
+    from defusedxml.ElementTree import fromstring
+
+    from winosmith.web.market.mturk import NAMESPACE, external_question
+
+    root = fromstring(external_question("https://x.example/", "/study/a/frame/?a=1&b=<"))
+    assert root.tag == f"{{{NAMESPACE}}}ExternalQuestion"
+    named = {child.tag.split("}")[1]: child.text for child in root}
+    assert named == {
+        "ExternalURL": "https://x.example/study/a/frame/?a=1&b=<",
+        "FrameHeight": "480",
+    }
+    with pytest.raises(InputError, match="https"):
+        external_question("http://x.example", "/")
