@@ -8,8 +8,7 @@ from typing import Any
 from winosmith import formats
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError
-from winosmith.evolve import Roots, draw_roots
-from winosmith.metrics import grade
+from winosmith.evolve import Roots, draw_roots, not_solved
 
 __all__ = ["all_roots"]
 
@@ -45,16 +44,12 @@ def _everything(datasets: Sequence[Dataset], options: Mapping[str, Any]) -> Root
 
 
 def _wrong(datasets: Sequence[Dataset], paths: Sequence[str]) -> list[frozenset[str]]:
-    """Return for each data set what any solver gets wrong; each has one file or more, or none."""
+    """Return for each data set what a solver does not get right; files may be of any of them."""
     wrong: list[set[str]] = [set() for _ in datasets]
     for path in paths:
         at = _of_which(datasets, path)
-        graded = grade(datasets[at], formats.read_predictions(path, datasets[at]).predictions)
-        wrong[at] |= {
-            problem.id
-            for problem, right in zip(datasets[at], graded.correct, strict=True)
-            if not right
-        }
+        found = formats.read_predictions(path, datasets[at])
+        wrong[at] |= not_solved(datasets[at], found.predictions)
     return [frozenset(ids) for ids in wrong]
 
 

@@ -14,7 +14,7 @@ from winosmith.evolve._evolve import Evolved, evolve, without_repeats
 from winosmith.evolve._masked import MaskedPerturber
 from winosmith.evolve._perturber import Perturber
 from winosmith.evolve._resume import resumed_children
-from winosmith.evolve._roots import Roots, draw_roots
+from winosmith.evolve._roots import Roots, draw_roots, not_solved
 from winosmith.evolve._sets import PARTS, Sets, assemble, described, split_roots
 from winosmith.evolve._wordnet import WordNetPerturber
 
@@ -35,6 +35,7 @@ __all__ = [
     "described",
     "draw_roots",
     "evolve",
+    "not_solved",
     "resumed_children",
     "split_roots",
     "without_repeats",

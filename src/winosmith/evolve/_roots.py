@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from winosmith.answers import Prediction
 from winosmith.blocks import shuffled_blocks
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError, InputError
 from winosmith.problem import Origin, Problem
 
-__all__ = ["Roots", "draw_roots"]
+__all__ = ["Roots", "draw_roots", "not_solved"]
 
 STAGE = "roots"
 
@@ -31,6 +32,32 @@ class Roots:
     dataset: Dataset
     sources: Mapping[str, tuple[str, ...]]
     left_out: tuple[Filtered, ...]
+
+
+def not_solved(dataset: Dataset, predictions: Sequence[Prediction]) -> frozenset[str]:
+    """Return the ids of the problems that a solver gets wrong, or right by no merit of its own.
+
+    A solver that gives all options the same score chooses the first one for want of a better. Were
+    that called right, roots would be drawn of which the first option is the answer.
+
+    Args:
+        dataset: with answers.
+        predictions: in its order.
+
+    >>> data = Dataset([Problem(str(n), "The _ fell.", ("cup", "jug"), 0) for n in range(3)])
+    >>> given = [Prediction("0", 0, (2, 1)), Prediction("1", 0, (1, 1)), Prediction("2", 1)]
+    >>> sorted(not_solved(data, given))
+    ['1', '2']
+    """
+    return frozenset(
+        problem.id
+        for problem, prediction in zip(dataset, predictions, strict=True)
+        if prediction.choice != problem.answer or _undecided(prediction)
+    )
+
+
+def _undecided(prediction: Prediction) -> bool:
+    return bool(prediction.scores) and prediction.scores.count(max(prediction.scores)) > 1
 
 
 def draw_roots(
@@ -53,7 +80,8 @@ def draw_roots(
     Args:
         datasets: with distinct names.
         wanted: how many roots from each.
-        wrong: for each data set, the ids that some solver gets wrong; none when left out.
+        wrong: for each data set, the ids that some solver gets wrong (`not_solved`); none when
+            left out.
         seed: of the draw.
         fewer: where a data set has too few problems to draw from, draw those.
 
@@ -137,4 +165,4 @@ def _unfit(problem: Problem, wrong: frozenset[str]) -> str | None:
         return f"it has {len(problem.options)} options"
     if problem.lineage is not None:
         return "it is perturbed itself"
-    return "a solver gets it wrong" if problem.id in wrong else None
+    return "a solver does not get it right" if problem.id in wrong else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +10,7 @@ from winosmith.answers import Prediction
 from winosmith.dataset import Dataset
 from winosmith.errors import MissingExtraError
 
-__all__ = ["Measured", "failing", "measured"]
+__all__ = ["Measured", "measured"]
 
 Predictions = tuple[Prediction, ...]
 
@@ -91,15 +90,3 @@ def _stability(graded: metrics.Graded, seed: int) -> metrics.Stability | None:
         return metrics.stability(graded, seed=seed)
     except MissingExtraError:
         return None
-
-
-def failing(dataset: Dataset, predictions: Mapping[str, Predictions]) -> dict[str, frozenset[str]]:
-    """Return by solver the ids of the problems that it gets wrong."""
-    return {
-        name: frozenset(
-            problem.id
-            for problem, prediction in zip(dataset, found, strict=True)
-            if prediction.choice != problem.answer
-        )
-        for name, found in predictions.items()
-    }

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from winosmith.answers import Prediction
 from winosmith.dataset import Dataset
-from winosmith.evolve import draw_roots
+from winosmith.evolve import draw_roots, not_solved
 from winosmith.problem import Problem
 
 __all__ = ["NextRound", "next_round"]
@@ -19,8 +20,8 @@ class NextRound:
     What is made of them names them as root and parent, so it can be put beside them there.
 
     Attributes:
-        roots: what every solver gets right, drawn at random, one of a block at most, as EvoGrad
-            draws its roots (section 3.1).
+        roots: what every solver gets right, none of them by chance between equal scores; drawn at
+            random, one of a block at most, as EvoGrad draws its roots (section 3.1).
         asked: how many roots were asked for.
         fooling: what was perturbed, found valid, and a solver gets wrong; what fools the most
             solvers first.
@@ -35,7 +36,7 @@ class NextRound:
 
 def next_round(
     dev: Dataset,
-    wrong: Mapping[str, frozenset[str]],
+    predictions: Mapping[str, Sequence[Prediction]],
     wanted: int,
     seed: int,
     pool: Mapping[str, Problem],
@@ -44,18 +45,20 @@ def next_round(
 
     Args:
         dev: this round's; test stays out, since what is perturbed becomes known.
-        wrong: by solver, the ids of the problems that it gets wrong.
+        predictions: of each solver, in the order of dev.
         wanted: how many roots, at most: where fewer are fit, those.
         seed: of the draw.
         pool: each problem of dev as it stands in the pool, by its id in dev.
     """
-    missed = frozenset().union(*wrong.values())
-    drawn = draw_roots([dev], [wanted], [missed], seed, fewer=True)
+    unsolved = frozenset().union(*(not_solved(dev, own) for own in predictions.values()))
+    drawn = draw_roots([dev], [wanted], [unsolved], seed, fewer=True)
+    wrong = {name: _wrong(dev, own) for name, own in predictions.items()}
     fooled = {
         problem.id: tuple(name for name, ids in wrong.items() if problem.id in ids)
         for problem in dev
-        if problem.lineage is not None and problem.id in missed and not problem.embargo
+        if problem.lineage is not None and not problem.embargo
     }
+    fooled = {id_: names for id_, names in fooled.items() if names}
     order = sorted(fooled, key=lambda id_: (-len(fooled[id_]), dev.row(id_)))
     return NextRound(
         Dataset((pool[id_] for id_ in drawn.sources[dev.name]), "roots"),
@@ -63,3 +66,8 @@ def next_round(
         Dataset((pool[id_] for id_ in order), "fooling"),
         {pool[id_].id: fooled[id_] for id_ in order},
     )
+
+
+def _wrong(dev: Dataset, predictions: Sequence[Prediction]) -> set[str]:
+    pairs = zip(dev, predictions, strict=True)
+    return {problem.id for problem, prediction in pairs if prediction.choice != problem.answer}

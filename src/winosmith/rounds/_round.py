@@ -21,7 +21,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import InputError
 from winosmith.outputs import OutputFolder, sha256
 from winosmith.rounds._changes import RECORD, Change, changes, read_record
-from winosmith.rounds._measures import Measured, failing, measured
+from winosmith.rounds._measures import Measured, measured
 from winosmith.rounds._next import NextRound, next_round
 from winosmith.rounds._recipe import RoundRecipe
 from winosmith.rounds._report import round_page
@@ -184,9 +184,9 @@ def _measured(
         )
         for name, own in answers.items()
     }
-    wrong = failing(sets.dev, {name: own.dev for name, own in answers.items()})
     pool = standing_in_pool(recipe.build, place, sets.dev)
-    following = next_round(sets.dev, wrong, recipe.roots, seed, pool)
+    given = {name: own.dev for name, own in answers.items()}
+    following = next_round(sets.dev, given, recipe.roots, seed, pool)
     report = json.loads((place / "report.json").read_text("utf-8"))
     record = {
         "winosmith": "round",
