@@ -37,6 +37,7 @@ def add_versions(data: Iterable[Datum]) -> tuple[int, int]:
     family = Dataset(_as_data(rows.values()))
     steps = _steps(family)
     _write(_versions(rows, family, steps))
+    _cover([rows[name].pk for name in steps if rows[name].embargo])
     placed = sum(name in steps for name in perturbed)
     return placed, len(perturbed) - placed
 
@@ -111,6 +112,16 @@ def _write(versions: Iterator[Any]) -> None:
     while chunk := list(islice(versions, CHUNK)):
         with writing():
             Version.objects.bulk_create(chunk, ignore_conflicts=True)
+
+
+def _cover(keys: Sequence[int]) -> None:
+    """Put what stands below problems under embargo under it, too."""
+    from winosmith.web._lock import writing
+    from winosmith.web.problems.embargoes import cover_below
+
+    for some in _chunks(keys):
+        with writing():
+            cover_below(some)
 
 
 def _chunks(values: Iterable[Any]) -> Iterator[Sequence[Any]]:

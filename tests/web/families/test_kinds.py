@@ -34,9 +34,7 @@ def _grown(version: Any, model: Any, says: Any) -> dict[str, Any]:
     return found
 
 
-def test_kinds_count_what_an_edit_makes_wrong(
-    db: Any, version: Any, model: Any, says: Any
-) -> None:
+def test_kinds_count_what_an_edit_makes_wrong(db: Any, version: Any, model: Any, says: Any) -> None:
     """Of edits of one token after a right answer, those that make it wrong; others are no part."""
     from winosmith.web.families.answers import answers_of
     from winosmith.web.families.kinds import kinds_in

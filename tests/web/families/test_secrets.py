@@ -99,15 +99,49 @@ def test_the_family_of_a_hidden_root_is_hidden(
     db: Any, visit: Callable[..., Any], family: Callable[..., Any], model: Callable[..., Any],
     kind: str,
 ) -> None:  # fmt: skip
-    """When the root is hidden, its family has no page and no place in the list."""
+    """A root that is hidden with its versions has no page, and its family no place in the list."""
     from winosmith.web.problems.models import Problem
 
     found = family(model("alpha"))
-    Problem.objects.filter(pk=found["root"].pk).update(**HIDDEN[kind])
+    Problem.objects.filter(pk__in=[p.pk for p in found.values()]).update(**HIDDEN[kind])
     client = visit()
-    for ref in (found["root"].ref, found["old"].ref, "v999999"):
-        assert client.get(f"/families/{ref}/").status_code == 404
+    missing = client.get("/families/v999999/")
+    for ref in (found["root"].ref, found["old"].ref):
+        answer = client.get(f"/families/{ref}/")
+        assert (answer.status_code, answer.content) == (404, missing.content)
     assert found["root"].ref not in client.get("/families/").content.decode()
+
+
+@pytest.mark.parametrize("kind", [kind for kind in HIDDEN if kind != "embargo"])
+def test_versions_of_a_hidden_root_keep_their_page(
+    db: Any, visit: Callable[..., Any], family: Callable[..., Any], version: Callable[..., Any],
+    model: Callable[..., Any], says: Callable[..., Any], kind: str,
+) -> None:  # fmt: skip
+    """Public versions are shown in their tree, without a word, verdict or link of its root."""
+    alpha = model("alpha")
+    root = version(None, "The zebra hit the jug and the _ broke .", **HIDDEN[kind])
+    made = version(root, "The horse hit the jug and the _ broke .")
+    under = version(made, "The horse hit the old jug and the _ broke .")
+    for one, right in ((root, False), (made, True), (under, False)):
+        says(alpha, one, right)
+    client = visit()
+    pages = [f"/families/{root.ref}/", f"/families/{root.ref}/?model=all&version={under.ref}"]
+    pages += [f"/families/{made.ref}/", f"/families/{root.ref}/?version={root.ref}"]
+    for path in pages:
+        told = client.get(path, follow=True).content.decode()
+        assert "The first sentence, which is not public" in told
+        assert f"/problems/{made.ref}/" in told
+        assert "zebra" not in told
+        assert f"/problems/{root.ref}/" not in told
+        assert f"/perturb/{root.ref}/" not in told
+    part = client.get(f"/families/{root.ref}/below/{root.ref}/", **HX).content.decode()
+    assert made.ref in part
+    assert "zebra" not in part
+    assert (
+        f'href="/families/{root.ref}/?version={under.ref}"'
+        in client.get(f"/problems/{under.ref}/").content.decode()
+    )
+    assert client.get(f"/problems/{root.ref}/").status_code == 404
 
 
 def test_others_never_learn_of_ones_own(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 
@@ -70,6 +70,7 @@ def test_own_versions_are_seen_by_their_contributor_alone(
     assert tree_of(found["root"], ann).versions == 3
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(st.integers(0, 10**6), min_size=1, max_size=400),
     st.integers(0, 10**6),

@@ -14,7 +14,7 @@ from winosmith.web.people.models import Person
 from winosmith.web.predict.asking import current_models
 from winosmith.web.predict.models import Model
 from winosmith.web.problems.models import Problem
-from winosmith.web.problems.public import visible_to
+from winosmith.web.problems.public import public_problems, visible_to
 
 __all__ = ["Look", "look_of", "place_of", "root_of"]
 
@@ -69,13 +69,20 @@ def look_of(request: HttpRequest, tree: Tree) -> Look:
 def root_of(ref: str, person: Person | None) -> Problem:
     """Return the problem of an address; to who may not see it, it does not exist.
 
+    A root that is not to be seen has a page while a version of it is public: the data name it, and
+    nothing but its id is told.
+
     Raises:
-        Http404: there is none that this person may see.
+        Http404: there is none that this person may see, and no public version of it.
     """
     found = Problem.objects.select_related("twin", "version__root__twin").filter(ref=ref).first()
-    if found is None or not visible_to(person, found):
+    if found is None or not (visible_to(person, found) or _has_public_versions(found)):
         raise Http404
     return found
+
+
+def _has_public_versions(root: Problem) -> bool:
+    return bool(public_problems().filter(version__root=root).exclude(pk=root.pk).exists())
 
 
 def place_of(tree: Tree, ref: str) -> int:

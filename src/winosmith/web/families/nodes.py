@@ -40,6 +40,7 @@ class Node:
 
     Attributes:
         problem: the row.
+        hidden: it is a root that who looks may not see: nothing is told but that there is one.
         pieces: its sentence beside its parent's.
         answer: the right option; "" where it is withheld.
         options: all of them, where they are others than the parent's; else none.
@@ -56,6 +57,7 @@ class Node:
     """
 
     problem: Problem
+    hidden: bool
     pieces: list[Piece]
     answer: str
     options: list[str]
@@ -95,6 +97,8 @@ def nodes(
     answers: Sequence[tuple[Model, Answers | None]],
     links: Links,
     focus: int | None = None,
+    *,
+    hidden_root: bool = False,
 ) -> Node:
     """Return what is shown of the top of a page, and under it.
 
@@ -106,15 +110,24 @@ def nodes(
             wrong in branches that are folded.
         links: where the links of versions lead.
         focus: the number of the version that is looked at.
+        hidden_root: nothing of the root is shown, nor what was changed of it.
     """
     verdicts = _verdicts(problems, [model for model, _all in answers])
     whole = answers[0][1] if len(answers) == 1 else None
 
     def made(shown: Shown) -> Node:
         problem = problems[int(tree.rows[shown.number])]
-        parent = problems.get(int(tree.rows[tree.parents[shown.number]])) if shown.number else None
+        above = int(tree.parents[shown.number])
+        parent = (
+            None
+            if above < 0 or (hidden_root and not above)
+            else problems.get(int(tree.rows[above]))
+        )
+        if hidden_root and not shown.number:
+            problem = Problem(ref=problem.ref, options=[])
         return Node(
             problem,
+            hidden_root and not shown.number,
             pieces(parent.sentence if parent else problem.sentence, problem.sentence),
             "" if problem.answer is None else str(problem.options[problem.answer]),
             [] if parent and parent.options == problem.options else problem.options,

@@ -32,6 +32,7 @@ from winosmith.web.people.pseudonyms import pseudonym
 from winosmith.web.predict.asking import current_models
 from winosmith.web.predict.models import Model
 from winosmith.web.problems.models import Problem
+from winosmith.web.problems.public import visible_to
 from winosmith.web.read.seen import note_read
 from winosmith.web.read.terms import parse
 
@@ -72,13 +73,13 @@ def family(request: HttpRequest, ref: str) -> HttpResponseBase:
     version = getattr(root, "version", None)
     if version is not None and version.root_id != root.pk:
         return _led_to_root(request, root, version.root, person)
-    tree = tree_of(root, person)
+    tree, hidden = tree_of(root, person), not visible_to(person, root)
     look = look_of(request, tree)
     focus = place_of(tree, request.GET["version"]) if request.GET.get("version") else 0
     answers = [(model, answers_of(root, tree, model)) for model in look.chosen]
     top = plan.around(tree, focus, look.after)
     shown = problems_on(tree, top)
-    note_read(person, _others(tree, top, shown))
+    note_read(person, _others(tree, top, shown, hidden))
     seen = tree.as_seen()
     figured = [(model, replace(of, tree=seen)) for model, of in answers]
     rows = [(model, depths_of_errors(of), of.waiting) for model, of in figured]
@@ -89,6 +90,7 @@ def family(request: HttpRequest, ref: str) -> HttpResponseBase:
     look_again()
     context = {
         "root": root,
+        "hidden": hidden,
         "public": is_public(root),
         "tree": tree,
         "seen": seen,
@@ -96,15 +98,13 @@ def family(request: HttpRequest, ref: str) -> HttpResponseBase:
         "look": look,
         "focus": focus,
         "whole": look.query(),
-        "node": nodes(tree, top, shown, answers, Links(root.ref, look), focus),
+        "node": nodes(tree, top, shown, answers, Links(root.ref, look), focus, hidden_root=hidden),
         "tabs": _tabs(look, request.GET.get("version", "")),
         "kinds": _kinds(look, request.GET.get("version", "")),
         "kind": DEPTH_NAMES[look.kind],
         "depths": rows,
         "edits": kinds_in(root, tree, answers) if answers else None,
-        "drawn": [
-            (model, by, chart(by, float(tree.chance.mean())), ends) for model, by, ends in drawn
-        ],
+        "drawn": [(model, by, chart(by, _chance(tree)), ends) for model, by, ends in drawn],
     }
     return render(request, "families/family.html", context)
 
@@ -116,18 +116,19 @@ def below(request: HttpRequest, ref: str, version: str) -> HttpResponseBase:
     root = root_of(ref, person)
     tree = tree_of(root, person)
     look = look_of(request, tree)
-    number = place_of(tree, version)
+    number, hidden = place_of(tree, version), not visible_to(person, root)
     if not request.htmx:
         query = look.query(version=version, after=look.after)
         return redirect(f"{reverse('families:family', args=[ref])}?{query}")
     top = plan.under(tree, number, look.after, plan.MOST_ADDED)
     shown = problems_on(tree, top)
-    note_read(person, _others(tree, top, shown))
+    note_read(person, _others(tree, top, shown, hidden))
     answers = [
         (model, answers_of(root, tree, model) if len(look.chosen) == 1 else None)
         for model in look.chosen
     ]
-    node = nodes(tree, top, shown, answers, Links(root.ref, look))
+    links = Links(root.ref, look)
+    node = nodes(tree, top, shown, answers, links, hidden_root=hidden)
     context = {"look": look, "node": node, "more": look.after > 0}
     return render(request, "families/below.html", context)
 
@@ -154,7 +155,7 @@ def boards(request: HttpRequest) -> HttpResponse:
 def _led_to_root(
     request: HttpRequest, version: Problem, root: Problem, person: Person | None
 ) -> HttpResponseBase:
-    """Lead from a version to its family; where the root is hidden, there is no page.
+    """Lead from a version to its family.
 
     What is no part of the tree, such as what moderators see of others, leads to its root.
     """
@@ -165,13 +166,21 @@ def _led_to_root(
     return redirect(f"{reverse('families:family', args=[root.ref])}?{asked.urlencode()}")
 
 
-def _others(tree: Tree, top: Shown, problems: Mapping[int, Problem]) -> list[Problem]:
+def _others(
+    tree: Tree, top: Shown, problems: Mapping[int, Problem], hidden_root: bool
+) -> list[Problem]:
     """Return what is read on a page, without versions of the reader's own."""
     return [
         problems[int(tree.rows[number])]
         for number in _numbers(top)
-        if tree.public[number] or number == 0
+        if tree.public[number] or (number == 0 and not hidden_root)
     ]
+
+
+def _chance(tree: Tree) -> float:
+    """Return what guessing gives on the versions that everyone sees; else on all."""
+    of = tree.chance[tree.public]
+    return float((of if len(of) else tree.chance).mean())
 
 
 def _numbers(top: Shown) -> list[int]:

@@ -11,6 +11,7 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.moderate.actions import ACTIONS, CLOSING, UNDO, Action
 from winosmith.web.moderate.appeals import open_appeal, settle
+from winosmith.web.problems.embargoes import COVERING, lift, put_under
 from winosmith.web.problems.models import Event, Problem, State
 from winosmith.web.problems.states import move, stay
 
@@ -77,7 +78,7 @@ def last_event(problems: Iterable[Problem]) -> dict[int, int]:
 
 def standing(problem: Problem) -> list[Event]:
     """Return the problem's events that hold, oldest first: without those that were taken back."""
-    events = list(problem.events.order_by("pk"))
+    events = list(problem.events.exclude(kind__in=COVERING.values()).order_by("pk"))
     undone = {event.undoes_id for event in events}
     return [event for event in events if event.kind != UNDO and event.pk not in undone]
 
@@ -118,7 +119,8 @@ def decide(
     with writing():
         now = locked(problem.pk)
         must_decide(person, now)
-        since = list(now.events.filter(pk__gt=seen).order_by("pk").select_related("actor"))
+        later = now.events.filter(pk__gt=seen).exclude(kind__in=COVERING.values())
+        since = list(later.order_by("pk").select_related("actor"))
         if since:
             raise Conflict(now, since)
         if hindrance := _hindrance(action, now):
@@ -144,14 +146,25 @@ def _hindrance(action: Action, problem: Problem) -> str:
         }
     if problem.gold and action.name not in ("withdraw", "restore"):
         return _("it is a gold question: its answer is known, and it is no part of the data")
-    if action.name == "embargo" and problem.embargo:
-        return _("it is under embargo already")
-    if action.name == "lift" and not problem.embargo:
-        return _("it is under no embargo")
+    if action.name in ("embargo", "lift"):
+        return _no_embargo(action, problem)
     if action.name == "decline" and open_appeal(problem) is None:
         return _("no appeal is open")
     if action.name == "restore":
         return _no_return(problem)
+    return ""
+
+
+def _no_embargo(action: Action, problem: Problem) -> str:
+    """Return why an embargo can't be set or lifted; what is only covered has none of its own."""
+    version = getattr(problem, "version", None)
+    covered = version is not None and version.covered
+    if action.name == "embargo" and problem.embargo and not covered:
+        return _("it is under embargo already")
+    if action.name == "lift" and not problem.embargo:
+        return _("it is under no embargo")
+    if action.name == "lift" and covered:
+        return _("it is under the embargo of what it was perturbed from; lift that one")
     return ""
 
 
@@ -215,7 +228,9 @@ def set_embargo(
     batch: str,
     undoes: Event | None = None,
 ) -> Event:
-    """Put a problem under embargo or lift it; the state stays."""
-    Problem.objects.filter(pk=problem.pk).update(embargo=embargo)
-    problem.embargo = embargo
+    """Put a problem under embargo with all that was made of it, or lift it; the state stays."""
+    if embargo:
+        put_under(problem, by=person)
+    else:
+        lift(problem, by=person)
     return stay(problem, by=person, kind=kind, reason=reason, batch=batch, undoes=undoes)

@@ -32,6 +32,8 @@ _PAST = {
     "revise": _("revised"),
     "exclude-vote": _("a vote taken out of the count"),
     "include-vote": _("a vote counted again"),
+    "cover": _("covered by the embargo of what it was made of"),
+    "uncover": _("no longer covered by an embargo"),
 }
 """What others than moderators did, in words."""
 

@@ -108,7 +108,7 @@ def lock(problem: Problem) -> Version:
 
 
 def place(problem: Problem, parent: Problem, **columns: Any) -> Version:
-    """Give a new problem its place below a parent, with its depths.
+    """Give a new problem its place below a parent, with its depths, and under its embargo.
 
     The caller is in a transaction. What `Problem.record` says of the lineage counts: the edits,
     where it has them, and the declared depth.
@@ -127,9 +127,11 @@ def place(problem: Problem, parent: Problem, **columns: Any) -> Version:
         declared=lineage.declared if lineage else None,
         edits=lineage.edits if lineage else (),
     )
+    covered = _cover(problem, parent)
     return Version.objects.create(
         problem=problem,
         root=root.root,
+        covered=covered,
         parent=parent,
         step=above.step + 1,
         declared=found.declared,
@@ -138,6 +140,15 @@ def place(problem: Problem, parent: Problem, **columns: Any) -> Version:
         digest=digest_of(problem.sentence, problem.options),
         **columns,
     )
+
+
+def _cover(problem: Problem, parent: Problem) -> bool:
+    """Put a new version under its parent's embargo, as that stands now; tell whether it was."""
+    if problem.embargo or not Problem.objects.filter(pk=parent.pk, embargo=True).exists():
+        return False
+    Problem.objects.filter(pk=problem.pk).update(embargo=True)
+    problem.embargo = True
+    return True
 
 
 def dataset_of(root: Problem, person: Person | None) -> tuple[Dataset, list[Problem]]:

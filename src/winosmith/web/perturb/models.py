@@ -23,6 +23,8 @@ class Version(models.Model):
         lineage: the token positions touched on the path from the root, None where that is not
             known (see `winosmith.lineage`).
         edit: the token edit distance to the root.
+        covered: it is under embargo only because what stands above it is; see
+            `winosmith.web.problems.embargoes`.
         digest: of the sentence and the options, so that a family holds no version twice.
         against: the model that the contributor wanted to fool; None where they chose none.
     """
@@ -40,6 +42,7 @@ class Version(models.Model):
     declared = models.PositiveIntegerField(null=True)
     lineage = models.PositiveIntegerField(null=True)
     edit = models.PositiveIntegerField(null=True)
+    covered = models.BooleanField(default=False)
     digest = models.CharField(max_length=64)
     against = models.ForeignKey(
         "predict.Model", models.PROTECT, null=True, related_name="+", db_index=False

@@ -189,7 +189,7 @@ def _made(typed: Typed, goes: Place, against: str | None) -> Problem:
     """Write the version with its place in the family, and what it replaces."""
     person, old = goes.person, goes.revises
     assert person is not None  # noqa: S101 - the rules take no one else
-    embargo = replace(person, old.twin) if old else False
+    embargo = replace(person, old.twin) and not old.version.covered if old else False
     twin = Twin.objects.create(
         ref=new_ref(),
         contributor=person,

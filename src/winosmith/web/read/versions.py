@@ -23,7 +23,7 @@ def family_of(person: Person | None, problem: Problem) -> dict[str, Any] | None:
 
     Of a version that the person may not see there is neither text nor address, nor an edit that
     would spell it. An original has no way to show, and its family is told of once a version of it
-    can be seen.
+    can be seen. `tree` is the id by which the family has a page.
     """
     path = path_to(problem)
     rows = {row.problem_id: row for row in Version.objects.filter(problem__in=path)}
@@ -39,6 +39,7 @@ def family_of(person: Person | None, problem: Problem) -> dict[str, Any] | None:
         "seen": seen,
         "perturbed": parent is not None,
         "root": root if root in seen else None,
+        "tree": root.ref if root in seen or visible_to(None, problem) else "",
         "parent": parent if parent in seen else None,
         "way": folded(steps(path, person)) if parent is not None else None,
     }

@@ -12,6 +12,7 @@ from django.utils.translation import ngettext
 from winosmith import humans
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
+from winosmith.web.problems.embargoes import lift
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.states import stay
 from winosmith.web.take.gathering import dataset_of, figures_of
@@ -99,7 +100,8 @@ def publish_round(name: str) -> Released:
         for row in _rows(after.withheld.ids):
             _mark(row, after.canary)
         for row in _rows(after.released.ids):
-            row.embargo, row.released = False, True
+            lift(row)
+            row.released = True
             _mark(row, after.canary)
             stay(row, by=None, kind="publish", reason=_("the human test %r is over") % name)
         locked.published = timezone.now()
@@ -114,7 +116,7 @@ def _rows(ids: Iterable[str]) -> list[Problem]:
 def _mark(row: Problem, canary: str) -> None:
     extra = {**(row.record.get("extra") or {}), humans.CANARY: canary}
     row.record = {**row.record, "extra": extra}
-    row.save(update_fields=["embargo", "released", "record"])
+    row.save(update_fields=["released", "record"])
 
 
 def _check_free(closed: Round, ids: Iterable[str]) -> None:

@@ -12,6 +12,7 @@ from winosmith import Dataset, humans
 from winosmith.errors import InputError
 from winosmith.web._import import import_problems
 from winosmith.web._lock import writing
+from winosmith.web.problems.embargoes import put_under
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.records import as_problem
 from winosmith.web.problems.states import stay
@@ -151,7 +152,7 @@ def _embargo(rows: Any) -> None:
     """Put what is not public under embargo, and write down that it was."""
     for row in Problem.objects.filter(pk__in=[row.pk for row in rows if row.embargo]):
         if not row.embargo:
-            Problem.objects.filter(pk=row.pk).update(embargo=True)
+            put_under(row)
             stay(row, by=None, kind="embargo", reason=_("it is asked in a human test"))
 
 

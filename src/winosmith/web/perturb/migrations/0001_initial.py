@@ -30,6 +30,7 @@ class Migration(migrations.Migration):
                 ("declared", models.PositiveIntegerField(null=True)),
                 ("lineage", models.PositiveIntegerField(null=True)),
                 ("edit", models.PositiveIntegerField(null=True)),
+                ("covered", models.BooleanField(default=False)),
                 ("digest", models.CharField(max_length=64)),
                 (
                     "against",

@@ -1,0 +1,135 @@
+"""Embargoes: of a problem, and of all that was perturbed from it.
+
+A version shares most of its words with what it was made of, so what is kept from the public can't
+be left in its versions. The embargo goes down the tree, never up: what a version was made of was
+public before, or is its own author's. `Problem.embargo` says of each whether it is kept back, and
+`Version.covered` whether only because of what stands above it; so nothing has to be looked up in
+the tree to know what is public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from django.utils.translation import gettext as _
+
+from winosmith.web._prepared import insert
+from winosmith.web.problems.models import Event, Problem
+
+if TYPE_CHECKING:
+    from winosmith.web.people.models import Person
+    from winosmith.web.perturb.models import Version
+
+__all__ = ["COVERING", "cover_below", "is_covered", "lift", "put_under"]
+
+COVERING = {True: "cover", False: "uncover"}
+"""Kinds of the events of versions that follow what stands above them: nobody decided about them."""
+
+CHUNK = 500
+"""Versions that are changed by one statement."""
+
+
+def put_under(problem: Problem, *, by: Person | None = None) -> int:
+    """Put a problem under embargo, and every version of it; the caller is in a transaction.
+
+    One that was covered has an embargo of its own from now on.
+
+    What becomes of the versions is written down; what becomes of the problem itself, by the caller.
+
+    Returns:
+        How many versions went under embargo with it.
+    """
+    from winosmith.web.perturb.models import Version
+
+    _lock_family(problem)
+    Problem.objects.filter(pk=problem.pk).update(embargo=True)
+    Version.objects.filter(problem=problem).update(covered=False)
+    problem.embargo = True
+    return _spread([problem.pk], by, embargo=True)
+
+
+def lift(problem: Problem, *, by: Person | None = None) -> int:
+    """Lift an embargo, and that of the versions which had it from this problem alone.
+
+    Those that were put under embargo by themselves stay so, with their own versions. Where what
+    the problem was perturbed from is under embargo, it stays covered by that.
+
+    Returns:
+        How many versions were freed with it.
+    """
+    from winosmith.web.perturb.models import Version
+
+    _lock_family(problem)
+    if is_covered(problem):
+        Version.objects.filter(problem=problem).update(covered=True)
+        return 0
+    Problem.objects.filter(pk=problem.pk).update(embargo=False)
+    Version.objects.filter(problem=problem).update(covered=False)
+    problem.embargo = False
+    return _spread([problem.pk], by, embargo=False)
+
+
+def cover_below(keys: Sequence[int]) -> int:
+    """Cover the versions of problems under embargo that are not yet; return how many there were.
+
+    For versions that came in many at once (`winosmith.web._import_versions`).
+    """
+    return _spread(keys, None, embargo=True)
+
+
+def is_covered(problem: Problem) -> bool:
+    """Tell whether what a problem was perturbed from is under embargo."""
+    from winosmith.web.perturb.models import Version
+
+    rows = Version.objects.filter(problem=problem, parent__embargo=True)
+    return bool(rows.exists())
+
+
+def _lock_family(problem: Problem) -> None:
+    """Let nobody add a version to a problem's family until the transaction ends."""
+    from winosmith.web.perturb.family import lock
+    from winosmith.web.perturb.models import Version
+
+    if Version.objects.filter(problem=problem).exists():
+        lock(problem)
+
+
+def _spread(keys: Sequence[int], by: Person | None, *, embargo: bool) -> int:
+    """Cover all below problems, down to what has an embargo of its own; or uncover it."""
+    changed, above = 0, list(keys)
+    while above:
+        below = [row for some in _chunks(above) for row in _next(some, covered=not embargo)]
+        for rows in _chunks(below):
+            keys = [row.pk for row in rows]
+            Problem.objects.filter(pk__in=keys).update(embargo=embargo)
+            type(rows[0]).objects.filter(pk__in=keys).update(covered=embargo)
+            insert(*(_event(row, by, embargo) for row in rows))
+        changed += len(below)
+        above = [row.pk for row in below]
+    return changed
+
+
+def _next(above: Sequence[int], *, covered: bool) -> Sequence[Version]:
+    """Return the children of problems that are covered and kept back, or neither."""
+    from winosmith.web.perturb.models import Version
+
+    rows = Version.objects.filter(parent__in=above, covered=covered, problem__embargo=covered)
+    return list(rows.select_related("problem").order_by("pk"))
+
+
+def _event(version: Version, by: Person | None, embargo: bool) -> Event:
+    state = version.problem.state
+    reason = (
+        _("what it was perturbed from is under embargo")
+        if embargo
+        else _("what it was perturbed from is under no embargo any more")
+    )
+    kind = COVERING[embargo]
+    return Event(
+        problem=version.problem, actor=by, kind=kind, before=state, after=state, reason=reason
+    )
+
+
+def _chunks(rows: Sequence[Any]) -> Sequence[Sequence[Any]]:
+    return [rows[at : at + CHUNK] for at in range(0, len(rows), CHUNK)]

@@ -1,0 +1,142 @@
+"""An embargo covers what was made of a problem, and nothing of it is told anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.web.lineaged import child, root  # type: ignore[import-not-found]
+from winosmith.errors import InputError
+
+
+def _flags(*problems: Any) -> list[tuple[bool, bool]]:
+    """Return of each whether it is under embargo, and only because of what stands above it."""
+    for problem in problems:
+        problem.refresh_from_db()
+        problem.version.refresh_from_db()
+    return [(problem.embargo, problem.version.covered) for problem in problems]
+
+
+def _decide(moderator: Any, problem: Any, action: str) -> Any:
+    from winosmith.web.moderate.actions import ACTIONS
+    from winosmith.web.moderate.deciding import decide, last_event
+
+    seen = last_event([problem]).get(problem.pk, 0)
+    return decide(moderator, ACTIONS[action], problem, reason="so", seen=seen, batch="b1")
+
+
+OPEN, OWN, COVERED = (False, False), (True, False), (True, True)
+
+
+def test_an_embargo_goes_down_the_tree(db: Any, person: Callable[..., Any]) -> None:
+    """It covers all versions below, nothing above; lifted, those with one of their own stay."""
+    mod = person("mod", is_moderator=True)
+    top = root()
+    middle = child(top, new=("fit", "belong"))
+    last, beside = child(middle), child(top)
+    under = child(last, new=("large", "huge"))
+    _decide(mod, last, "embargo")
+    assert _flags(top, middle, last, under, beside) == [OPEN, OPEN, OWN, COVERED, OPEN]
+    _decide(mod, top, "embargo")
+    assert _flags(top, middle, last, under, beside) == [OWN, COVERED, OWN, COVERED, COVERED]
+    assert middle.events.filter(kind="cover", actor=mod).exists()
+    _decide(mod, top, "lift")
+    assert _flags(top, middle, last, under, beside) == [OPEN, OPEN, OWN, COVERED, OPEN]
+    _decide(mod, last, "lift")
+    assert _flags(last, under) == [OPEN, OPEN]
+
+
+def test_what_is_covered_has_no_embargo_to_lift(db: Any, person: Callable[..., Any]) -> None:
+    """Lifting is refused where the parent is under embargo; one's own set on top falls to that."""
+    from winosmith.web.moderate.undoing import undo
+
+    mod = person("mod", is_moderator=True)
+    top = root()
+    made = child(top)
+    _decide(mod, top, "embargo")
+    with pytest.raises(InputError, match="what it was perturbed from"):
+        _decide(mod, made, "lift")
+    event = _decide(mod, made, "embargo")
+    assert _flags(made) == [OWN]
+    undo(mod, event, reason="a slip", batch="b2")
+    assert _flags(made) == [COVERED]
+    _decide(mod, made, "embargo")
+    _decide(mod, made, "lift")
+    assert _flags(made) == [COVERED]
+    _decide(mod, top, "lift")
+    assert _flags(top, made) == [OPEN, OPEN]
+
+
+def test_new_versions_come_under_the_embargo_of_their_parent(db: Any) -> None:
+    """Written or imported after the embargo, a version is covered from its first moment."""
+    from winosmith.web._lock import writing
+    from winosmith.web.problems.embargoes import lift, put_under
+
+    top = root()
+    with writing():
+        put_under(top)
+    made = child(top)
+    under = child(made, new=("fit", "belong"))
+    child_of_own = child(top, new=("fit", "sit"), embargo=True)
+    assert _flags(made, under, child_of_own) == [COVERED, COVERED, OWN]
+    with writing():
+        assert lift(top) == 2
+    assert _flags(made, under, child_of_own) == [OPEN, OPEN, OWN]
+
+
+def test_imported_versions_come_under_the_embargo_of_the_site(db: Any) -> None:
+    """A file of public versions of a root that is under embargo here brings nothing public."""
+    from winosmith import Dataset
+    from winosmith.lineage import perturbed
+    from winosmith.web import hosting
+    from winosmith.web._lock import writing
+    from winosmith.web.problems.embargoes import put_under
+    from winosmith.web.problems.models import Problem
+    from winosmith.web.problems.public import public_problems
+    from winosmith.web.problems.records import as_problem
+
+    top = root()
+    with writing():
+        put_under(top)
+    sentence = top.sentence.replace("big", "large")
+    made = perturbed(as_problem(top), sentence, tuple(top.options), 0, source="wordnet")
+    hosting.import_problems(Dataset([made]), "valid")
+    assert Problem.objects.get(ref=made.id).embargo
+    assert not public_problems().exists()
+
+
+def test_nothing_tells_of_a_family_under_embargo(
+    db: Any, visit: Callable[..., Any], person: Callable[..., Any]
+) -> None:
+    """Pages, searches, counts, files and guessed addresses are those of a site without it."""
+    from winosmith.web._lock import writing
+    from winosmith.web.problems.embargoes import put_under
+
+    root(word="mug")
+    eve = person("eve")
+    client = visit(eve)
+    paths = ["/", "/problems/", "/problems/?q=cup", "/problems/?kind=perturbed", "/card/"]
+    paths += ["/families/", "/families/?q=large", "/families/models/", "/download/problems.jsonl"]
+    paths += ["/download/votes.csv", "/families/data/problems.jsonl", "/perturb/"]
+
+    def told(path: str) -> tuple[int, bytes]:
+        answer = client.get(path)
+        body = b"".join(answer.streaming_content) if answer.streaming else answer.content
+        return answer.status_code, b"".join(
+            line for line in body.splitlines() if b"csrf" not in line and b'name="key"' not in line
+        )
+
+    before = [told(path) for path in paths]
+    top = root()
+    made = child(top)
+    assert [told(path) for path in paths] != before
+    with writing():
+        put_under(top)
+    assert [told(path) for path in paths] == before
+    for ref in (top.ref, made.ref):
+        for page in ("/problems/{}/", "/families/{}/", "/perturb/{}/", "/problems/?family={}"):
+            hidden = told(page.format(ref))
+            none = told(page.format("none"))
+            assert (hidden[0], hidden[1].replace(ref.encode(), b"none")) == none
