@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -58,6 +57,7 @@ def stored(carried: Carried) -> Callable[..., Any]:
         row = Round.objects.create(name=name, state="running", recipe=carried.recipe, **fields)
         assert store(row, carried.found, [("reading", 0.1)], lambda done: None)
         row.refresh_from_db()
+        row.carried_in = carried.found.folder
         if published:
             row.published = timezone.now()
             row.save()
@@ -72,8 +72,3 @@ def wren() -> Any:
     from winosmith.web.people.models import Person
 
     return lambda: Person.objects.get(name="wren")
-
-
-def lines(path: Path) -> list[str]:
-    """Return the lines of a file."""
-    return path.read_text("utf-8").splitlines()

@@ -52,7 +52,7 @@ def fill(twins: int, *, votes: bool = True) -> list[str]:
 
 
 def _fields(problem: Any) -> dict[str, Any]:
-    """Return a row's columns as if it had been written on the site: without an origin of its own."""
+    """Return a row's columns as if it had been written on the site: with no origin of its own."""
     from winosmith.web.problems.records import row_fields
 
     fields = row_fields(problem)
@@ -73,10 +73,18 @@ def _vote(wren: Any, refs: list[str]) -> None:
     ]
     Slot.objects.bulk_create(
         Slot(
-            problem=row, twin_id=row.twin_id, contributor=wren, n=n + 1, place=row.pk, open=False,
-            holder=judge, taken_at=timezone.now(), shown=[0, 1], answered_at=timezone.now(),
+            problem=row,
+            twin_id=row.twin_id,
+            contributor=wren,
+            n=n + 1,
+            place=row.pk,
+            open=False,
+            holder=judge,
+            taken_at=timezone.now(),
+            shown=[0, 1],
+            answered_at=timezone.now(),
             choice=1 - row.answer if not n and row.pk % 9 == 0 else row.answer,
-        )  # fmt: skip
+        )
         for row in Problem.objects.filter(ref__in=refs)
         for n, judge in enumerate(judges)
     )

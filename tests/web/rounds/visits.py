@@ -158,4 +158,7 @@ RECORD: dict[str, Any] = {
 }
 """What `round.json` of a small round holds."""
 
-CHANGES = [["kept", None, 20, ",d"], ["words: accuracy on this round's dev and test", 0.7, 0.6, ".1%"]]
+CHANGES = [
+    ["kept", None, 20, ",d"],
+    ["words: accuracy on this round's dev and test", 0.7, 0.6, ".1%"],
+]

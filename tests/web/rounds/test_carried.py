@@ -1,0 +1,164 @@
+"""A whole round on a site: pool, build, solvers, database; broken off, it goes on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.web.rounds.conftest import TWINS, WORDS  # type: ignore[import-not-found]
+from tests.web.rounds.making import SMALL, fill  # type: ignore[import-not-found]
+
+
+def _records(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+class BreakError(BaseException):
+    """Stands for what ends a process in the middle."""
+
+
+def _break_off(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Let the round break off when its step begins."""
+    from winosmith.web.rounds import telling
+
+    place = telling.Teller._place
+
+    def broken(self: Any, title: str) -> int:
+        if title == name:
+            raise BreakError
+        return place(self, title)
+
+    monkeypatch.setattr(telling.Teller, "_place", broken)
+
+
+def test_a_round_goes_on_after_a_break_and_accounts_for_its_pool(
+    database: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Broken off before its solvers, it keeps its pool and vectors, ends, and places every problem.
+
+    The second round is compared with the first once that is published.
+    """
+    from winosmith.web.problems.models import Problem
+    from winosmith.web.rounds import starting
+    from winosmith.web.rounds.models import Place, Round
+    from winosmith.web.rounds.taking import carried_out_here
+
+    refs = fill(TWINS)
+    hidden = Problem.objects.filter(ref__in=refs[:6])
+    hidden.update(embargo=True)
+    made = starting.start(None, "one", {**SMALL, "solvers": [WORDS]})
+    with monkeypatch.context() as patch:
+        _break_off(patch, "solving with words")
+        with pytest.raises(BreakError):
+            carried_out_here(database.folder, made)
+    made.refresh_from_db()
+    assert (made.state, made.step) == ("running", "writing")
+    vectors = made.folder / "results/build/private/embeddings.npy"
+    before = vectors.stat().st_mtime_ns
+    hidden.update(embargo=False)  # what becomes public meanwhile is for the next round
+    assert carried_out_here(database.folder, made)
+    made.refresh_from_db()
+    assert (made.state, made.error, made.busy) == ("done", "", False)
+    assert vectors.stat().st_mtime_ns == before
+
+    places = Place.objects.filter(round=made)
+    assert set(places.values_list("problem__ref", flat=True)) == set(refs[6:])
+    assert places.filter(stage="").count() == made.record["build"]["kept"]
+    assert made.record["people"]["agree"] > 0.9
+    for place in places.filter(stage="aflite"):
+        assert (
+            place.reason == f"guessed: by {place.score:.0%} of the ensemble in phase {place.phase}"
+        )
+        assert place.score == pytest.approx(place.guessed / place.asked)
+        assert place.score >= SMALL["filter"]["threshold"]
+        assert place.asked <= SMALL["filter"]["ensemble_size"]
+    roots = list(places.exclude(root=None).order_by("root").values_list("problem__sentence"))
+    asked = [(one["sentence"],) for one in _records(made.folder / "results/roots.jsonl")]
+    assert roots == asked
+    assert Problem.objects.exclude(state="valid").count() == 0
+
+    starting.publish(None, made)
+    second = starting.start(None, "two", {**SMALL, "solvers": [WORDS]})
+    assert carried_out_here(database.folder, second)
+    second = Round.objects.get(pk=second.pk)
+    by_name = {what: (last, now) for what, last, now, _form in second.changes}
+    assert by_name["collected"] == (2 * TWINS - 6, 2 * TWINS)
+    assert (
+        second.record["solvers"]["words"]["last"] is not None
+        or second.record["solvers"]["words"]["taught"]
+    )
+
+
+def test_the_pool_is_what_downloads_have(database: Any, person: Callable[..., Any]) -> None:
+    """Nobody's name and nothing that is not public is handed over; votes stand under pseudonyms."""
+    from winosmith.web.people.models import Person
+    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.problems.models import Problem, State
+    from winosmith.web.rounds import starting
+    from winosmith.web.rounds.pool import handed_over
+
+    refs = fill(14)
+    Problem.objects.filter(ref=refs[0]).update(embargo=True)
+    Problem.objects.filter(ref=refs[1]).update(gold=True)
+    for ref, state in zip(refs[2:6], (State.HELD, State.JUDGING, State.REJECTED, "withdrawn"),
+                          strict=True):  # fmt: skip
+        Problem.objects.filter(ref=ref).update(state=state)
+    made = starting.start(None, "pool", {**SMALL, "solvers": [WORDS]})
+    told: list[int] = []
+    folder = handed_over(made, told.append)
+    problems, votes = (_records(folder / name) for name in ("problems.jsonl", "votes.jsonl"))
+    assert {one["id"] for one in problems} == set(refs[6:]) == {v["problem_id"] for v in votes}
+    assert told[-1] == len(refs) - 6
+    wren = pseudonym(Person.objects.get(name="wren"))
+    assert {one["origin"]["author"] for one in problems} == {wren}
+    whole = (folder / "problems.jsonl").read_text() + (folder / "votes.jsonl").read_text()
+    assert "wren" not in whole
+    assert "judge-" not in whole
+
+
+def test_why_a_round_failed_is_told_and_it_can_go_on(database: Any) -> None:
+    """A recipe whose model is not there fails with the reason; put right, it ends."""
+    from winosmith.web.rounds import starting
+    from winosmith.web.rounds.models import Round
+    from winosmith.web.rounds.taking import carried_out_here
+
+    fill(TWINS, votes=False)
+    away = {"name": "away", "solver": "hunting", "collection": "texts-of-mine"}
+    made = starting.start(None, "one", {**SMALL, "solvers": [away]})
+    carried_out_here(database.folder, made)
+    made.refresh_from_db()
+    assert made.state == "failed"
+    assert "texts-of-mine" in made.error
+    (database.folder / "texts-of-mine").mkdir()
+    (database.folder / "texts-of-mine" / "one.txt").write_text("The trophy is large.\n")
+    starting.again(None, made)
+    carried_out_here(database.folder, Round.objects.get(pk=made.pk))
+    made.refresh_from_db()
+    assert (made.state, made.error) == ("done", "")
+
+
+def test_a_cancelled_round_stores_nothing(database: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cancelled while a step is at work, a round goes no further, and says nothing of an error."""
+    from winosmith.web.rounds import starting, telling
+    from winosmith.web.rounds.models import Place
+    from winosmith.web.rounds.taking import carried_out_here
+
+    fill(TWINS, votes=False)
+    made = starting.start(None, "one", {**SMALL, "solvers": [WORDS]})
+    noted = telling.Teller._noted
+
+    def cancelled(self: Any, **changes: object) -> None:
+        if changes.get("step") == "solving with words":
+            starting.cancel(None, made)
+        noted(self, **changes)
+
+    monkeypatch.setattr("winosmith.web.rounds.holding.end", lambda *_: False)
+    monkeypatch.setattr(telling.Teller, "_noted", cancelled)
+    carried_out_here(database.folder, made)
+    made.refresh_from_db()
+    assert (made.state, made.error, made.record) == ("cancelled", "", None)
+    assert not Place.objects.exists()

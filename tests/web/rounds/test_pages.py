@@ -1,0 +1,231 @@
+"""What people see of rounds, and what nobody does."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+
+def _text(answer: Any) -> str:
+    parts = answer.streaming_content if answer.streaming else [answer.content]
+    return b"".join(parts).decode()
+
+
+def _files(browser: Any, name: str = "one") -> dict[str, list[dict[str, Any]]]:
+    paths = {which: f"/rounds/round/{name}/{which}.jsonl" for which in ("kept", "dropped")}
+    return {
+        which: [json.loads(line) for line in _text(browser.get(path)).splitlines()]
+        for which, path in paths.items()
+    }
+
+
+def test_a_round_is_everyones_once_it_is_published(
+    db: Any, stored: Callable[..., Any], person: Callable[..., Any], visit: Callable[..., Any]
+) -> None:
+    """Before, moderators alone find it, by name or in the list; a visitor gets the usual 404."""
+    from winosmith.web.rounds.starting import publish
+
+    made = stored(published=False)
+    moderator, visitor = visit(person("eva", is_moderator=True)), visit()
+    paths = [f"/rounds/round/one/{part}" for part in ("", "report/", "kept.jsonl", "progress/")]
+    assert [visitor.get(path).status_code for path in paths] == [404] * 4
+    assert "round/one/" not in _text(visitor.get("/rounds/"))
+    assert "round/one/" in _text(moderator.get("/rounds/"))
+    assert "Moderators alone see this yet" in _text(moderator.get(paths[0]))
+    publish(None, made)
+    assert [visitor.get(path).status_code for path in paths[:3]] == [200] * 3
+    assert "round/one/" in _text(visitor.get("/rounds/"))
+
+
+def test_the_page_has_the_figures_of_the_record(
+    db: Any, stored: Callable[..., Any], visit: Callable[..., Any]
+) -> None:
+    """Sizes, the funnel, solvers and artifacts are those that the round found."""
+    made = stored()
+    page = _text(visit().get("/rounds/round/one/"))
+    build = made.record["build"]
+    last = build["funnel"]["steps"][-1]
+    accuracy = made.record["solvers"]["words"]["accuracy"]["value"]
+    for told in (
+        f"problems kept of {build['funnel']['collected']['problems']}",
+        f"guessed: {last['dropped']['guessed']}",
+        f"{100 * accuracy:.1f} %",
+        f"{100 * made.record['artifacts']['before']:.1f} %",
+        f"{made.record['roots']['drawn']} problems that all solvers get right",
+        made.record["digest"],
+    ):
+        assert told in page
+
+
+def test_what_was_kept_and_what_was_left_out_are_the_pool(
+    db: Any, stored: Callable[..., Any], visit: Callable[..., Any]
+) -> None:
+    """The two files hold each problem once; what was left out has its stage, reason and score."""
+    made = stored()
+    files = _files(visit())
+    assert len(files["kept"]) == made.record["build"]["kept"]
+    ids = [one["id"] for rows in files.values() for one in rows]
+    assert len(ids) == len(set(ids)) == made.record["build"]["funnel"]["collected"]["problems"]
+    assert not [one for one in files["kept"] if "stage" in one]
+    for one in files["dropped"]:
+        assert one["stage"] == "aflite"
+        assert round(one["score"] * one["asked"]) == one["guessed"]
+        assert 0.7 <= one["score"] <= 1
+
+
+@pytest.mark.parametrize(
+    "change", [{"state": "withdrawn"}, {"embargo": True}, {"state": "rejected"}, {"gold": True}]
+)
+def test_what_is_no_longer_public_is_in_nothing_that_a_round_shows(
+    db: Any,
+    stored: Callable[..., Any],
+    wren: Callable[[], Any],
+    visit: Callable[..., Any],
+    change: dict[str, Any],
+) -> None:
+    """Report, page, files, wanted roots and flags lose a problem as soon as it is not public."""
+    from winosmith.web.problems.models import Problem
+    from winosmith.web.rounds.models import Place
+
+    made = stored()
+    root = Place.objects.filter(round=made, root=0).get().problem
+    flagged = Place.objects.filter(round=made).exclude(stage="").first().problem
+    pages = ("/rounds/round/one/", "/rounds/round/one/report/", "/perturb/")
+    known = {one: _words(root) in _plain(_text(visit().get(one))) for one in pages}
+    assert all(known.values()), known
+    Problem.objects.filter(pk__in=[root.pk, flagged.pk]).update(**change)
+    for one in pages:
+        assert _words(root) not in _plain(_text(visit().get(one)))
+    ids = [one["id"] for rows in _files(visit()).values() for one in rows]
+    assert not {root.ref, flagged.ref} & set(ids)
+    if change != {"embargo": True}:  # an embargo is no secret from whoever wrote it
+        assert _words(flagged) not in _plain(_text(visit(wren()).get("/rounds/mine/")))
+
+
+def _words(problem: Any) -> str:
+    """Return the words before the blank."""
+    return " ".join(problem.sentence.partition("_")[0].split())
+
+
+def _plain(page: str) -> str:
+    """Return the text of a page."""
+    from html import unescape
+
+    return " ".join(unescape(re.sub(r"<[^>]+>", "", page)).split())
+
+
+def test_a_report_has_a_policy_of_its_own(
+    db: Any, stored: Callable[..., Any], visit: Callable[..., Any]
+) -> None:
+    """It may style itself, and can neither run a script nor act on this site."""
+    stored()
+    answer = visit().get("/rounds/round/one/report/")
+    policy = answer["Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'; style-src 'unsafe-inline'")
+    assert "sandbox" in policy
+    assert "allow-scripts" not in policy
+    assert "allow-same-origin" not in policy
+    assert "<script" not in _text(answer)
+
+
+def test_contributors_see_the_flags_of_their_own_problems_alone(
+    db: Any,
+    stored: Callable[..., Any],
+    wren: Callable[[], Any],
+    person: Callable[..., Any],
+    visit: Callable[..., Any],
+) -> None:
+    """With score, guesses, reason, and that nothing was deleted; others see none of it."""
+    from winosmith.web.rounds.models import Place
+
+    made = stored()
+    left_out = Place.objects.filter(round=made).exclude(stage="").select_related("problem__twin")
+    place = left_out.order_by("stage", "-score", "problem").first()
+    mine = _plain(_text(visit(wren()).get("/rounds/mine/")))
+    told = f"Score {place.score:.2f} of 1: right in {place.guessed} of {place.asked} guesses."
+    assert _words(place.problem) in mine
+    assert told in mine
+    assert "Nothing was deleted" in mine
+    assert f"{left_out.count()} problems of yours were left out" in mine
+    twin = _plain(_text(visit(wren()).get(f"/write/mine/{place.problem.twin.ref}/")))
+    assert "Left out by the filter of one." in twin
+    assert told in twin
+    assert f"left out {left_out.count()} problems" in _plain(
+        _text(visit(wren()).get("/write/mine/"))
+    )
+    for somebody in (None, person("other")):
+        page = _plain(_text(visit(somebody).get("/rounds/mine/")))
+        assert _words(place.problem) not in page
+        assert "Score" not in page
+
+
+def test_flags_wait_until_the_round_is_published(
+    db: Any,
+    stored: Callable[..., Any],
+    wren: Callable[[], Any],
+    person: Callable[..., Any],
+    visit: Callable[..., Any],
+) -> None:
+    """Before, moderators see them beside the problem, and its contributor nothing."""
+    from winosmith.web.rounds.models import Place
+
+    made = stored(published=False)
+    place = Place.objects.filter(round=made).exclude(stage="").first()
+    twin = f"/write/mine/{place.problem.twin.ref}/"
+    assert "Left out" not in _text(visit(wren()).get(twin))
+    assert "No round has been published" in _text(visit(wren()).get("/rounds/mine/"))
+    page = visit(person("eva", is_moderator=True)).get(f"/moderate/problems/{place.problem.ref}/")
+    assert f"guessed in {place.guessed} of {place.asked}" in _plain(_text(page))
+
+
+def test_a_round_moves_and_deletes_nothing(db: Any, stored: Callable[..., Any]) -> None:
+    """States, embargoes and the audit log are after a published round what they were before."""
+    from winosmith.web.problems.models import Event, Problem
+
+    stored()
+    states = set(Problem.objects.values_list("state", "embargo", "released", "gold"))
+    assert states == {("valid", False, False, False)}
+    assert not Event.objects.exists()
+
+
+def test_an_erased_person_leaves_the_files_of_rounds(
+    db: Any, stored: Callable[..., Any], wren: Callable[[], Any], visit: Callable[..., Any]
+) -> None:
+    """Their sentences go from every file of a finished round, and the page keeps its figures."""
+    import shutil
+
+    from winosmith.web.people.erasure import erase
+    from winosmith.web.problems.models import Problem
+    from winosmith.web.rounds.leaving import forget_what_is_left
+    from winosmith.web.rounds.models import Place
+
+    made = stored()
+    source = made.folder
+    shutil.copytree(_found(made), source / "results")
+    words = {_words(problem) for problem in Problem.objects.all()}
+    assert _quoting(source, words)
+    erase(wren(), True)
+    assert forget_what_is_left() > 0  # at the commit, which this test does not come to
+    left = _quoting(source, words)
+    shutil.rmtree(source)
+    assert not left
+    assert set(Place.objects.values_list("reason", flat=True)) == {""}
+    assert visit().get("/rounds/round/one/").status_code == 200
+
+
+def _found(made: Any) -> Any:
+    return made.carried_in
+
+
+def _quoting(folder: Any, words: set[str]) -> list[str]:
+    """Return the files that hold one of these texts."""
+    return [
+        str(path.relative_to(folder))
+        for path in sorted(folder.rglob("*"))
+        if path.suffix in (".jsonl", ".html")
+        and any(one in " ".join(path.read_text("utf-8").split()) for one in words)
+    ]
