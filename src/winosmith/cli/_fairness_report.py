@@ -29,13 +29,13 @@ HOW = (
 def fairness_tables(found: Fairness) -> Iterator[Table]:
     """Yield the tables: title, headings, rows and note of each."""
     for name, kept in found.sets.items():
-        yield _figures(name, kept, found.pool)
+        yield _figures(name, kept, found)
     if found.ranking is not None:
         yield _accuracies(found.ranking)
         yield _orders(found.ranking)
 
 
-def _figures(name: str, kept: KeptSet, pool: int) -> Table:
+def _figures(name: str, kept: KeptSet, found: Fairness) -> Table:
     rows: Rows = [
         [
             f"{'* ' if _off(figure) else ''}{figure.name}",
@@ -47,10 +47,17 @@ def _figures(name: str, kept: KeptSet, pool: int) -> Table:
         for figure in kept.figures
     ]
     title = (
-        f"{name}: {kept.size:,} of {pool:,} kept, {kept.twins:,} whole twins and {kept.singles:,} "
-        "singles"
+        f"{name}: {kept.size:,} of {found.pool:,} kept, {kept.twins:,} whole twins and "
+        f"{kept.singles:,} singles"
     )
-    return title, ["", "all", "kept", "random", "p"], rows, f"{HOW} *: p is below 0.05."
+    return title, ["", "all", "kept", "random", "p"], rows, _note(kept, found.draws)
+
+
+def _note(kept: KeptSet, draws: int) -> str:
+    """Say how to read the table, and where there are too few draws for what it is to show."""
+    least = 2 * len(kept.figures) / (draws + 1)
+    few = f" With {draws:,} draws no p is below {least:.2f}; ask for more." if least > 0.05 else ""
+    return f"{HOW} *: p is below 0.05.{few}"
 
 
 def _off(figure: Figure) -> bool:

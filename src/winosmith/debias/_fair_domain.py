@@ -40,7 +40,7 @@ def domain_measures(pool: Dataset, seed: int) -> Iterator[Measure]:
     else:
         labels = ["people (options are names)" if _named(p) else "objects" for p in pool]
     common = [name for name, _ in Counter(labels).most_common(MOST)]
-    for name in common:
+    for name in common[: 1 if len(set(labels)) <= 2 else MOST]:  # of two, one says all
         yield share_of("domain", name, np.array([label == name for label in labels]))
     topics = _topics(pool, seed)
     yield Measure("domain", "topics in effect", ".2f", _in_effect(topics))

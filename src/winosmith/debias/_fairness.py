@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -155,7 +156,24 @@ def fairness(
     order = None
     if right:
         order = ranking(right, masks, clusters(pool), subsets, seed=seed)
-    return Fairness(len(pool), sets, order, draws, sign(pool, seed, draws=draws))
+    known = {
+        "kept": [(name, mask.tobytes()) for name, mask in masks.items()],
+        "votes": [asdict(vote) for vote in votes],
+        "dynamics": dynamics and asdict(dynamics),
+        "marks": [
+            (name, np.asarray(mark, float).tobytes()) for name, mark in (marks or {}).items()
+        ],
+        "models": [(name, np.asarray(own, bool).tobytes()) for name, own in (right or {}).items()],
+    }
+    told = {name: _digest(value) for name, value in known.items() if value}
+    return Fairness(len(pool), sets, order, draws, sign(pool, seed, **told, draws=draws))
+
+
+def _digest(value: Any) -> str:
+    """Return twelve digits for what a figure depends on."""
+    if isinstance(value, dict):
+        value = {n: a if a is None else np.asarray(a, float).tobytes() for n, a in value.items()}
+    return hashlib.sha256(repr(value).encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 def _mask(name: str, rows: Sequence[int] | NDArray[Any], count: int) -> Mask:

@@ -123,8 +123,18 @@ def _figure(measure: Measure, pool: float, kept: float, drawn: NDArray[Any]) -> 
     close = 1e-9 * max(1.0, abs(kept))  # sums of the same numbers in another order are the same
     above, below = (known >= kept - close).sum(), (known <= kept + close).sum()
     p = min(1.0, 2 * (1 + min(above, below)) / (1 + len(known)))
-    return Figure(*about, whole, kept, float(known.mean()), float(low), float(high),
-                  float(known.std(ddof=1)) if len(known) > 1 else 0.0, float(p), None)  # fmt: skip
+    spread = float(known.std(ddof=1)) if len(known) > 1 else 0.0
+    return Figure(
+        *about,
+        whole,
+        kept,
+        float(known.mean()),
+        float(low),
+        float(high),
+        spread if spread > close else 0.0,
+        float(p),
+        None,
+    )
 
 
 def _adjusted(found: Sequence[Figure]) -> tuple[Figure, ...]:

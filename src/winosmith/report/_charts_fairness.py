@@ -67,14 +67,14 @@ def shifts(rows: Sequence[Shift], sets: Sequence[str], *, title: str) -> Svg:
         axes.set_xlim(-1.6 * reach, 1.6 * reach)
         axes.set_xticks(wanted, [f"{tick:+d}" if tick else "0" for tick in wanted])
         axes.minorticks_off()
-        axes.set_yticks(range(len(rows)), [cut(row.name, 26) for row in rows], color=INK)
+        axes.set_yticks(range(len(rows)), [cut(row.name, 36) for row in rows], color=INK)
         axes.set(ylim=(len(rows) - 0.4, -0.7), xlabel="standard deviations of random subsets")
         axes.grid(axis="x")
         axes.tick_params(axis="y", length=0)
         canvas.legend(loc="outside upper left", ncols=2, handlelength=1.2)
 
     told = "; ".join(f"{row.name}: {_in_words(row, sets)}" for row in rows)
-    return draw(paint, title=title, description=told, width=480, height=110 + 26 * len(rows))
+    return draw(paint, title=title, description=told, width=540, height=110 + 26 * len(rows))
 
 
 def _in_words(row: Shift, sets: Sequence[str]) -> str:
