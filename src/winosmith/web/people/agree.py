@@ -12,7 +12,15 @@ from winosmith.web._prepared import Given, Prepared
 from winosmith.web.people.models import Agreement, Document, Person
 from winosmith.web.people.texts import shipped
 
-__all__ = ["agree", "current_documents", "first_documents", "has_agreed", "missing", "publish"]
+__all__ = [
+    "agree",
+    "current_documents",
+    "first_documents",
+    "has_agreed",
+    "missing",
+    "not_agreed",
+    "publish",
+]
 
 
 def _current() -> QuerySet[Document]:
@@ -20,12 +28,17 @@ def _current() -> QuerySet[Document]:
     return Document.objects.filter(~Exists(newer)).order_by("kind")
 
 
-def _not_agreed() -> QuerySet[Document]:
-    agreed = Agreement.objects.filter(person=Given("person"), document=OuterRef("pk"))
+def not_agreed(person: object) -> QuerySet[Document]:
+    """Return the texts that hold now and that somebody has not agreed to.
+
+    Args:
+        person: a `Person`, or what stands for their number in a larger query.
+    """
+    agreed = Agreement.objects.filter(person=person, document=OuterRef("pk"))
     return _current().filter(~Exists(agreed))
 
 
-_MISSING = Prepared(_not_agreed)
+_MISSING = Prepared(lambda: not_agreed(Given("person")))
 
 
 def current_documents() -> list[Document]:
@@ -37,6 +50,8 @@ def missing(person: Person | None) -> list[Document]:
     """Return the texts that hold now and that somebody has not agreed to."""
     if person is None:
         return current_documents()
+    if person.agreed:
+        return []
     return _MISSING.rows(person=person.pk)
 
 

@@ -57,8 +57,11 @@ class Person(AbstractBaseUser, PermissionsMixin):
         hired: came by a study link of a crowd market, for one study, without a password.
         salt: what the pseudonym hangs on; an erasure throws it away.
         entry: what log-in sessions hang on; a new one ends all of them.
+        agreed: to every text that held when this request's session was read; False also where
+            nobody has looked.
     """
 
+    agreed = False
     name = models.CharField(
         _("name"), max_length=60, unique=True, validators=[UnicodeUsernameValidator()]
     )
