@@ -164,7 +164,9 @@ def _failed(request: HttpRequest, error: Exception) -> HttpResponse:
     """Tell the log of a fault, as Django does for pages; the program learns that there is one."""
     got_request_exception.send(sender=None, request=request)
     _LOG.error("Internal Server Error: %s", request.path, exc_info=error)
-    return answer(500)
+    made = answer(500)
+    made._has_been_logged = True
+    return made
 
 
 _HANDLERS: dict[type[Exception], Any] = {
