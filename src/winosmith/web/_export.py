@@ -71,6 +71,9 @@ def one_moment() -> Iterator[None]:
     """Let all that the block reads be of one moment, without making anybody who writes wait."""
     from django.db import connection, transaction
 
+    if connection.in_atomic_block:
+        yield
+        return
     if connection.vendor == "postgresql":
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")

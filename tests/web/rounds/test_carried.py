@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,13 @@ from tests.web.rounds.making import SMALL, fill  # type: ignore[import-not-found
 
 def _records(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+@pytest.fixture(autouse=True)
+def _no_files_stay(site: Any) -> Iterator[None]:
+    """Let the next test use the same names."""
+    yield
+    shutil.rmtree(site.folder / "rounds", ignore_errors=True)
 
 
 class BreakError(BaseException):
@@ -120,7 +128,7 @@ def test_the_pool_is_what_downloads_have(database: Any, person: Callable[..., An
     assert "judge-" not in whole
 
 
-def test_why_a_round_failed_is_told_and_it_can_go_on(database: Any) -> None:
+def test_why_a_round_failed_is_told_and_it_can_go_on(db: Any) -> None:
     """A recipe whose model is not there fails with the reason; put right, it ends."""
     from winosmith.web.rounds import starting
     from winosmith.web.rounds.models import Round
@@ -129,19 +137,19 @@ def test_why_a_round_failed_is_told_and_it_can_go_on(database: Any) -> None:
     fill(TWINS, votes=False)
     away = {"name": "away", "solver": "hunting", "collection": "texts-of-mine"}
     made = starting.start(None, "one", {**SMALL, "solvers": [away]})
-    carried_out_here(database.folder, made)
+    carried_out_here(db.folder, made)
     made.refresh_from_db()
     assert made.state == "failed"
     assert "texts-of-mine" in made.error
-    (database.folder / "texts-of-mine").mkdir()
-    (database.folder / "texts-of-mine" / "one.txt").write_text("The trophy is large.\n")
+    (db.folder / "texts-of-mine").mkdir()
+    (db.folder / "texts-of-mine" / "one.txt").write_text("The trophy is large.\n")
     starting.again(None, made)
-    carried_out_here(database.folder, Round.objects.get(pk=made.pk))
+    carried_out_here(db.folder, Round.objects.get(pk=made.pk))
     made.refresh_from_db()
     assert (made.state, made.error) == ("done", "")
 
 
-def test_a_cancelled_round_stores_nothing(database: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cancelled_round_stores_nothing(db: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Cancelled while a step is at work, a round goes no further, and says nothing of an error."""
     from winosmith.web.rounds import starting, telling
     from winosmith.web.rounds.models import Place
@@ -158,7 +166,7 @@ def test_a_cancelled_round_stores_nothing(database: Any, monkeypatch: pytest.Mon
 
     monkeypatch.setattr("winosmith.web.rounds.holding.end", lambda *_: False)
     monkeypatch.setattr(telling.Teller, "_noted", cancelled)
-    carried_out_here(database.folder, made)
+    carried_out_here(db.folder, made)
     made.refresh_from_db()
     assert (made.state, made.error, made.record) == ("cancelled", "", None)
     assert not Place.objects.exists()

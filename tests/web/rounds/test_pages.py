@@ -46,7 +46,7 @@ def test_the_page_has_the_figures_of_the_record(
 ) -> None:
     """Sizes, the funnel, solvers and artifacts are those that the round found."""
     made = stored()
-    page = _text(visit().get("/rounds/round/one/"))
+    page = _plain(_text(visit().get("/rounds/round/one/")))
     build = made.record["build"]
     last = build["funnel"]["steps"][-1]
     accuracy = made.record["solvers"]["words"]["accuracy"]["value"]

@@ -1,0 +1,47 @@
+"""A round in a real browser: the form, how far it is without a click, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.conftest import axe_faults  # type: ignore[import-not-found]
+from tests.web.rounds.making import FILL  # type: ignore[import-not-found]
+from tests.web.serving import PASSWORD  # type: ignore[import-not-found]
+
+pytestmark = pytest.mark.browser
+
+SECONDS = 120_000
+
+
+def test_an_admin_watches_a_round_to_its_end(
+    served: Callable[..., Any], browser: Any, axe_source: str
+) -> None:
+    """On a phone, the page goes from waiting to results by itself, without a fault to axe."""
+    site = served(models=[])
+    site.people(adam="admin")
+    site.do(FILL.format(twins=60))
+    context = browser.new_context(viewport={"width": 320, "height": 640}, bypass_csp=True)
+    context.set_default_timeout(SECONDS)
+    page = context.new_page()
+    page.goto(f"{site.url}/people/login/?next=/rounds/start/")
+    page.get_by_label("Name").fill("adam")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("main").get_by_role("button", name="Log in").click()
+    page.get_by_label("Name").fill("by-hand")
+    page.get_by_label("Roots for the next round").fill("2")
+    faults = axe_faults(page, axe_source)
+    page.get_by_role("button", name="Start the round").click()
+    page.get_by_role("heading", name="How far it is").wait_for()
+    faults += axe_faults(page, axe_source)
+    page.get_by_role("heading", name="The funnel").wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+    faults += axe_faults(page, axe_source)
+    page.get_by_role("button", name="Publish the round").click()
+    page.get_by_text("The round is published.").wait_for()
+    page.get_by_role("link", name="Report", exact=True).click()
+    page.get_by_role("heading", name="by-hand: a round").wait_for()
+    context.close()
+    assert faults == []
