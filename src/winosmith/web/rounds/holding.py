@@ -13,9 +13,10 @@ import signal
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from winosmith.web.rounds.models import PLACE
+__all__ = ["PLACE", "Doing", "Hold", "end", "look", "take", "wake", "wanted"]
 
-__all__ = ["Doing", "Hold", "end", "look", "take", "wake", "wanted"]
+PLACE = "rounds"
+"""In the site's folder: what the rounds keep there."""
 
 SIZE = 4096
 """Bytes; written as one, so that nobody reads half of it."""

@@ -10,10 +10,9 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-__all__ = ["PLACE", "Place", "Round"]
+from winosmith.web.rounds.holding import PLACE
 
-PLACE = "rounds"
-"""In the site's folder: what the rounds keep there."""
+__all__ = ["Place", "Round"]
 
 
 class Round(models.Model):
