@@ -9,6 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 from django.db.models import Count, QuerySet
+from django.utils.translation import gettext as _
 
 from winosmith import Response
 from winosmith.web._lock import writing
@@ -31,7 +32,7 @@ class Vote:
     """What one judge said of a problem, without saying who it was.
 
     Attributes:
-        judge: "Judge 1", "Judge 2", …: by their slots, the same at each look, and of this problem
+        judge: "Judge 1", "Judge 2", … in the reader's language: by their slots, the same at each look, and of this problem
             alone: nobody can be followed from one problem to the next.
         choice, local_choice: 0-based indices of options; None for neither, or not asked.
         right: whether the choice is the problem's answer; None where the answer is withheld.
@@ -60,7 +61,7 @@ def votes_of(problem: Problem, *, excluded: bool = False) -> list[Vote]:
     rows = _votes([problem.pk]).order_by("n")
     return [
         Vote(
-            f"Judge {slot.n}",
+            _("Judge %d") % slot.n,
             slot.choice,
             slot.ambiguous,
             slot.associative,

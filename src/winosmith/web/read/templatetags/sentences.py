@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from django import template
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from winosmith.problem import BLANK
@@ -51,10 +52,9 @@ def _piece(text: str, kind: str, spoken: Mapping[str, str]) -> str:
     shown = _BLANK.join(escape(part) for part in text.split(BLANK))
     if not kind:
         return shown
-    said = escape(spoken[kind])
-    return (
-        f'<{kind}><span class="hidden">{said} </span>{shown}<span class="hidden">]</span></{kind}>'
-    )
+    # What is said beside the words is in the page's language, and does not turn the sentence.
+    said = f'<bdi class="hidden" lang="{get_language()}">{escape(spoken[kind])} </bdi>'
+    return f'<{kind}>{said}{shown}<span class="hidden">]</span></{kind}>'
 
 
 @register.filter
