@@ -14,6 +14,7 @@ import pytest
 
 from tests.web import world as w  # type: ignore[import-not-found]
 from tests.web.api import visits as api  # type: ignore[import-not-found]
+from tests.web.market import visits as market  # type: ignore[import-not-found]
 from tests.web.rounds import visits as rounds  # type: ignore[import-not-found]
 from tests.web.take import visits as take  # type: ignore[import-not-found]
 
@@ -224,6 +225,7 @@ ROUTES: list[Row] = [
     ("moderate:appoint", "post", (_ref("owner"),), _key(kind="judge", reason="So."), "llfffDD"),
     *take.ROUTES,
     *rounds.ROUTES,
+    *market.ROUTES,
     *api.ROUTES,
 ]
 

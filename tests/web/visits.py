@@ -12,6 +12,7 @@ from typing import Any
 
 from tests.web import world as w  # type: ignore[import-not-found]
 from tests.web.api import visits as api  # type: ignore[import-not-found]
+from tests.web.market import visits as market  # type: ignore[import-not-found]
 from tests.web.rounds import visits as rounds  # type: ignore[import-not-found]
 from tests.web.take import visits as take  # type: ignore[import-not-found]
 
@@ -220,6 +221,7 @@ VISITS: tuple[Visit, ...] = (
     V("moderator", "predict:model", ("association",), before=MODELS),
     *(V(role, route, args, **more) for role, route, args, more in (*take.VISITS, *api.VISITS)),
     *(V(role, route, args, **more) for role, route, args, more in rounds.VISITS),
+    *(V(role, route, args, **more) for role, route, args, more in market.VISITS),
     V("visitor", "perturb:start"),
     V("owner", "perturb:build", ("public-a",)),
     V("owner", "perturb:build", ("public-a",), form={"key": _key(18), "do": "submit"}, status=422),
@@ -256,6 +258,7 @@ NO_PAGE = {
     "people:logout": "leads to read:home",
     "people:take_back": "leads to people:invitations",
     **rounds.NO_PAGE,
+    **market.NO_PAGE,
     "read:card_text": "a file",
     "write:check": "a part of write:draft",
     "write:save": "a part of write:draft, or JSON",

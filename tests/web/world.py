@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.web.api import visits as api  # type: ignore[import-not-found]
+from tests.web.market import visits as market  # type: ignore[import-not-found]
 from tests.web.rounds import visits as rounds  # type: ignore[import-not-found]
 from tests.web.take import visits as take  # type: ignore[import-not-found]
 
@@ -114,6 +115,7 @@ def make() -> World:
     world.refs |= take.staged(world.people)
     rounds.staged(world.people, world.problems)
     world.refs |= api.staged(world.people)
+    world.refs |= market.staged()
     world.refs |= {f"session of {role}": session_of(world, role) for role in ROLES[1:]}
     return world
 

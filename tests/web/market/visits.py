@@ -1,0 +1,138 @@
+"""The pages of studies for the lists of every page and route: workers in each state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+KEY = "{:032x}"
+
+
+def _ids(n: int) -> str:
+    return f"PROLIFIC_PID={n:024x}&SESSION_ID={1000 + n:024x}"
+
+
+VISITS: tuple[tuple[str, str, tuple[Any, ...], dict[str, Any]], ...] = (
+    ("visitor", "market:work", (), {}),
+    ("visitor", "market:enter", ("{study}",), {"query": _ids(90)}),
+    ("visitor", "market:enter", ("{study}",), {"query": _ids(1), "status": 409}),
+    ("visitor", "market:enter", ("{study}",), {"query": "PROLIFIC_PID=x"}),
+    ("visitor", "market:enter", ("nothing",), {"status": 404}),
+    ("visitor", "market:enter", ("{writing}",), {"query": _ids(90)}),
+    ("visitor", "market:frame", ("{hit}",), {}),
+    ("visitor", "market:frame", ("{hit}",),
+     {"query": "workerId=A1B2C3D4E5&assignmentId=3ABCDEFGH12"}),
+    ("other", "market:enter", ("{study}",), {"query": _ids(91)}),
+    ("worker", "market:work", (), {}),
+    ("worker", "judge:turn", (), {}),
+    ("worker", "write:start", (), {}),
+    ("worker", "people:me", (), {}),
+    ("worker", "people:erase", (), {}),
+    ("worker", "market:finish", (), {"form": {"key": KEY.format(1001)}, "status": 422}),
+    ("writer", "market:work", (), {}),
+    ("complete worker", "market:work", (), {}),
+    ("short worker", "market:work", (), {}),
+    ("unpaid worker", "market:work", (), {}),
+    ("returned worker", "market:work", (), {}),
+    ("worker", "market:leave", (), {"form": {"key": KEY.format(1002)}}),
+    ("admin", "market:studies", (), {}),
+    ("admin", "market:ledger", ("judging",), {}),
+    ("admin", "market:ledger", ("writing",), {}),
+    ("admin", "market:ledger", ("hit",), {}),
+    ("moderator", "market:ledger", ("judging",), {"status": 403}),
+)  # fmt: skip
+"""Role, route, arguments, and what else a `visits.Visit` takes."""
+
+NO_PAGE = {
+    "market:welcome": "where market:enter leads",
+    "market:table": "a file",
+}
+
+
+def _form(**data: Any) -> Callable[[Any], dict[str, Any]]:
+    def form(_: Any) -> dict[str, Any]:
+        from winosmith.web.problems.once import new_key
+
+        return {"key": new_key(), **data}
+
+    return form
+
+
+def _none(_: Any) -> dict[str, Any]:
+    return {}
+
+
+def _token(world: Any) -> Any:
+    return world.refs["study"]
+
+
+def _hit(world: Any) -> Any:
+    return world.refs["hit"]
+
+
+ROUTES: list[tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], str]] = [
+    ("market:work", "get", (), _none, "ooooooo"),
+    ("market:welcome", "get", (), _none, "ddddddd"),
+    ("market:welcome", "post", (), _none, "ddddddd"),
+    ("market:finish", "get", (), _none, "mmmmmmm"),
+    ("market:finish", "post", (), _form(), "ddddddd"),
+    ("market:leave", "get", (), _none, "mmmmmmm"),
+    ("market:leave", "post", (), _form(), "ddddddd"),
+    ("market:enter", "get", (_token,), _none, "ddddddd"),
+    ("market:frame", "get", (_hit,), _none, "ooooooo"),
+    ("market:studies", "get", (), _none, "llffffo"),
+    ("market:ledger", "get", ("judging",), _none, "llffffo"),
+    ("market:table", "get", ("judging",), _none, "llffffo"),
+]
+"""Rows of the table of who may do what; see `test_authorisation`."""
+
+
+def staged() -> dict[str, str]:
+    """Make a study of each kind, and a worker in each state; return sessions and links."""
+    from winosmith.web.market.arriving import Arrival
+    from winosmith.web.market.beginning import begin
+    from winosmith.web.market.models import Participation
+    from winosmith.web.market.providers import Claim
+    from winosmith.web.market.studies import create_study
+    from winosmith.web.people.agree import agree
+
+    usual: dict[str, Any] = {"reward": Decimal("2.50"), "currency": "GBP", "minutes": 12,
+                             "least_wage": Decimal(20), "code": "DONE1"}  # fmt: skip
+    judging, study = create_study(
+        "judging", "prolific", "judge", 2, short_code="PART1", short_reward=Decimal(1), **usual
+    )
+    write, writing = create_study("writing", "prolific", "write", 3, **usual)
+    _, hit = create_study("hit", "mturk", "judge", 5, **{**usual, "code": ""})
+    refs = {"study": study, "writing": writing, "hit": hit}
+
+    def worker(role: str, made: Any, n: int, **fields: Any) -> None:
+        claim = Claim(f"{n:024x}", f"{1000 + n:024x}")
+        part = begin(made, Arrival(made.pk, claim, role))
+        agree(part.person)
+        Participation.objects.filter(pk=part.pk).update(**fields)
+        refs[f"session of {role}"] = _session(part.person)
+
+    ended: dict[str, Any] = {"seconds": 700}
+    paid = {"verdict": "approved", "paid": Decimal("2.50")}
+    worker("worker", judging, 1)
+    worker("writer", write, 2)
+    worker("complete worker", judging, 3, state="complete", **paid, **ended)
+    worker("short worker", judging, 4, state="short", **ended)
+    worker("unpaid worker", write, 5, state="short", **ended)
+    worker("returned worker", judging, 6, state="left", verdict="returned", **ended)
+    return refs
+
+
+def _session(person: Any) -> str:
+    from django.conf import settings
+    from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+
+    from winosmith.web.people.sessions import SessionStore
+
+    session = SessionStore()
+    session[SESSION_KEY] = str(person.pk)
+    session[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]
+    session[HASH_SESSION_KEY] = person.get_session_auth_hash()
+    session.save()
+    return str(session.session_key)
