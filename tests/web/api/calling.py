@@ -40,10 +40,11 @@ class Program:
         return self.call("post", path, body, **headers)
 
     def call(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
-        """Send any request."""
+        """Send any request; a text is sent as it is."""
         if self.token:
             headers.setdefault("Authorization", f"Bearer {self.token}")
-        sent = {} if body is None else {"data": json.dumps(body)}
+        text = body if isinstance(body, str) else json.dumps(body)
+        sent = {} if body is None else {"data": text}
         answer = _client().generic(
             method.upper(), f"/api/v1/{path}", content_type="application/json", headers=headers,
             **sent,

@@ -22,7 +22,13 @@ def ann(db: Any, person: Any) -> Any:
 def _form(**changes: Any) -> dict[str, Any]:
     from winosmith.web.problems.once import new_key
 
-    return {"key": new_key(), "name": "nightly", "scope": ["read", "write"], "days": "90", **changes}
+    return {
+        "key": new_key(),
+        "name": "nightly",
+        "scope": ["read", "write"],
+        "days": "90",
+        **changes,
+    }
 
 
 def test_a_token_is_shown_once_and_kept_as_a_digest(ann: Any, visit: Any) -> None:

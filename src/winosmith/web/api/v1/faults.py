@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -124,15 +124,19 @@ def _http(request: HttpRequest, error: Any) -> HttpResponse:
 
 def _malformed(request: HttpRequest, error: Any) -> HttpResponse:
     """Tell of each part of a request that is not as the description says."""
-    errors = [
-        {"where": ".".join(map(str, one["loc"])), "detail": str(one["msg"])} for one in error.errors
-    ]
+    errors = [{"where": _where(one["loc"]), "detail": str(one["msg"])} for one in error.errors]
     said = ngettext(
         "%d part of the request is not as /api/openapi.json says.",
         "%d parts of the request are not as /api/openapi.json says.",
         len(errors),
     )
     return answer(422, said % len(errors), errors)
+
+
+def _where(place: Sequence[str | int]) -> str:
+    """Return where something is, without the name that a body has in the code."""
+    parts = [str(part) for part in place]
+    return ".".join(parts[:1] + parts[2:] if parts[0] == "body" else parts)
 
 
 def _refused(request: HttpRequest, error: Any) -> HttpResponse:

@@ -1,0 +1,261 @@
+"""What programs do: drafts and twins, judging, perturbing, deciding; each once for its key."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.web.api.calling import Program, program  # type: ignore[import-not-found]
+
+KEY = "a" * 32
+
+HALVES = {
+    "domain": "physical",
+    "options": ["bucket", "barrel"],
+    "answers": [0, 1],
+    "sentences": [
+        f"In the garden behind the house Ann poured the {{word}} from the bucket into the barrel "
+        f"until the _ was {end} that morning."
+        for end in ("empty", "full")
+    ],
+}
+
+
+@pytest.fixture
+def ann(db: Any, person: Any) -> Any:
+    return _agreed(person("ann", is_judge=True))
+
+
+def _agreed(somebody: Any) -> Any:
+    from winosmith.web.people.agree import agree
+
+    agree(somebody)
+    return somebody
+
+
+def _written(draft: dict[str, Any]) -> dict[str, Any]:
+    """Return both halves with the draft's first anchor word in them."""
+    word = draft["anchors"][0]
+    sentences = [one.format(word=word) for one in HALVES["sentences"]]
+    return {**HALVES, "sentences": sentences, "version": draft["version"]}
+
+
+def _twin(caller: Program) -> str:
+    draft = caller.post("drafts").json()
+    saved = caller.call("put", f"drafts/{draft['ref']}", _written(draft)).json()
+    assert saved["examined"]["ready"], saved["examined"]["next"]
+    sent = caller.post(f"drafts/{draft['ref']}/submit", {"version": saved["version"]})
+    assert sent.status_code == 201, sent.content
+    return str(sent.json()["twin"])
+
+
+def test_a_twin_is_written_checked_and_sent(ann: Any) -> None:
+    """A draft is drawn, refused with what to do where it is unfinished, saved, and sent once."""
+    from winosmith.web.problems.models import Twin
+
+    caller = program(ann)
+    draft = caller.post("drafts").json()
+    where = f"drafts/{draft['ref']}"
+    refused = caller.post(f"{where}/submit", {"version": 0})
+    assert refused.status_code == 422
+    assert {fault["where"] for fault in refused.json()["errors"]} >= {"domain", "option_1"}
+    checked = caller.post(f"{where}/check", {**_written(draft), "version": 0}, key="")
+    assert checked.status_code == 422  # the body of a check has no version
+    halves = {name: value for name, value in _written(draft).items() if name != "version"}
+    assert caller.post(f"{where}/check", halves, key="").json()["ready"]
+    saved = caller.call("put", where, _written(draft)).json()
+    assert saved["written"]["sentences"] == halves["sentences"] and saved["version"] == 1
+    assert caller.call("put", where, {**_written(draft), "domain": ""}).status_code == 409
+    assert caller.post(f"{where}/submit", {"version": 0}).status_code == 409
+    sent = [caller.post(f"{where}/submit", {"version": 1}, key) for key in (KEY, KEY, "b" * 16)]
+    assert [one.status_code for one in sent] == [201] * 3
+    assert len({one.content for one in sent}) == 1 and Twin.objects.count() == 1
+    mine = caller.get(f"me/twins/{sent[0].json()['twin']}").json()
+    assert sorted(half["problem"]["sentence"] for half in mine["halves"]) == sorted(
+        halves["sentences"]
+    )
+    assert [one["ref"] for one in caller.get("me/twins").json()["items"]] == [mine["ref"]]
+
+
+def test_a_key_is_one_act_of_one_person(ann: Any, person: Any) -> None:
+    """The same request acts once for a key; another with it is refused; others' keys are theirs."""
+    from winosmith.web.write.models import Draft
+
+    caller, other = program(ann), program(_agreed(person("bob")))
+    first, again = caller.post("drafts", key=KEY), caller.post("drafts", key=KEY)
+    assert first.status_code == again.status_code == 201
+    assert first.json()["ref"] == again.json()["ref"] and Draft.objects.count() == 1
+    wrong = caller.post(f"drafts/{first.json()['ref']}/redraw", {"what": "topic"}, KEY)
+    assert wrong.status_code == 422 and "another request" in wrong.json()["detail"]
+    assert other.post("drafts", key=KEY).json()["ref"] != first.json()["ref"]
+    for key in ("", "short", "x" * 65, "with-a-dash-in-it"):
+        refused = caller.post("drafts", key=key)
+        assert refused.status_code == 422, key
+        assert "Idempotency-Key" in refused.json()["errors"][0]["where"]
+    assert Draft.objects.count() == 2
+
+
+def test_too_many_are_told_when_to_come_again(ann: Any) -> None:
+    """What pages limit is limited here by the same count: 429, with Retry-After."""
+    from django.conf import settings
+    from django.test import override_settings
+
+    from winosmith.web.people.limits import spend
+
+    caller = program(ann)
+    with override_settings(RULES=replace(settings.RULES, writes_per_hour=1)):
+        for _ in range(5):
+            spend(ann, "topic", 5)
+        answer = caller.post("drafts")
+    assert answer.status_code == 429 and 0 < int(answer["Retry-After"]) <= 7200
+    assert answer.json()["status"] == 429 and not ann.drafts.exists()
+
+
+def test_a_problem_is_judged(ann: Any, person: Any) -> None:
+    """A judge claims, answers from the local context and as a whole, takes back, passes on."""
+    from winosmith.web.judge.models import Skip, Slot
+
+    _twin(program(ann))
+    eve = program(_agreed(person("eve", is_judge=True)), "judge")
+    assert eve.get("judging").json()["left"]
+    held = eve.post("judging/claim").json()["holding"]
+    assert held["step"] == "local" and "poured" not in held["sentence"]
+    about = {"problem": held["problem"], "choice": 0}
+    early = eve.post("judging/answer", about)
+    assert early.status_code == 422 and "local context" in early.json()["detail"]
+    whole = eve.post("judging/local", about).json()["holding"]
+    assert whole["step"] == "whole" and "poured" in whole["sentence"]
+    assert sorted(option["choice"] for option in whole["options"]) == [0, 1]
+    done = [eve.post("judging/answer", {**about, "associative": True}, KEY) for _ in range(2)]
+    assert [one.json()["holding"] for one in done] == [None, None]
+    assert Slot.objects.filter(holder__name="eve", choice=0, associative=True).count() == 1
+    assert eve.post("judging/answer", about).status_code == 409
+    assert eve.get("judging").json()["undo"] == held["problem"]
+    back = eve.post("judging/undo", {"problem": held["problem"]}).json()
+    assert back["holding"]["problem"] == held["problem"]
+    eve.post("judging/skip", {"problem": held["problem"], "reason": "unsure"})
+    assert Skip.objects.get().reason == "unsure"
+    assert eve.get("judging").json()["nothing"]["seen"] > 0
+
+
+def test_a_gold_question_is_told_of_afterwards_alone(ann: Any, person: Any) -> None:
+    """Nothing in what a judge is given tells a question with a key from others."""
+    from django.conf import settings
+    from django.test import override_settings
+
+    from winosmith.web.judge.gold import add_gold
+    from winosmith.web.problems.models import Problem
+
+    caller = program(ann)
+    _twin(caller)
+    with override_settings(RULES=replace(settings.RULES, review="all")):
+        problem = Problem.objects.filter(twin__ref=_twin(caller))[0]
+    eve = program(_agreed(person("eve", is_judge=True)))
+    usual = eve.post("judging/claim").json()["holding"]
+    eve.post("judging/skip", {"problem": usual["problem"], "reason": "known"})
+    add_gold(problem, "The bucket gives.")
+    finn = program(_agreed(person("finn", is_judge=True)))
+    with override_settings(RULES=replace(settings.RULES, gold_every=1)):
+        gold = finn.post("judging/claim").json()["holding"]
+        assert gold["problem"] == problem.ref and gold.keys() == usual.keys()
+        assert finn.get(f"judging/checked/{problem.ref}").status_code == 404
+        about = {"problem": problem.ref, "choice": 1 - problem.answer}
+        finn.post("judging/local", about)
+        assert finn.post("judging/answer", about).json()["checked"] == problem.ref
+    told = finn.get(f"judging/checked/{problem.ref}").json()
+    assert not told["right"] and told["explanation"] == "The bucket gives."
+    contested = finn.post(f"judging/checked/{problem.ref}/contest", {"text": "No."}).json()
+    assert contested["contested"]
+    assert caller.get(f"problems/{problem.ref}").status_code == 404
+
+
+def test_a_sentence_is_perturbed_and_predicted(ann: Any) -> None:
+    """A version is made once; what models make of it is there as soon as they answered."""
+    from django.conf import settings
+
+    from winosmith.web.perturb.models import Version
+    from winosmith.web.predict.models import Prediction, Stand
+    from winosmith.web.predict.registry import announce
+    from winosmith.web.problems.models import Problem
+
+    announce(settings.RULES.models)
+    caller = program(ann)
+    root = Problem.objects.filter(twin__ref=_twin(caller))[0]
+    where = f"problems/{root.ref}/perturb"
+    bent = {"sentence": root.sentence, "options": root.options, "answer": root.answer}
+    assert not caller.post(f"{where}/check", bent, key="").json()["ready"]
+    refused = caller.post(where, bent)
+    assert refused.status_code == 422 and refused.json()["errors"][0]["where"] == "sentence"
+    assert caller.post(where, {**bent, "options": ["a", "b", "c"]}).status_code == 422
+    bent["sentence"] = root.sentence.replace("garden", "old garden")
+    made = [caller.post(where, bent, KEY).json()["version"] for _ in range(2)]
+    assert made[0] == made[1] and Version.objects.filter(parent=root).count() == 1
+    told = caller.get(f"versions/{made[0]}").json()
+    assert (told["root"], told["parent"], told["step"]) == (root.ref, root.ref, 1)
+    assert told["waiting"] and told["depths"]["edit"] == 1
+    Prediction.objects.filter(problem__ref=made[0]).update(
+        stand=Stand.DONE, scores=[0.0, 1.0], choice=1, right=root.answer == 1
+    )
+    done = caller.get(f"versions/{made[0]}").json()["predictions"][0]
+    assert done["fooled"] == (root.answer != 1)
+    assert [option["percent"] for option in done["options"]] == [27, 73]
+    bent["sentence"] = root.sentence.replace("garden", "small garden")
+    revised = caller.post(f"versions/{made[0]}/revise", bent)
+    assert revised.status_code == 201 and Problem.objects.get(ref=made[0]).state == "revised"
+    assert Program().get(f"versions/{revised.json()['version']}").status_code == 404
+
+
+def test_a_moderator_decides_and_takes_back(ann: Any, person: Any) -> None:
+    """What one saw goes with a decision; what changed since is a conflict; a batch is undone."""
+    from winosmith.web.problems.models import Problem
+
+    halves = list(Problem.objects.filter(twin__ref=_twin(program(ann))).order_by("pk"))
+    mod = program(_agreed(person("mod", is_moderator=True)))
+    listed = mod.get("moderation/queue?state=judging").json()["items"]
+    assert {one["problem"]["id"] for one in listed} == {half.ref for half in halves}
+    pick = {"problem": listed[0]["problem"]["id"], "seen": listed[0]["seen"]}
+    sent = {"action": "hold", "reason": "A closer look.", "picks": [pick]}
+    done = [mod.post("moderation/decisions", sent, KEY).json() for _ in range(2)]
+    assert done[0] == done[1] and done[0]["done"] == 1
+    late = mod.post("moderation/decisions", {**sent, "action": "reject"})
+    assert late.status_code == 409 and "has changed" in late.json()["detail"]
+    dossier = mod.get(f"moderation/problems/{pick['problem']}").json()
+    assert dossier["halves"][0]["state"] == "held" and "let-through" in dossier["actions"]
+    assert dossier["history"][0]["event"] == dossier["undoable"]
+    undone = mod.post("moderation/undo", {"batch": done[0]["mark"], "reason": "By mistake."})
+    assert undone.json()["done"] == 1
+    counted = mod.get("moderation/count?state=judging").json()
+    assert counted["expected"] == 2
+    sweep = {**counted, "state": "judging", "action": "embargo", "reason": "For a test."}
+    assert mod.post("moderation/sweeps", {**sweep, "expected": 3}).status_code == 422
+    assert mod.post("moderation/sweeps", sweep).json()["done"] == 2
+    own = program(_agreed(person("both", is_moderator=True)))
+    mine = Problem.objects.filter(twin__ref=_twin(own))[0]
+    pick = {"problem": mine.ref, "seen": mine.events.latest("pk").pk}
+    refused = own.post("moderation/decisions", {**sent, "picks": [pick]})
+    assert refused.status_code == 422 and "other moderators" in refused.json()["detail"]
+
+
+def test_errors_have_one_form(ann: Any) -> None:
+    """Wrong addresses, methods, bodies and fields are told of as problem details."""
+    caller = program(ann)
+    shapes = {
+        404: caller.get("nothing/here"),
+        405: caller.call("patch", "problems"),
+        400: caller.call("put", "drafts/x", "{no JSON"),
+        422: caller.get("problems?since=yesterday"),
+        401: Program().get("me"),
+    }
+    for status, answer in shapes.items():
+        assert answer["Content-Type"] == "application/problem+json", status
+        told = answer.json()
+        assert (answer.status_code, told["status"]) == (status, status)
+        assert told.keys() == {"type", "title", "status", "detail", "errors"}
+    assert shapes[405]["Allow"] == "GET"
+    assert shapes[422].json()["errors"][0]["where"] == "query.since"
+    far = caller.call("put", "drafts/x", {**HALVES, "answers": [0, 7], "version": 0}).json()
+    assert [fault["where"] for fault in far["errors"]] == ["body.answers.1"]
+    before = caller.get("problems?since=2026-02-01&until=2026-01-01")
+    assert before.json()["errors"][0]["where"] == "until"
