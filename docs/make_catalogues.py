@@ -179,7 +179,7 @@ def languages() -> list[str]:
 def written(language: str, wanted: list[Text]) -> tuple[str, bytes]:
     """Return what the two files of a language hold when they are up to date."""
     new = merged(polib.pofile(catalogue(language)), language, wanted)
-    return f"{new}\n".replace("\n\n\n", "\n\n"), new.to_binary()
+    return f"{str(new).rstrip()}\n", new.to_binary()
 
 
 def main() -> None:

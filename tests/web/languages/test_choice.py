@@ -1,0 +1,126 @@
+"""Which language a page comes in: the browser's wish, the person's choice, and nobody else's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+HEAD = {"en": "Guidelines", "de": "Richtlinien", "ar": "الإرشادات"}
+
+
+def _heading(answer: Any) -> str:
+    found = re.search(r"<h1>(.*?)</h1>", answer.content.decode())
+    assert found is not None
+    return found[1]
+
+
+@pytest.mark.parametrize(
+    ("wish", "language"),
+    [
+        ("", "en"),
+        ("de", "de"),
+        ("de-AT,de;q=0.9,en;q=0.5", "de"),
+        ("ar-EG", "ar"),
+        ("fr,ar;q=0.8,de;q=0.9", "de"),
+        ("xx,*;q=0.1", "en"),
+        ("../../etc/passwd," + "de," * 400, "en"),
+    ],
+)
+def test_a_page_comes_in_the_language_that_the_browser_asks_for(
+    db: Any, visit: Callable[..., Any], wish: str, language: str
+) -> None:
+    """The best of the offered languages that Accept-Language names is taken; else English."""
+    answer = visit().get("/guidelines/", headers={"accept-language": wish})
+    side = "rtl" if language == "ar" else "ltr"
+    assert f'<html lang="{language}" dir="{side}">' in answer.content.decode()
+    assert _heading(answer) == HEAD[language]
+    assert answer["Content-Language"] == language
+    assert "Accept-Language" in answer["Vary"]
+    assert answer["Cache-Control"] == "private, no-store"
+
+
+def test_a_choice_beats_the_browsers_wish_until_it_is_taken_back(
+    db: Any, visit: Callable[..., Any]
+) -> None:
+    """Who chose Arabic gets it whatever the browser asks for, and goes back to where they were."""
+    client, wish = visit(), {"accept-language": "de"}
+    page = client.get("/guidelines/?a=1&b=%C3%A4", headers=wish).content.decode()
+    link = re.search(r'href="(/language/\?next=[^"]+)"', page)
+    assert link is not None
+    offer = client.get(link[1].replace("&amp;", "&"), headers=wish).content.decode()
+    back = re.search(r'name="next" value="([^"]*)"', offer)
+    assert back is not None
+    assert "Wie mein Browser bittet" not in offer
+    form = {"language": "ar", "next": back[1].replace("&amp;", "&")}
+    led = client.post("/language/", form, headers=wish)
+    assert led.status_code == 302
+    assert led["Location"] == "/guidelines/?a=1&b=%C3%A4"
+    assert _heading(client.get("/guidelines/", headers=wish)) == HEAD["ar"]
+    assert "كما يطلب متصفحي" in client.get("/language/", headers=wish).content.decode()
+    client.post("/language/", {"language": ""}, headers=wish)
+    assert _heading(client.get("/guidelines/", headers=wish)) == HEAD["de"]
+
+
+def test_the_cookie_lasts_and_tells_nothing_but_the_language(
+    db: Any, visit: Callable[..., Any]
+) -> None:
+    """It is out of reach of scripts and of other sites, and holds a year; readers get none."""
+    client = visit()
+    client.get("/guidelines/")
+    assert not client.cookies
+    client.post("/language/", {"language": "de"})
+    cookie = client.cookies["language"]
+    assert (cookie.value, cookie["httponly"], cookie["samesite"]) == ("de", True, "Lax")
+    assert cookie["max-age"] == 365 * 24 * 3600
+
+
+@pytest.mark.parametrize(
+    "back",
+    [
+        "https://elsewhere.example/",
+        "//elsewhere.example/",
+        "/\\elsewhere.example/",
+        "http:///elsewhere.example",
+        "javascript:alert(1)",
+        "/" + "x" * 1000,
+        "",
+    ],
+)
+def test_nobody_is_led_off_the_site(db: Any, visit: Callable[..., Any], back: str) -> None:
+    """A way back that leads elsewhere, or is none, leads to the first page."""
+    led = visit().post("/language/", {"language": "de", "next": back})
+    assert (led.status_code, led["Location"]) == (302, "/")
+    offer = visit().get("/language/", {"next": back}).content.decode()
+    assert 'name="next" value="/"' in offer
+
+
+def test_an_unknown_language_changes_nothing(db: Any, visit: Callable[..., Any]) -> None:
+    """It is refused beside the offer, with 422 and without a cookie; so is no language at all."""
+    for form in ({"language": "xx"}, {"language": "de\r\n"}, {}):
+        client = visit()
+        answer = client.post("/language/", form)
+        assert answer.status_code == 422
+        assert "Choose one of these languages." in answer.content.decode()
+        assert "language" not in client.cookies
+
+
+def test_a_false_cookie_does_no_harm(db: Any, visit: Callable[..., Any]) -> None:
+    """Whatever stands in the cookie, the page comes, in a language that is offered."""
+    for value in ("xx", "de/../../x", "<script>", "d" * 5000):
+        client = visit()
+        client.cookies["language"] = value
+        assert '<html lang="en"' in client.get("/guidelines/").content.decode()
+
+
+def test_pages_that_answer_forms_or_are_not_there_name_no_way_back(
+    db: Any, visit: Callable[..., Any]
+) -> None:
+    """The link leads to the bare offer: such an address may not be opened, or is nobody's."""
+    refused = visit().post("/people/login/", {"name": "x", "password": "y"})
+    missing = visit().get("/problems/nothing/")
+    assert [refused.status_code, missing.status_code] == [422, 404]
+    for answer in (refused, missing):
+        assert 'href="/language/"' in answer.content.decode()
