@@ -11,10 +11,12 @@ import pytest
 from tests.web.rounds.making import SMALL, fill  # type: ignore[import-not-found]
 from winosmith import rounds
 
-TWINS = 90
+TWINS = 70
 """Enough for a filter with phases, dev, test and roots."""
 
 WORDS = {"name": "words", "solver": "association", "learn": True}
+
+CHANCE = {"name": "chance", "solver": "random"}
 
 
 @dataclass(frozen=True)

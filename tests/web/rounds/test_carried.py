@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.web.rounds.conftest import TWINS, WORDS  # type: ignore[import-not-found]
+from tests.web.rounds.conftest import CHANCE, TWINS, WORDS  # type: ignore[import-not-found]
 from tests.web.rounds.making import SMALL, fill  # type: ignore[import-not-found]
 
 
@@ -46,13 +46,10 @@ def _break_off(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
 def test_a_round_goes_on_after_a_break_and_accounts_for_its_pool(
     database: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Broken off before its solvers, it keeps its pool and vectors, ends, and places every problem.
-
-    The second round is compared with the first once that is published.
-    """
+    """Broken off before its solvers, it keeps pool and vectors, ends, and places every problem."""
     from winosmith.web.problems.models import Problem
     from winosmith.web.rounds import starting
-    from winosmith.web.rounds.models import Place, Round
+    from winosmith.web.rounds.models import Place
     from winosmith.web.rounds.taking import carried_out_here
 
     refs = fill(TWINS)
@@ -89,16 +86,26 @@ def test_a_round_goes_on_after_a_break_and_accounts_for_its_pool(
     assert roots == asked
     assert Problem.objects.exclude(state="valid").count() == 0
 
-    starting.publish(None, made)
-    second = starting.start(None, "two", {**SMALL, "solvers": [WORDS]})
-    assert carried_out_here(database.folder, second)
-    second = Round.objects.get(pk=second.pk)
-    by_name = {what: (last, now) for what, last, now, _form in second.changes}
-    assert by_name["collected"] == (2 * TWINS - 6, 2 * TWINS)
-    assert (
-        second.record["solvers"]["words"]["last"] is not None
-        or second.record["solvers"]["words"]["taught"]
-    )
+
+def test_the_second_round_is_compared_with_the_first(db: Any, stored: Callable[..., Any]) -> None:
+    """Its solvers answer the last round's dev, and each figure stands beside the last one."""
+    from winosmith.web.problems.models import Problem
+    from winosmith.web.rounds import starting
+    from winosmith.web.rounds.models import Round
+    from winosmith.web.rounds.taking import carried_out_here
+
+    first = stored("one")
+    shutil.copytree(first.carried_in, first.folder / "results")
+    Problem.objects.filter(pk__in=Problem.objects.values("pk")[:6]).update(embargo=True)
+    made = starting.start(None, "two", {**SMALL, "solvers": [CHANCE]})
+    assert carried_out_here(db.folder, made)
+    made = Round.objects.get(pk=made.pk)
+    assert (made.state, made.error) == ("done", "")
+    by_name = {what: (last, now) for what, last, now, _form in made.changes}
+    assert by_name["collected"] == (2 * TWINS, 2 * TWINS - 6)
+    assert made.record["people"] is None
+    assert made.record["solvers"]["chance"]["last"]["n"] > 0
+    assert (made.folder / "results/predictions/chance.last.jsonl").exists()
 
 
 def test_the_pool_is_what_downloads_have(database: Any, person: Callable[..., Any]) -> None:
@@ -128,8 +135,10 @@ def test_the_pool_is_what_downloads_have(database: Any, person: Callable[..., An
     assert "judge-" not in whole
 
 
-def test_why_a_round_failed_is_told_and_it_can_go_on(db: Any) -> None:
-    """A recipe whose model is not there fails with the reason; put right, it ends."""
+def test_why_a_round_failed_is_told_and_it_can_go_on(
+    db: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a solver lacks is told before anything is built; put right, the round goes on."""
     from winosmith.web.rounds import starting
     from winosmith.web.rounds.models import Round
     from winosmith.web.rounds.taking import carried_out_here
@@ -141,12 +150,15 @@ def test_why_a_round_failed_is_told_and_it_can_go_on(db: Any) -> None:
     made.refresh_from_db()
     assert made.state == "failed"
     assert "texts-of-mine" in made.error
+    assert not (made.folder / "results").exists()
+    starting.again(None, made)
     (db.folder / "texts-of-mine").mkdir()
     (db.folder / "texts-of-mine" / "one.txt").write_text("The trophy is large.\n")
-    starting.again(None, made)
-    carried_out_here(db.folder, Round.objects.get(pk=made.pk))
+    _break_off(monkeypatch, "embedding")
+    with pytest.raises(BreakError):
+        carried_out_here(db.folder, Round.objects.get(pk=made.pk))
     made.refresh_from_db()
-    assert (made.state, made.error) == ("done", "")
+    assert (made.state, made.step, made.error) == ("running", "checking", "")
 
 
 def test_a_cancelled_round_stores_nothing(db: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,7 +172,7 @@ def test_a_cancelled_round_stores_nothing(db: Any, monkeypatch: pytest.MonkeyPat
     noted = telling.Teller._noted
 
     def cancelled(self: Any, **changes: object) -> None:
-        if changes.get("step") == "solving with words":
+        if changes.get("step") == "embedding":
             starting.cancel(None, made)
         noted(self, **changes)
 

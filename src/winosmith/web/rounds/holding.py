@@ -74,7 +74,9 @@ def take(folder: Path) -> Hold | None:
     except BlockingIOError:
         os.close(number)
         return None
-    return Hold(number)
+    hold = Hold(number)
+    hold.say(Doing())  # what a process that was killed left there is true no more
+    return hold
 
 
 def look(folder: Path) -> Doing | None:

@@ -13,10 +13,9 @@ from winosmith.web.judge.votes import responses
 from winosmith.web.problems.lineages import as_public
 from winosmith.web.problems.public import public_problems
 from winosmith.web.rounds.models import Round
+from winosmith.web.rounds.recipes import PROBLEMS, VOTES
 
 __all__ = ["handed_over"]
-
-PROBLEMS, VOTES = "problems.jsonl", "votes.jsonl"
 
 
 def handed_over(round_: Round, told: Callable[[int], None]) -> Path:

@@ -15,12 +15,26 @@ from winosmith.rounds import RoundRecipe, round_of
 from winosmith.web.judge.verdicts import vote_rules
 from winosmith.web.rounds.models import Round
 
-__all__ = ["LEARNER", "checked", "complete", "named", "read", "recipe_for", "solvers"]
+__all__ = [
+    "LEARNER",
+    "PROBLEMS",
+    "VOTES",
+    "base_of",
+    "checked",
+    "complete",
+    "named",
+    "read",
+    "recipe_for",
+    "solvers",
+]
 
 FOLDER = "recipes"
 """In the site's folder: what its admins put there."""
 
 NAME = re.compile(r"[\w-]{1,60}")
+
+PROBLEMS, VOTES = "problems.jsonl", "votes.jsonl"
+"""The files of a pool; the votes are empty where there are none."""
 
 OWN = ("name", "data", "format", "votes_file")
 """Keys of a recipe that the site fills in itself."""
@@ -88,7 +102,7 @@ def checked(table: Mapping[str, Any]) -> RoundRecipe:
     Raises:
         RecipeError: a key or a value that can't be used.
     """
-    return round_of({**table, "data": "problems.jsonl", "votes_file": "votes.jsonl"})
+    return round_of({**table, "data": PROBLEMS, "votes_file": VOTES})
 
 
 def recipe_for(round_: Round, pool: Path) -> RoundRecipe:
@@ -97,6 +111,12 @@ def recipe_for(round_: Round, pool: Path) -> RoundRecipe:
     Raises:
         RecipeError: a file that the recipe names is gone.
     """
-    files = {"data": str(pool / "problems.jsonl"), "votes_file": str(pool / "votes.jsonl")}
-    base = Path(round_.base or settings.SITE.folder)
-    return round_of({**round_.recipe, **files}, folder=base)
+    files = {"data": str(pool / PROBLEMS)}
+    if (pool / VOTES).stat().st_size:
+        files["votes_file"] = str(pool / VOTES)
+    return round_of({**round_.recipe, **files}, folder=base_of(round_))
+
+
+def base_of(round_: Round) -> Path:
+    """Return from where the relative paths of a round's recipe are seen."""
+    return Path(round_.base or settings.SITE.folder)

@@ -79,7 +79,6 @@ class Watcher:
 
     def _start(self, round_: Round, hold: holding.Hold) -> None:
         """Start a process that inherits the lock, and keeps it when this worker is gone."""
-        hold.say(holding.Doing())
         self.started.append(
             subprocess.Popen(  # noqa: S603 - a number
                 [sys.executable, "-P", "-m", "winosmith.web.rounds.process", str(round_.pk)],

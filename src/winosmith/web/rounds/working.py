@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from winosmith.errors import InputError, OutputError
 from winosmith.rounds import run_round
+from winosmith.study import made_solver
 from winosmith.web._lock import writing
 from winosmith.web.rounds import recipes
 from winosmith.web.rounds.holding import Hold
@@ -65,6 +66,9 @@ def _worked(round_: Round, hold: Hold) -> None:
     with show(POOL, None) as advance:
         pool = handed_over(round_, lambda done: advance(done, ""))
     recipe = recipes.recipe_for(round_, pool)
+    for rule in recipe.solvers:
+        if not rule.learn:
+            made_solver(rule, recipe.folder)  # what is not there is told now, not in an hour
     found = run_round(recipe, round_.folder / "results", last=_last(round_), step=show)
     count = found.record["build"]["funnel"]["collected"]["problems"]
     with show(STORING, count) as advance:
