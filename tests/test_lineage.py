@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -209,6 +210,18 @@ def test_what_is_not_known_is_none() -> None:
     data = chain("a _", "b _", "b c _")
     assert depths(data.select([0, 2]))[1] == Depths(None, None, 2)
     assert depths(data.select([1, 2])) == (Depths(None, None, None),) * 2
+
+
+def test_what_was_measured_counts_where_nothing_else_tells() -> None:
+    """Depths that somebody measured stand in for those that the data can't give, never before."""
+    data = chain("a _", "b _", "b c _")
+    told = Extra({"depth.lineage": 7, "depth.edit": 8})
+    rows = [replace(one, extra=told) for one in data]
+    assert depths(Dataset(rows)) == depths(data)
+    assert depths(Dataset([rows[0], rows[2]]))[1] == Depths(None, 7, 2)
+    assert depths(Dataset(rows[1:])) == (Depths(None, 7, 8), Depths(None, 7, 8))
+    odd = replace(rows[2], extra=Extra({"depth.lineage": True, "depth.edit": "x"}))
+    assert depths(Dataset([odd])) == (Depths(None, None, None),)
 
 
 def test_a_distance_without_its_root_is_declared() -> None:

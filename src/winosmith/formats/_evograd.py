@@ -36,6 +36,7 @@ __all__ = ["EVOGRAD", "is_evograd"]
 
 _COLUMNS = ("index", "sentence", "option1", "option2", "answer", "distance")
 _DISTANCE = "evograd.distance"
+_MEASURED = "depth.edit"  # `winosmith.lineage.MEASURED`, on the same floor
 
 
 def is_evograd(source: Source) -> bool:
@@ -124,7 +125,7 @@ def _depth(problem: Problem, known: Mapping[str, Problem]) -> int:
         root = known[lineage.root]
         depth = edit_distance(tokens(root.sentence), tokens(problem.sentence))
     if depth is None:
-        distance = problem.extra.get(_DISTANCE)
+        distance = problem.extra.get(_DISTANCE, problem.extra.get(_MEASURED))
         depth = distance if isinstance(distance, int) else None
     if not depth:
         raise cannot_write(problem, "it declares no depth of 1 or more, and its root is not here")

@@ -12,12 +12,13 @@ Depths(declared=None, lineage=1, edit=1)
 from __future__ import annotations
 
 from winosmith.lineage._check import check_lineages
-from winosmith.lineage._depths import Depths, depths
+from winosmith.lineage._depths import MEASURED, Depths, depths
 from winosmith.lineage._edits import apply_edits, edit_script
 from winosmith.lineage._explain import explain
 from winosmith.lineage._perturbed import UNVALIDATED, perturbed
 
 __all__ = [
+    "MEASURED",
     "UNVALIDATED",
     "Depths",
     "apply_edits",

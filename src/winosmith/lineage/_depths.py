@@ -9,7 +9,11 @@ from winosmith.lineage._walk import DISTANCE, find, is_orphan, walk
 from winosmith.problem import Problem
 from winosmith.text import edit_distance, tokens
 
-__all__ = ["Depths", "depths"]
+__all__ = ["MEASURED", "Depths", "depths"]
+
+MEASURED = {"lineage": "depth.lineage", "edit": "depth.edit"}
+"""The extra keys of depths that whoever has the whole family measured. They count where the data
+lack what it takes to measure them: a parent or a root that is not public."""
 
 
 class Depths(NamedTuple):
@@ -21,8 +25,10 @@ class Depths(NamedTuple):
     Attributes:
         declared: as the contributor or the file states it; None when nothing is stated.
         lineage: the distinct token positions that were touched on the path from the root, see
-            `winosmith.lineage`; None when an ancestor is not here, or edits don't fit.
-        edit: the token edit distance (Levenshtein) to the root; None when it is not here.
+            `winosmith.lineage`; when an ancestor is not here, what was measured (`MEASURED`), else
+            None; None, too, when edits don't fit.
+        edit: the token edit distance (Levenshtein) to the root; when that is not here, what was
+            measured, else None.
     """
 
     declared: int | None
@@ -59,10 +65,21 @@ def depths(dataset: Dataset) -> tuple[Depths, ...]:
                 root = find(dataset, lineage.root)
                 roots[lineage.root] = root if root is None else tokens(dataset[root].sentence)
             known = roots[lineage.root]
-            edit = None if known is None else edit_distance(known, stop.tokens)
+            edit = (
+                _measured(dataset[stop.row], "edit")
+                if known is None
+                else edit_distance(known, stop.tokens)
+            )
         touched = stop.touched.count if stop.touched else None
+        if touched is None and lineage is not None and stop.fault is None:
+            touched = _measured(dataset[stop.row], "lineage")
         found[stop.row] = found[stop.row]._replace(lineage=touched, edit=edit)
     return tuple(found)
+
+
+def _measured(problem: Problem, kind: str) -> int | None:
+    stated = problem.extra.get(MEASURED[kind])
+    return stated if isinstance(stated, int) and not isinstance(stated, bool) else None
 
 
 def _declared(problem: Problem) -> int | None:

@@ -44,7 +44,9 @@ def export(folder: str | Path, *, format_name: str = "winosmith", public: bool =
     `problems.*` holds the public problems, in any format. The rest goes below `private/`: all
     problems, where each stands (`states`), the judgements (`responses`), the audit log (`events`),
     each version's place in its family (`versions`), what models made of problems (`predictions`),
-    people by pseudonym with what they agreed to (`people`), and those texts (`documents`).
+    people by pseudonym with what they agreed to (`people`), and those texts (`documents`); what the
+    rounds of human tests are (`rounds`), and for each of them the folder `tests/NAME`, as
+    `winosmith humans` reads it. Who took a test is there by the round's own codes alone.
 
     Args:
         folder: where to write.
@@ -63,6 +65,7 @@ def export(folder: str | Path, *, format_name: str = "winosmith", public: bool =
         if not public:
             for name, records in _PRIVATE.items():
                 counts[f"{PRIVATE}/{name}"] = _write(output, f"{PRIVATE}/{name}.jsonl", records())
+            counts |= _write_tests(output)
     return Exported(_digest(output.files), dict(output.files), counts)
 
 
@@ -108,6 +111,18 @@ def _write(output: OutputFolder, name: str, records: Records) -> int:
         for count, record in enumerate(records, 1):  # noqa: B007
             file.write(canonical(record) + "\n")
     return count
+
+
+def _write_tests(output: OutputFolder) -> dict[str, int]:
+    """Write each round of human tests; return how many answers each has."""
+    from winosmith.web.take.models import Round
+    from winosmith.web.take.writing_out import write_round
+
+    counts = {}
+    for round_ in Round.objects.order_by("pk"):
+        name = f"{PRIVATE}/tests/{round_.name}"
+        counts[name] = write_round(output, round_, f"{name}/")["answers"]
+    return counts
 
 
 def _problems() -> Records:
@@ -231,6 +246,25 @@ def _documents() -> Records:
         }
 
 
+def _rounds() -> Records:
+    from winosmith.web.take.models import Round
+
+    for round_ in _by_number(Round.objects.all()):
+        yield {
+            "round": round_.name,
+            "title": round_.title,
+            "state": round_.state,
+            "data": round_.data,
+            "seed": round_.seed,
+            "consent": round_.consent,
+            "declared": round_.declared,
+            "figures": round_.figures,
+            "created": _time(round_.created),
+            "closed": _time(round_.closed),
+            "published": _time(round_.published),
+        }
+
+
 _PRIVATE: dict[str, Callable[[], Records]] = {
     "problems": _problems,
     "states": _states,
@@ -240,6 +274,7 @@ _PRIVATE: dict[str, Callable[[], Records]] = {
     "predictions": _predictions,
     "people": _people,
     "documents": _documents,
+    "rounds": _rounds,
 }
 
 

@@ -58,6 +58,37 @@ def test_they_are_those_of_the_metrics(
     assert by == roots | {depth: (one.right, one.n) for depth, one in said.by_depth.items()}
 
 
+def test_the_public_download_gives_the_figures_of_a_family_with_hidden_ones(
+    db: Any,
+    family: Callable[..., Any],
+    model: Callable[..., Any],
+    says: Callable[..., Any],
+) -> None:
+    """With hidden versions on the way, error depths of the download are those of the page."""
+    from winosmith.web.families.answers import answers_of
+    from winosmith.web.families.figures import depths_of_errors
+    from winosmith.web.families.tree import DEPTHS, tree_of
+    from winosmith.web.problems.lineages import as_public
+    from winosmith.web.problems.models import Problem
+    from winosmith.web.problems.public import public_problems
+
+    found, alpha, wrong = family(), model(), {"old_big", "pot"}
+    for name, problem in found.items():
+        says(alpha, problem, name not in wrong)
+    Problem.objects.filter(pk=found["old"].pk).update(state="judging")
+    root = found["root"]
+    answers = answers_of(root, tree_of(root, None), alpha)
+    rows = list(public_problems().filter(version__root=root).order_by("pk"))
+    data = Dataset(as_public(rows))
+    names = {problem.ref: name for name, problem in found.items()}
+    said = [Prediction(one.id, ((one.answer or 0) + (names[one.id] in wrong)) % 2) for one in data]
+    for kind, of in zip(DEPTHS, depths_of_errors(answers), strict=True):
+        measured = m.stability(m.grade(data, said), depth=kind, draws=10)
+        assert (of.n, of.errors, of.mean, of.first) == (
+            measured.n, measured.mean.errors, measured.mean.value, measured.first.value,
+        )  # fmt: skip
+
+
 def test_what_was_not_answered_is_no_error(
     db: Any, family: Callable[..., Any], model: Callable[..., Any], says: Callable[..., Any]
 ) -> None:

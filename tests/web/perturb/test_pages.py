@@ -165,8 +165,8 @@ def test_checks_need_no_script(desk: Any) -> None:
     _ann, client, _root = desk
     page = text(client.post("/perturb/root/", {**form(), "do": "check"}))
     assert f">{CHILD}</textarea>" in page
-    assert re.search(r"<del><span[^>]*>\[taken out: </span>large<span[^>]*>\]</span></del>", page)
-    assert re.search(r"<ins><span[^>]*>\[put in: </span>small<span[^>]*>\]</span></ins>", page)
+    assert re.search(r"<del><bdi[^>]*>\[taken out: </bdi>large<span[^>]*>\]</span></del>", page)
+    assert re.search(r"<ins><bdi[^>]*>\[put in: </bdi>small<span[^>]*>\]</span></ins>", page)
     assert "large → small" in page
     assert "<dt>lineage depth</dt><dd>1</dd>" in page
     assert '<dd class="word">flipped</dd>' in page

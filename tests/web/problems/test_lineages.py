@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.web.lineaged import child, root  # type: ignore[import-not-found]
-from winosmith import formats
-from winosmith.lineage import UNVALIDATED, check_lineages
+from winosmith import Dataset, formats
+from winosmith.lineage import UNVALIDATED, Depths, check_lineages, depths
 
 
 def _family(person: Any, **states: str) -> tuple[Any, Any, Any]:
@@ -22,7 +22,6 @@ def _family(person: Any, **states: str) -> tuple[Any, Any, Any]:
 
 def test_a_family_is_exported_with_its_lineage(db: Any, person: Any) -> None:
     """The data of a public family hold every edit, and no lineage contradicts another."""
-    from winosmith import Dataset
     from winosmith.web.problems.lineages import as_public
 
     data = Dataset(as_public(_family(person)))
@@ -44,26 +43,54 @@ def test_no_word_of_a_hidden_parent_is_told(db: Any, person: Any, state: str) ->
 
 
 def test_the_distance_to_a_hidden_root_is_told(db: Any, person: Any, tmp_path: Path) -> None:
-    """Without a public root, the site's edit depth stands beside the lineage, and in EvoGrad."""
+    """Without a public root, the site's depths stand beside the lineage, and one in EvoGrad."""
     from winosmith.web.problems.lineages import as_public
     from winosmith.web.problems.public import public_problems
 
     _top, middle, last = _family(person, root="withdrawn")
     data = as_public(list(public_problems().order_by("pk")))
     assert [datum.id for datum in data] == [middle.ref, last.ref]
-    assert [datum.extra["evograd.distance"] for datum in data] == [1, 1]
+    assert [depths(Dataset(data))[at][1:] for at in (0, 1)] == [(1, 1), (1, 1)]
     assert [len(datum.lineage.edits) for datum in data] == [0, 1]
     formats.write(data, tmp_path / "set.csv", "evograd")
     assert [d.extra["evograd.distance"] for d in formats.read(tmp_path / "set.csv")] == [1, 1]
 
 
 def test_a_declared_depth_is_the_one_that_is_told(db: Any, person: Any) -> None:
-    """What its contributor declared is never replaced by what the site measured."""
+    """What its contributor declared stays, with what the site measured of a hidden root beside."""
     from winosmith.web.problems.lineages import as_public
 
     top = root(person("ann"), state="withdrawn")
     (datum,) = as_public([child(top, declared=4)])
-    assert (datum.lineage.declared, dict(datum.extra)) == (4, {})
+    assert depths(Dataset([datum])) == (Depths(4, 1, 1),)
+
+
+def test_depths_below_a_hidden_version_are_those_of_the_site(
+    db: Any, person: Any, tmp_path: Path
+) -> None:
+    """Whatever stands between a version and its root, the data have the depths that the site has.
+
+    They say so in every format that keeps them, and nothing is added where all is public.
+    """
+    from winosmith.web.problems.lineages import as_public
+    from winosmith.web.problems.public import public_problems
+
+    for state, hidden in (("valid", False), ("judging", True), ("withdrawn", True)):
+        top, middle, last = _family(lambda name, state=state: person(name + state), middle=state)
+        under = child(child(last, new=("shelf", "board")), new=("big", "large"))
+        family = public_problems().filter(version__root=top).order_by("pk")
+        data = as_public(list(family))
+        measured = {row.ref: (row.version.lineage, row.version.edit) for row in family}
+        assert measured[under.ref] == (3, 3)
+        for name in ("set.jsonl", "set.csv"):
+            formats.write(data, tmp_path / name)
+            back = formats.read(tmp_path / name)
+            found = {one.id: of[1:] for one, of in zip(back, depths(Dataset(back)), strict=True)}
+            assert found == measured
+        told = {datum.id for datum in data if "depth.lineage" in datum.extra}
+        below = {last.ref, under.ref, under.version.parent.ref}
+        assert told == (below if hidden else set())
+        assert ("secretly" in repr(data)) is not hidden
 
 
 @pytest.mark.parametrize(("validated", "state", "marked"), [

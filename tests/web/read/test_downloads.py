@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import os
+import tempfile
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -233,3 +235,32 @@ def test_votes_are_a_file_of_their_own(
         assert [(vote.purpose, vote.choice) for vote in votes] == [("local", 1), ("validate", 0)]
         assert {vote.participant for vote in votes} == {pseudonym(bob)}
         assert votes[1].ambiguous
+
+
+def _written_aside() -> list[str]:
+    """Return the files of no name that this process holds open."""
+    held = [os.path.realpath(file) for file in Path("/proc/self/fd").iterdir()]
+    return [name for name in held if name.endswith(" (deleted)")]
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="no /proc tells of open files")
+def test_what_is_not_sent_is_let_go(handmade: Any, visit: Callable[..., Any]) -> None:
+    """Neither 304 nor HEAD keeps a file open that was written aside."""
+    client, before = visit(), _written_aside()
+    for path in ("/download/votes.csv", "/download/votes.jsonl.gz", "/download/problems.dpr.txt"):
+        tag = client.get(path)
+        assert _body(tag)
+        assert client.get(path, headers={"If-None-Match": tag["ETag"]}).status_code == 304
+        assert client.head(path).status_code == 200
+        assert _written_aside() == before
+
+
+def test_a_reader_who_leaves_keeps_nothing_open() -> None:
+    """A response that ends before its first byte lets go of the file that it would have sent."""
+    from winosmith.web.read.aside import Aside, Sent
+    from winosmith.web.read.exports import gzipped
+
+    with tempfile.TemporaryFile() as file:
+        source = Aside(b"first", file)
+        Sent(gzipped(source), source).close()
+        assert file.closed

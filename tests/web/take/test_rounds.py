@@ -381,6 +381,22 @@ def test_results_are_those_of_the_same_answers_in_forms(
     ledger = humans.read_ledger(out / "ledger.json")
     assert Counter(given.state for given in ledger.given) == {"done": 8}
 
+    from winosmith.web import hosting
+
+    whole = hosting.export(tmp_path / "all")
+    assert whole.counts[f"private/tests/{made.name}"] == counts["answers"]
+    held = tmp_path / "all/private/tests" / made.name
+    names = sorted(str(path.relative_to(held)) for path in held.rglob("*") if path.is_file())
+    assert {"responses.jsonl", "subjects.jsonl", "ledger.json"} < set(names)
+    assert [(held / name).read_bytes() for name in names] == [
+        (out / name).read_bytes() for name in names
+    ]
+    told = json.loads((tmp_path / "all/private/rounds.jsonl").read_text().splitlines()[-1])
+    assert (told["round"], told["data"], told["state"]) == (made.name, made.data, "closed")
+    assert hosting.export(tmp_path / "again").digest == whole.digest
+    hosting.export(tmp_path / "public", public=True)
+    assert not (tmp_path / "public/private").exists()
+
 
 def test_erasing_somebody_leaves_their_answers_to_nobody(opened: Maker, person: Maker) -> None:
     """The code leads to no one any more; letters and choices stay, words and times go."""

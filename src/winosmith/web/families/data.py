@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Iterator
-from typing import IO
 
 from django.db.models import F, QuerySet
 
@@ -17,12 +15,13 @@ from winosmith import Dataset, Prediction, __version__, formats
 from winosmith.records import canonical, problem_record
 from winosmith.web.predict.models import Model, Stand
 from winosmith.web.predict.models import Prediction as Row
+from winosmith.web.problems.lineages import as_public
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.public import public_problems
-from winosmith.web.problems.records import as_problem, lean, numbers, rows
+from winosmith.web.problems.records import lean, numbers, rows
+from winosmith.web.read.aside import Aside
 
 __all__ = [
-    "Parts",
     "answered_by",
     "in_families",
     "parameters",
@@ -69,7 +68,7 @@ def parameters(model: Model) -> dict[str, str]:
     return {"solver": model.solver, "revision": model.revision, "digest": model.digest}
 
 
-def predictions_file(model: Model, *, families: bool = True) -> tuple[str, Parts]:
+def predictions_file(model: Model, *, families: bool = True) -> tuple[str, Aside]:
     """Return a digest of a model's file of predictions, and its bytes, to be closed.
 
     The file is that of `winosmith.formats.write_predictions`, written in constant memory.
@@ -78,7 +77,7 @@ def predictions_file(model: Model, *, families: bool = True) -> tuple[str, Parts
     aside = tempfile.TemporaryFile()  # noqa: SIM115 - it is closed when it has been sent
     seen, said, count = hashlib.sha256(), hashlib.sha256(), 0
     for chunk in rows(numbers(query.order_by("place")), lean(public_problems())):
-        blind = Dataset(map(as_problem, chunk)).blind()
+        blind = Dataset(as_public(chunk)).blind()
         known = {row.pk: row.ref for row in chunk}
         for prediction in predictions_of(model, known):
             line = f"{formats.prediction_record(prediction)}\n".encode("utf-8", "surrogatepass")
@@ -98,21 +97,4 @@ def predictions_file(model: Model, *, families: bool = True) -> tuple[str, Parts
     }
     first = f"{canonical(header)}\n".encode()
     said.update(first)
-    return said.hexdigest(), Parts(first, aside)
-
-
-class Parts:
-    """The bytes of a file: its first line, and the rest from where it was written aside."""
-
-    def __init__(self, first: bytes, rest: IO[bytes]):
-        self._first, self._rest = first, rest
-
-    def __iter__(self) -> Iterator[bytes]:
-        yield self._first
-        self._rest.seek(0)
-        while part := self._rest.read(1 << 16):
-            yield part
-
-    def close(self) -> None:
-        """Forget what was written aside; who does not read it must call this."""
-        self._rest.close()
+    return said.hexdigest(), Aside(first, aside)

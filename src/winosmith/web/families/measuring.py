@@ -17,7 +17,7 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from winosmith import __version__, metrics
+from winosmith import Dataset, __version__, metrics
 from winosmith.errors import DataError, MissingExtraError
 from winosmith.metrics import Graded, Stability
 from winosmith.web._lock import writing
@@ -29,7 +29,7 @@ from winosmith.web.families.tagging import tell_kinds
 from winosmith.web.families.tree import DEPTHS
 from winosmith.web.predict.asking import current_models
 from winosmith.web.predict.models import Model
-from winosmith.web.problems.records import as_dataset
+from winosmith.web.problems.lineages import as_public
 
 __all__ = ["look_again", "measure", "measured", "stamp"]
 
@@ -103,10 +103,9 @@ def measure() -> bool:
 
 def _graded(model: Model) -> tuple[Graded | None, str]:
     """Return a model's answers beside what is right; None and why where there are none."""
-    query = answered_by(model)
-    numbers = dict(query.order_by("place").values_list("pk", "ref"))
-    dataset = as_dataset(query.order_by("place"))
-    predictions = predictions_of(model, numbers)
+    found = list(answered_by(model).order_by("place"))
+    dataset = Dataset(as_public(found))
+    predictions = predictions_of(model, {row.pk: row.ref for row in found})
     try:
         return metrics.grade(dataset, predictions), ""
     except DataError as error:

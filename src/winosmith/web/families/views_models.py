@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Generator
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
@@ -11,13 +11,14 @@ from django.utils.cache import patch_cache_control
 from django.utils.http import parse_etags, quote_etag
 from django.views.decorators.http import require_safe
 
-from winosmith.web.families.data import Parts, answered_by, in_families, predictions_file
+from winosmith.web.families.data import answered_by, in_families, predictions_file
 from winosmith.web.families.measuring import measured
 from winosmith.web.families.nodes import DEPTH_NAMES
 from winosmith.web.families.tree import DEPTHS
 from winosmith.web.people.limits import spend
 from winosmith.web.predict.asking import current_models
 from winosmith.web.predict.models import Model
+from winosmith.web.read.aside import Aside
 from winosmith.web.read.downloads import MOST, TYPES
 from winosmith.web.read.exports import FILES, survey, text
 
@@ -71,22 +72,22 @@ def file(request: HttpRequest, name: str) -> HttpResponseBase:
         spend(request, "download", MOST)
         found = survey(query, FILES[PROBLEMS])
         digest = found.digest
-        parts: Iterable[bytes] = text(found)
+        source: Aside | Generator[bytes, None, None] = text(found)
     else:
         model = _model(name.removesuffix(".jsonl")) if name.endswith(".jsonl") else None
         if model is None:
             raise Http404
         spend(request, "download", MOST)
-        digest, parts = predictions_file(model, families=families)
+        digest, source = predictions_file(model, families=families)
     tag = quote_etag(f"{digest[:32]}-{name}")
     response: HttpResponseBase
     known = tag in parse_etags(request.headers.get("If-None-Match", ""))
-    if (known or request.method == "HEAD") and isinstance(parts, Parts):
-        parts.close()
+    if known or request.method == "HEAD":
+        source.close()
     if known:
         response = HttpResponse(status=304)
     else:
-        response = StreamingHttpResponse(() if request.method == "HEAD" else parts)
+        response = StreamingHttpResponse(() if request.method == "HEAD" else source)
         response.headers["Content-Type"] = TYPES[".jsonl"]
         response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     response.headers["ETag"] = tag

@@ -45,24 +45,21 @@ def _found(before: str, after: str) -> Iterator[Piece]:
     cut = [
         [text[start:end] for start, end in spans] for text, spans in ((before, old), (after, new))
     ]
-    for op in Levenshtein.opcodes(*cut):
-        gone = _stretch(before, old[op.src_start : op.src_end])
-        here = _stretch(after, new[op.dest_start : op.dest_end])
-        if here and op.dest_start:
-            yield Piece(after[new[op.dest_start - 1][1] : new[op.dest_start][0]], "")
-        if op.tag == "equal":
-            yield Piece(here, "")
-        elif op.tag == "insert":
-            yield Piece(here, "ins")
-        else:
-            if not here and op.src_start:
-                yield Piece(before[old[op.src_start - 1][1] : old[op.src_start][0]], "")
+    for same, ops in groupby(Levenshtein.opcodes(*cut), key=lambda op: op.tag == "equal"):
+        first, *more = ops  # neighbours that differ are one change
+        last = more[-1] if more else first
+        gone = "" if same else _stretch(before, old[first.src_start : last.src_end])
+        here = _stretch(after, new[first.dest_start : last.dest_end])
+        if here and first.dest_start:
+            yield Piece(after[new[first.dest_start - 1][1] : new[first.dest_start][0]], "")
+        if gone:
+            if not here and first.src_start:
+                yield Piece(before[old[first.src_start - 1][1] : old[first.src_start][0]], "")
             yield Piece(gone, "del")
-            if here:
+            if here or not first.dest_start:
                 yield Piece(" ", "")
-                yield Piece(here, "ins")
-            elif not op.dest_start:
-                yield Piece(" ", "")
+        if here:
+            yield Piece(here, "" if same else "ins")
 
 
 def _stretch(text: str, spans: Sequence[tuple[int, int]]) -> str:

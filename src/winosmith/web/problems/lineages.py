@@ -1,7 +1,8 @@
 """Lineages of problems in the data: true, and without a word of what is not public.
 
 A version's edits, its sentence and its parent's determine each other: who knows two of them knows
-the third. So the edits from a parent that is not public never leave the site.
+the third. So the edits from a parent that is not public never leave the site. Depths do: how many
+tokens were touched tells no word.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from django.db import connection
 from django.db.models import Exists, OuterRef, QuerySet
 
 from winosmith import Extra
 from winosmith import Problem as Datum
+from winosmith.lineage import MEASURED
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.public import PUBLIC
 from winosmith.web.problems.records import as_problem
@@ -27,22 +30,18 @@ def as_public(rows: Sequence[Problem]) -> list[Datum]:
     """Return public rows as problems of the data, as everyone may have them.
 
     Root and parent stay as they are, public or not: an id tells nothing. Edits from a parent of
-    the site that is not public are left out. Where that is so of the root, nobody else can count
-    the distance to it: the site's own stands in `DISTANCE`, unless a depth was declared.
+    the site that is not public are left out. Where anything on the way from the root is not
+    public, nobody else can count the depths: the site's own stand in `extra`
+    (`winosmith.lineage.MEASURED`), so that figures from the data are those of the site.
     """
     data = [as_problem(row) for row in rows]
     hidden = _hidden(data)
-    if not hidden:
-        return data
-    rootless = [
-        at
-        for at, datum in enumerate(data)
-        if datum.lineage and datum.lineage.root in hidden and datum.lineage.declared is None
+    perturbed = [row.pk for row, datum in zip(rows, data, strict=True) if datum.lineage]
+    measured = _measured_below_hidden(perturbed)
+    return [
+        _told(datum, hidden, measured.get(row.pk)) if datum.lineage else datum
+        for row, datum in zip(rows, data, strict=True)
     ]
-    measured = _measured([rows[at].pk for at in rootless])
-    for at in rootless:
-        data[at] = _with_distance(data[at], measured.get(rows[at].pk))
-    return [_without_edits(d) if d.lineage and d.lineage.parent in hidden else d for d in data]
 
 
 def with_distances(rows: Sequence[Problem], data: Sequence[Datum]) -> list[Datum]:
@@ -116,5 +115,37 @@ def _with_distance(datum: Datum, depth: int | None) -> Datum:
     return replace(datum, extra=Extra({**datum.extra, DISTANCE: depth}))
 
 
-def _without_edits(datum: Datum) -> Datum:
-    return replace(datum, lineage=datum.lineage and replace(datum.lineage, edits=()))
+def _told(datum: Datum, hidden: set[str], depths: tuple[int | None, int | None] | None) -> Datum:
+    """Return a version without edits from a hidden parent, and with the depths that are given."""
+    lineage = datum.lineage
+    if lineage is not None and lineage.parent in hidden:
+        datum = replace(datum, lineage=replace(lineage, edits=()))
+    if depths is None:
+        return datum
+    told = {MEASURED[kind]: depth for kind, depth in zip(("lineage", "edit"), depths, strict=True)}
+    known = {key: depth for key, depth in told.items() if depth is not None}
+    return replace(datum, extra=Extra({**datum.extra, **known}))
+
+
+_BELOW_HIDDEN = """
+WITH RECURSIVE way(start, above) AS (
+    SELECT problem_id, parent_id FROM perturb_version
+    WHERE parent_id IS NOT NULL AND problem_id IN (%s)
+    UNION
+    SELECT way.start, v.parent_id FROM way JOIN perturb_version v ON v.problem_id = way.above
+    WHERE v.parent_id IS NOT NULL
+)
+SELECT v.problem_id, v.lineage, v.edit FROM perturb_version v WHERE v.problem_id IN (
+    SELECT way.start FROM way JOIN problems_problem p ON p.id = way.above
+    WHERE NOT (p.state = 'valid' AND NOT p.embargo AND NOT p.gold)
+)
+"""
+
+
+def _measured_below_hidden(keys: Sequence[int]) -> dict[int, tuple[int | None, int | None]]:
+    """Return the lineage and edit depths of those versions that stand below a hidden one."""
+    if not keys:
+        return {}
+    with connection.cursor() as cursor:
+        cursor.execute(_BELOW_HIDDEN % ", ".join(["%s"] * len(keys)), list(keys))
+        return {key: (lineage, edit) for key, lineage, edit in cursor.fetchall()}

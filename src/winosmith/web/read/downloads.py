@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterable, Iterator
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import render
@@ -13,6 +13,7 @@ from django.views.decorators.http import require_safe
 
 from winosmith import __version__
 from winosmith.web.people.limits import spend
+from winosmith.web.read.aside import Aside, Sent
 from winosmith.web.read.exports import FILES, MOST_TOLD, Survey, gzipped, survey, text
 from winosmith.web.read.filters import Filters, capped_count
 from winosmith.web.read.votes import VOTES, votes
@@ -63,21 +64,26 @@ def file(request: HttpRequest, name: str) -> HttpResponseBase:
     if not filters.is_valid():
         return render(request, "read/download_refused.html", {"filters": filters}, status=422)
     spend(request, "download", MOST)
+    source: Aside | Generator[bytes, None, None]
     if plain in VOTES:
-        digest, parts = votes(filters.apply(), plain)
+        digest, source = votes(filters.apply(), plain)
     else:
         found = survey(filters.apply(), FILES[plain], leave_out="fitting" in request.GET)
         if found.unfit and "fitting" not in request.GET:
             return _refused(request, plain, found)
-        digest, parts = found.digest, text(found)
+        digest, source = found.digest, text(found)
     tag = quote_etag(f"{digest[:32]}-{__version__}-{name}")
-    if tag in parse_etags(request.headers.get("If-None-Match", "")):
+    known = tag in parse_etags(request.headers.get("If-None-Match", ""))
+    if known or request.method == "HEAD":
+        source.close()
+    if known:
         return _dressed(HttpResponse(status=304), tag, digest)
+    parts: Iterable[bytes] = source
     if wanted != plain:
         parts = gzipped(parts)
     if wanted != name:
         parts = _checksum(parts, wanted)
-    response = StreamingHttpResponse(() if request.method == "HEAD" else parts)
+    response = StreamingHttpResponse(() if request.method == "HEAD" else Sent(parts, source))
     response.headers["Content-Type"] = TYPES[name[name.rindex(".") :]]
     response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     return _dressed(response, tag, digest)
@@ -107,7 +113,7 @@ def _refused(request: HttpRequest, name: str, found: Survey) -> HttpResponse:
     return render(request, "read/download_refused.html", context, status=422)
 
 
-def _checksum(parts: Iterator[bytes], name: str) -> Iterator[bytes]:
+def _checksum(parts: Iterable[bytes], name: str) -> Iterator[bytes]:
     """Yield one line as `sha256sum --check` reads it."""
     state = hashlib.sha256()
     for part in parts:

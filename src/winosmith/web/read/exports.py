@@ -13,7 +13,7 @@ import hashlib
 import tempfile
 import zlib
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from io import StringIO, TextIOWrapper
 from typing import IO, overload
@@ -128,7 +128,7 @@ def _write(known: Format, data: Sequence[Datum], file: IO[str]) -> None:
     known.write(data, file)
 
 
-def text(found: Survey) -> Iterator[bytes]:
+def text(found: Survey) -> Generator[bytes, None, None]:
     """Yield the file, as UTF-8.
 
     Raises:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import os
+import shutil
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
 
 from django.db.models import QuerySet
 
@@ -16,6 +14,7 @@ from winosmith.web.judge.votes import responses
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.public import public_problems
 from winosmith.web.problems.records import numbers, rows
+from winosmith.web.read.aside import Aside
 
 __all__ = ["VOTES", "votes"]
 
@@ -26,26 +25,19 @@ VOTES = {
 """File name → what it is."""
 
 
-def votes(query: QuerySet[Problem], name: str) -> tuple[str, Iterator[bytes]]:
-    """Return a digest of the file, and its bytes; judges are pseudonyms.
+def votes(query: QuerySet[Problem], name: str) -> tuple[str, Aside]:
+    """Return a digest of the file, and its bytes, to be closed; judges are pseudonyms.
 
     Args:
         query: public problems, with the alias `place`.
         name: one of `VOTES`.
     """
     found = rows(numbers(query.order_by("place")), public_problems())
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / name
+    folder = Path(tempfile.mkdtemp(prefix="votes-"))
+    try:
+        path = folder / name
         write_votes((vote for chunk in found for vote in responses(chunk)), path)
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-            # Kept open, the file lives on without its name until it is sent.
-            kept = os.fdopen(os.dup(file.fileno()), "rb")
-    return digest, _parts(kept)
-
-
-def _parts(file: IO[bytes]) -> Iterator[bytes]:
-    with file:
-        file.seek(0)
-        while part := file.read(1 << 16):
-            yield part
+        file = path.open("rb")  # open, it lives on without its name until it is sent
+    finally:
+        shutil.rmtree(folder)
+    return hashlib.file_digest(file, "sha256").hexdigest(), Aside(b"", file)

@@ -16,14 +16,11 @@ from winosmith.web.take.gathering import dataset_of, gather, ledger_of, sittings
 from winosmith.web.take.models import Round
 from winosmith.web.take.sheets import sheet_of
 
-__all__ = ["write_results"]
+__all__ = ["write_results", "write_round"]
 
 
 def write_results(round_: Round, folder: str | Path, *, force: bool = False) -> dict[str, int]:
-    """Write what a round gave so far; return how many there are of each kind.
-
-    `sheets/*.json`, `answers/*.json` (as the form for a browser saves them), `responses.jsonl`,
-    `subjects.jsonl`, `ledger.json`, and the problems in `private/schemas.jsonl`.
+    """Write what a round gave so far as a folder; return how many there are of each kind.
 
     Args:
         round_: open or closed; sheets that were handed in count.
@@ -33,43 +30,52 @@ def write_results(round_: Round, folder: str | Path, *, force: bool = False) -> 
     Raises:
         OutputError: the folder can't be used.
     """
-    sittings = sittings_of(round_)
-    records = [humans.answers_record(sitting) for sitting in sittings]
-    dataset, responses, subjects = gather(dataset_of(round_), sittings)
-    ledger = ledger_of(round_)
-    said = hashlib.sha256(
-        canonical({"answers": records, "given": [_given(g) for g in ledger.given]}).encode()
-    )
+    records = [humans.answers_record(sitting) for sitting in sittings_of(round_)]
+    given = [[one.subject, one.sheet, one.state] for one in ledger_of(round_).given]
+    said = hashlib.sha256(canonical({"answers": records, "given": given}).encode())
     recipe = {
         "command": "winosmith admin test results",
         "round": round_.name,
         "answers": said.hexdigest(),
     }
-    out = OutputFolder.open(folder, recipe, secret={"data": dataset.digest}, force=force)
+    secret = {"data": dataset_of(round_).digest}
+    out = OutputFolder.open(folder, recipe, secret=secret, force=force)
     with out.or_nothing():
-        for sheet in map(sheet_of, round_.sheets.order_by("pk")):
-            _write(out, f"sheets/{sheet.name}.json", [humans.sheet_record(sheet)])
-        for record in records:
-            name = f"answers/answers-{record['subject']}-{record['sheet']}.json"
-            with out.write(name) as file:
-                file.write(json.dumps(record, ensure_ascii=False, indent=1) + "\n")
-        write_votes(responses, out.path / "responses.jsonl")
-        out.add("responses.jsonl")
-        _write(out, "subjects.jsonl", map(humans.subject_record, subjects))
-        humans.write_ledger(ledger, out.path / "ledger.json")
-        out.add("ledger.json")
-        _write(out, f"{PRIVATE}/schemas.jsonl", map(problem_record, dataset))
+        return write_round(out, round_)
+
+
+def write_round(out: OutputFolder, round_: Round, under: str = "") -> dict[str, int]:
+    """Write a round among the files of a folder; return how many there are of each kind.
+
+    `sheets/*.json`, `answers/*.json` (as the form for a browser saves them), `responses.jsonl`,
+    `subjects.jsonl`, `ledger.json`, and the problems in `private/schemas.jsonl`: what the commands
+    of `winosmith humans` read. Sheets that were not handed in stand in the ledger alone.
+
+    Args:
+        out: the folder.
+        round_: open or closed.
+        under: what the names of the files begin with, such as "private/tests/NAME/".
+    """
+    sittings = sittings_of(round_)
+    dataset, responses, subjects = gather(dataset_of(round_), sittings)
+    for sheet in map(sheet_of, round_.sheets.order_by("pk")):
+        _write(out, f"{under}sheets/{sheet.name}.json", [humans.sheet_record(sheet)])
+    for record in map(humans.answers_record, sittings):
+        name = f"{under}answers/answers-{record['subject']}-{record['sheet']}.json"
+        with out.write(name) as file:
+            file.write(json.dumps(record, ensure_ascii=False, indent=1) + "\n")
+    write_votes(responses, out.path / f"{under}responses.jsonl")
+    out.add(f"{under}responses.jsonl")
+    _write(out, f"{under}subjects.jsonl", map(humans.subject_record, subjects))
+    humans.write_ledger(ledger_of(round_), out.path / f"{under}ledger.json")
+    out.add(f"{under}ledger.json")
+    _write(out, f"{under}{PRIVATE}/schemas.jsonl", map(problem_record, dataset))
     return {
         "sheets": round_.sheets.count(),
         "handed in": len(sittings),
         "people": len(subjects),
         "answers": len(responses),
     }
-
-
-def _given(given: humans.Given) -> list[str]:
-    """Return a line of the ledger."""
-    return [given.subject, given.sheet, given.state]
 
 
 def _write(out: OutputFolder, name: str, records: Iterable[Any]) -> None:
