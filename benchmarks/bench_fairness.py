@@ -167,7 +167,7 @@ def cross_validated(Xs, pool, seed):
     return found
 
 
-def real_run(folder, seed, svg):
+def real_run(folder, seed, draws, svg):
     """Filter real problems in every way, and print what `fairness` says of it."""
     started = time.monotonic()
     xl = formats.read(folder / "winogrande/train_xl.jsonl")
@@ -177,7 +177,7 @@ def real_run(folder, seed, svg):
         (p.sentence, p.options) for p in formats.read(folder / "winogrande/train_debiased.jsonl")
     }
     mine = [row for row, p in enumerate(xl) if (p.sentence, p.options) in released]
-    whole = debias.fairness(xl, {"released": mine}, dynamics=dynamics, seed=seed)
+    whole = debias.fairness(xl, {"released": mine}, dynamics=dynamics, draws=draws, seed=seed)
     print(f"\nWinoGrande's own filter: {len(mine):,} of {len(xl):,}, in "
           f"{time.monotonic() - started:.0f} s")  # fmt: skip
     figures(whole, svg)
@@ -195,7 +195,7 @@ def real_run(folder, seed, svg):
     kept = filtered(Xs, pool, None, seed)
     del kept["none"]
     right = cross_validated(Xs, pool, seed)
-    found = debias.fairness(pool, kept, dynamics=part, right=right, draws=199, seed=seed)
+    found = debias.fairness(pool, kept, dynamics=part, right=right, draws=draws, seed=seed)
     print(f"\ntrain_l: {len(pool):,} problems, in {time.monotonic() - started:.0f} s\n")
     told = ("label thought less likely than not", "hard to learn", "topics moved from those of all")
     print("| way | kept | guessed | " + " | ".join(told) + " | tau with all (random) |")
@@ -244,10 +244,11 @@ def main():
     parser.add_argument("--strength", type=float, default=0.5)
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--data", type=Path, help="real problems instead, from this folder")
+    parser.add_argument("--draws", type=int, default=199, help="random subsets of real problems")
     parser.add_argument("--svg", type=Path, help="the folder for the figure of the real problems")
     asked = parser.parse_args()
     if asked.data:
-        real_run(asked.data, 0, asked.svg)
+        real_run(asked.data, 0, asked.draws, asked.svg)
         return
     started = time.monotonic()
     one = partial(planted_run, twins=asked.twins, strength=asked.strength)
