@@ -15,7 +15,7 @@ from types import ModuleType
 import click
 import pytest
 
-from tests.conftest import need_wordnet
+from tests.conftest import absent, need_wordnet
 from winosmith import formats
 from winosmith.build import FilterRecipe, Recipe, build, debias_to_folder, recipe_of
 from winosmith.build._recipe import EmbedRecipe
@@ -49,11 +49,18 @@ def _run(text: str) -> bool:
     return any(block.language in ("console", "python") for block in outputs.blocks(text))
 
 
+OTHERS = {"datasets": "^import datasets", "lm_eval": r"^\$ lm_eval", "mlcroissant": r"^\$ mlcr"}
+"""What pages use beside winosmith and its extras, and the lines by which it is known."""
+
+
 @pytest.mark.parametrize("page", [page for page, text in PAGES.items() if _run(text)])
 def test_what_a_page_shows_is_what_happens(page: str, tmp_path: Path) -> None:
     """Every command and every line of Python on the page runs, and prints what the page says."""
     if re.search(r"^\$ .*--with wordnet|WordNetPerturber", PAGES[page], re.MULTILINE):
         need_wordnet()
+    for module, sign in OTHERS.items():
+        if re.search(sign, PAGES[page], re.MULTILINE) and not importlib.util.find_spec(module):
+            absent(f"{module} is not installed")
     for block, shown in outputs.run(PAGES[page], tmp_path.resolve(), page):
         assert outputs.alike(block.body, shown), f"{page} says\n{block.body}\nbut it is\n{shown}"
 

@@ -86,7 +86,8 @@ huggingface_hub`) and after `hf auth login`, these two commands would publish it
 or organisation for ORG:
 
     hf repos create ORG/{name} --type dataset --exist-ok
-    hf upload ORG/{name} . --type dataset --commit-message "{name} {version}"
+    hf upload ORG/{name} . --type dataset --delete "*" --commit-message "{name} {version}"
 
-Run `winosmith verify .` before.
+The second also takes away what an earlier version had there, so that the hub holds these files and no
+others. Run `winosmith verify .` before.
 """
