@@ -101,7 +101,7 @@ def tokens(world: Any) -> Iterator[dict[str, Any]]:
 
     made = {role: program(world.people[role]) for role in ROLES[1:]}
     Token.objects.update(used=timezone.now().date())
-    yield {"visitor": Program(), **made}
+    return {"visitor": Program(), **made}
 
 
 @functools.cache
@@ -196,7 +196,8 @@ def test_cookies_and_addresses_carry_no_identity(world: Any, tokens: dict[str, A
             browser.post("/api/v1/judging/claim", {"access_token": text}),
         ):
             assert answer.status_code == 401
-            assert not answer.cookies and text not in answer.content.decode()
+            assert not answer.cookies
+            assert text not in answer.content.decode()
 
 
 def test_hidden_and_absent_look_the_same(world: Any, tokens: dict[str, Any]) -> None:
@@ -219,4 +220,5 @@ def test_who_has_not_agreed_is_told_where_to(world: Any) -> None:
     caller = program(newcomer)
     assert caller.get("me").json()["to_agree"]
     for answer in (caller.post("drafts"), caller.post("judging/claim"), caller.get("judging")):
-        assert answer.status_code == 403 and "/people/consent/" in answer.json()["detail"]
+        assert answer.status_code == 403
+        assert "/people/consent/" in answer.json()["detail"]

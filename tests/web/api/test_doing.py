@@ -25,6 +25,7 @@ HALVES = {
 
 @pytest.fixture
 def ann(db: Any, person: Any) -> Any:
+    """Return somebody with an account, who agreed to the texts."""
     return _agreed(person("ann", is_judge=True))
 
 
@@ -66,12 +67,14 @@ def test_a_twin_is_written_checked_and_sent(ann: Any) -> None:
     halves = {name: value for name, value in _written(draft).items() if name != "version"}
     assert caller.post(f"{where}/check", halves, key="").json()["ready"]
     saved = caller.call("put", where, _written(draft)).json()
-    assert saved["written"]["sentences"] == halves["sentences"] and saved["version"] == 1
+    assert saved["written"]["sentences"] == halves["sentences"]
+    assert saved["version"] == 1
     assert caller.call("put", where, {**_written(draft), "domain": ""}).status_code == 409
     assert caller.post(f"{where}/submit", {"version": 0}).status_code == 409
     sent = [caller.post(f"{where}/submit", {"version": 1}, key) for key in (KEY, KEY, "b" * 16)]
     assert [one.status_code for one in sent] == [201] * 3
-    assert len({one.content for one in sent}) == 1 and Twin.objects.count() == 1
+    assert len({one.content for one in sent}) == 1
+    assert Twin.objects.count() == 1
     mine = caller.get(f"me/twins/{sent[0].json()['twin']}").json()
     assert sorted(half["problem"]["sentence"] for half in mine["halves"]) == sorted(
         halves["sentences"]
@@ -86,9 +89,11 @@ def test_a_key_is_one_act_of_one_person(ann: Any, person: Any) -> None:
     caller, other = program(ann), program(_agreed(person("bob")))
     first, again = caller.post("drafts", key=KEY), caller.post("drafts", key=KEY)
     assert first.status_code == again.status_code == 201
-    assert first.json()["ref"] == again.json()["ref"] and Draft.objects.count() == 1
+    assert first.json()["ref"] == again.json()["ref"]
+    assert Draft.objects.count() == 1
     wrong = caller.post(f"drafts/{first.json()['ref']}/redraw", {"what": "topic"}, KEY)
-    assert wrong.status_code == 422 and "another request" in wrong.json()["detail"]
+    assert wrong.status_code == 422
+    assert "another request" in wrong.json()["detail"]
     assert other.post("drafts", key=KEY).json()["ref"] != first.json()["ref"]
     for key in ("", "short", "x" * 65, "with-a-dash-in-it"):
         refused = caller.post("drafts", key=key)
@@ -109,8 +114,10 @@ def test_too_many_are_told_when_to_come_again(ann: Any) -> None:
         for _ in range(5):
             spend(ann, "topic", 5)
         answer = caller.post("drafts")
-    assert answer.status_code == 429 and 0 < int(answer["Retry-After"]) <= 7200
-    assert answer.json()["status"] == 429 and not ann.drafts.exists()
+    assert answer.status_code == 429
+    assert 0 < int(answer["Retry-After"]) <= 7200
+    assert answer.json()["status"] == 429
+    assert not ann.drafts.exists()
 
 
 def test_a_problem_is_judged(ann: Any, person: Any) -> None:
@@ -121,12 +128,15 @@ def test_a_problem_is_judged(ann: Any, person: Any) -> None:
     eve = program(_agreed(person("eve", is_judge=True)), "judge")
     assert eve.get("judging").json()["left"]
     held = eve.post("judging/claim").json()["holding"]
-    assert held["step"] == "local" and "poured" not in held["sentence"]
+    assert held["step"] == "local"
+    assert "poured" not in held["sentence"]
     about = {"problem": held["problem"], "choice": 0}
     early = eve.post("judging/answer", about)
-    assert early.status_code == 422 and "local context" in early.json()["detail"]
+    assert early.status_code == 422
+    assert "local context" in early.json()["detail"]
     whole = eve.post("judging/local", about).json()["holding"]
-    assert whole["step"] == "whole" and "poured" in whole["sentence"]
+    assert whole["step"] == "whole"
+    assert "poured" in whole["sentence"]
     assert sorted(option["choice"] for option in whole["options"]) == [0, 1]
     done = [eve.post("judging/answer", {**about, "associative": True}, KEY) for _ in range(2)]
     assert [one.json()["holding"] for one in done] == [None, None]
@@ -159,13 +169,15 @@ def test_a_gold_question_is_told_of_afterwards_alone(ann: Any, person: Any) -> N
     finn = program(_agreed(person("finn", is_judge=True)))
     with override_settings(RULES=replace(settings.RULES, gold_every=1)):
         gold = finn.post("judging/claim").json()["holding"]
-        assert gold["problem"] == problem.ref and gold.keys() == usual.keys()
+        assert gold["problem"] == problem.ref
+        assert gold.keys() == usual.keys()
         assert finn.get(f"judging/checked/{problem.ref}").status_code == 404
         about = {"problem": problem.ref, "choice": 1 - problem.answer}
         finn.post("judging/local", about)
         assert finn.post("judging/answer", about).json()["checked"] == problem.ref
     told = finn.get(f"judging/checked/{problem.ref}").json()
-    assert not told["right"] and told["explanation"] == "The bucket gives."
+    assert not told["right"]
+    assert told["explanation"] == "The bucket gives."
     contested = finn.post(f"judging/checked/{problem.ref}/contest", {"text": "No."}).json()
     assert contested["contested"]
     assert caller.get(f"problems/{problem.ref}").status_code == 404
@@ -187,14 +199,17 @@ def test_a_sentence_is_perturbed_and_predicted(ann: Any) -> None:
     bent = {"sentence": root.sentence, "options": root.options, "answer": root.answer}
     assert not caller.post(f"{where}/check", bent, key="").json()["ready"]
     refused = caller.post(where, bent)
-    assert refused.status_code == 422 and refused.json()["errors"][0]["where"] == "sentence"
+    assert refused.status_code == 422
+    assert refused.json()["errors"][0]["where"] == "sentence"
     assert caller.post(where, {**bent, "options": ["a", "b", "c"]}).status_code == 422
     bent["sentence"] = root.sentence.replace("garden", "old garden")
     made = [caller.post(where, bent, KEY).json()["version"] for _ in range(2)]
-    assert made[0] == made[1] and Version.objects.filter(parent=root).count() == 1
+    assert made[0] == made[1]
+    assert Version.objects.filter(parent=root).count() == 1
     told = caller.get(f"versions/{made[0]}").json()
     assert (told["root"], told["parent"], told["step"]) == (root.ref, root.ref, 1)
-    assert told["waiting"] and told["depths"]["edit"] == 1
+    assert told["waiting"]
+    assert told["depths"]["edit"] == 1
     Prediction.objects.filter(problem__ref=made[0]).update(
         stand=Stand.DONE, scores=[0.0, 1.0], choice=1, right=root.answer == 1
     )
@@ -203,7 +218,8 @@ def test_a_sentence_is_perturbed_and_predicted(ann: Any) -> None:
     assert [option["percent"] for option in done["options"]] == [27, 73]
     bent["sentence"] = root.sentence.replace("garden", "small garden")
     revised = caller.post(f"versions/{made[0]}/revise", bent)
-    assert revised.status_code == 201 and Problem.objects.get(ref=made[0]).state == "revised"
+    assert revised.status_code == 201
+    assert Problem.objects.get(ref=made[0]).state == "revised"
     assert Program().get(f"versions/{revised.json()['version']}").status_code == 404
 
 
@@ -218,11 +234,14 @@ def test_a_moderator_decides_and_takes_back(ann: Any, person: Any) -> None:
     pick = {"problem": listed[0]["problem"]["id"], "seen": listed[0]["seen"]}
     sent = {"action": "hold", "reason": "A closer look.", "picks": [pick]}
     done = [mod.post("moderation/decisions", sent, KEY).json() for _ in range(2)]
-    assert done[0] == done[1] and done[0]["done"] == 1
+    assert done[0] == done[1]
+    assert done[0]["done"] == 1
     late = mod.post("moderation/decisions", {**sent, "action": "reject"})
-    assert late.status_code == 409 and "has changed" in late.json()["detail"]
+    assert late.status_code == 409
+    assert "has changed" in late.json()["detail"]
     dossier = mod.get(f"moderation/problems/{pick['problem']}").json()
-    assert dossier["halves"][0]["state"] == "held" and "let-through" in dossier["actions"]
+    assert dossier["halves"][0]["state"] == "held"
+    assert "let-through" in dossier["actions"]
     assert dossier["history"][0]["event"] == dossier["undoable"]
     undone = mod.post("moderation/undo", {"batch": done[0]["mark"], "reason": "By mistake."})
     assert undone.json()["done"] == 1
@@ -235,7 +254,8 @@ def test_a_moderator_decides_and_takes_back(ann: Any, person: Any) -> None:
     mine = Problem.objects.filter(twin__ref=_twin(own))[0]
     pick = {"problem": mine.ref, "seen": mine.events.latest("pk").pk}
     refused = own.post("moderation/decisions", {**sent, "picks": [pick]})
-    assert refused.status_code == 422 and "other moderators" in refused.json()["detail"]
+    assert refused.status_code == 422
+    assert "other moderators" in refused.json()["detail"]
 
 
 def test_errors_have_one_form(ann: Any) -> None:

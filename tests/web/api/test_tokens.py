@@ -12,6 +12,7 @@ from tests.web.api.calling import Program, program  # type: ignore[import-not-fo
 
 @pytest.fixture
 def ann(db: Any, person: Any) -> Any:
+    """Return somebody with an account, who agreed to the texts."""
     from winosmith.web.people.agree import agree
 
     made = person("ann")
@@ -40,14 +41,17 @@ def test_a_token_is_shown_once_and_kept_as_a_digest(ann: Any, visit: Any) -> Non
     browser, form = visit(ann), _form()
     page = browser.post("/tokens/", form)
     text = page.context["text"]
-    assert page.status_code == 200 and page.content.decode().count(text) == 1
+    assert page.status_code == 200
+    assert page.content.decode().count(text) == 1
     assert "no-store" in page["Cache-Control"]
-    assert text.startswith("ws_") and len(text) == 3 + 43
+    assert text.startswith("ws_")
+    assert len(text) == 3 + 43
     assert Program(text).get("me").json()["name"] == "ann"
     for model in apps.get_models():
         assert text not in str(list(model._base_manager.values())), model
     again = browser.post("/tokens/", form, follow=True)
-    assert text not in again.content.decode() and Token.objects.count() == 1
+    assert text not in again.content.decode()
+    assert Token.objects.count() == 1
     assert text[:8] in again.content.decode()
 
 
@@ -59,7 +63,9 @@ def test_a_token_is_shown_once_and_kept_as_a_digest(ann: Any, visit: Any) -> Non
 def test_what_can_not_be_is_refused(ann: Any, visit: Any, changes: dict[str, Any]) -> None:
     """A token has a name, scopes that its owner may have, and an end within a year."""
     page = visit(ann).post("/tokens/", _form(**changes))
-    assert page.status_code == 422 and page.context["error"] and not ann.tokens.exists()
+    assert page.status_code == 422
+    assert page.context["error"]
+    assert not ann.tokens.exists()
     assert page.context["name"] == changes.get("name", "nightly")
 
 
@@ -88,7 +94,8 @@ def test_tokens_die_with_their_owner_s_account(ann: Any) -> None:
     type(ann).objects.filter(pk=ann.pk).update(is_active=True)
     assert caller.get("me").status_code == 200
     erase(ann, texts=False)
-    assert caller.get("me").status_code == 401 and not ann.tokens.exists()
+    assert caller.get("me").status_code == 401
+    assert not ann.tokens.exists()
 
 
 def test_a_scope_never_exceeds_the_role(db: Any, person: Any) -> None:
@@ -125,10 +132,12 @@ def test_people_have_a_few_tokens(ann: Any) -> None:
     made = [tokens.make(ann, f"n{n}", ["read"])[0] for n in range(tokens.MOST)]
     with pytest.raises(InputError, match="20 tokens"):
         tokens.make(ann, "more", ["read"])
-    assert tokens.revoke(ann, made[0].pk) and not tokens.revoke(ann, made[0].pk)
+    assert tokens.revoke(ann, made[0].pk)
+    assert not tokens.revoke(ann, made[0].pk)
     tokens.make(ann, "more", ["read"])
     ann.tokens.filter(pk=made[0].pk).update(revoked=timezone.now() - timedelta(days=91))
-    assert tidy()["api"] == 1 and ann.tokens.count() == tokens.MOST
+    assert tidy()["api"] == 1
+    assert ann.tokens.count() == tokens.MOST
 
 
 def test_what_the_site_holds_about_somebody_tells_of_tokens_without_digests(ann: Any) -> None:
@@ -139,4 +148,5 @@ def test_what_the_site_holds_about_somebody_tells_of_tokens_without_digests(ann:
 
     program(ann)
     told = json.dumps(data_about(ann), default=str)
-    assert "a program" in told and ann.tokens.get().digest not in told
+    assert "a program" in told
+    assert ann.tokens.get().digest not in told

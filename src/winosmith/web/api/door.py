@@ -35,6 +35,8 @@ def door(request: HttpRequest, rest: str) -> HttpResponse:
     except Resolver404:
         return faults.answer(404)
     answer: HttpResponse = found.func(request, *found.args, **found.kwargs)
+    if head:
+        request.method = "HEAD"
     if answer.status_code == 405 and "problem" not in answer.headers["Content-Type"]:
         allowed = answer.headers["Allow"]
         answer = faults.answer(405, headers={"Allow": allowed})
@@ -52,7 +54,8 @@ def _resolver() -> URLResolver:
 
 def _kept(request: HttpRequest, answer: HttpResponse) -> Any:
     """Let a program ask whether what everyone may see has changed; the rest is kept nowhere."""
-    if request.method != "GET" or answer.status_code != 200 or "Authorization" in request.headers:
+    read = request.method in ("GET", "HEAD") and answer.status_code == 200
+    if not read or "Authorization" in request.headers:
         return answer
     patch_cache_control(answer, private=True, no_cache=True)
     set_response_etag(answer)

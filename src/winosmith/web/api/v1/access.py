@@ -75,7 +75,7 @@ def asks(scope: str = "", *, public: bool = False, agreed: bool = False) -> dict
 
 def caller(request: HttpRequest) -> Caller:
     """Return who sent a request that has come in."""
-    found: Caller = request.auth  # type: ignore[attr-defined]
+    found: Caller = request.auth
     return found
 
 

@@ -1,0 +1,194 @@
+"""A page and the API tell the same person the same; what is public is what the downloads hold."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.web import world as w  # type: ignore[import-not-found]
+from tests.web.api.calling import Program, program  # type: ignore[import-not-found]
+
+
+@pytest.fixture(scope="module")
+def callers(world: Any) -> dict[str, Any]:
+    """Return a program for each of some roles."""
+    roles = ("owner", "judge", "moderator")
+    return {"visitor": Program(), **{role: program(world.people[role]) for role in roles}}
+
+
+def _many(count: int) -> None:
+    """Make public problems: twins of people, and one single."""
+    from winosmith.web.people.models import Person
+    from winosmith.web.problems.models import Problem, Twin
+
+    bob = Person.objects.create_user("bob")
+    for n in range(count):
+        twin = Twin.objects.create(ref=f"many-{n}", contributor=bob, domain="social")
+        for letter, word in (("a", "large"), ("b", "small"))[: 2 if n else 1]:
+            Problem.objects.create(
+                ref=f"many-{n}-{letter}", twin=twin, state="valid", answer=letter == "b",
+                sentence=f"The cup number {n} hit the jug since the _ was {word}.",
+                options=["cup", "jug"], record={} if n else {"single": True},
+            )  # fmt: skip
+
+
+def test_walking_all_pages_gives_what_the_pages_and_the_files_have(db: Any, visit: Any) -> None:
+    """By `next`, and back by `previous`, each page of the site comes, with the files' problems."""
+    _many(25)
+    browser, caller = visit(), Program()
+    for asked in ("", "q=cup+-small", "twins=singles", "q=%22number+7%22", "domain=physical"):
+        told, address = [], f"problems?{asked}"
+        page = browser.get(f"/problems/?{asked}").context["page"]
+        while True:
+            here = caller.get(address).json()
+            assert [one["id"] for one in here["items"]] == [row.ref for row in page.problems]
+            told += here["items"]
+            if here["next"] is None:
+                break
+            address = f"problems?{asked}&after={here['next']}"
+            page = browser.get(f"/problems/?{page.older}").context["page"]
+        assert not page.older
+        assert (here["previous"] is None) == (len(told) <= 20)
+        if here["previous"]:
+            back = caller.get(f"problems?{asked}&before={here['previous']}").json()["items"]
+            assert back == told[-len(here["items"]) - 20 : -len(here["items"])]
+        file = b"".join(browser.get(f"/download/problems.jsonl?{asked}").streaming_content)
+        lines = {line["id"]: line for line in map(json.loads, file.splitlines())}
+        assert {one["id"]: _filled(one) for one in told} == lines
+        assert here["count"] == len(told)
+        assert not here["more"]
+
+
+def _filled(said: dict[str, Any]) -> dict[str, Any]:
+    """Return a problem without what is empty, as files have it."""
+    return {
+        key: _filled(value) if isinstance(value, dict) else value
+        for key, value in said.items()
+        if value not in (None, False, {}) or (key == "answer" and value == 0)
+    }
+
+
+@pytest.mark.parametrize("role", ["visitor", "owner", "judge", "moderator"])
+@pytest.mark.parametrize("state", w.STATES)
+def test_a_problem_is_told_to_whom_its_page_is_shown(
+    world: Any, callers: dict[str, Any], role: str, state: str
+) -> None:
+    """Halves, votes and family that a page shows somebody are those that the API tells them."""
+    from django.db import transaction
+
+    with transaction.atomic():
+        page = w.browser_of(world, role).get(f"/problems/{state}-a/")
+        answer = callers[role].get(f"problems/{state}-a")
+        transaction.set_rollback(True)
+    assert answer.status_code == page.status_code
+    if page.status_code != 200:
+        return
+    told, shown = answer.json(), page.context
+    halves = {one["problem"]["id"]: one for one in (told, *told["others"])}
+    assert halves.keys() == {half.ref for half, _judged in shown["halves"]}
+    for half, judged in shown["halves"]:
+        one = halves[half.ref]
+        assert one["problem"]["sentence"] == half.sentence
+        assert one["state"] == half.state
+        assert (one["judged"] is None) == (judged is None)
+    assert told["public"] == shown["public"]
+    assert told["may_perturb"] == shown["may_perturb"]
+    assert told["problem"]["origin"]["author"] == shown["credit"]
+    assert (told["family"] is None) == (shown["family"] is None)
+
+
+def test_own_pages_and_the_api_agree(world: Any, callers: dict[str, Any]) -> None:
+    """One's twins, a twin, a draft's checks and a version are told as their pages show them."""
+    owner, browser = callers["owner"], w.browser_of(world, "owner")
+    shown = browser.get("/write/mine/").context["twins"]
+    listed = owner.get("me/twins").json()["items"]
+    assert [one["ref"] for one in listed] == [twin.ref for twin, _place in shown]
+    page = browser.get("/write/mine/twin-rejected/").context
+    told = owner.get("me/twins/twin-rejected").json()
+    assert [half["problem"]["id"] for half in told["halves"]] == [
+        half["problem"].ref for half in page["halves"]
+    ]
+    assert told["may_revise"] == page["may_revise"]
+    draft = browser.get(f"/write/{world.refs['draft']}/").context
+    examined = owner.get(f"drafts/{world.refs['draft']}").json()["examined"]
+    checks = [(check.rule, check.verdict) for _name, group in draft["groups"] for check in group]
+    assert [(one["rule"], one["verdict"]) for one in examined["checks"]] == checks
+    made = browser.get(f"/perturb/made/{world.refs['version']}/").context
+    version = owner.get(f"versions/{world.refs['version']}").json()
+    assert version["depths"]["edit"] == made["stands"].edit
+    assert len(version["predictions"]) == len(made["shown"])
+
+
+def test_lists_for_everyone_agree(world: Any, callers: dict[str, Any]) -> None:
+    """Figures, families, models and the board are told as their pages show them."""
+    browser, caller = w.browser_of(world, "visitor"), callers["visitor"]
+    figures = browser.get("/card/").context["card"].figures
+    told = caller.get("figures").json()
+    assert {name: told[name] for name in ("problems", "twins", "judged")} == {
+        name: getattr(figures, name) for name in ("problems", "twins", "judged")
+    }
+    family = browser.get("/families/public-a/").context
+    grown = caller.get("families/public-a").json()
+    assert (grown["size"], grown["depth"]) == (len(family["tree"]), family["tree"].kind)
+    models = browser.get("/models/").context["models"]
+    assert [one["name"] for one in caller.get("models").json()] == [m.model.name for m in models]
+    queue = w.browser_of(world, "moderator").get("/moderate/?state=").context["page"]
+    listed = callers["moderator"].get("moderation/queue").json()["items"]
+    assert [one["problem"]["id"] for one in listed] == [row.ref for row in queue.problems]
+    turn = w.browser_of(world, "judge").get("/judge/").context
+    held = callers["judge"].get("judging").json()["holding"]
+    assert held["sentence"] == f"{turn['before']}_{turn['after']}"
+    assert [o["choice"] for o in held["options"]] == [o["value"] for o in turn["options"]]
+
+
+def test_a_family_is_listed_a_page_at_a_time(
+    db: Any, person: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each version comes once, after its parent, on pages of a bounded size."""
+    from winosmith.web.api.v1 import families
+    from winosmith.web.people.agree import agree
+    from winosmith.web.perturb.models import Version
+    from winosmith.web.problems.models import Problem
+
+    _many(2)
+    root = Problem.objects.get(ref="many-1-a")
+    ann = person("ann")
+    agree(ann)
+    caller, last = program(ann), root.ref
+    words = [f"very {n} " for n in range(3)]
+    for n, word in enumerate(words):
+        bent = {"sentence": root.sentence.replace("cup", f"{word}cup", 1), "answer": 0}
+        sent = caller.post(f"problems/{last}/perturb", {**bent, "options": root.options})
+        last = sent.json()["version"] if n == 1 else last
+    page = caller.get(f"families/{root.ref}/versions").json()
+    ids = [one["problem"]["id"] for one in page["items"]]
+    assert ids[0] == root.ref
+    assert len(ids) == 4
+    assert page["next"] is None
+    parents = {one["problem"]["id"]: one["parent"] for one in page["items"]}
+    assert parents[root.ref] is None
+    assert [one["public"] for one in page["items"]] == [True, False, False, False]
+    assert Version.objects.get(problem__ref=ids[-1]).parent.ref == parents[ids[-1]]
+    monkeypatch.setattr(families, "SIZE", 3)
+    first = caller.get(f"families/{root.ref}/versions").json()
+    assert (first["items"], first["next"]) == (page["items"][:3], ids[2])
+    rest = caller.get(f"families/{root.ref}/versions?after={ids[2]}").json()
+    assert (rest["items"], rest["next"]) == (page["items"][3:], None)
+    assert Program().get(f"families/{root.ref}/versions?after={ids[1]}").status_code == 404
+
+
+def test_what_everyone_sees_is_not_sent_twice(world: Any, callers: dict[str, Any]) -> None:
+    """Public answers have a tag: unchanged, they are 304; with a token nothing is kept."""
+    for path in ("problems", "problems/public-a", "figures"):
+        first = callers["visitor"].get(path)
+        again = callers["visitor"].get(path, **{"If-None-Match": first["ETag"]})
+        assert (again.status_code, again.content) == (304, b"")
+        assert "private" in first["Cache-Control"]
+        assert "Authorization" in first["Vary"]
+        own = callers["judge"].get(path, **{"If-None-Match": first["ETag"]})
+        assert own.status_code == 200
+        assert "no-store" in own["Cache-Control"]
+    head = callers["visitor"].call("head", "figures")
+    assert (head.status_code, head.content) == (200, b"")
