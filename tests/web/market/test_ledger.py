@@ -174,3 +174,21 @@ def test_a_study_is_checked_before_it_is_made(db: Any, rules: Any) -> None:
             create_study("other", "prolific", "judge", 1, **{**m.USUAL, **change})
     with pytest.raises(InputError, match="already"):
         create_study(made.name, "prolific", "judge", 1, **m.USUAL)
+
+
+def test_ids_are_forgotten_when_they_are_old(db: Any, rules: Any) -> None:
+    """Settled and older than the site keeps, ids go; what waits keeps them, and digests stay."""
+    from django.utils import timezone
+
+    from winosmith.web.market.models import Identity
+    from winosmith.web.people.retention import tidy
+
+    made, _ = m.study(1)
+    settled, waits = m.working(made, 1), m.working(made, 2)
+    for part, verdict in ((settled, "approved"), (waits, "waiting")):
+        _set(part, state="left", verdict=verdict, ended=timezone.now())
+    assert tidy()["market"] == 0
+    assert tidy(timezone.now() + timedelta(days=91))["market"] == 2
+    assert not Identity.objects.filter(participation=settled).exclude(sealed="").exists()
+    assert Identity.objects.filter(participation=waits).exclude(sealed="").count() == 2
+    assert Identity.objects.exclude(digest="").count() == 4

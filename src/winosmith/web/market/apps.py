@@ -8,14 +8,15 @@ __all__ = ["Config"]
 
 
 class Config(AppConfig):
-    """Names the application, and joins what erases."""
+    """Names the application, and joins what tidies up and what erases."""
 
     name = "winosmith.web.market"
     label = "market"
 
     def ready(self) -> None:
-        """Connect what the site does with workers who are erased."""
-        from winosmith.web.market.leaving import forget_worker
-        from winosmith.web.people.signals import erasing
+        """Connect what the site does with ids that are old, and with workers who are erased."""
+        from winosmith.web.market.leaving import forget_ids, forget_worker
+        from winosmith.web.people.signals import erasing, tidying
 
+        tidying.connect(forget_ids, dispatch_uid="market.ids")
         erasing.connect(forget_worker, dispatch_uid="market.workers")

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from winosmith.web.judge.confirming import refuse
 from winosmith.web.judge.models import Slot
-from winosmith.web.market.models import LEFT, WORKING, Identity, Participation, Screen
+from winosmith.web.market.models import LEFT, WAITING, WORKING, Identity, Participation, Screen
 from winosmith.web.market.working import end
 
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
 
-__all__ = ["forget_worker"]
+__all__ = ["forget_ids", "forget_worker"]
 
 
 def forget_worker(sender: object, *, person: Person, **_: Any) -> None:
@@ -32,3 +33,13 @@ def forget_worker(sender: object, *, person: Person, **_: Any) -> None:
     Screen.objects.filter(digest__in=ids.values("digest")).delete()
     ids.delete()
     Participation.objects.filter(pk=part.pk).update(browser="")
+
+
+def forget_ids(sender: object, *, before: datetime, **_: Any) -> int:
+    """Forget the ids of those whose work ended, and was settled, before the site's retention began.
+
+    Their digests stay, so that a worker never reads a problem twice.
+    """
+    settled = Identity.objects.filter(participation__ended__lt=before)
+    settled = settled.exclude(participation__verdict=WAITING).exclude(sealed="")
+    return settled.update(sealed="")

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from winosmith.web.market.keys import unseal
-from winosmith.web.market.models import Participation
+from winosmith.web.market.models import Identity, Participation
 
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
 
 __all__ = ["studies_of"]
+
+
+def _kept(part: Participation) -> Iterable[Identity]:
+    return part.identities.exclude(sealed="").order_by("pk")
 
 
 def studies_of(person: Person) -> list[dict[str, Any]]:
@@ -19,7 +24,7 @@ def studies_of(person: Person) -> list[dict[str, Any]]:
     return [
         {
             "market": part.study.provider,
-            "ids": {row.kind: unseal(row.sealed) for row in part.identities.order_by("pk")},
+            "ids": {row.kind: unseal(row.sealed) for row in _kept(part)},
             "work": part.study.kind,
             "began": part.began,
             "ended": part.ended,

@@ -146,7 +146,8 @@ class Identity(models.Model):
 
     Attributes:
         digest: keyed, of the provider, the kind and the id; by it the id is found again.
-        sealed: the id, encrypted by a key that follows from the site's.
+        sealed: the id, encrypted by a key that follows from the site's; empty once it is too old
+            to keep.
         at_work: the worker's participation goes on; in one study at a time.
     """
 

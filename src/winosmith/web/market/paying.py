@@ -22,7 +22,7 @@ def bonus_lines(book: Ledger) -> Iterator[tuple[str, str]]:
     The one way in which ids leave the site: to whoever pays, and into no other file.
     """
     for entry in book.entries:
-        identity = entry.part.identities.filter(kind=WORKER).first()
+        identity = entry.part.identities.filter(kind=WORKER).exclude(sealed="").first()
         if entry.due and identity is not None:
             yield unseal(identity.sealed), f"{entry.due:.2f}"
 
