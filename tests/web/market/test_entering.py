@@ -76,6 +76,10 @@ def test_one_id_is_one_participation_in_one_browser(
     assert _begin(first, token).status_code == 302
     assert made.participations.get() == part
     assert first.get("/study/", follow=True).status_code == 200
+    _, later = m.study()
+    first.get(m.link(later))  # only looked at
+    first.cookies.pop("session")
+    assert _begin(first, token).status_code == 302  # the same browser still
     refused = _begin(other, token)
     assert refused.status_code == 409
     assert "another browser" in refused.content.decode()

@@ -119,6 +119,28 @@ def test_what_a_moderator_took_out_stays_out(db: Any, rules: Any, person: Any) -
     assert _state(half) == "valid"
 
 
+def test_no_moderator_counts_what_the_market_did_not_confirm(
+    db: Any, rules: Any, person: Any
+) -> None:
+    """Votes of a rejected submission stay out; confirmed ones come back as any vote does."""
+    from winosmith.web.judge.confirming import confirm, refuse
+    from winosmith.web.judge.exclusion import exclude_votes, include_votes
+
+    made, _ = m.study(1)
+    half = m.twin(halves=1)[0]
+    part = m.working(made)
+    m.give(part.person)
+    eva = person("eva", is_moderator=True)
+    refuse(part.pk, "rejected")
+    assert include_votes(part.person, eva, "why not") == 0
+    confirm(part.pk, "approved after all", refused=True)
+    assert _state(half) == "valid"
+    assert exclude_votes(part.person, eva, "guesses") == 1
+    assert _state(half) == "judging"
+    assert include_votes(part.person, eva, "no guesses") == 1
+    assert _state(half) == "valid"
+
+
 def test_a_problem_that_comes_back_waits_for_what_was_voted(
     db: Any, rules: Any, person: Any
 ) -> None:

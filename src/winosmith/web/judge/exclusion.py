@@ -111,8 +111,13 @@ def include_votes(
 
 
 def votes_to_change(person: Person, until: datetime | None, *, excluded: bool) -> QuerySet[Slot]:
-    """Return the votes of a judge that are in the count, or out of it, and shall be the other."""
+    """Return the votes of a judge that are in the count, or out of it, and shall be the other.
+
+    What a market has not confirmed, no moderator brings into the count.
+    """
     rows = Slot.objects.filter(holder=person, open=False, gold=False, excluded=not excluded)
+    if not excluded:
+        rows = rows.filter(provisional=False)
     return rows.exclude(answered_at=None) if until is None else rows.filter(answered_at__lte=until)
 
 

@@ -52,10 +52,9 @@ def arrival_of(request: HttpRequest) -> Arrival | None:
 
 
 def keep(request: HttpRequest, response: HttpResponse, study: Study, claim: Claim) -> None:
-    """Let the browser keep a claim, encrypted; the mark stays where it made the same one before."""
+    """Let the browser keep a claim, encrypted; its mark is the same for all that it begins."""
     before = arrival_of(request)
-    same = before is not None and before.study == study.pk and before.claim.worker == claim.worker
-    mark = before.mark if before is not None and same else secrets.token_urlsafe(24)
+    mark = secrets.token_urlsafe(24) if before is None else before.mark
     value = carry(
         {"study": study.pk, "worker": claim.worker, "submission": claim.submission, "mark": mark}
     )
