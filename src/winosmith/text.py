@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 
 from rapidfuzz.distance import Levenshtein
 
@@ -49,6 +50,9 @@ _APART: tuple[tuple[re.Pattern[str], str], ...] = (
 )
 """The Treebank's conventions (Marcus et al. 1993, and its tokenisation page), in their order."""
 
+LONGEST_KEPT = 1000
+"""Characters of a text whose tokens are kept for a while: more than a problem has."""
+
 FUNCTION_WORDS = frozenset(
     """a about above after again against all although am an and any are as at be because been
     before being below between both but by can could did do does doing down during each either
@@ -79,7 +83,17 @@ def tokens(text: str) -> list[str]:
     >>> tokens("Ann's cup can't fit. It's 1,000 mm, the _ is.")
     ['Ann', "'s", 'cup', 'ca', "n't", 'fit', '.', 'It', "'s", '1,000', 'mm', ',', 'the', '_', 'is', '.']
     """  # noqa: E501
+    return list(_cut(text)) if len(text) <= LONGEST_KEPT else _tokens(text)
+
+
+def _tokens(text: str) -> list[str]:
     return [token for sentence in _SENTENCE_END.split(text) for token in _treebank(sentence)]
+
+
+@lru_cache(1000)
+def _cut(text: str) -> tuple[str, ...]:
+    """Return the tokens of a text that is likely to be asked for again, by rule after rule."""
+    return tuple(_tokens(text))
 
 
 def _treebank(sentence: str) -> list[str]:

@@ -19,6 +19,8 @@ def invisible(text: str) -> list[str]:
     >>> invisible("so\u200bft")
     ['ZERO WIDTH SPACE']
     """
+    if text.isascii() and text.isprintable():
+        return []
     found = (letter for letter in text if unicodedata.category(letter) in ("Cf", "Cc", "Co", "Cn"))
     return sorted({_name(letter) for letter in found if letter not in "\n\r\t"})
 
@@ -29,6 +31,8 @@ def foreign_lookalikes(text: str) -> list[str]:
     >>> foreign_lookalikes("a sаfe word")  # the second "а" is Cyrillic
     ['CYRILLIC SMALL LETTER A']
     """
+    if text.isascii():
+        return []
     letters = [letter for letter in text if letter.isalpha()]
     if sum(letter.isascii() for letter in letters) * 2 <= len(letters):
         return []  # written in another script, where they are at home

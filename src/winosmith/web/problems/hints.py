@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from winosmith.web.problems.characters import foreign_lookalikes, invisible
 from winosmith.web.problems.halves import AnyHalf
-from winosmith.web.problems.lookalikes import Lookalike, lookalikes
+from winosmith.web.problems.lookalikes import Lookalike, lookalikes_of
 from winosmith.web.problems.suspicions import contact_data, flagged_words, full_names, shouting
 
 if TYPE_CHECKING:
@@ -100,21 +100,14 @@ def _near(
     everything: bool,
 ) -> list[Lookalike]:
     """Return the near-duplicates of all halves, each once, the nearest first."""
-    found: dict[tuple[str, str], Lookalike] = {}
-    for half in halves:
-        for one in lookalikes(
-            half.sentence,
-            half.options,
-            without=without,
-            family=family,
-            reader=reader,
-            hidden_too=everything,
-            most=MOST_NAMED,
-        ):
-            key = (one.where, one.ref)
-            if key not in found or one.share > found[key].share:
-                found[key] = one
-    return sorted(found.values(), key=lambda one: -one.share)[:MOST_NAMED]
+    return lookalikes_of(
+        halves,
+        without=without,
+        family=family,
+        reader=reader,
+        hidden_too=everything,
+        most=MOST_NAMED,
+    )
 
 
 def _lookalike_hint(one: Lookalike) -> str:

@@ -19,6 +19,7 @@ from django.db.models import Q
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
+from winosmith.web.problems.halves import AnyHalf, Half
 from winosmith.web.problems.lookalike_models import Remembered, Shingle
 from winosmith.web.problems.sketch import compared, shared, shingles, sketch
 
@@ -26,13 +27,24 @@ if TYPE_CHECKING:
     from winosmith.web.people.models import Person
     from winosmith.web.problems.models import Problem
 
-__all__ = ["LEAST", "Lookalike", "forget", "lookalikes", "remember", "remember_published"]
+__all__ = [
+    "LEAST",
+    "Lookalike",
+    "forget",
+    "lookalikes",
+    "lookalikes_of",
+    "remember",
+    "remember_published",
+]
 
 LEAST = 0.7
 """The share of words from which a sentence counts as near: that of the halves of a twin."""
 
 MOST_NUMBERS = 100
 """Numbers that a text is asked for by, at most: three times as many as a half has."""
+
+STEP = 16
+"""Of how many numbers more each next statement to SQLite is: it compiles few different ones."""
 
 MOST_OF_A_NUMBER = 200
 """Sentences looked at for one number: one that more have tells nothing."""
@@ -92,29 +104,77 @@ def lookalikes(
         least: the least share, 0–1.
         most: how many.
     """
-    words = compared(sentence, options)
-    stored = _stored_under(shingles(words)[:MOST_NUMBERS])
-    worth_it = _likeliest(_strangers(stored, family) if family else stored)
-    if not worth_it:
+    return lookalikes_of(
+        [Half(sentence, tuple(options))],
+        without=without,
+        family=family,
+        reader=reader,
+        hidden_too=hidden_too,
+        least=least,
+        most=most,
+    )
+
+
+def lookalikes_of(
+    halves: Sequence[AnyHalf],
+    *,
+    without: int | None = None,
+    family: Problem | None = None,
+    reader: Person | None = None,
+    hidden_too: bool = False,
+    least: float = LEAST,
+    most: int = 5,
+) -> list[Lookalike]:
+    """Return the near-duplicates of any of a twin's halves, as `lookalikes` does of a sentence.
+
+    That there are some which the reader may not see is told once.
+    """
+    asked = [compared(half.sentence, half.options) for half in halves]
+    numbers = [shingles(words)[:MOST_NUMBERS] for words in asked]
+    stored = _stored_under(list({number: None for own in numbers for number in own}))
+    if family and stored:
+        stored = _strangers(stored, family)
+    likeliest = [_likeliest(stored, set(own)) for own in numbers]
+    if not any(likeliest):
         return []
+    rows = _standing({key for keys in likeliest for key in keys}, without)
     root = compared(family.sentence, family.options) if family else None
-    rows = Remembered.objects.select_related("problem__twin").filter(pk__in=worth_it)
-    passed = _line_of(without)
     near: dict[Any, Lookalike] = {}
-    for row in rows:
-        problem = row.problem
-        if problem is not None and (problem.twin_id in passed or _is_gone(problem)):
-            continue
-        own = problem or row
-        theirs = compared(own.sentence, own.options)
-        share = shared(words, theirs)
-        if root is not None and _is_kin(theirs, root, share):
-            continue
-        key = ("twin", problem.twin_id) if problem else ("published", row.pk)
-        shown = _shown(row, share, reader, hidden_too, least) if share >= least else None
-        if shown and (key not in near or shown.share > near[key].share):
-            near[key] = shown
+    for words, keys in zip(asked, likeliest, strict=True):
+        for row in filter(None, map(rows.get, keys)):
+            share = _share(row, words, root)
+            shown = _shown(row, share, reader, hidden_too, least) if share >= least else None
+            if shown is None:
+                continue
+            key = _one_of(row, shown)
+            if key not in near or shown.share > near[key].share:
+                near[key] = shown
     return sorted(near.values(), key=lambda one: (-one.share, one.where, one.ref))[:most]
+
+
+def _one_of(row: Remembered, shown: Lookalike) -> tuple[str, object]:
+    """Return of what one is told: of each twin, of each published text, of what nobody may see."""
+    if row.problem is None:
+        return "published", row.pk
+    return ("twin", row.problem.twin_id) if shown.ref else ("hidden", None)
+
+
+def _standing(keys: set[int], without: int | None) -> dict[int, Remembered]:
+    """Return the sentences of keys, but for what is gone or makes room for what is written."""
+    passed = _line_of(without)
+    return {
+        row.pk: row
+        for row in Remembered.objects.select_related("problem__twin").filter(pk__in=keys)
+        if row.problem is None or not (row.problem.twin_id in passed or _is_gone(row.problem))
+    }
+
+
+def _share(row: Remembered, words: Sequence[str], root: Sequence[str] | None) -> float:
+    """Return the share of words that a sentence has in common; 0 where its family's root has it."""
+    own = row.problem or row
+    theirs = compared(own.sentence, own.options)
+    share = shared(words, theirs)
+    return 0.0 if root is not None and _is_kin(theirs, root, share) else share
 
 
 def remember(*problems: Problem) -> None:
@@ -211,15 +271,17 @@ def _stored_under(numbers: Sequence[int]) -> list[tuple[int, int]]:
             )
         else:
             each = f"SELECT * FROM ({some.format('%s')})"  # noqa: S608
-            cursor.execute(" UNION ALL ".join([each] * len(numbers)), numbers)
+            asked = [*numbers, *[None] * (-len(numbers) % STEP)]
+            cursor.execute(" UNION ALL ".join([each] * len(asked)), asked)
         return list(cursor.fetchall())
 
 
-def _likeliest(stored: Sequence[tuple[int, int]]) -> list[int]:
+def _likeliest(stored: Sequence[tuple[int, int]], numbers: set[int]) -> list[int]:
     """Return the keys that share the most numbers; one that many are stored under counts little."""
-    times = Counter(number for number, _ in stored)
+    own = [(number, key) for number, key in stored if number in numbers]
+    times = Counter(number for number, _ in own)
     weights: defaultdict[int, float] = defaultdict(float)
-    for number, key in stored:
+    for number, key in own:
         weights[key] += 1 / times[number]
     return nlargest(MOST_COMPARED, weights, key=weights.__getitem__)
 

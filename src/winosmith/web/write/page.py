@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from winosmith.web.problems.association import association
 from winosmith.web.problems.hints import text_hints
-from winosmith.web.problems.lookalikes import Lookalike, lookalikes
+from winosmith.web.problems.lookalikes import lookalikes_of
 from winosmith.web.write.checking import Check, examine
 from winosmith.web.write.fields import DOMAINS, LONGEST_OPTION, LONGEST_SENTENCE, Typed
 from winosmith.web.write.preview import preview
@@ -132,14 +132,9 @@ def _next(checks: list[Check]) -> str:
 
 
 def _near(draft: Draft, typed: Typed, person: Person) -> list[dict[str, Any]]:
-    found: dict[tuple[str, str], Lookalike] = {}
-    for half in typed.halves():
-        if len(half.sentence.split()) >= 5:  # fewer words are no sentence yet
-            for one in lookalikes(
-                half.sentence, half.options, without=draft.revises_id, reader=person
-            ):
-                key = (one.where, one.ref)
-                if key not in found or one.share > found[key].share:
-                    found[key] = one
-    nearest = sorted(found.values(), key=lambda one: -one.share)[:MOST_NEAR]
-    return [{"one": one, "percent": round(one.share * 100)} for one in nearest]
+    """Return the near-duplicates of both halves; fewer than five words are no sentence yet."""
+    begun = [half for half in typed.halves() if len(half.sentence.split()) >= 5]
+    if not begun:
+        return []
+    near = lookalikes_of(begun, without=draft.revises_id, reader=person, most=MOST_NEAR)
+    return [{"one": one, "percent": round(one.share * 100)} for one in near]

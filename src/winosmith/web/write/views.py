@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
 from urllib.parse import urlencode
 
 from django.conf import settings
@@ -112,9 +111,12 @@ def check(request: HttpRequest, ref: str) -> HttpResponse:
 
     A check that was on its way when the twin was sent changes nothing on the page (204).
     """
-    if rules.sent(existing_writer(request), ref):
-        return HttpResponse(status=204)
-    person, found = _own(request, ref)
+    person = existing_writer(request)
+    found = drafts.draft_of(person, ref)
+    if person is None or found is None:
+        if rules.sent(person, ref):
+            return HttpResponse(status=204)
+        raise Http404
     return render(request, "write/checks.html", checked(found, Typed.of(request.POST), person))
 
 
@@ -174,14 +176,6 @@ def _sent_already(request: HttpRequest, person: Person | None, ref: str) -> Http
         raise Http404
     messages.info(request, _("This twin was sent already; nothing was sent twice."))
     return redirect("write:twin", twin)
-
-
-def _own(request: HttpRequest, ref: str) -> tuple[Person, Draft]:
-    person = existing_writer(request)
-    found = drafts.draft_of(person, ref)
-    if found is None:
-        raise Http404
-    return cast(Person, person), found
 
 
 def _stop_if_stale(request: HttpRequest, found: Draft, typed: Typed) -> None:
