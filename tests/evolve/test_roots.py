@@ -42,7 +42,7 @@ def test_roots_are_right_one_of_a_twin_and_everything_is_accounted_for(
         halves = Counter(dataset[dataset.row(problem_id)].twin_id for problem_id in drawn)
         assert max(halves.values(), default=1) == 1
     reasons = {left.problem.id: left.reason for left in roots.left_out[0].dropped}
-    assert all(reasons[problem_id] == "a solver does not get it right" for problem_id in wrong)
+    assert all(reasons[problem_id] == "not every solver gets it right" for problem_id in wrong)
 
 
 def test_each_root_says_where_it_comes_from() -> None:

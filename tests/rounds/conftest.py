@@ -18,6 +18,10 @@ learn = true
 [[solvers]]
 name = "chance"
 solver = "random"
+[[solvers]]
+name = "hunting"
+solver = "hunting"
+collection = "texts"
 """
 
 
@@ -35,14 +39,17 @@ def _children(problems):
 def pools(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with pool-1, pool-2 and their votes, and with round-1.toml, round-2.toml."""
     folder = tmp_path_factory.mktemp("pools")
-    made = practice.corpus(500, seed=5, strength=0.5)
+    (folder / "texts").mkdir()
+    text = "The cup hit the jug. The jug broke because it was old.\n"
+    (folder / "texts" / "a.txt").write_text(text, "utf-8")
+    made = practice.corpus(240, seed=5, strength=0.5)
     twins = [[made.dataset[row] for row in rows] for rows in made.dataset.groups]
-    for number, count in ((1, 250), (2, 500)):
+    for number, count in ((1, 140), (2, 240)):
         problems = [problem for twin in twins[:count] for problem in twin]
         ids = {problem.id for problem in problems}
         votes = [vote for vote in made.votes if vote.problem_id in ids]
         if number == 2:
-            children = _children(problems[:120])
+            children = _children(problems[:60])
             problems += children
             votes += [
                 Response(child.id, f"p{judge}", purpose, child.answer if full else judge % 2)
@@ -55,7 +62,7 @@ def pools(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / f"round-{number}.toml").write_text(
             f'name = "made-{number}"\ndata = "pool-{number}.jsonl"\n'
             f'votes_file = "votes-{number}.csv"\nroots = 6\n'
-            "[embed]\ndimensions = 64\n[split]\ndev = 0.2\ntest = 0.2\n" + SOLVERS,
+            "[embed]\ndimensions = 32\n[split]\ndev = 0.2\ntest = 0.2\n" + SOLVERS,
             "utf-8",
         )
     return folder

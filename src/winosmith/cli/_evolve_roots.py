@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from winosmith import formats
+from winosmith.answers import Prediction
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError
 from winosmith.evolve import Roots, draw_roots, not_solved
@@ -44,13 +45,15 @@ def _everything(datasets: Sequence[Dataset], options: Mapping[str, Any]) -> Root
 
 
 def _wrong(datasets: Sequence[Dataset], paths: Sequence[str]) -> list[frozenset[str]]:
-    """Return for each data set what a solver does not get right; files may be of any of them."""
-    wrong: list[set[str]] = [set() for _ in datasets]
+    """Return for each data set what its solvers do not get right; each has some files, or none."""
+    solvers: list[list[Sequence[Prediction]]] = [[] for _ in datasets]
     for path in paths:
         at = _of_which(datasets, path)
-        found = formats.read_predictions(path, datasets[at])
-        wrong[at] |= not_solved(datasets[at], found.predictions)
-    return [frozenset(ids) for ids in wrong]
+        solvers[at].append(formats.read_predictions(path, datasets[at]).predictions)
+    return [
+        not_solved(dataset, own) if own else frozenset()
+        for dataset, own in zip(datasets, solvers, strict=True)
+    ]
 
 
 def _of_which(datasets: Sequence[Dataset], path: str) -> int:

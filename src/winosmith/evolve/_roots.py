@@ -34,25 +34,32 @@ class Roots:
     left_out: tuple[Filtered, ...]
 
 
-def not_solved(dataset: Dataset, predictions: Sequence[Prediction]) -> frozenset[str]:
-    """Return the ids of the problems that a solver gets wrong, or right by no merit of its own.
+def not_solved(dataset: Dataset, solvers: Sequence[Sequence[Prediction]]) -> frozenset[str]:
+    """Return the ids of the problems that a solver gets wrong, or none gets right.
 
-    A solver that gives all options the same score chooses the first one for want of a better. Were
-    that called right, roots would be drawn of which the first option is the answer.
+    A solver that gives the options the same score chooses the first one for want of a better: it
+    says nothing of the problem, and counts neither way. Were it called right, roots would be drawn
+    of which the first option is the answer.
 
     Args:
         dataset: with answers.
-        predictions: in its order.
+        solvers: for each solver its predictions, in the order of the data set.
 
-    >>> data = Dataset([Problem(str(n), "The _ fell.", ("cup", "jug"), 0) for n in range(3)])
-    >>> given = [Prediction("0", 0, (2, 1)), Prediction("1", 0, (1, 1)), Prediction("2", 1)]
-    >>> sorted(not_solved(data, given))
-    ['1', '2']
+    >>> data = Dataset([Problem(str(n), "The _ fell.", ("cup", "jug"), 0) for n in range(4)])
+    >>> one = [Prediction("0", 0, (2, 1)), Prediction("1", 0, (1, 1)), Prediction("2", 1),
+    ...        Prediction("3", 0, (1, 1))]
+    >>> two = [Prediction(str(n), 0, (1, n)) for n in range(3)] + [Prediction("3", 0, (2, 1))]
+    >>> sorted(not_solved(data, [one])), sorted(not_solved(data, [one, two]))
+    (['1', '2', '3'], ['1', '2'])
     """
+    said = (
+        [given for given in of_problem if not _undecided(given)]
+        for of_problem in zip(*solvers, strict=True)
+    )
     return frozenset(
         problem.id
-        for problem, prediction in zip(dataset, predictions, strict=True)
-        if prediction.choice != problem.answer or _undecided(prediction)
+        for problem, decided in zip(dataset, said, strict=True)
+        if not decided or any(given.choice != problem.answer for given in decided)
     )
 
 
@@ -80,8 +87,7 @@ def draw_roots(
     Args:
         datasets: with distinct names.
         wanted: how many roots from each.
-        wrong: for each data set, the ids that some solver gets wrong (`not_solved`); none when
-            left out.
+        wrong: for each data set, the ids of what is no root (`not_solved`); none when left out.
         seed: of the draw.
         fewer: where a data set has too few problems to draw from, draw those.
 
@@ -165,4 +171,4 @@ def _unfit(problem: Problem, wrong: frozenset[str]) -> str | None:
         return f"it has {len(problem.options)} options"
     if problem.lineage is not None:
         return "it is perturbed itself"
-    return "a solver does not get it right" if problem.id in wrong else None
+    return "not every solver gets it right" if problem.id in wrong else None

@@ -20,8 +20,8 @@ class NextRound:
     What is made of them names them as root and parent, so it can be put beside them there.
 
     Attributes:
-        roots: what every solver gets right, none of them by chance between equal scores; drawn at
-            random, one of a block at most, as EvoGrad draws its roots (section 3.1).
+        roots: what every solver gets right that prefers an option; drawn at random, one of a block
+            at most, as EvoGrad draws its roots (section 3.1).
         asked: how many roots were asked for.
         fooling: what was perturbed, found valid, and a solver gets wrong; what fools the most
             solvers first.
@@ -50,7 +50,7 @@ def next_round(
         seed: of the draw.
         pool: each problem of dev as it stands in the pool, by its id in dev.
     """
-    unsolved = frozenset().union(*(not_solved(dev, own) for own in predictions.values()))
+    unsolved = not_solved(dev, list(predictions.values()))
     drawn = draw_roots([dev], [wanted], [unsolved], seed, fewer=True)
     wrong = {name: _wrong(dev, own) for name, own in predictions.items()}
     fooled = {
