@@ -7,6 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.template.loader import render_to_string
+from django.utils import translation
 
 from winosmith import __version__
 from winosmith.web._rules import SiteRules
@@ -41,11 +42,12 @@ def card_of() -> Card:
 
 
 def card_markdown(card: Card, address: str) -> str:
-    """Return the card as Markdown.
+    """Return the card as Markdown, in the site's language whoever asks for it.
 
     Args:
         card: from `card_of`.
         address: of the site.
     """
     context: dict[str, Any] = {"card": card, "address": address, "version": __version__}
-    return render_to_string("read/card.md", context)
+    with translation.override(settings.LANGUAGE_CODE):
+        return render_to_string("read/card.md", context)
