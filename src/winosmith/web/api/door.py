@@ -5,12 +5,10 @@ What is behind it is loaded with the first request: a site whose API nobody uses
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from django.urls import Resolver404, URLResolver
-from django.urls.resolvers import RegexPattern
+from django.urls import Resolver404
 from django.utils.cache import (
     get_conditional_response,
     patch_cache_control,
@@ -26,12 +24,13 @@ __all__ = ["door"]
 def door(request: HttpRequest, rest: str) -> HttpResponse:
     """Answer a request of a program; HEAD as GET, without the body."""
     from winosmith.web.api.v1 import faults
+    from winosmith.web.api.v1.app import resolver
 
     head = request.method == "HEAD"
     if head:
         request.method = "GET"
     try:
-        found = _resolver().resolve(rest)
+        found = resolver.resolve(rest)
     except Resolver404:
         return faults.answer(404)
     answer: HttpResponse = found.func(request, *found.args, **found.kwargs)
@@ -42,14 +41,6 @@ def door(request: HttpRequest, rest: str) -> HttpResponse:
         answer = faults.answer(405, headers={"Allow": allowed})
     patch_vary_headers(answer, ("Authorization",))
     return _kept(request, answer)
-
-
-@cache
-def _resolver() -> URLResolver:
-    """Return what finds the operation of an address."""
-    from winosmith.web.api.v1.app import api
-
-    return URLResolver(RegexPattern(r"^"), api.urls[0])
 
 
 def _kept(request: HttpRequest, answer: HttpResponse) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from django.urls import URLResolver
+from django.urls.resolvers import RegexPattern
 from ninja import NinjaAPI
 
 from winosmith import __version__
@@ -17,7 +19,7 @@ from winosmith.web.api.v1 import (
     reading,
 )
 
-__all__ = ["api"]
+__all__ = ["api", "resolver"]
 
 api = NinjaAPI(
     title="Winosmith",
@@ -29,3 +31,6 @@ api = NinjaAPI(
 for _area in (reading, families, predictors, own, drafts, judging, perturbing, moderating):
     api.add_router("", _area.router)
 faults.join(api)
+
+resolver = URLResolver(RegexPattern(r"^"), api.urls[0])
+"""Finds the operation of an address below the version's."""
