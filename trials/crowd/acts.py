@@ -42,6 +42,7 @@ class Visitor:
     Attributes:
         told: what the server acknowledged, in order.
         seconds: how long each form took that was answered, by what it was.
+        before: the page that a judge has before them; None before they open one.
         patience: seconds for which a form without an answer is sent again, with the same key.
     """
 
@@ -54,6 +55,7 @@ class Visitor:
     seconds: dict[str, list[float]] = field(default_factory=dict)
     unanswered: int = 0
     errors: list[str] = field(default_factory=list)
+    before: Page | None = None
 
     def __post_init__(self) -> None:
         self.rng = random.Random(f"{self.key} {self.seed}")  # noqa: S311
@@ -69,20 +71,20 @@ class Visitor:
         Args:
             what: as which it is timed.
             form: of a page.
-            live: as the page itself sends it, while somebody types.
+            live: as the page's script sends it, which shows the answer where it is.
             typed: what was typed into it.
         """
         click = self.rng.random() if self.clicks > 1 else 1.0
+        headers = {"HX-Request": "true"} if live else {}
         if click < 0.3:
             other = self.browser.twin()
-            second = threading.Thread(target=_sent, args=(other, form, typed))
+            second = threading.Thread(target=_sent, args=(other, form, headers, typed))
             second.start()
-        headers = {"HX-Request": "true"} if live else {}
         page = self._patiently(what, lambda: self.browser.send(form, headers, **typed))
         if click < 0.3:
             second.join()
         elif click < 0.6 and page.acknowledged and "key" in form.fields:
-            again = self._patiently("again", lambda: self.browser.send(form, **typed))
+            again = self._patiently("again", lambda: self.browser.send(form, headers, **typed))
             if again.status != page.status:
                 raise Confused(f"{form.action}: first {page.status}, then {again.status}")
         return page
@@ -126,9 +128,11 @@ def write_twin(visitor: Visitor, *, checks: int = 0) -> bool:
         raise Confused(f"no form on {page.path}: {page.status} {page.text[:500]}")
     mark = f"z{visitor.key}q{visitor.seed}v{next(visitor.numbers)}z"
     typed = twin_of(mark).form()
-    for _ in range(checks):
+    words = typed["sentence_2"].split()
+    for number in range(1, checks + 1):
+        begun = {**typed, "sentence_2": " ".join(words[: number * len(words) // checks])}
         check = Form(f"{form.action}check/", "post", form.fields)
-        visitor.write("check", check, live=True, **typed)
+        visitor.write("check", check, live=True, **begun)
     sent = visitor.write("twin", form, do="submit", **typed)
     if not sent.acknowledged:
         if sent.status == 409:
@@ -139,21 +143,22 @@ def write_twin(visitor: Visitor, *, checks: int = 0) -> bool:
 
 
 def judge_once(visitor: Visitor) -> bool:
-    """Judge one problem, local context first; tell whether there was one."""
-    page = visitor.read("/judge/")
-    form = page.form("/next/")
-    if form is not None:
-        visitor.write("claim", form)
-        page = visitor.read("/judge/")
+    """Judge one problem, local context first; tell whether there was one.
+
+    Each answer brings what comes next, as the page's script asks for it.
+    """
+    page, visitor.before = visitor.before or visitor.read("/judge/"), None
+    if (form := page.form("/next/")) is not None:
+        page = visitor.write("claim", form, live=True)
     if (form := page.form("/local/")) is not None:
-        visitor.write("local", form, choice=visitor.rng.choice("01"))
-        page = visitor.read("/judge/")
+        page = visitor.write("local", form, live=True, choice=visitor.rng.choice("01"))
     if (form := page.form("/answer/")) is None:
         return False
     choice = visitor.rng.choice("01")
-    answered = visitor.write("vote", form, choice=choice)
+    answered = visitor.write("vote", form, live=True, choice=choice)
     if answered.acknowledged:
         visitor.told.append(Told("vote", visitor.key, form.fields["problem"], int(choice)))
+        visitor.before = answered if answered.forms() else None
     return True
 
 
@@ -180,10 +185,10 @@ def moderate_once(visitor: Visitor) -> bool:
     return True
 
 
-def _sent(browser: Browser, form: Form, typed: dict[str, str]) -> None:
+def _sent(browser: Browser, form: Form, headers: dict[str, str], typed: dict[str, str]) -> None:
     """Send a form from another window; what becomes of it, the audit tells."""
     with suppress(Unanswered):
-        browser.send(form, **typed)
+        browser.send(form, headers, **typed)
     browser.close()
 
 

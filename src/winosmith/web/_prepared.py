@@ -19,7 +19,7 @@ from django.db.models import Expression
 from django.db.models.query import get_related_populators
 from django.db.models.sql import DeleteQuery, UpdateQuery
 
-__all__ = ["Given", "Prepared", "PreparedDelete", "PreparedUpdate", "insert"]
+__all__ = ["Given", "Prepared", "PreparedDelete", "PreparedUpdate", "asked", "insert"]
 
 
 class Given(Expression):
@@ -108,6 +108,11 @@ def _planned(query: Any) -> _Plan:
     related = get_related_populators(kind, compiler.select, "default")
     annotated = tuple(compiler.annotation_col_map.items())
     return _Plan(sql, params, converters, kind["model"], names, start, related, annotated)
+
+
+def asked(sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """Return the rows of a statement that no query of Django's says, as both databases know it."""
+    return [tuple(row) for row in _asked(sql, _filled(values, {})).fetchall()]
 
 
 def _asked(sql: str, params: Sequence[Any]) -> Any:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
+from django.db.models import Count, QuerySet, Subquery
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -13,10 +14,10 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web._prepared import Given, Prepared, PreparedUpdate
 from winosmith.web.judge.gold import check
-from winosmith.web.judge.models import Skip, Slot
+from winosmith.web.judge.models import Judge, Skip, Slot
 from winosmith.web.judge.rows import give_back, locked
 from winosmith.web.judge.seen import spend
-from winosmith.web.judge.taking import judge_of, lease, needs_local
+from winosmith.web.judge.taking import gone_on, judge_of, lease, needs_local
 from winosmith.web.judge.verdicts import settle_votes
 from winosmith.web.problems.models import State
 
@@ -28,8 +29,11 @@ __all__ = [
     "UNDO",
     "Gone",
     "answer",
+    "answer_and_go_on",
     "answer_local",
     "skip",
+    "skip_and_go_on",
+    "so_far",
     "undo",
     "undoable",
 ]
@@ -60,23 +64,25 @@ _ANSWER = PreparedUpdate(
     "job",
     "provisional",
 )
-_LAST = Prepared(
-    lambda: (
-        Slot.objects.filter(holder=Given("person"), open=False, answered_at__gt=Given("since"))
-        .select_related("problem")
-        .order_by("-answered_at")[:1]
-    )
-)
-_PROBLEM_HELD = Prepared(
-    lambda: Slot.objects.filter(holder=Given("person"), problem__ref=Given("ref")).values_list(
-        "problem_id"
-    )[:1]
-)
-_SLOT_HELD = Prepared(
-    lambda: Slot.objects.filter(
-        holder=Given("person"), problem=Given("problem")
-    ).select_for_update()
-)
+
+
+def _last() -> QuerySet[Slot]:
+    """Return a person's last answer, with how many they gave."""
+    given = Slot.objects.filter(holder=Given("person"), answered_at__isnull=False)
+    count = given.order_by().values("holder").annotate(n=Count("pk")).values("n")
+    last = given.filter(open=False).select_related("problem").order_by("-answered_at")[:1]
+    return last.annotate(judged=Subquery(count))
+
+
+def _on_problem() -> QuerySet[Slot]:
+    """Return a person's slot on a problem; the problem is locked first, as everywhere."""
+    rows = Slot.objects.filter(holder=Given("person"), problem__ref=Given("ref"))
+    rows = rows.select_related("problem__twin__contributor", "problem__as_gold")
+    return rows.select_for_update(of=("problem", "self"), no_key=True)
+
+
+_LAST = Prepared(_last)
+_HELD = Prepared(_on_problem)
 
 
 class Gone(InputError):  # noqa: N818 - it reads as what happened
@@ -137,30 +143,56 @@ def answer(
         InputError: no choice, no such option, a comment too long, or the local context comes first.
     """
     with writing():
+        return _answered(judge_of(person), ref, choice, ambiguous, associative, comment)
+
+
+def answer_and_go_on(
+    person: Person,
+    ref: str,
+    choice: int | None,
+    *,
+    ambiguous: bool = False,
+    associative: bool = False,
+    comment: str = "",
+) -> tuple[Slot, Slot | None]:
+    """Keep a judge's answer as `answer` does, and give them the next problem with it.
+
+    Returns:
+        The slot that was answered, and the next one. There is none after a gold question, which
+        is talked about first, nor where `go_on` has none.
+    """
+    with writing():
         judge = judge_of(person)
-        slot = _held(person, ref)
-        if choice is None and not ambiguous:
-            raise InputError(_("Choose the option that fits, or mark the problem as ambiguous."))
-        if choice is not None:
-            _check_choice(slot, choice)
-        if len(comment := comment.strip()) > LONGEST:
-            raise InputError(_("Shorten the comment to %d characters.") % LONGEST)
-        if needs_local(slot):
-            raise InputError(_("Answer from the local context first."))
-        now = timezone.now()
-        slot.choice, slot.ambiguous, slot.associative = choice, ambiguous, associative
-        slot.comment, slot.answered_at, slot.open = comment, now, False
-        slot.seconds = _seconds(slot.local_at or slot.taken_at, now)
-        slot.job, slot.provisional = judge.job, judge.job is not None and judge.provisional
-        if slot.gold:
-            slot.right = choice == slot.problem.answer
-        _save(_ANSWER, slot)
-        if slot.gold:
-            check(judge)
-            judge.save(update_fields=["paused"])
-        else:
-            settle_votes(slot.problem)
-        return slot
+        slot = _answered(judge, ref, choice, ambiguous, associative, comment)
+        return slot, None if slot.gold else gone_on(judge)
+
+
+def _answered(
+    judge: Judge, ref: str, choice: int | None, ambiguous: bool, associative: bool, comment: str
+) -> Slot:
+    slot = _held(judge.person, ref)
+    if choice is None and not ambiguous:
+        raise InputError(_("Choose the option that fits, or mark the problem as ambiguous."))
+    if choice is not None:
+        _check_choice(slot, choice)
+    if len(comment := comment.strip()) > LONGEST:
+        raise InputError(_("Shorten the comment to %d characters.") % LONGEST)
+    if needs_local(slot):
+        raise InputError(_("Answer from the local context first."))
+    now = timezone.now()
+    slot.choice, slot.ambiguous, slot.associative = choice, ambiguous, associative
+    slot.comment, slot.answered_at, slot.open = comment, now, False
+    slot.seconds = _seconds(slot.local_at or slot.taken_at, now)
+    slot.job, slot.provisional = judge.job, judge.job is not None and judge.provisional
+    if slot.gold:
+        slot.right = choice == slot.problem.answer
+    _save(_ANSWER, slot)
+    if slot.gold:
+        check(judge)
+        judge.save(update_fields=["paused"])
+    else:
+        settle_votes(slot.problem)
+    return slot
 
 
 def skip(person: Person, ref: str, reason: str, comment: str = "") -> None:
@@ -171,18 +203,30 @@ def skip(person: Person, ref: str, reason: str, comment: str = "") -> None:
         InputError: the reason is none of `Skip.Reason`, or the comment is too long.
     """
     with writing():
-        judge_of(person)
-        slot = _held(person, ref)
-        if reason not in Skip.Reason.values:
-            raise InputError(_("Choose why you pass it on."))
-        if len(comment := comment.strip()) > LONGEST:
-            raise InputError(_("Shorten the comment to %d characters.") % LONGEST)
-        Skip.objects.create(person=person, problem=slot.problem, reason=reason, comment=comment)
-        spend(person, slot)
-        if slot.gold:
-            Slot.objects.filter(pk=slot.pk).update(open=False)
-        else:
-            give_back(slot)
+        _skipped(judge_of(person), ref, reason, comment)
+
+
+def skip_and_go_on(person: Person, ref: str, reason: str, comment: str = "") -> Slot | None:
+    """Pass a problem on as `skip` does, and return the next one, as `go_on` does."""
+    with writing():
+        judge = judge_of(person)
+        _skipped(judge, ref, reason, comment)
+        return gone_on(judge)
+
+
+def _skipped(judge: Judge, ref: str, reason: str, comment: str) -> None:
+    person = judge.person
+    slot = _held(person, ref)
+    if reason not in Skip.Reason.values:
+        raise InputError(_("Choose why you pass it on."))
+    if len(comment := comment.strip()) > LONGEST:
+        raise InputError(_("Shorten the comment to %d characters.") % LONGEST)
+    Skip.objects.create(person=person, problem=slot.problem, reason=reason, comment=comment)
+    spend(person, slot)
+    if slot.gold:
+        Slot.objects.filter(pk=slot.pk).update(open=False)
+    else:
+        give_back(slot)
 
 
 def undo(person: Person, ref: str) -> Slot:
@@ -210,16 +254,23 @@ def undo(person: Person, ref: str) -> Slot:
 
 def undoable(person: Person) -> Slot | None:
     """Return the slot with a person's last answer where it can still be taken back."""
-    last: Slot | None = _LAST.first(person=person.pk, since=timezone.now() - UNDO)
-    if last is None or last.gold or last.excluded or last.problem.state != State.JUDGING:
-        return None
-    return last
+    return so_far(person)[1]
+
+
+def so_far(person: Person) -> tuple[int, Slot | None]:
+    """Return how many problems a person has judged, and what `undoable` returns."""
+    last: Any = _LAST.first(person=person.pk)
+    if last is None:
+        return 0, None
+    late = last.answered_at <= timezone.now() - UNDO
+    gone = last.gold or last.excluded or last.problem.state != State.JUDGING
+    return last.judged, None if late or gone else last
 
 
 def _held(person: Person, ref: str) -> Slot:
     """Return the open slot that a person holds on a problem; both are locked."""
-    found = _PROBLEM_HELD.first(person=person.pk, ref=ref)
-    if found is None:
+    slot: Slot | None = _HELD.first(person=person.pk, ref=ref)
+    if slot is None:
         raise Gone(
             _(
                 "This problem is not yours to answer any more: it waited for you longer than "
@@ -227,16 +278,12 @@ def _held(person: Person, ref: str) -> Slot:
             )
             % settings.RULES.lease_minutes
         )
-    problem = locked(found[0])
-    slot: Slot | None = _SLOT_HELD.first(person=person.pk, problem=problem.pk)
-    if slot is None or not slot.open:
-        answered = slot is not None and slot.answered_at
+    if not slot.open:
         raise Gone(
             _("You have answered this problem already.")
-            if answered
+            if slot.answered_at
             else _("This problem is not judged any more; a moderator took it back.")
         )
-    slot.problem = problem
     return slot
 
 

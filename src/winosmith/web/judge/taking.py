@@ -27,6 +27,7 @@ __all__ = [
     "claim",
     "current",
     "go_on",
+    "gone_on",
     "in_a_test",
     "job_is_done",
     "judge_of",
@@ -140,12 +141,17 @@ def claim(person: Person) -> Slot | None:
         return _claimed(judge)
 
 
-def go_on(person: Person) -> None:
+def go_on(person: Person) -> Slot | None:
     """Give a person the next problem where there is one; none for who is paused, or in a test."""
     with writing():
-        judge = judge_of(person)
-        if judge.paused is None and not in_a_test(person):
-            _claimed(judge)
+        return gone_on(judge_of(person))
+
+
+def gone_on(judge: Judge) -> Slot | None:
+    """Do as `go_on`, for a judge whom `judge_of` has locked in this transaction."""
+    if judge.paused is None and not in_a_test(judge.person):
+        return _claimed(judge)
+    return None
 
 
 def _claimed(judge: Judge) -> Slot | None:

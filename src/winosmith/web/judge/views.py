@@ -6,38 +6,37 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from django.conf import settings
-from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect, render, resolve_url
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from winosmith.errors import InputError
-from winosmith.web._prepared import Given, Prepared
 from winosmith.web.judge import gold
-from winosmith.web.judge.answering import LONGEST, UNDO, Gone, undoable
+from winosmith.web.judge.answering import (
+    LONGEST,
+    UNDO,
+    Gone,
+    answer_and_go_on,
+    answer_local,
+    skip_and_go_on,
+    so_far,
+    undo,
+)
 from winosmith.web.judge.models import Contest, Judge, Skip, Slot
 from winosmith.web.judge.nothing import why_nothing
 from winosmith.web.judge.queue import next_slot
 from winosmith.web.judge.showing import shown
-from winosmith.web.judge.slots import answer, answer_local, current, skip, undo
-from winosmith.web.judge.taking import go_on, in_a_test
+from winosmith.web.judge.taking import current, go_on, in_a_test
 from winosmith.web.people.gates import agreed, judges_only
 from winosmith.web.people.limits import spend
 from winosmith.web.people.models import Person
 from winosmith.web.problems.once import new_key, once
 
 __all__ = ["checked", "contest", "local", "pass_on", "take", "take_back", "turn", "whole"]
-
-_JUDGED = Prepared(
-    lambda: (
-        Slot.objects.filter(holder=Given("person"), answered_at__isnull=False)
-        .values("holder")
-        .annotate(n=Count("pk"))
-        .values_list("n")
-    )
-)
+Done = tuple[dict[str, Any], Slot | None]
+"""What came of a form, for whoever sends it again, and the slot that is held now."""
 
 
 @require_GET
@@ -46,11 +45,15 @@ _JUDGED = Prepared(
 def turn(request: HttpRequest) -> HttpResponse:
     """Show what the judge holds; else the way to the next problem, or why there is none."""
     person = _person(request)
-    slot = current(person)
+    return _turn(request, person, current(person))
+
+
+def _turn(request: HttpRequest, person: Person, slot: Slot | None) -> HttpResponse:
+    """Show what the judge holds; else the way on, or why there is none."""
     if slot is not None:
         return _show(request, slot)
     if person.hired:
-        return redirect("market:work")
+        return _go(request, "market:work")
     judge = Judge.objects.filter(person=person).first()
     paused = judge is not None and judge.paused is not None
     testing = in_a_test(person)
@@ -73,7 +76,7 @@ def turn(request: HttpRequest) -> HttpResponse:
 @agreed
 def take(request: HttpRequest) -> HttpResponse:
     """Take the next problem."""
-    return _act(request, lambda person: _next(person))
+    return _act(request, lambda person: ({}, go_on(person)))
 
 
 @require_POST
@@ -82,10 +85,9 @@ def take(request: HttpRequest) -> HttpResponse:
 def local(request: HttpRequest) -> HttpResponse:
     """Keep the answer from the local context."""
 
-    def act(person: Person) -> dict[str, Any]:
+    def act(person: Person) -> Done:
         choice = _number(request.POST.get("choice"))
-        answer_local(person, _ref(request), -1 if choice is None else choice)
-        return {}
+        return {}, answer_local(person, _ref(request), -1 if choice is None else choice)
 
     return _act(request, act)
 
@@ -96,9 +98,9 @@ def local(request: HttpRequest) -> HttpResponse:
 def whole(request: HttpRequest) -> HttpResponse:
     """Keep the answer to the whole problem, and take the next one."""
 
-    def act(person: Person) -> dict[str, Any]:
+    def act(person: Person) -> Done:
         spend(person, "judge", settings.RULES.answers_per_hour)
-        slot = answer(
+        slot, following = answer_and_go_on(
             person,
             _ref(request),
             _number(request.POST.get("choice")),
@@ -107,8 +109,8 @@ def whole(request: HttpRequest) -> HttpResponse:
             comment=request.POST.get("comment", ""),
         )
         if slot.gold:
-            return {"to": reverse("judge:checked", args=[slot.problem.ref])}
-        return _next(person)
+            return {"to": reverse("judge:checked", args=[slot.problem.ref])}, None
+        return {}, following
 
     return _act(request, act)
 
@@ -119,11 +121,10 @@ def whole(request: HttpRequest) -> HttpResponse:
 def pass_on(request: HttpRequest) -> HttpResponse:
     """Pass the problem on, and take the next one."""
 
-    def act(person: Person) -> dict[str, Any]:
+    def act(person: Person) -> Done:
         spend(person, "judge", settings.RULES.answers_per_hour)
-        reason = request.POST.get("reason", "")
-        skip(person, _ref(request), reason, request.POST.get("comment", ""))
-        return _next(person)
+        reason, comment = request.POST.get("reason", ""), request.POST.get("comment", "")
+        return {}, skip_and_go_on(person, _ref(request), reason, comment)
 
     return _act(request, act)
 
@@ -134,9 +135,8 @@ def pass_on(request: HttpRequest) -> HttpResponse:
 def take_back(request: HttpRequest) -> HttpResponse:
     """Take the last answer back; the problem is shown again."""
 
-    def act(person: Person) -> dict[str, Any]:
-        undo(person, _ref(request))
-        return {}
+    def act(person: Person) -> Done:
+        return {}, undo(person, _ref(request))
 
     return _act(request, act)
 
@@ -169,11 +169,21 @@ def contest(request: HttpRequest, ref: str) -> HttpResponse:
     return redirect("judge:checked", ref=ref)
 
 
-def _act(request: HttpRequest, act: Callable[[Person], dict[str, Any]]) -> HttpResponse:
-    """Do what a form asks, once, and go on; what can't be done is said where it was typed."""
-    person = _person(request)
+def _act(request: HttpRequest, act: Callable[[Person], Done]) -> HttpResponse:
+    """Do what a form asks, once, and go on; what can't be done is said where it was typed.
+
+    A page with scripts sends its forms from where it is and gets what comes next at once, as the
+    part of the page that changes; without them, a redirect leads there.
+    """
+    person, held = _person(request), []
+
+    def acted() -> dict[str, Any]:
+        result, slot = act(person)
+        held.append(slot)
+        return result
+
     try:
-        result, _new = once(person, request.POST.get("key", ""), lambda: act(person))
+        result, _new = once(person, request.POST.get("key", ""), acted)
     except Gone as error:
         page = {"reason": str(error), "comment": request.POST.get("comment", "")}
         return render(request, "judge/gone.html", page, status=409)
@@ -183,13 +193,18 @@ def _act(request: HttpRequest, act: Callable[[Person], dict[str, Any]]) -> HttpR
             page = {"reason": str(error), "comment": request.POST.get("comment", "")}
             return render(request, "judge/gone.html", page, status=409)
         return _show(request, slot, error=str(error), typed=request.POST, status=422)
-    return redirect(result.get("to") or "judge:turn")
+    if "to" in result or not request.htmx:
+        return _go(request, result.get("to", "judge:turn"))
+    page = _turn(request, person, held[0] if held else current(person))
+    page.headers.setdefault("HX-Replace-Url", reverse("judge:turn"))
+    return page
 
 
-def _next(person: Person) -> dict[str, Any]:
-    """Take the next problem together with the answer to the last one; none for who is paused."""
-    go_on(person)
-    return {}
+def _go(request: HttpRequest, to: str) -> HttpResponse:
+    """Lead to another page, with or without htmx."""
+    if request.htmx:
+        return HttpResponse(status=204, headers={"HX-Redirect": resolve_url(to)})
+    return redirect(to)
 
 
 def _show(
@@ -208,11 +223,11 @@ def _show(
 
 def _around(person: Person) -> dict[str, Any]:
     """Return what stands around each page: how many were judged, what can be taken back."""
-    judged = _JUDGED.first(person=person.pk)
+    judged, last = so_far(person)
     return {
         "key": new_key(),
-        "judged": judged[0] if judged else 0,
-        "undo": undoable(person),
+        "judged": judged,
+        "undo": last,
         "undo_key": new_key(),
         "skip_key": new_key(),
         "undo_seconds": int(UNDO.total_seconds()),

@@ -6,12 +6,12 @@ either is a digest that only the holder of the site's key can make.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from ipaddress import IPv6Address, ip_address, ip_network
 
 from django.conf import settings
+from django.db import connection
 from django.db.models import F
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from winosmith.errors import WinosmithError
 from winosmith.web._lock import writing
-from winosmith.web._prepared import Given, Prepared, PreparedUpdate, insert
+from winosmith.web._prepared import Given, Prepared, asked
 from winosmith.web.people.models import Hits, Person
 from winosmith.web.people.pseudonyms import keyed
 
@@ -34,12 +34,6 @@ _LATELY = Prepared(
     lambda: Hits.objects.filter(
         who=Given("who"), what=Given("what"), hour__gte=Given("since")
     ).values_list("hour", "count")
-)
-_ONE_MORE = PreparedUpdate(
-    lambda: Hits.objects.filter(
-        who=Given("who"), what=Given("what"), hour=Given("hour"), count__lte=Given("most")
-    ),
-    count=F("count") + 1,
 )
 
 
@@ -109,14 +103,28 @@ def spend(somebody: HttpRequest | Person | str, what: str, most: int) -> None:
     hour = now.replace(minute=0, second=0, microsecond=0)
     who = _who(somebody)
     with writing():
-        lately = dict(_LATELY.rows(who=who, what=what, since=hour - HOUR))
-        before = lately.get(hour - HOUR, 0)
-        if hour not in lately:
-            insert(Hits(who=who, what=what, hour=hour), unless_there=True)
-        left = most - before * (1 - (now - hour) / HOUR)
-        if _ONE_MORE(who=who, what=what, hour=hour, most=math.floor(left - 1)):
+        if _counted(who, what, most, hour, 1 - (now - hour) / HOUR):
             return
-    raise TooMany(what, _again(before, lately.get(hour, 0), most, hour, now))
+        lately = dict(_LATELY.rows(who=who, what=what, since=hour - HOUR))
+    raise TooMany(what, _again(lately.get(hour - HOUR, 0), lately.get(hour, 0), most, hour, now))
+
+
+def _counted(who: str, what: str, most: int, hour: datetime, reach: float) -> bool:
+    """Count one more in an hour where it fits; tell whether it did.
+
+    Of the hour before counts the share into which the last sixty minutes `reach`.
+    """
+    table = connection.ops.quote_name(Hits._meta.db_table)
+    before = f"coalesce((SELECT count FROM {table} WHERE who = %s AND what = %s AND hour = %s), 0)"  # noqa: S608
+    sql = (
+        f"INSERT INTO {table} (who, what, hour, count) "  # noqa: S608
+        f"SELECT %s, %s, %s, 1 WHERE %s >= 1 + %s * {before} "
+        f"ON CONFLICT (who, what, hour) DO UPDATE SET count = {table}.count + 1 "
+        f"WHERE {table}.count + 1 + %s * {before} <= %s RETURNING count"
+    )
+    earlier = (who, what, hour - HOUR)
+    values = (who, what, hour, most, reach, *earlier, reach, *earlier, most)
+    return bool(asked(sql, values))
 
 
 def _again(before: int, count: int, most: int, hour: datetime, now: datetime) -> datetime:

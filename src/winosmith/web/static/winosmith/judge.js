@@ -2,22 +2,43 @@
 "use strict";
 
 (() => {
-  const form = document.querySelector("form[data-judge]");
-  const skip = document.querySelector("details[data-skip]");
-  const undo = document.querySelector("form[data-undo]");
+  const form = () => document.querySelector("form[data-judge]");
+  const skip = () => document.querySelector("details[data-skip]");
+  const undo = () => document.querySelector("form[data-undo]:not([hidden])");
 
   // A form is sent once: a second click does nothing, and the back button finds it ready again.
-  for (const each of document.querySelectorAll("main form")) {
-    each.addEventListener("submit", (event) => {
-      if (each.dataset.sent) event.preventDefault();
-      each.dataset.sent = "yes";
-    });
-  }
+  document.addEventListener("submit", (event) => {
+    const sent = event.target;
+    if (!sent.matches("main form")) return;
+    if (sent.dataset.sent) event.preventDefault();
+    sent.dataset.sent = "yes";
+  });
   window.addEventListener("pageshow", (event) => {
     if (event.persisted) window.location.reload();
   });
 
-  if (undo) setTimeout(() => { undo.hidden = true; }, Number(undo.dataset.undo) * 1000);
+  // What comes next takes the place of what was sent. Where something else comes, or nothing, the
+  // browser sends the form itself, and shows what it gets; the form's key lets it act once.
+  const alone = (event) => {
+    if (event.detail.elt.matches("main form")) event.detail.elt.submit();
+  };
+  document.addEventListener("htmx:sendError", alone);
+  document.addEventListener("htmx:responseError", alone);
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    if (![409, 422].includes(event.detail.xhr.status)) return;
+    event.detail.shouldSwap = true;
+    event.detail.isError = false;
+  });
+  document.addEventListener("htmx:afterSwap", () => {
+    document.getElementById("content").focus({ preventScroll: true });
+    hideUndo();
+  });
+
+  function hideUndo() {
+    const shown = undo();
+    if (shown) setTimeout(() => { shown.hidden = true; }, Number(shown.dataset.undo) * 1000);
+  }
+  hideUndo();
 
   const writes = (element) =>
     element.matches("textarea, select, input:not([type=radio], [type=checkbox]), [contenteditable]");
@@ -31,25 +52,26 @@
       return;
     }
     const key = event.key.toLowerCase();
+    const judged = form();
     if (key === "enter") {
       if (at.closest("a, button, summary, [data-skip] form")) return;
-      const button = form ? form.querySelector("button") : document.querySelector("[data-key=enter]");
+      const button = judged ? judged.querySelector("button") : document.querySelector("[data-key=enter]");
       if (!button || event.repeat) return;
       event.preventDefault();
       button.click();
-    } else if (form && key === "n" && skip) {
+    } else if (judged && key === "n" && skip()) {
       event.preventDefault();
-      skip.open = !skip.open;
-      if (skip.open) skip.querySelector("input[type=radio]").focus();
-    } else if (key === "u" && undo && !undo.hidden && !event.repeat) {
+      skip().open = !skip().open;
+      if (skip().open) skip().querySelector("input[type=radio]").focus();
+    } else if (key === "u" && undo() && !event.repeat) {
       event.preventDefault();
-      undo.requestSubmit();
-    } else if (form && key === "c" && form.querySelector("details.comment")) {
+      undo().requestSubmit();
+    } else if (judged && key === "c" && judged.querySelector("details.comment")) {
       event.preventDefault();
-      form.querySelector("details.comment").open = true;
-      form.querySelector("textarea").focus();
-    } else if (form && /^[1-9as]$/.test(key)) {
-      const field = form.querySelector(`[data-key="${key}"]`);
+      judged.querySelector("details.comment").open = true;
+      judged.querySelector("textarea").focus();
+    } else if (judged && /^[1-9as]$/.test(key)) {
+      const field = judged.querySelector(`[data-key="${key}"]`);
       if (!field) return;
       event.preventDefault();
       if (field.type === "radio") field.checked = true;
