@@ -23,3 +23,12 @@ def refs(ready_site: Any) -> Iterator[dict[str, str]]:
     with override_settings(RULES=replace(settings.RULES, **USUAL)), transaction.atomic():
         yield v.staged()
         transaction.set_rollback(True)
+
+
+@pytest.fixture(autouse=True)
+def in_english(site: Any) -> Iterator[None]:
+    """Leave the thread in English, where the tests of others expect it."""
+    from django.utils import translation
+
+    yield
+    translation.activate("en")

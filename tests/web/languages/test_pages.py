@@ -1,0 +1,131 @@
+"""Pages in German and Arabic: the same pages, and nothing in English that has a translation."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+
+from tests.web import visits as v  # type: ignore[import-not-found]
+
+TEXTS = {"lang", "dir", "title", "aria-label", "placeholder", "alt"}
+"""Attributes that are texts, or tell the language of texts; so are most of data-*."""
+
+ONCE = re.compile(r"[0-9a-f]{32,}|[A-Za-z0-9]{64}|[\w-]{20,}:[\w-]{6}:[\w-]{40,}")
+"""Keys of forms, tokens and what is signed with its time: each page has its own."""
+
+BEGINNING = ("data-option-", "data-sentence", "data-anchor", "data-ref", "data-key", "data-save")
+"""Values that scripts read; the other data-* are texts that they show."""
+
+
+class Page(HTMLParser):
+    """What a page is made of.
+
+    Attributes:
+        shape: its tags, with all attributes that are no texts.
+        said: its texts, and the texts in attributes, that are in the language of the page.
+    """
+
+    EMPTY = frozenset({"meta", "link", "input", "br", "hr", "img"})
+
+    def __init__(self, text: str):
+        super().__init__(convert_charrefs=True)
+        self.shape: list[tuple[str, tuple[tuple[str, str], ...]]] = []
+        self.said: list[str] = []
+        self.open: list[tuple[str, bool]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note a tag."""
+        known = {name: value or "" for name, value in attrs}
+        kept = tuple((n, ONCE.sub("…", t)) for n, t in sorted(known.items()) if not _is_text(n, t))
+        if tag != "button" or known.get("name") != "language":  # the one that is chosen differs
+            self.shape.append((tag, kept))
+        other = ("lang" in known and tag != "html") or tag in ("script", "style", "code", "pre")
+        foreign = other or (bool(self.open) and self.open[-1][1])
+        if not foreign:
+            self.said += [t for n, t in known.items() if t and n in TEXTS - {"lang", "dir"}]
+        if tag not in self.EMPTY:
+            self.open.append((tag, foreign))
+
+    def handle_endtag(self, tag: str) -> None:
+        """Note that tags end."""
+        while self.open and self.open.pop()[0] != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        """Note a text of the page's own language."""
+        if not (self.open and self.open[-1][1]) and data.strip():
+            self.said.append(data.strip())
+
+
+def _is_text(name: str, value: str) -> bool:
+    if name.startswith("data-"):
+        return not name.startswith(BEGINNING)
+    return name in TEXTS or (name == "value" and value in MEANT)
+
+
+MEANT = {"It was done by mistake.", "Es geschah versehentlich.", "فُعل ذلك خطأً."}
+"""Texts that a field has at first, to be changed by whoever sends it."""
+
+
+NAMES = {"open", "closed", "empty", "done", "failed", "published", "…"}
+"""Of rounds in the small site, and where a sentence is cut: they read like texts of pages."""
+
+
+def _page(visit: v.Visit, refs: dict[str, str], language: str) -> str:
+    from django.conf import settings
+    from django.test import Client, override_settings
+
+    client = Client(headers={"accept-language": language})
+    if visit.role != "visitor":
+        client.cookies["session"] = refs[f"session of {visit.role}"]
+    with override_settings(RULES=replace(settings.RULES, **visit.rules)):
+        answer = client.get(visit.path(refs), follow=True)
+    assert answer.status_code == visit.status
+    return answer.content.decode()
+
+
+def _shown() -> list[v.Visit]:
+    """Return a visit of each page that is opened without a form, and of each fault."""
+    found = [one for one in v.VISITS if one.form is None and not one.before]
+    return list({(one.route, one.status): one for one in found}.values())
+
+
+@pytest.fixture(scope="module")
+def english() -> dict[str, str]:
+    """Return the English pages; they are asked for once."""
+    return {}
+
+
+@pytest.mark.filterwarnings("ignore:No directory at")
+@pytest.mark.parametrize("language", ["de", "ar"])
+def test_a_translated_page_differs_in_its_texts_alone(
+    refs: dict[str, str], english: dict[str, str], language: str
+) -> None:
+    """Tags, addresses, names, values and numbers in attributes are those of the English page.
+
+    And no text of the page is one that the catalogue knows another word for.
+    """
+    from django.utils.translation.trans_real import translation
+
+    known = translation(language)._catalog
+    wrong: dict[str, Any] = {}
+    for visit in _shown():
+        name = str(visit)
+        if name not in english:
+            english[name] = _page(visit, refs, "en")
+        text = _page(visit, refs, language)
+        side = "rtl" if language == "ar" else "ltr"
+        assert f'<html lang="{language}" dir="{side}">' in text, name
+        one, other = Page(english[name]), Page(text)
+        differing = [
+            pair for pair in zip(one.shape, other.shape, strict=False) if len(set(pair)) > 1
+        ]
+        left = [said for said in other.said if said not in NAMES and known.get(said, said) != said]
+        if differing or len(one.shape) != len(other.shape) or left:
+            wrong[name] = differing[:2], len(one.shape) - len(other.shape), left[:5]
+    assert wrong == {}

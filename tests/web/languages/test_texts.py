@@ -1,0 +1,157 @@
+"""What is in the reader's language, what in the site's, and what in the sentences' own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from winosmith.errors import RecipeError
+from winosmith.web._rules import SiteRules
+
+GERMAN = {"accept-language": "de"}
+ARABIC = {"accept-language": "ar"}
+
+
+def test_figures_are_written_as_the_language_does(site: Any) -> None:
+    """German and Arabic have a decimal comma; English and whatever no page shows have a point."""
+    from django.utils import translation
+
+    from winosmith.web.numerals import fixed, percent
+
+    found = {}
+    for language in ("en", "de", "ar"):
+        with translation.override(language):
+            found[language] = fixed(-1234.5678, 2), percent(0.99951)
+    assert found["en"] == ("-1234.57", "100.0 %")
+    assert found["de"] == found["ar"] == ("-1234,57", "100,0 %")
+
+
+def test_errors_of_rules_come_in_the_language_of_the_page(
+    db: Any, visit: Callable[..., Any], person: Callable[..., Any]
+) -> None:
+    """A name that is taken is refused in German to a German browser, and in English to others."""
+    person("ann")
+    form = {"name": "ann", "password": "cups-and-jugs", "again": "cups-and-jugs"}
+    for wish, told in (("de", "Dieser Name ist vergeben"), ("en", "This name is taken")):
+        answer = visit().post("/people/join/", form, headers={"accept-language": wish})
+        assert answer.status_code == 422
+        assert told in answer.content.decode()
+
+
+def _texts(answer: Any) -> bytes:
+    return b"".join(answer.streaming_content) if answer.streaming else answer.content
+
+
+@pytest.mark.parametrize("language", ["de", "ar"])
+def test_files_are_the_same_in_every_language(refs: dict[str, str], language: str) -> None:
+    """What is downloaded tells nothing of the language of who downloads it: the bytes are equal."""
+    from django.test import Client
+
+    from winosmith.web.read.exports import FILES
+
+    client = Client()
+    client.cookies["session"] = refs["session of moderator"]
+    paths = [*(f"/download/{name}" for name in FILES), "/card/data-card.md",
+             "/moderate/log.csv", "/families/data/problems.jsonl"]  # fmt: skip
+    assert len(paths) > 6
+    for path in paths:
+        first, second = (
+            client.get(path, headers={"accept-language": wish}) for wish in ("en", language)
+        )
+        assert first.status_code == second.status_code, path
+        if first.status_code == 200:
+            assert _texts(first) == _texts(second), path
+            assert first.get("ETag") == second.get("ETag"), path
+
+
+def test_a_reason_is_kept_in_the_sites_language_and_read_in_the_readers(
+    refs: dict[str, str],
+) -> None:
+    """A German moderator rejects: the log has the English words, an Arabic reader Arabic ones.
+
+    What the moderator added in words of their own stays as it is.
+    """
+    from django.db import transaction
+    from django.test import Client
+    from django.utils import translation
+
+    from winosmith.web.moderate.actions import ACTIONS
+    from winosmith.web.problems.models import Event, Problem
+    from winosmith.web.problems.once import new_key
+
+    with translation.override("en"):
+        offered = str(ACTIONS["reject"].reasons[0])
+    point = transaction.savepoint()
+    client = Client()
+    client.cookies["session"] = refs["session of moderator"]
+    form = {"key": new_key(), "action": "reject", "preset": "0", "text": "Schade.",
+            "pick": f"judging-b:{_newest('judging-b')}"}  # fmt: skip
+    assert client.post("/moderate/act/", form, headers=GERMAN).status_code in (200, 302)
+    problem = Problem.objects.get(ref="judging-b")
+    kept = Event.objects.filter(problem=problem).latest("pk").reason
+    assert kept == f"{offered} Schade."
+    for headers, told in (
+        (GERMAN, "Beide Optionen passen: Der Satz entscheidet nicht zwischen ihnen. Schade."),
+        (ARABIC, "الخياران يناسبان: لا تفصل الجملة بينهما. Schade."),
+        ({}, kept),
+    ):
+        assert told in client.get("/moderate/problems/judging-b/", headers=headers).content.decode()
+    transaction.savepoint_rollback(point)
+
+
+def _newest(ref: str) -> int:
+    from winosmith.web.problems.models import Event
+
+    newest = Event.objects.filter(problem__ref=ref).order_by("-pk").first()
+    return newest.pk if newest else 0
+
+
+def test_sentences_carry_the_language_that_the_site_says(
+    refs: dict[str, str],
+) -> None:
+    """On an Arabic page a sentence is said to be English, or what else the site's are in."""
+    from django.conf import settings
+    from django.test import Client, override_settings
+
+    tag = '<p class="sentence" lang="{}" dir="auto">The public kettle'
+    page = Client().get("/problems/public-a/", headers=ARABIC).content.decode()
+    assert tag.format("en") in page
+    with override_settings(RULES=replace(settings.RULES, language="nl")):
+        page = Client().get("/problems/public-a/", headers=ARABIC).content.decode()
+    assert tag.format("nl") in page
+
+
+@pytest.mark.parametrize("language", ["", "english!", 'en" onload="x', "e", None, 5])
+def test_a_language_of_sentences_is_named_as_browsers_do(language: Any) -> None:
+    """Anything else than a tag like en or de-AT is refused."""
+    with pytest.raises(RecipeError, match="language reads like"):
+        SiteRules(language=language)
+
+
+def test_days_are_written_as_the_language_does(db: Any) -> None:
+    """The form of a day comes from the catalogue: no template writes English month names out."""
+    from datetime import UTC, datetime
+    from pathlib import Path
+
+    from django.template import Context, engines
+    from django.utils import translation
+
+    from winosmith import web
+
+    day = Context({"day": datetime(2026, 3, 5, 14, 7, tzinfo=UTC)})
+    template = engines["django"].from_string('{{ day|date:_("j M Y, H:i") }}').template
+    told = {}
+    for language in ("en", "de", "ar"):
+        with translation.override(language):
+            told[language] = template.render(day)
+    assert told["en"] == "5 Mar 2026, 14:07"
+    assert told["de"] == "5. März 2026, 14:07"
+    assert told["ar"] == "5 مارس 2026، 14:07"
+    fixed = re.compile(r"""date:["'][^"']*[DFMNlSPfa][^"']*["']""")
+    for path in Path(web.__file__).parent.rglob("templates/**/*.html"):
+        for found in fixed.findall(path.read_text("utf-8")):
+            assert "_FORMAT" in found, path
