@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +16,18 @@ from tests.web.serving import PASSWORD  # type: ignore[import-not-found]
 pytestmark = pytest.mark.browser
 
 SECONDS = 120_000
+
+
+def processes(folder: Path) -> list[str]:
+    """Return the processes of rounds that are at work in a site."""
+    found = []
+    for about in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            line = (about / "cmdline").read_bytes().decode().split("\0")
+            own = f"WINOSMITH_SITE={folder}" in (about / "environ").read_text().split("\0")
+            if "winosmith.web.rounds.process" in line and own:
+                found.append(about.name)
+    return found
 
 
 def test_an_admin_watches_a_round_without_a_click(
@@ -38,8 +52,10 @@ def test_an_admin_watches_a_round_without_a_click(
     page.get_by_text("This step since").wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
     faults += axe_faults(page, axe_source)
+    assert len(processes(site.folder)) == 1
     site.admin("round", str(site.folder), "cancel", "by-hand")
     page.get_by_text("It was cancelled.").wait_for()
+    assert processes(site.folder) == []
     faults += axe_faults(page, axe_source)
     page.get_by_role("button", name="Let it go on").wait_for()
     context.close()

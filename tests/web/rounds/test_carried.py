@@ -44,7 +44,7 @@ def _break_off(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
 
 
 def test_a_round_goes_on_after_a_break_and_accounts_for_its_pool(
-    database: Any, monkeypatch: pytest.MonkeyPatch
+    db: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Broken off before its solvers, it keeps pool and vectors, ends, and places every problem."""
     from winosmith.web.problems.models import Problem
@@ -59,13 +59,13 @@ def test_a_round_goes_on_after_a_break_and_accounts_for_its_pool(
     with monkeypatch.context() as patch:
         _break_off(patch, "solving with words")
         with pytest.raises(BreakError):
-            carried_out_here(database.folder, made)
+            carried_out_here(db.folder, made)
     made.refresh_from_db()
     assert (made.state, made.step) == ("running", "writing")
     vectors = made.folder / "results/build/private/embeddings.npy"
     before = vectors.stat().st_mtime_ns
     hidden.update(embargo=False)  # what becomes public meanwhile is for the next round
-    assert carried_out_here(database.folder, made)
+    assert carried_out_here(db.folder, made)
     made.refresh_from_db()
     assert (made.state, made.error, made.busy) == ("done", "", False)
     assert vectors.stat().st_mtime_ns == before
@@ -85,6 +85,25 @@ def test_a_round_goes_on_after_a_break_and_accounts_for_its_pool(
     asked = [(one["sentence"],) for one in _records(made.folder / "results/roots.jsonl")]
     assert roots == asked
     assert Problem.objects.exclude(state="valid").count() == 0
+
+
+def test_what_came_of_a_round_is_stored_once(
+    database: Any, carried: Any, stored: Callable[..., Any]
+) -> None:
+    """Stored again, as after an interrupt, no place and no figure changes."""
+    from winosmith.web.rounds.models import Place, Round
+    from winosmith.web.rounds.storing import store
+
+    made = stored("one")
+    before = list(Place.objects.order_by("pk").values())
+    assert len(before) == 2 * TWINS
+    assert not store(made, carried.found, [], lambda done: None)  # it runs no more
+    Round.objects.filter(pk=made.pk).update(state="running", record=None)
+    assert store(made, carried.found, [], lambda done: None)
+    assert list(Place.objects.order_by("pk").values()) == before
+    assert Round.objects.get(pk=made.pk).record == json.loads(
+        (carried.found.folder / "round.json").read_text("utf-8")
+    )
 
 
 def test_the_second_round_is_compared_with_the_first(db: Any, stored: Callable[..., Any]) -> None:
