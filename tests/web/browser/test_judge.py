@@ -75,39 +75,36 @@ def _press(page: Any, *keys: str) -> None:
 
 
 def test_three_problems_by_keys_alone(judging: Any) -> None:
-    """1, 2, A, S, C, Enter, N and U judge, mark, comment, send, pass on and take back."""
+    """1, 2, A, S, C, Enter, N and U judge, mark, comment, send, pass on and take back, in place."""
     site, page = judging()
     faults: list[str] = []
     page.on("pageerror", lambda error: faults.append(str(error)))
     page.on("console", lambda said: faults.append(said.text) if said.type == "error" else None)
-    with page.expect_navigation():
-        _press(page, "Enter")
+    page.evaluate("window.opened = 'once'")
+    _press(page, "Enter")
     for marks in ((), ("a",), ("s",)):
         page.get_by_text("Step 1 of 2").wait_for()
-        with page.expect_navigation():
-            _press(page, "2", "Enter")
+        _press(page, "2", "Enter")
         page.get_by_text("Step 2 of 2").wait_for()
         _press(page, *marks)
         if marks == ("s",):
             _press(page, "c")
             page.keyboard.type("1 word gives it away")
             _press(page, "Escape")
-        with page.expect_navigation():
-            _press(page, "1", "Enter")
+        _press(page, "1", "Enter")
     page.get_by_text("Step 1 of 2").wait_for()
     found = site.do(ANSWERS)
     assert [row[0] for row in found] == ["q0", "q1", "q2"]
     assert all(local == shown[1] and choice == shown[0] for _, shown, local, choice, *_ in found)
     assert [row[4:6] for row in found] == [[False, False], [True, False], [False, True]]
     assert found[2][6] == "1 word gives it away"
-    with page.expect_navigation():
-        _press(page, "u")
+    _press(page, "u")
     page.get_by_text("Step 2 of 2").wait_for()
     assert len(site.do(ANSWERS)) == 2
     _press(page, "n")
-    with page.expect_navigation():
-        _press(page, "ArrowDown", "Enter")
+    _press(page, "ArrowDown", "Enter")
     page.get_by_text("Step 1 of 2").wait_for()
+    assert page.evaluate("[window.opened, document.activeElement.id]") == ["once", "content"]
     assert not faults, faults
 
 
