@@ -14,15 +14,20 @@ from winosmith.build import (
     ConsensusRecipe,
     EmbedRecipe,
     FilterRecipe,
+    Panel,
     Recipe,
     build,
     debias_to_folder,
+    finished_filter,
     read_recipe,
     recipe_of,
     recipe_table,
     recipe_toml,
+    run_filter,
 )
-from winosmith.errors import RecipeError
+from winosmith.debias import human_agreement
+from winosmith.embed import load_array
+from winosmith.errors import DataError, RecipeError
 from winosmith.testing import made_twins
 from winosmith.validate import write_votes
 
@@ -104,10 +109,10 @@ def test_a_build_drops_what_the_embedders_agree_on(two, tmp_path):
     vote = built.run.consensus
     assert vote is not None
     assert list(vote.runs) == ["a.npz", "b.npz"]
-    assert (vote.found[np.setdiff1d(range(120), built.run.kept)] == 2).all()
-    assert 10 <= len(vote.removed) <= 60
-    reasons = [entry["reason"] for entry in map(json.loads, (
-        tmp_path / "one" / "dropped.jsonl").read_text("utf-8").splitlines())]  # fmt: skip
+    assert (vote.found[vote.removed] == 2).all()
+    assert built.run.kept.tolist() == vote.kept.tolist()
+    assert len(vote.removed) >= 5
+    reasons = [built.run.reasons[int(row)] for row in vote.removed]
     assert all(reason.startswith("guessed: by 2 of 2 embedders (a.npz ") for reason in reasons)
     record = json.loads((tmp_path / "one" / "report.json").read_text("utf-8"))
     assert record["consensus"]["removed"] == len(vote.removed)
@@ -120,16 +125,18 @@ def test_a_build_drops_what_the_embedders_agree_on(two, tmp_path):
     assert again.run.kept.tolist() == built.run.kept.tolist()
 
 
-def test_a_floor_of_one_keeps_all_that_judges_agree_on(two, tmp_path):
-    """Where every judge chose every answer, a floor of 1 drops nothing, and of one half half."""
+def test_a_floor_of_one_keeps_all_that_judges_agree_on(two):
+    """Of problems on which all judges agree a floor of 0.9 keeps so many, and one of 1 all."""
     pool = formats.read(two / "twins.jsonl")
     votes = [Response(p.id, who, "validate", p.answer) for p in pool[:60] for who in "xyz"]
-    how = {"embed": EmbedRecipe(array=str(two / "a.npz")), "chosen": FilterRecipe(**SMALL)}
+    Xs = {name: load_array(two / f"{name}.npz").embed(pool) for name in "ab"}
+    people = human_agreement(pool, votes)
     kept = {}
     for floor in (0.0, 0.9, 1.0):
-        vote = ConsensusRecipe((str(two / "b.npz"),), 1, floor)
-        done = debias_to_folder(pool, tmp_path / f"{floor}", vote=vote, votes=votes, **how)
-        kept[floor] = set(done.filtered.kept.ids)
+        panel = Panel(ConsensusRecipe(("b.npz",), 1, floor), Xs, people)
+        run = run_filter(pool, Xs["a"], FilterRecipe(**SMALL), seed=0, panel=panel)
+        kept[floor] = {pool.ids[row] for row in run.kept}
+        assert len(run.subsets["random"]) == len(run.kept)
     judged = set(pool.ids[:60])
     assert len(judged - kept[0.0]) > 30
     assert len(judged & kept[0.9]) == 54
@@ -137,11 +144,21 @@ def test_a_floor_of_one_keeps_all_that_judges_agree_on(two, tmp_path):
     assert kept[0.0] - judged == kept[1.0] - judged
 
 
+def test_an_embedder_without_a_row_for_each_problem_is_named(two):
+    """A panel whose vectors are not as many as the problems is refused by name."""
+    pool = formats.read(two / "twins.jsonl")
+    X = np.ones((len(pool), 2))
+    panel = Panel(ConsensusRecipe(("b.npz",)), {"a": X, "b": X[1:]})
+    with pytest.raises(DataError, match="b: there are 119 vectors for 120 problems"):
+        run_filter(pool, X, FilterRecipe(**SMALL), seed=0, panel=panel)
+
+
 def test_a_single_embedder_without_a_floor_is_no_vote(two, tmp_path):
-    """An empty vote gives the bytes of a filter that knows of none."""
-    pool = Dataset(formats.read(two / "twins.jsonl"), "twins")
-    how = {"embed": EmbedRecipe(array=str(two / "a.npz")), "chosen": FilterRecipe(**SMALL)}
-    for name, vote in (("none", None), ("empty", ConsensusRecipe())):
-        debias_to_folder(pool, tmp_path / name, vote=vote, **how)
-    for file in ("kept.jsonl", "dropped.jsonl", "report.json", "winosmith.json"):
-        assert (tmp_path / "none" / file).read_bytes() == (tmp_path / "empty" / file).read_bytes()
+    """An empty vote is the same run as none: what one finished, the other need not do."""
+    pool = Dataset(formats.read(two / "twins.jsonl")[:40], "twins")
+    how = {
+        "embed": EmbedRecipe(array=str(two / "a.npz")),
+        "chosen": FilterRecipe("random", keep=20),
+    }
+    debias_to_folder(pool, tmp_path / "none", **how)
+    assert finished_filter(pool, tmp_path / "none", vote=ConsensusRecipe(), **how)

@@ -49,6 +49,12 @@ def draw_all() -> dict[str, tuple[report.Svg, ...]]:
                 percent=True,
             ),
         ),
+        "shifts": (
+            report.shifts(
+                [report.Shift("agreement", [-2.5, 0.1]), report.Shift("labels", [31.2, None])],
+                ["aflite", "vote"], title="Beside random subsets",
+            ),
+        ),
         "stability": (
             report.survival({"WordAssociation": along, "LocalContext": other}),
             report.depth_accuracy({"toy": along}, [(0, 14), (1, 90), (3, 20)], chance=0.5),

@@ -159,6 +159,14 @@ def test_long_names_are_cut_not_lost() -> None:
     assert f">{'x' * 39}…</text>" in a_funnel("x" * 90).markup
 
 
+def test_too_many_sets_are_refused() -> None:
+    """More sets than can be told apart are an error; the shift of each is told in words."""
+    with pytest.raises(ValueError, match="7 sets can't be told apart"):
+        report.shifts([], list("abcdefg"), title="")
+    drawn = report.shifts([report.Shift("labels", [31.2, None])], ["one", "two"], title="")
+    assert drawn.description == "labels: one +31.2, two —"
+
+
 def test_too_many_curves_are_refused() -> None:
     """More curves than can be told apart are an error, not a puzzle."""
     lines = {str(number): report.Curve([1]) for number in range(7)}
