@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import absent
-from winosmith import Edit, Extra, Lineage, Origin, Problem, formats, solve
+from winosmith import Edit, Extra, Lineage, Origin, Problem, formats
 from winosmith.release import Released
 from winosmith.release._columns import read_table, table_of, write_table
 
@@ -98,38 +97,6 @@ def test_mlcroissant_validates_and_reads(small: Released, tmp_path: Path) -> Non
         part: [{"id": p.id, "sentence": p.sentence} for p in dataset]
         for part, dataset in small.content.parts.items()
     }
-
-
-LM_EVAL = """
-import json, sys
-import lm_eval
-from lm_eval.models.huggingface import HFLM
-from lm_eval.tasks import TaskManager
-done = lm_eval.simple_evaluate(
-    model=HFLM(pretrained=sys.argv[2], device="cpu", batch_size=4), tasks=["small_partial"],
-    log_samples=True, bootstrap_iters=0,
-    task_manager=TaskManager(include_path=sys.argv[1], include_defaults=False))
-print("RESULT" + json.dumps([done["results"]["small_partial"]["acc,none"],
-    {s["doc"]["id"]: [float(r[0][0]) for r in s["resps"]]
-     for s in done["samples"]["small_partial"]}]))
-"""
-
-
-@pytest.mark.models
-def test_lm_eval_scores_a_release(
-    small: Released, make_language_model: Callable[..., Path], tmp_path: Path
-) -> None:
-    """lm-evaluation-harness runs on the release's folder, and gives `solve.Causal`'s scores."""
-    _needs("lm_eval", "test-harness")
-    model = make_language_model("gpt2")
-    task = str(small.folder / "harness" / "lm_eval")
-    accuracy, theirs = _run(LM_EVAL, task, str(model), where=tmp_path)
-    dev = small.content.parts["dev"]
-    ours = solve.Causal(str(model), "partial").score(dev)
-    for problem, own in zip(dev, ours, strict=True):
-        np.testing.assert_allclose(theirs[problem.id], own, atol=1e-4)
-    right = np.mean([int(np.argmax(own)) == p.answer for p, own in zip(dev, ours, strict=True)])
-    assert accuracy == pytest.approx(right)
 
 
 INSPECT = """

@@ -449,7 +449,7 @@ def test_a_version_is_released_once(small: Released, tmp_path: Path) -> None:
 
 def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
     """Ctrl-C while files are written ends with 130, and no folder is left, whole or hidden."""
-    formats.write(practice.corpus(4000, seed=1).dataset.problems, tmp_path / "problems.jsonl")
+    formats.write(practice.corpus(1500, seed=1).dataset.problems, tmp_path / "problems.jsonl")
     release_toml = tmp_path / "release.toml"
     release_toml.write_text(
         'name="a"\nversion="1.0"\ndate="2026-01-01"\ntitle="A"\ndescription="A."\n'

@@ -132,6 +132,15 @@ def part_rows(content: Content) -> list[tuple[str, int, int, int, int, int, str]
     return rows
 
 
+def _one(content: Content) -> Iterator[str]:
+    """Yield a problem with its answer, as a reader first wants to see one."""
+    problem = next((p for p in content.problems if p.answer is not None), None)
+    if problem is not None:
+        seen = {"sentence": problem.sentence, "options": problem.options, "answer": problem.answer}
+        yield from ("A problem, with three of its columns:", "")
+        yield from ("```json", json.dumps(seen, ensure_ascii=False), "```", "")
+
+
 def _structure(content: Content) -> Iterator[str]:
     yield from ("## Dataset Structure", "")
     yield from table(
@@ -155,6 +164,7 @@ def _structure(content: Content) -> Iterator[str]:
         "`data/*-labels.lst` the answers alone, 1 for the first option.",
         "",
     )
+    yield from _one(content)
     yield from table(["column", "what it says"], [(f"`{k}`", v) for k, (_, v) in COLUMNS.items()])
     yield ""
 

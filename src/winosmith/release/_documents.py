@@ -88,6 +88,6 @@ or organisation for ORG:
     hf repos create ORG/{name} --type dataset --exist-ok
     hf upload ORG/{name} . --type dataset --delete "*" --commit-message "{name} {version}"
 
-The second also takes away what an earlier version had there, so that the hub holds these files and no
-others. Run `winosmith verify .` before.
+The second also takes away what an earlier version had there, so that the hub holds these files
+and no others. Run `winosmith verify .` before.
 """

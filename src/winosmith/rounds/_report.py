@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from winosmith import report
-from winosmith.problem import Problem
+from winosmith.problem import Edit, Problem
 from winosmith.report import shown
 from winosmith.rounds._changes import Change
 from winosmith.rounds._next import NextRound
@@ -64,7 +64,8 @@ def _cards(record: Mapping[str, Any]) -> list[report.KeyFigure]:
             report.KeyFigure(
                 f"{name}, on dev and test",
                 solver["accuracy"]["value"],
-                f"{low:.1%} to {high:.1%}; guessing gives {solver['accuracy']['chance']:.0%}",
+                f"{shown(low, '.1%')} to {shown(high, '.1%')}; guessing gives "
+                f"{shown(solver['accuracy']['chance'], '.0%')}",
                 ".1%",
             )
         )
@@ -132,7 +133,7 @@ def _with_interval(found: Mapping[str, Any] | None) -> str | None:
     if found is None:
         return None
     low, high = found["interval"]
-    return f"{found['value']:.1%} ({low:.1%}–{high:.1%})"
+    return f"{shown(found['value'], '.1%')} ({100 * low:.1f}–{100 * high:.1f})"
 
 
 def _next(following: NextRound) -> list[report.Block]:
@@ -174,4 +175,17 @@ def _next(following: NextRound) -> list[report.Block]:
 
 
 def _passage(problem: Problem, status: str) -> report.Passage:
-    return report.Passage([report.Part(problem.sentence)], problem.options, problem.answer, status)
+    edits = problem.lineage.edits if problem.lineage else ()
+    return report.Passage(
+        [report.Part(problem.sentence)],
+        problem.options,
+        problem.answer,
+        status,
+        clues=[_told(edit) for edit in edits],
+    )
+
+
+def _told(edit: Edit) -> str:
+    if edit.op == "insert":
+        return f"“{edit.new}” was put in"
+    return f"“{edit.old}” became “{edit.new}”" if edit.new else f"“{edit.old}” was taken out"
