@@ -45,7 +45,7 @@ def kind_of(before: str, after: str) -> str:
     ''
     """
     old, new = tokens(before), tokens(after)
-    ops = Levenshtein.editops(old, new)
+    ops = list(Levenshtein.editops(old, new))
     if len(ops) != 1:
         return ""
     gone = "" if ops[0].tag == "insert" else _tag(old, ops[0].src_pos)

@@ -1,0 +1,120 @@
+"""A full-text index of problems' sentences, kept in step by the database itself.
+
+SQLite has an external-content FTS5 table with triggers on the table of problems, PostgreSQL a GIN
+index on an expression. Both know whole words in any case, and neither finds accents that are not
+asked for. The site has two: of public problems alone for everyone (`read.index`), so that nothing
+else can be felt there, and of all for moderators (`moderate.index`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from django.db import connections
+
+from winosmith.web.read.terms import Term
+
+__all__ = ["FullText"]
+
+_TRIGGERS = ("insert", "update", "delete")
+_VECTOR = "to_tsvector('simple', problems_problem.sentence)"
+
+
+class FullText:
+    """One index.
+
+    Args:
+        table: its name, and the beginning of its triggers' names.
+        only: the condition on which a problem is in it, as SQL with "{row}" for the row; "" for
+            all.
+        columns: of the problem that the condition looks at.
+    """
+
+    def __init__(self, table: str, only: str = "", columns: Sequence[str] = ()):
+        self.table = table
+        self._only, self._columns = only, ("id", "sentence", *columns)
+
+    def ensure(self, alias: str = "default") -> None:
+        """Make the index where it is missing, filled with what belongs into it now.
+
+        A migration that rebuilds the table of problems drops what hangs on it, so this runs after
+        every migration.
+        """
+        with connections[alias].cursor() as cursor:
+            if connections[alias].vendor == "postgresql":
+                cursor.execute(
+                    f"CREATE INDEX IF NOT EXISTS {self.table} ON problems_problem "
+                    f"USING gin ({_VECTOR}){self._where('problems_problem')}"
+                )
+                return
+            cursor.execute(
+                "SELECT count(*) FROM sqlite_master WHERE name = %s "
+                "OR type = 'trigger' AND name IN (%s, %s, %s)",
+                [self.table, *(f"{self.table}_{name}" for name in _TRIGGERS)],
+            )
+            if cursor.fetchone()[0] < 1 + len(_TRIGGERS):
+                for statement in self._sqlite():
+                    cursor.execute(statement)
+
+    def drop(self, alias: str = "default") -> None:
+        """Take the index away."""
+        with connections[alias].cursor() as cursor:
+            if connections[alias].vendor == "postgresql":
+                cursor.execute(f"DROP INDEX IF EXISTS {self.table}")
+                return
+            for name in _TRIGGERS:
+                cursor.execute(f"DROP TRIGGER IF EXISTS {self.table}_{name}")
+            cursor.execute(f"DROP TABLE IF EXISTS {self.table}")
+
+    def said(self, terms: Iterable[Term]) -> str:
+        """Return what SQLite's MATCH takes; one term or more is wanted.
+
+        Words are letters and digits alone, so none can end its quotation marks.
+        """
+        wanted, unwanted = _parted(terms)
+        text = "(" + " AND ".join(f'"{words}"' for words in wanted) + ")"
+        return text + "".join(f' NOT "{words}"' for words in unwanted)
+
+    def condition(self, terms: Iterable[Term]) -> tuple[str, list[str]]:
+        """Return PostgreSQL's condition on a problem, and its values."""
+        wanted, unwanted = _parted(terms)
+        parts = ["phraseto_tsquery('simple', %s)"] * len(wanted)
+        parts += ["!!phraseto_tsquery('simple', %s)"] * len(unwanted)
+        return f"{_VECTOR} @@ ({' && '.join(parts)})", [*wanted, *unwanted]
+
+    def _where(self, row: str) -> str:
+        return f" WHERE {self._only.format(row=row)}" if self._only else ""
+
+    def _sqlite(self) -> Sequence[str]:
+        table = self.table
+        add = (
+            f"INSERT INTO {table}(rowid, sentence) "
+            f"SELECT new.id, new.sentence{self._where('new')};"
+        )
+        take = (
+            f"INSERT INTO {table}({table}, rowid, sentence) "
+            f"SELECT 'delete', old.id, old.sentence{self._where('old')};"
+        )
+        trigger = f"CREATE TRIGGER IF NOT EXISTS {table}"
+        changed = "old.id <> new.id OR old.sentence <> new.sentence"
+        if self._only:
+            before, after = (f"({self._only.format(row=row)})" for row in ("old", "new"))
+            changed += f" OR {before} <> {after}"
+        return (
+            f"CREATE VIRTUAL TABLE IF NOT EXISTS {table} USING fts5(sentence, "
+            "content='problems_problem', content_rowid='id', "
+            "tokenize='unicode61 remove_diacritics 0')",
+            f"{trigger}_insert AFTER INSERT ON problems_problem BEGIN {add} END",
+            f"{trigger}_delete AFTER DELETE ON problems_problem BEGIN {take} END",
+            f"{trigger}_update AFTER UPDATE OF {', '.join(self._columns)} ON problems_problem "
+            f"WHEN {changed} BEGIN {take} {add} END",
+            f"INSERT INTO {table}({table}) VALUES ('delete-all')",  # noqa: S608
+            f"INSERT INTO {table}(rowid, sentence) "  # noqa: S608
+            f"SELECT id, sentence FROM problems_problem p{self._where('p')}",
+        )
+
+
+def _parted(terms: Iterable[Term]) -> tuple[list[str], list[str]]:
+    """Return the words of wanted terms, and of unwanted ones."""
+    told = [(" ".join(term.words), term.wanted) for term in terms]
+    return [words for words, wanted in told if wanted], [words for words, ok in told if not ok]
