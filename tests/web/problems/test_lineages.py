@@ -76,7 +76,7 @@ def test_depths_below_a_hidden_version_are_those_of_the_site(
     from winosmith.web.problems.public import public_problems
 
     for state, hidden in (("valid", False), ("judging", True), ("withdrawn", True)):
-        top, middle, last = _family(lambda name, state=state: person(name + state), middle=state)
+        top, _middle, last = _family(lambda name, state=state: person(name + state), middle=state)
         under = child(child(last, new=("shelf", "board")), new=("big", "large"))
         family = public_problems().filter(version__root=top).order_by("pk")
         data = as_public(list(family))
