@@ -10,8 +10,7 @@ mean width, for
 - jackknife: the share of all but one cluster at a time (CR3), on the logit, Student's t with G − 1.
 
 What it shows (600 draws): with few large clusters `ours` holds the truth nearly always, at two to
-six
-times the width of the others; `bare` falls to 89 % where right answers are common and clusters
+six times the width of the others; `bare` falls to 89 % where right answers are common and clusters
 differ, `jackknife` to 91 %, elsewhere both are near 95 %; `root` stays at 94 % or more, at half the
 width of `ours`. From some 50 clusters of a few cases on, all four are nearly the same.
 
