@@ -72,6 +72,7 @@ def test_every_table_that_points_at_people_is_told(db: Any) -> None:
     told = {(model._meta.label, column) for model, column in _pointing()}
     own = {("people.Agreement", "person"), ("problems.Twin", "contributor")}
     own |= {("judge.Slot", "contributor"), ("take.Subject", "person")}
+    own |= {("market.Participation", "person")}
     pointing = {
         (model._meta.label, field.name)
         for model in apps.get_models(include_auto_created=True)
