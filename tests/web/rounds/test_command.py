@@ -15,12 +15,13 @@ from tests.web.rounds.making import fill  # type: ignore[import-not-found]
 @pytest.fixture
 def run(db: Any) -> Callable[..., str]:
     """Return a runner of `winosmith admin round SITE …`, which returns what was printed."""
-    from winosmith.cli import main
+    from winosmith.cli.admin import command
 
     def call(*arguments: str, code: int = 0) -> str:
-        found = CliRunner().invoke(main, ["admin", "round", str(db.folder), *arguments])
-        assert found.exit_code == code, found.output
-        return str(found.output)
+        found = CliRunner().invoke(command, ["round", str(db.folder), *arguments])
+        told = f"{found.output}{found.exception or ''}"
+        assert found.exit_code == code, told
+        return told
 
     return call
 
