@@ -1,0 +1,107 @@
+"""Pages in German and Arabic in a real browser, on a phone in the dark and on a desk by day."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import axe_faults  # type: ignore[import-not-found]
+from tests.web import visits as v  # type: ignore[import-not-found]
+
+pytestmark = pytest.mark.browser
+
+STAGED = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parents[3])!r})
+from tests.web.visits import staged
+from winosmith.web._lock import writing
+with writing():
+    result = staged()
+"""
+
+SHOWN = (
+    "read:home", "read:problem", "read:guidelines", "write:draft", "write:twin", "judge:turn",
+    "perturb:start", "perturb:build", "perturb:made", "families:family", "moderate:queue",
+    "moderate:problem", "take:question", "people:me", "language",
+)  # fmt: skip
+"""The pages that people work on, and those with most that stands side by side."""
+
+VIEWS = ((320, 640, "dark"), (1200, 800, "light"))
+
+RULES = ("color-contrast", "html-has-lang", "html-lang-valid", "valid-lang")
+
+CLIPPED = """[...document.querySelectorAll("button, .button, .badge, label, h1, h2, nav a")]
+    .filter(one => one.clientWidth && getComputedStyle(one).overflow !== "visible"
+        && !one.closest(".hidden") && one.scrollWidth > one.clientWidth + 1)
+    .map(one => one.outerHTML.slice(0, 120))"""
+"""What has more text than room."""
+
+SIDES = """() => {
+    const links = [...document.querySelectorAll("header nav ul:first-child a")];
+    const first = links[0].getBoundingClientRect(), next = links[1].getBoundingClientRect();
+    const sentences = [...document.querySelectorAll("p.sentence[lang=en]")];
+    return {
+        page: getComputedStyle(document.body).direction,
+        begins: first.left > next.left ? "rtl" : "ltr",
+        sentences: [...new Set(sentences.map(one => getComputedStyle(one).direction))],
+        outside: [...document.querySelectorAll("main *")].filter(one => {
+            const box = one.getBoundingClientRect();
+            return box.width > 1 && box.left < -1 && !one.closest(".scroll, .hidden");
+        }).length,
+    };
+}"""
+"""Where the page and the sentences on it begin, and what is beyond its left edge."""
+
+
+def test_pages_are_whole_in_both_directions(
+    site: Any, served: Callable[..., Any], browser: Any, axe_source: str
+) -> None:
+    """Nothing is clipped, wider than its screen or too pale; Arabic begins at the right.
+
+    English sentences run from left to right on it all the same.
+    """
+    place = served(gold_every=0, open_judging=False)
+    refs = place.do(STAGED)
+    first = {visit.route: visit for visit in reversed(v.VISITS) if visit.form is None}
+    wrong: dict[str, Any] = {}
+    for width, height, scheme in VIEWS:
+        for language, side in (("de", "ltr"), ("ar", "rtl")):
+            context = browser.new_context(
+                viewport={"width": width, "height": height},
+                locale=language,
+                color_scheme=scheme,
+                reduced_motion="reduce",
+                bypass_csp=True,
+            )
+            context.set_default_timeout(30_000)
+            page = context.new_page()
+            for route in SHOWN:
+                visit = first[route]
+                context.clear_cookies()
+                if key := refs.get(f"session of {visit.role}"):
+                    context.add_cookies([{"name": "session", "value": key, "url": place.url}])
+                answer = page.goto(place.url + visit.path(refs))
+                assert answer is not None
+                faults = _faults(page, width, side, language)
+                faults += axe_faults(page, axe_source, *RULES)
+                if answer.status != 200 or faults:
+                    wrong[f"{route} {language} {width}"] = answer.status, faults
+            context.close()
+    assert not wrong, json.dumps(wrong, indent=1, ensure_ascii=False)
+
+
+def _faults(page: Any, width: int, side: str, language: str) -> list[Any]:
+    found: list[Any] = page.evaluate(CLIPPED)
+    wide = page.evaluate("document.documentElement.scrollWidth")
+    sides = page.evaluate(SIDES)
+    if wide > width or sides["outside"]:
+        found.append(("wide", wide, sides["outside"]))
+    if (sides["page"], sides["begins"]) != (side, side) or sides["sentences"] not in ([], ["ltr"]):
+        found.append(sides)
+    if page.evaluate("document.documentElement.lang") != language:
+        found.append("language")
+    return found
