@@ -20,7 +20,7 @@ class Slot(models.Model):
     (never taken, no lease), *held* (its lease runs), or *returned* (its lease ran out).
 
     Attributes:
-        n: 1, 2, … on each problem; on a gold question the number of the person who gets it.
+        n: 1, 2, … on each problem; of an answer to a gold question the number of the person.
         place: where it stands in the queue: all slots of a problem beside each other.
         twin, contributor: the problem's, repeated so that the queue is read from its index alone.
         gold: its answer is known and is no vote.
@@ -70,7 +70,7 @@ class Slot(models.Model):
 
     class Meta:
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["problem", "n"], name="slot_n"),
+            models.UniqueConstraint(fields=["problem", "gold", "n"], name="slot_n"),
             models.UniqueConstraint(fields=["problem", "holder"], name="slot_holder"),
         ]
         indexes: ClassVar = [

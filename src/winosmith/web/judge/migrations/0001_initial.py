@@ -299,7 +299,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name="slot",
-            constraint=models.UniqueConstraint(fields=("problem", "n"), name="slot_n"),
+            constraint=models.UniqueConstraint(fields=("problem", "gold", "n"), name="slot_n"),
         ),
         migrations.AddConstraint(
             model_name="slot",
