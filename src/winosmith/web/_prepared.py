@@ -12,14 +12,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, connection, connections
-from django.db.models import Expression
+from django.db.models import Count, Expression
 from django.db.models.query import get_related_populators
 from django.db.models.sql import DeleteQuery, UpdateQuery
 
-__all__ = ["Given", "Prepared", "PreparedDelete", "PreparedUpdate", "asked", "insert"]
+__all__ = [
+    "Given",
+    "Prepared",
+    "PreparedCount",
+    "PreparedDelete",
+    "PreparedUpdate",
+    "asked",
+    "insert",
+]
 
 
 class Given(Expression):
@@ -48,16 +57,40 @@ class Prepared:
 
     def rows(self, **given: Any) -> list[Any]:
         """Return the rows; the names are those of every `Given`."""
-        plan = self._plans.get(connection.vendor)
+        real = _real()
+        plan = self._plans.get(real.vendor)
         if plan is None:
-            plan = self._plans[connection.vendor] = _planned(self._build())
-        made = plan.made
-        return [made(row) for row in _asked(plan.sql, _filled(plan.params, given)).fetchall()]
+            plan = self._plans[real.vendor] = _planned(self._build())
+        found = _asked(real, plan.sql, _filled(real, plan.params, given)).fetchall()
+        return [plan.made(real, row) for row in found]
 
     def first(self, **given: Any) -> Any:
         """Return the first row; None where there is none."""
         rows = self.rows(**given)
         return rows[0] if rows else None
+
+
+class PreparedCount:
+    """How many rows there are; `Given` wherever values differ.
+
+    Args:
+        build: makes the query of the rows, without groups.
+    """
+
+    def __init__(self, build: Callable[[], Any]):
+        self._build = build
+        self._plans: dict[str, tuple[str, Sequence[Any]]] = {}
+
+    def __call__(self, **given: Any) -> int:
+        """Count the rows."""
+        real = _real()
+        plan = self._plans.get(real.vendor)
+        if plan is None:
+            query = self._build().select_related(None).order_by().values().query.chain()
+            query.clear_select_clause()
+            query.add_annotation(Count("*"), "n")
+            plan = self._plans[real.vendor] = query.get_compiler(connection=real).as_sql()
+        return int(_asked(real, plan[0], _filled(real, plan[1], given)).fetchone()[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +111,11 @@ class _Plan:
     related: Sequence[Any] = ()
     annotated: Sequence[tuple[str, int]] = ()
 
-    def made(self, row: Sequence[Any]) -> Any:
+    def made(self, real: Any, row: Sequence[Any]) -> Any:
         values = list(row)
         for at, converters, expression in self.converters:
             for convert in converters:
-                values[at] = convert(values[at], expression, connection)
+                values[at] = convert(values[at], expression, real)
         if self.model is None:
             return tuple(values)
         made = self.model.from_db(
@@ -112,12 +145,17 @@ def _planned(query: Any) -> _Plan:
 
 def asked(sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
     """Return the rows of a statement that no query of Django's says, as both databases know it."""
-    return [tuple(row) for row in _asked(sql, _filled(values, {})).fetchall()]
+    real = _real()
+    return [tuple(row) for row in _asked(real, sql, _filled(real, values, {})).fetchall()]
 
 
-def _asked(sql: str, params: Sequence[Any]) -> Any:
+def _real() -> Any:
+    """Return this thread's connection itself: what stands for it is looked up at each turn."""
+    return connections[DEFAULT_DB_ALIAS]
+
+
+def _asked(real: Any, sql: str, params: Sequence[Any]) -> Any:
     """Run a statement, and return a cursor whose rows are to be read at once."""
-    real: Any = connections[DEFAULT_DB_ALIAS]
     if real.vendor == "postgresql":
         return real.ask(sql, params)
     cursor = real.cursor()
@@ -125,9 +163,9 @@ def _asked(sql: str, params: Sequence[Any]) -> Any:
     return cursor
 
 
-def _filled(params: Sequence[Any], given: dict[str, Any]) -> list[Any]:
+def _filled(real: Any, params: Sequence[Any], given: dict[str, Any]) -> list[Any]:
     values = [given[one.name] if isinstance(one, Given) else one for one in params]
-    adapt = connection.ops.adapt_datetimefield_value
+    adapt = real.ops.adapt_datetimefield_value
     return [adapt(value) if isinstance(value, datetime) else value for value in values]
 
 
@@ -146,13 +184,14 @@ class PreparedUpdate:
 
     def __call__(self, **given: Any) -> int:
         """Change the rows; return how many there were."""
-        plan = self._plans.get(connection.vendor)
+        real = _real()
+        plan = self._plans.get(real.vendor)
         if plan is None:
-            plan = self._plans[connection.vendor] = self._planned()
+            plan = self._plans[real.vendor] = self._planned()
         sql, params, fields = plan
         for name, field in fields.items():
-            given[name] = field.get_db_prep_save(given[name], connection)
-        return int(_asked(sql, _filled(params, given)).rowcount)
+            given[name] = field.get_db_prep_save(given[name], real)
+        return int(_asked(real, sql, _filled(real, params, given)).rowcount)
 
     def _planned(self) -> tuple[str, Sequence[Any], dict[str, Any]]:
         rows = self._build()
@@ -175,15 +214,12 @@ class PreparedDelete:
 
     def __call__(self, **given: Any) -> int:
         """Remove the rows; return how many there were."""
-        plan = self._plans.get(connection.vendor)
+        real = _real()
+        plan = self._plans.get(real.vendor)
         if plan is None:
             query = self._build().query.chain(DeleteQuery)
-            plan = query.get_compiler(connection=connection).as_sql()
-            self._plans[connection.vendor] = plan
-        return int(_asked(plan[0], _filled(plan[1], given)).rowcount)
-
-
-_INSERTS: dict[tuple[Any, bool], tuple[str, str, list[Any]]] = {}
+            plan = self._plans[real.vendor] = query.get_compiler(connection=real).as_sql()
+        return int(_asked(real, plan[0], _filled(real, plan[1], given)).rowcount)
 
 
 def insert(*objects: Any, unless_there: bool = False) -> int:
@@ -196,18 +232,20 @@ def insert(*objects: Any, unless_there: bool = False) -> int:
     Returns:
         How many rows were added.
     """
-    model = type(objects[0])
-    kind = (model, unless_there)
-    if kind not in _INSERTS:
-        _INSERTS[kind] = _insertion(model, unless_there)
-    head, tail, fields = _INSERTS[kind]
-    row = f"({', '.join(['%s'] * len(fields))})"
+    real = _real()
+    columns = _columns(type(objects[0]))
+    given = tuple(
+        field.attname
+        for field, usual in columns
+        if usual is _NONE or any(getattr(one, field.attname) != usual for one in objects)
+    )
+    head, row, tail, fields = _insertion(type(objects[0]), real.vendor, given, unless_there)
     values = [
-        field.get_db_prep_save(field.pre_save(one, True), connection)
+        field.get_db_prep_save(field.pre_save(one, True), real)
         for one in objects
         for field in fields
     ]
-    keys = _asked(f"{head} {', '.join([row] * len(objects))} {tail}", values).fetchall()
+    keys = _asked(real, f"{head} {', '.join([row] * len(objects))} {tail}", values).fetchall()
     if not unless_there:
         for one, (key,) in zip(objects, keys, strict=True):
             one.pk = key
@@ -215,11 +253,36 @@ def insert(*objects: Any, unless_there: bool = False) -> int:
     return len(keys)
 
 
-def _insertion(model: Any, unless_there: bool) -> tuple[str, str, list[Any]]:
+_NONE = object()
+_LITERALS = {None: "NULL", True: "true", False: "false", "": "''"}
+
+
+@cache
+def _columns(model: Any) -> list[tuple[Any, Any]]:
+    """Return a model's fields, each with the value that it usually has; `_NONE` for none such.
+
+    Usual values are those that stand in a statement as they are: NULL, a truth, an empty text.
+    """
+    about, found = model._meta, []
+    for field in about.concrete_fields:
+        if field is about.auto_field:
+            continue
+        plain = not callable(field.default) and type(field.get_default()) in (type(None), bool, str)
+        usual = field.get_default() if plain else _NONE
+        found.append((field, usual if usual in _LITERALS else _NONE))
+    return found
+
+
+@cache
+def _insertion(
+    model: Any, vendor: str, given: tuple[str, ...], unless_there: bool
+) -> tuple[str, str, str, list[Any]]:
+    """Return a statement's head, one row of it, its tail, and the fields that each call gives."""
     quoted = connection.ops.quote_name
-    about = model._meta
-    fields = [field for field in about.concrete_fields if field is not about.auto_field]
-    columns = ", ".join(quoted(field.column) for field in fields)
+    about, columns = model._meta, _columns(model)
+    names = ", ".join(quoted(field.column) for field, _ in columns)
+    row = ", ".join("%s" if f.attname in given else _LITERALS[usual] for f, usual in columns)
+    head = f"INSERT INTO {quoted(about.db_table)} ({names}) VALUES"
     tail = f"RETURNING {quoted(about.pk.column)}"
-    head = f"INSERT INTO {quoted(about.db_table)} ({columns}) VALUES"
-    return head, f"ON CONFLICT DO NOTHING {tail}" if unless_there else tail, fields
+    fields = [field for field, _ in columns if field.attname in given]
+    return head, f"({row})", f"ON CONFLICT DO NOTHING {tail}" if unless_there else tail, fields

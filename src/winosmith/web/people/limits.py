@@ -117,7 +117,7 @@ def _counted(who: str, what: str, most: int, hour: datetime, reach: float) -> bo
     table = connection.ops.quote_name(Hits._meta.db_table)
     before = f"coalesce((SELECT count FROM {table} WHERE who = %s AND what = %s AND hour = %s), 0)"  # noqa: S608
     sql = (
-        f"INSERT INTO {table} (who, what, hour, count) "  # noqa: S608
+        f"INSERT INTO {table} (who, what, hour, count) "
         f"SELECT %s, %s, %s, 1 WHERE %s >= 1 + %s * {before} "
         f"ON CONFLICT (who, what, hour) DO UPDATE SET count = {table}.count + 1 "
         f"WHERE {table}.count + 1 + %s * {before} <= %s RETURNING count"

@@ -74,7 +74,7 @@ def enter(
     insert(*entered)
     kind, writer = "revise" if twin.revises_id else "submit", twin.contributor
     insert(*(Event(problem=one, actor=writer, kind=kind, after=state) for one in entered))
-    remember(*entered)
+    remember(*entered, new=True)
     if state == State.JUDGING:
         open_new(entered)
     if twin.revises:

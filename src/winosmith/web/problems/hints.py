@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from django.conf import settings
@@ -61,29 +62,37 @@ def live_hints(
 
 def text_hints(halves: Sequence[AnyHalf], words_to_flag: Sequence[str] = ()) -> list[str]:
     """Return what the texts themselves show; each finding once, though both halves have it."""
-    texts = [part for half in halves for part in (half.sentence, *half.options)]
-    sentences = [(half.sentence, half.options) for half in halves]
+    found = [_found(half.sentence, tuple(half.options), tuple(words_to_flag)) for half in halves]
     kinds = (
-        (
-            _("words on this site's list"),
-            [w for t in texts for w in flagged_words(t, words_to_flag)],
-        ),
-        (_("what may be contact data"), [found for t in texts for found in contact_data(t)]),
-        (
-            _("what may be a real person's full name"),
-            [
-                *(name for text, options in sentences for name in full_names(text, options)),
-                *(name for _text, options in sentences for o in options for name in full_names(o)),
-            ],
-        ),
-        (_("shouting"), [found for t, _options in sentences for found in shouting(t)]),
-        (_("characters that can't be seen"), [name for t in texts for name in invisible(t)]),
-        (
-            _("characters that only look like Latin letters"),
-            [name for t in texts for name in foreign_lookalikes(t)],
-        ),
+        _("words on this site's list"),
+        _("what may be contact data"),
+        _("what may be a real person's full name"),
+        _("shouting"),
+        _("characters that can't be seen"),
+        _("characters that only look like Latin letters"),
     )
-    return [f"{kind}: {_listed(found)}" for kind, found in kinds if found]
+    return [
+        f"{kind}: {_listed([one for each in of_halves for one in each])}"
+        for kind, *of_halves in zip(kinds, *found, strict=True)
+        if any(of_halves)
+    ]
+
+
+@lru_cache(500)
+def _found(
+    sentence: str, options: tuple[str, ...], words_to_flag: tuple[str, ...]
+) -> tuple[tuple[str, ...], ...]:
+    """Return what a half shows, by its kind; kept, for while one half is typed the other rests."""
+    texts = (sentence, *options)
+    names = [full_names(sentence, options), *map(full_names, options)]
+    return (
+        tuple(w for t in texts for w in flagged_words(t, words_to_flag)),
+        tuple(found for t in texts for found in contact_data(t)),
+        tuple(name for each in names for name in each),
+        tuple(found for t in texts for found in shouting(t)),
+        tuple(name for t in texts for name in invisible(t)),
+        tuple(name for t in texts for name in foreign_lookalikes(t)),
+    )
 
 
 def lookalike_hints(near: Sequence[Lookalike]) -> list[str]:

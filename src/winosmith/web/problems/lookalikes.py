@@ -19,6 +19,7 @@ from django.db.models import Q
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
+from winosmith.web._prepared import insert
 from winosmith.web.problems.halves import AnyHalf, Half
 from winosmith.web.problems.lookalike_models import Remembered, Shingle
 from winosmith.web.problems.sketch import compared, shared, shingles, sketch
@@ -177,18 +178,22 @@ def _share(row: Remembered, words: Sequence[str], root: Sequence[str] | None) ->
     return 0.0 if root is not None and _is_kin(theirs, root, share) else share
 
 
-def remember(*problems: Problem) -> None:
-    """Let new sentences be compared with those of these problems; a second time changes nothing."""
+def remember(*problems: Problem, new: bool = False) -> None:
+    """Let new sentences be compared with those of these problems; a second time changes nothing.
+
+    Args:
+        problems: of the site.
+        new: they were made in this transaction, so that none can have been remembered.
+    """
     with writing():
-        known = set(
-            Remembered.objects.filter(problem__in=problems).values_list("problem_id", flat=True)
-        )
-        new = [problem for problem in problems if problem.pk not in known]
-        rows = Remembered.objects.bulk_create(Remembered(problem=problem) for problem in new)
-        _store(
-            (row, sketch(compared(problem.sentence, problem.options)))
-            for row, problem in zip(rows, new, strict=True)
-        )
+        known: set[int] = set()
+        if not new:
+            there = Remembered.objects.filter(problem__in=problems)
+            known.update(there.values_list("problem_id", flat=True))
+        rows = [Remembered(problem=problem) for problem in problems if problem.pk not in known]
+        if rows:
+            insert(*rows)
+        _store((row, sketch(compared(row.problem.sentence, row.problem.options))) for row in rows)
 
 
 def forget(problem: Problem) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ from django.conf import settings
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from winosmith.web._prepared import Given, Prepared
+from winosmith.web._prepared import Given, Prepared, PreparedCount
 from winosmith.web.problems.models import Problem, State, Twin
 from winosmith.web.problems.public import public_problems
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from winosmith.web.people.models import Person
 
 __all__ = ["Counts", "counts"]
+
+MANY, FRESH = 1000, 10.0
+"""Problems from which on their number, counted row by row, is told as it was these seconds ago."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +52,26 @@ class Counts:
 
 def counts(person: Person | None) -> Counts:
     """Return the counts of a person; None for somebody who has not written yet."""
-    site, goal = public_problems().count(), settings.RULES.goal
+    site, goal = _public(), settings.RULES.goal
     if person is None:
         return Counts(0, 0, 0, 0, site, goal)
     midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
     mine: Sequence[int] = _MINE.first(person=person.pk, midnight=midnight) or (0, 0, 0, 0)
     today, waiting, judging, valid = mine
     return Counts(today, waiting, judging, valid, site, goal)
+
+
+def _public() -> int:
+    """Return how many problems everyone may see; where there are many, as of a moment ago."""
+    count, until = _KEPT.get("site", (0, 0.0))
+    if time.monotonic() >= until:
+        count = _PUBLIC()
+        _KEPT["site"] = count, time.monotonic() + FRESH if count > MANY else 0.0
+    return count
+
+
+_KEPT: dict[str, tuple[int, float]] = {}
+_PUBLIC = PreparedCount(public_problems)
 
 
 def _mine() -> QuerySet[Twin]:

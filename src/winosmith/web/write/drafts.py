@@ -13,7 +13,13 @@ from django.utils.translation import gettext as _
 from winosmith.errors import InputError
 from winosmith.topics import Topic, open_topics
 from winosmith.web._lock import writing
-from winosmith.web._prepared import Given, Prepared, insert
+from winosmith.web._prepared import (
+    Given,
+    Prepared,
+    PreparedCount,
+    PreparedDelete,
+    insert,
+)
 from winosmith.web.problems.models import Twin
 from winosmith.web.write.fields import Typed
 from winosmith.web.write.models import Draft
@@ -35,6 +41,13 @@ UNTOUCHED = timedelta(hours=1)
 _OWN = Prepared(
     lambda: Draft.objects.select_related("revises").filter(person=Given("person"), ref=Given("ref"))
 )
+_UNTOUCHED = PreparedDelete(
+    lambda: Draft.objects.filter(
+        person=Given("person"), version=0, revises=None, saved__lt=Given("since")
+    )
+)
+_COUNT = PreparedCount(lambda: Draft.objects.filter(person=Given("person")))
+_MINE = Prepared(lambda: Draft.objects.filter(person=Given("person")).order_by("-saved"))
 
 
 class Stale(InputError):  # noqa: N818
@@ -62,9 +75,8 @@ def start(person: Person, topic: Topic) -> Draft:
         InputError: the person has as many drafts as they may.
     """
     with writing():
-        mine = Draft.objects.filter(person=person)
-        mine.filter(version=0, revises=None, saved__lt=timezone.now() - UNTOUCHED).delete()
-        if mine.count() >= MOST:
+        _UNTOUCHED(person=person.pk, since=timezone.now() - UNTOUCHED)
+        if _COUNT(person=person.pk) >= MOST:
             raise InputError(_("You have %d drafts; finish or discard some first.") % MOST)
         draft = Draft(person=person, **_columns(topic))
         insert(draft)
@@ -80,11 +92,7 @@ def drafts_of(person: Person | None) -> list[Draft]:
     """Return a person's drafts, the last saved first, without topics left untouched."""
     if person is None:
         return []
-    return [
-        draft
-        for draft in Draft.objects.filter(person=person).order_by("-saved")
-        if draft.version or draft.revises_id
-    ]
+    return [draft for draft in _MINE.rows(person=person.pk) if draft.version or draft.revises_id]
 
 
 def save(draft: Draft, typed: Typed, version: int) -> Draft:

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web._prepared import Given, Prepared, insert
+from winosmith.web._prepared import Given, Prepared, PreparedDelete, insert
 from winosmith.web.people.agree import has_agreed
 from winosmith.web.problems.entering import (
     GONE,
@@ -52,6 +52,7 @@ OF_THE_FORM = ("domain", "options differ")
 """Checks of fields that no half has; the other ones of both halves wait until both are written."""
 
 _TWIN = Prepared(lambda: Twin.objects.filter(ref=Given("ref")))
+_SENT = PreparedDelete(lambda: Draft.objects.filter(person=Given("person"), ref=Given("ref")))
 _RESULT = Prepared(
     lambda: Done.objects.filter(person=Given("person"), key=Given("key")).values_list("result")
 )
@@ -103,13 +104,13 @@ def submit(
             raise Refused(faults)
         if before:
             before()
-        twin = _made(person, typed, topic, anchors, revises, found)
-        Draft.objects.filter(person=person, ref=key).delete()
-        return {"twin": twin.ref}
+        made.append(_made(person, typed, topic, anchors, revises, found))
+        _SENT(person=person.pk, ref=key)
+        return {"twin": made[0].ref}
 
+    made: list[Twin] = []
     result, _new = once(person, key, act)
-    made: Twin = _TWIN.first(ref=result["twin"])
-    return made
+    return made[0] if made else _TWIN.first(ref=result["twin"])  # type: ignore[no-any-return]
 
 
 def sent(person: Person | None, key: str) -> str:

@@ -66,9 +66,9 @@ def _begun(request: HttpRequest) -> str:
         spend(request, "topic", STARTS * settings.RULES.writes_per_hour)
         return {"draft": drafts.start(person, topic).ref}
 
-    result, _new = once(person, request.POST.get("key", ""), act)
+    result, new = once(person, request.POST.get("key", ""), act)
     ref = str(result["draft"])
-    there = drafts.draft_of(person, ref) is not None or rules.sent(person, ref)
+    there = new or drafts.draft_of(person, ref) is not None or rules.sent(person, ref)
     return reverse("write:draft", args=[ref]) if there else reverse("write:start")
 
 
