@@ -59,15 +59,15 @@ def test_a_gold_question_is_asked_once_a_person(db: Any, rules: Any, person: Mak
 def test_a_problem_with_slots_becomes_gold_for_everybody(
     db: Any, rules: Any, person: Maker
 ) -> None:
-    """A problem whose slots were open already, once it is gold, comes to the site's first people."""
+    """A problem that had open slots, once it is gold, comes to the first people of a site, too."""
     from winosmith.web.judge.gold import add_gold
 
     first = person("ann")
-    rules(gold_every=1, judges=first.pk + 1)
+    rules(gold_every=1, judges=first.pk + 1 - first.pk % 2)
     (problem,) = twin(halves=1)  # one of its slots has the number of the person
     add_gold(problem, "A jug is heavier than a cup.")
     assert give(first).gold
-    assert {slot.n for slot in problem.slots.filter(gold=False)} > {first.pk}
+    assert {slot.n for slot in problem.slots.filter(gold=False)} >= {first.pk}
 
 
 def test_one_miss_pauses_nobody(db: Any, rules: Any, person: Maker) -> None:
