@@ -64,8 +64,13 @@ def test_every_route_is_visited_or_shows_no_page(site: Any) -> None:
 
 @pytest.mark.filterwarnings("ignore:No directory at")
 def test_visits_show_every_page_there_is(refs: dict[str, str]) -> None:
-    """Each visit ends with the status in the list, in HTML; together they show every template."""
+    """Each visit ends with the status in the list, in HTML; together they show every template.
+
+    A footer names the version of the program.
+    """
     from django.db import transaction
+
+    from winosmith import __version__
 
     shown: set[str] = set()
     others = []
@@ -75,6 +80,9 @@ def test_visits_show_every_page_there_is(refs: dict[str, str]) -> None:
         answer = _answer(visit, refs)
         if answer.status_code != visit.status or "text/html" not in answer["Content-Type"]:
             others.append((str(visit), answer.status_code, answer.get("Content-Type")))
+        footer = re.search(r'class="version">winosmith (.*?)<', answer.content.decode())
+        if footer and footer[1] != __version__:
+            others.append((str(visit), footer[0], ""))
         shown |= {str(template.name) for template in answer.templates}
         if point:
             transaction.savepoint_rollback(point)

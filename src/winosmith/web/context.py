@@ -16,7 +16,7 @@ def site(request: HttpRequest) -> dict[str, Any]:
     """Return what the templates that all pages share need."""
     return {
         "rules": settings.RULES,
-        "version": __version__,
+        "winosmith_version": __version__,
         "area": _area(request),
         "languages": settings.LANGUAGES,
     }
