@@ -1,8 +1,4 @@
-"""Which problems belong together, and a shuffled order that tells nothing of their answers.
-
-Twins, families and copies of one sentence form *blocks*. A split, and a draw of problems to be set
-aside, takes or leaves whole blocks, so that nothing on one side tells what is on the other.
-"""
+"""Blocks: problems that may not be parted, and their shuffled order."""
 
 from __future__ import annotations
 
@@ -16,9 +12,9 @@ from winosmith.errors import DataError
 from winosmith.problem import Problem
 from winosmith.text import tokens, words
 
-__all__ = ["blocks", "draw", "joined", "shuffled", "shuffled_blocks"]
+__all__ = ["ALIKE", "blocks", "draw", "joined", "shuffled", "shuffled_blocks"]
 
-_ALIKE = 0.7
+ALIKE = 0.7
 """The share of words that the halves of a twin have in common at least (WinoGrande, section 2)."""
 
 
@@ -102,7 +98,7 @@ def _lookalikes(dataset: Dataset, block: Callable[[int], int]) -> Iterator[tuple
 def _look_alike(one: _Counted, other: _Counted) -> bool:
     (_, a, length_a), (_, b, length_b) = one, other
     longer, shorter = max(length_a, length_b), min(length_a, length_b)
-    return shorter >= _ALIKE * longer and (a & b).total() >= _ALIKE * longer
+    return shorter >= ALIKE * longer and (a & b).total() >= ALIKE * longer
 
 
 def _place(problem: Problem, seed: int) -> bytes:
