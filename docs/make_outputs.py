@@ -38,6 +38,9 @@ TOLERANCE = 0.15
 _BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _PROGRESS = re.compile(r"^(\w+): [\d,]+( of [\d,]+)?( phase \d+)?\n", re.MULTILINE)
 _NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?![\w])")
+_ONCE = re.compile(r"^Compiling AFLite for this machine.*\n", re.MULTILINE)
+"""What is printed the first time on each machine, and on no page."""
+
 _VERSION = re.compile(r"version:[\w.+]+")
 
 
@@ -142,6 +145,7 @@ def alike(expected: str, got: str) -> bool:
     >>> alike("1,699 of 4,073", "1,299 of 4,073"), alike("data:6d3", "data:6d4")
     (False, False)
     """
+    expected, got = (_ONCE.sub("", text) for text in (expected, got))
     expected, got = (" ".join(_VERSION.sub("version", text).split()) for text in (expected, got))
     if _NUMBER.sub("#", expected) != _NUMBER.sub("#", got):
         return False

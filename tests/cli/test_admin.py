@@ -65,6 +65,7 @@ def test_an_export_of_the_same_data_has_the_same_digest(
         "private/events": 10,
         "private/versions": 0,
         "private/predictions": 0,
+        "private/rounds": 0,
         "private/people": 0,
         "private/documents": 2,
     }
