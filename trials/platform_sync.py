@@ -29,7 +29,7 @@ COLUMNS = ("database", "fault on purpose", "kind", "answers", "writes before", "
 def shown(table: Table, database: str, fault: str, answers: list[Answer]) -> None:
     """Print what was seen of twins, and of votes."""
     for kind in ("twin", "vote"):
-        found = [answer for answer in answers if answer.kind == kind and answer.status == 302]
+        found = [answer for answer in answers if answer.kind == kind and answer.done]
         early = sum(not answer.safe for answer in found)
         written, synced = (
             sum(getattr(one, what) for one in found) for what in ("written", "synced")

@@ -44,7 +44,7 @@ def _witnessed(database: str, fault: str = "", **settings: str) -> list[Any]:
         absent("PostgreSQL is not installed")
     with place(database, **settings) as where:
         found = witnessed(where, count=3, fault=fault)
-    assert [answer.status for answer in found] == [302] * 6
+    assert all(answer.status == {"twin": 302, "vote": 200}[answer.kind] for answer in found)
     assert sorted(answer.kind for answer in found) == ["twin"] * 3 + ["vote"] * 3
     return found
 

@@ -17,6 +17,12 @@ from .sentences import twin_of
 
 Kind = Literal["twin", "vote", "moderation"]
 
+LIVE = {"HX-Request": "true"}
+"""What a page's script sends with what it asks while somebody types."""
+
+IN_PLACE = {**LIVE, "HX-Boosted": "true"}
+"""What it sends with a form whose answer takes the form's place."""
+
 AWAY = 503
 """What the site answers while its database is away: come again."""
 
@@ -65,17 +71,19 @@ class Visitor:
         """Open a page, however often the server is killed meanwhile."""
         return self._patiently("read", lambda: self.browser.open(path))
 
-    def write(self, what: str, form: Form, *, live: bool = False, **typed: str) -> Page:
+    def write(
+        self, what: str, form: Form, *, headers: dict[str, str] | None = None, **typed: str
+    ) -> Page:
         """Send a form until the server answers: once, twice at the same time, or again later.
 
         Args:
             what: as which it is timed.
             form: of a page.
-            live: as the page's script sends it, which shows the answer where it is.
+            headers: LIVE or IN_PLACE, where the page's script sends it.
             typed: what was typed into it.
         """
         click = self.rng.random() if self.clicks > 1 else 1.0
-        headers = {"HX-Request": "true"} if live else {}
+        headers = headers or {}
         if click < 0.3:
             other = self.browser.twin()
             second = threading.Thread(target=_sent, args=(other, form, headers, typed))
@@ -132,7 +140,7 @@ def write_twin(visitor: Visitor, *, checks: int = 0) -> bool:
     for number in range(1, checks + 1):
         begun = {**typed, "sentence_2": " ".join(words[: number * len(words) // checks])}
         check = Form(f"{form.action}check/", "post", form.fields)
-        visitor.write("check", check, live=True, **begun)
+        visitor.write("check", check, headers=LIVE, **begun)
     sent = visitor.write("twin", form, do="submit", **typed)
     if not sent.acknowledged:
         if sent.status == 409:
@@ -149,13 +157,13 @@ def judge_once(visitor: Visitor) -> bool:
     """
     page, visitor.before = visitor.before or visitor.read("/judge/"), None
     if (form := page.form("/next/")) is not None:
-        page = visitor.write("claim", form, live=True)
+        page = visitor.write("claim", form, headers=IN_PLACE)
     if (form := page.form("/local/")) is not None:
-        page = visitor.write("local", form, live=True, choice=visitor.rng.choice("01"))
+        page = visitor.write("local", form, headers=IN_PLACE, choice=visitor.rng.choice("01"))
     if (form := page.form("/answer/")) is None:
         return False
     choice = visitor.rng.choice("01")
-    answered = visitor.write("vote", form, live=True, choice=choice)
+    answered = visitor.write("vote", form, headers=IN_PLACE, choice=choice)
     if answered.acknowledged:
         visitor.told.append(Told("vote", visitor.key, form.fields["problem"], int(choice)))
         visitor.before = answered if answered.forms() else None

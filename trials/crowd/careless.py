@@ -46,6 +46,7 @@ def unlocked_votes() -> None:
     _everywhere(taking.claim, claim_unlocked)
     _everywhere(taking.go_on, claim_unlocked)
     _everywhere(answering.answer, answer_unlocked)
+    _everywhere(answering.answer_and_go_on, answer_and_claim_unlocked)
     _everywhere(answering.answer_local, lambda person, ref, choice: None)
 
 
@@ -108,6 +109,11 @@ def answer_unlocked(person: Any, ref: str, choice: int | None, **marks: Any) -> 
         choice=choice,
         answered_at=timezone.now(),
     )
+
+
+def answer_and_claim_unlocked(person: Any, ref: str, choice: int | None, **marks: Any) -> Any:
+    """Do both of the above, one after the other."""
+    return answer_unlocked(person, ref, choice, **marks), claim_unlocked(person)
 
 
 def once_unlocked(person: Any, key: str, act: Callable[[], dict[str, Any]]) -> Any:

@@ -57,6 +57,11 @@ class Answer:
     unsynced: tuple[str, ...]
 
     @property
+    def done(self) -> bool:
+        """Whether it tells that the form was done: by a redirect, or by what comes next."""
+        return self.status in (200, 302)
+
+    @property
     def safe(self) -> bool:
         """Whether something was written, and all of it was on the disk."""
         return self.written > 0 and self.synced > 0 and not self.unsynced

@@ -41,7 +41,8 @@ def application(environ: Environ, start_response: Start) -> Iterable[bytes]:
     if length:
         environ["wsgi.input"] = io.BytesIO(environ["wsgi.input"].read(length))
     # What the page itself asks for, while somebody types, comes before whole pages and forms.
-    with _TURNS.turn(hasty="HTTP_HX_REQUEST" in environ):
+    live = "HTTP_HX_REQUEST" in environ and "HTTP_HX_BOOSTED" not in environ
+    with _TURNS.turn(hasty=live):
         answer = _pages(environ, start_response)
     if environ["REQUEST_METHOD"] != "HEAD":
         return answer
