@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from winosmith import formats, rounds
+from winosmith.build import build, digest_of, read_last
 from winosmith.errors import InputError, OutputError, RecipeError
 from winosmith.study import made_solver
 
@@ -167,6 +169,7 @@ def test_the_report_opens_without_loading_anything(two):
         ('roots = "many"\n[[solvers]]\nname = "a"\nsolver = "random"\n', "roots is 'many'"),
         ('roots = -1\n[[solvers]]\nname = "a"\nsolver = "random"\n', "roots is -1"),
         ('[split]\ndev = 0.0\n[[solvers]]\nname = "a"\nsolver = "random"\n', "split.dev is 0"),
+        ('redraw = 1\n[[solvers]]\nname = "a"\nsolver = "random"\n', "redraw is 1"),
         ('rounds = 3\n[[solvers]]\nname = "a"\nsolver = "random"\n', "unknown|'rounds'"),
     ],
 )
@@ -186,3 +189,61 @@ def test_a_folder_without_a_round_is_told(pools, tmp_path):
         rounds.run_round(recipe, tmp_path / "out", last=tmp_path)
     with pytest.raises(InputError, match="holds no finished round"):
         rounds.run_round(recipe, tmp_path / "out", stored=tmp_path)
+
+
+def _sides(found: rounds.Round) -> dict[tuple[str, tuple[str, ...]], str]:
+    """Return for each published problem, by what it says, where it is."""
+    build = found.folder / "build"
+    sets = {"train_xl": "train", "train_debiased": "train", "dev": "dev", "test": "test"}
+    sides = {
+        (problem.sentence, problem.options): side
+        for name, side in sets.items()
+        for problem in _read(build, f"{name}.jsonl")
+    }
+    dropped = map(json.loads, (build / "dropped.jsonl").read_text("utf-8").splitlines())
+    return {**{(p["sentence"], tuple(p["options"])): "train" for p in dropped}, **sides}
+
+
+def test_sides_stay_over_rounds(two):
+    """What the first round had in train, dev or test is there in the second, or in no set."""
+    first, second = two
+    before, now = _sides(first), _sides(second)
+    both = before.keys() & now.keys()
+    assert len(both) > 200
+    assert {told for told in both if before[told] != now[told]} == set()
+    sides = second.record["sides"]
+    assert sides["last"] == first.record["digest"]
+    assert sides["joined"] == []
+    assert sum(sides["stayed"].values()) > 0 < sum(sides["new"].values())
+    published = sum(sides["stayed"].values()) + sum(sides["new"].values())
+    assert published == second.record["build"]["kept"]
+    assert "sides" not in first.record
+    assert not (first.folder / "build/private/sides.jsonl").exists()
+    assert "are on the side of the last build" in second.report.read_text("utf-8")
+
+
+def test_a_later_round_remembers_what_the_last_one_did_not_have(two, pools, tmp_path):
+    """A problem that was gone for a round comes back to the side on which it was published."""
+    _, second = two
+    recipe = rounds.read_round(pools / "round-1.toml")
+    half = [p for p in formats.read(pools / "pool-1.jsonl") if int(p.id[-1], 36) % 2]
+    formats.write(half, tmp_path / "half.jsonl")
+    small = replace(recipe.build, data=str(tmp_path / "half.jsonl"), votes_file=None)
+    build(small, tmp_path / "third", last=second.folder / "build")
+    fourth = build(recipe.build, tmp_path / "fourth", last=tmp_path / "third")
+    old = {f.problem.id: f.side for f in read_last(second.folder / "build").former}
+    new = {f.problem.id: f.side for f in read_last(fourth.folder).former}
+    assert old.keys() <= new.keys()
+    assert {id_ for id_, side in old.items() if side and new[id_] != side} == set()
+
+
+def test_sides_are_drawn_anew_where_that_is_asked_for(two, pools, tmp_path):
+    """`redraw` builds the release that there is without a last round, and compares all the same."""
+    recipe = rounds.read_round(pools / "round-2.toml")
+    chance = tuple(rule for rule in recipe.solvers if rule.name == "chance")
+    redrawn = replace(recipe, redraw=True, solvers=chance)
+    found = rounds.run_round(redrawn, tmp_path / "redrawn", last=two[0].folder)
+    build(recipe.build, tmp_path / "alone")
+    assert found.record["digest"] == digest_of(tmp_path / "alone")
+    assert "sides" not in found.record
+    assert found.record["solvers"]["chance"]["last"]["n"] > 0

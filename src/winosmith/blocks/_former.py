@@ -94,11 +94,11 @@ def _now(dataset: Dataset) -> Iterable[_Named]:
 
 
 def _then(dataset: Dataset, former: Sequence[Former]) -> Iterable[_Named]:
+    now = {problem.id: problem for problem in dataset}
     reused = {
         old.problem.id
         for old in former
-        if old.problem.id in dataset
-        and not _one_problem(old.problem, dataset[dataset.row(old.problem.id)])
+        if old.problem.id in now and not _one_problem(old.problem, now[old.problem.id])
     }
     for old in former:
         p = old.problem

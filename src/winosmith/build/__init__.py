@@ -11,6 +11,7 @@ from __future__ import annotations
 from winosmith.build._build import Built, build, finished_build
 from winosmith.build._debias import Debiased, debias_to_folder, finished_filter
 from winosmith.build._filter import NAMES, FilterRun, kept_as, run_filter
+from winosmith.build._last import LastBuild, digest_of, read_last
 from winosmith.build._measure import Measures, measure
 from winosmith.build._panel import Panel
 from winosmith.build._pool import names_of, read_pool, read_pool_votes
@@ -27,6 +28,7 @@ from winosmith.build._recipe import (
 from winosmith.build._recipe_consensus import ConsensusRecipe
 from winosmith.build._recipe_file import recipe_table, recipe_toml
 from winosmith.build._report_filter import filter_sections, key_figures
+from winosmith.build._report_sides import sides_blocks, sides_told
 from winosmith.build._split import nested_sizes
 from winosmith.build._vectors import Embedded, embedded
 
@@ -41,6 +43,7 @@ __all__ = [
     "FilesRecipe",
     "FilterRecipe",
     "FilterRun",
+    "LastBuild",
     "Measures",
     "Panel",
     "Recipe",
@@ -48,6 +51,7 @@ __all__ = [
     "Step",
     "build",
     "debias_to_folder",
+    "digest_of",
     "embedded",
     "filter_sections",
     "finished_build",
@@ -57,6 +61,7 @@ __all__ = [
     "measure",
     "names_of",
     "nested_sizes",
+    "read_last",
     "read_pool",
     "read_pool_votes",
     "read_recipe",
@@ -64,5 +69,7 @@ __all__ = [
     "recipe_table",
     "recipe_toml",
     "run_filter",
+    "sides_blocks",
+    "sides_told",
     "silent",
 ]

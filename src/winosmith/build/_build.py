@@ -19,6 +19,7 @@ from winosmith import debias, validate
 from winosmith.blocks import shuffled
 from winosmith.build._anonymous import anonymous
 from winosmith.build._filter import FilterRun, run_filter
+from winosmith.build._last import LastBuild, read_last, sides_record, write_sides
 from winosmith.build._measure import Measures, measure
 from winosmith.build._panel import Panel, embedders, lent, place_of
 from winosmith.build._progress import Step, silent, watched
@@ -38,7 +39,7 @@ from winosmith.build._split import Split, split
 from winosmith.build._stages import Inputs, Stages, check, read_inputs, set_aside
 from winosmith.build._vectors import Embedded, embedded
 from winosmith.dataset import Dataset
-from winosmith.errors import OutputError
+from winosmith.errors import InputError, OutputError
 from winosmith.outputs import PRIVATE, OutputFolder
 
 __all__ = ["Built", "build", "finished_build"]
@@ -64,6 +65,8 @@ class Built:
         told: what the embedding has to say, such as that fine-tuning stayed at chance.
         shown: the rows of the pool that may be shown one by one: those that no dev or test
             problem is tied to.
+        sides: what stayed on the side that it had in the last build, what is new, what was
+            joined; None where there is no last build.
     """
 
     recipe: Recipe
@@ -75,6 +78,7 @@ class Built:
     unvalidated: Mapping[str, int]
     told: Mapping[str, Any]
     shown: Sequence[int]
+    sides: Mapping[str, Any] | None = None
 
     @property
     def report(self) -> Path:
@@ -95,6 +99,7 @@ class _Job:
         shown: the recipe as it is published.
         folder: where the results go.
         step: shows progress.
+        last: the build before, whose sides are kept; None without one.
     """
 
     recipe: Recipe
@@ -105,6 +110,7 @@ class _Job:
     shown: Mapping[str, Any]
     folder: OutputFolder
     step: Step
+    last: LastBuild | None = None
 
 
 def build(
@@ -114,6 +120,7 @@ def build(
     force: bool = False,
     step: Step | None = None,
     vectors_from: str | Path | None = None,
+    last: str | Path | None = None,
 ) -> Built:
     """Build a benchmark from raw twins.
 
@@ -129,15 +136,18 @@ def build(
         step: shows progress.
         vectors_from: a folder with a build of the same recipe, whose vectors are taken: no
             encoder is needed then.
+        last: the folder of the build before. What it, or one before it, had in train, dev or test
+            stays there, with all that belongs to it; so no answer that was published is in test.
 
     Raises:
-        InputError: data, votes, vectors or parameters that can't be used, with the reason.
+        InputError: data, votes, vectors, parameters or a last build that can't be used, with the
+            reason.
         OutputError: the folder can't be taken or written, or the vectors are of another recipe.
     """
     started = time.monotonic()
     show = step or silent
     with show("reading", None):
-        job = _taken(recipe, out, force, show)
+        job = _taken(recipe, out, force, show, last)
         if force and is_finished(job.folder, LAST):
             job.folder.clear()
     if vectors_from is not None:
@@ -164,27 +174,37 @@ def _take_vectors(job: _Job, place: Path) -> None:
                 file.write((place / name).read_bytes())
 
 
-def finished_build(recipe: Recipe, out: str | Path) -> bool:
+def finished_build(recipe: Recipe, out: str | Path, last: str | Path | None = None) -> bool:
     """Tell whether a folder holds the finished build of this recipe, every file as it was written.
 
+    Args:
+        recipe: as for `build`.
+        out: the folder.
+        last: the folder of the build before, as for `build`.
+
     Raises:
-        InputError: data or votes that can't be read.
+        InputError: data, votes or a last build that can't be read.
         OutputError: the folder holds the results of another recipe.
     """
     if not (Path(out) / LAST).is_file():
         return False
-    return is_finished(_taken(recipe, out, False, silent).folder, LAST)
+    return is_finished(_taken(recipe, out, False, silent, last).folder, LAST)
 
 
-def _taken(recipe: Recipe, out: str | Path, force: bool, step: Step) -> _Job:
+def _taken(
+    recipe: Recipe, out: str | Path, force: bool, step: Step, last: str | Path | None
+) -> _Job:
     """Read what the recipe names, and take the folder."""
+    if last is not None and Path(last).resolve() == Path(out).resolve():
+        raise InputError(f"{out} is to be written, and is the last build, too; choose a new folder")
+    before = None if last is None else read_last(last)
     inputs = read_inputs(recipe)
     collected, order = shuffled(inputs.dataset, recipe.seed)
     dataset = anonymous(collected, recipe.name)
-    shown = public_recipe(recipe, problems_digest(dataset))
+    shown = public_recipe(recipe, problems_digest(dataset), before.digest if before else None)
     secret = secret_inputs(recipe, collected)
     folder = OutputFolder.open(out, shown, secret=secret, force=force)
-    return _Job(recipe, inputs, collected, order, dataset, shown, folder, step)
+    return _Job(recipe, inputs, collected, order, dataset, shown, folder, step, before)
 
 
 def _carried_out(job: _Job) -> Built:
@@ -198,19 +218,21 @@ def _carried_out(job: _Job) -> Built:
     run = _filtered(job, pool, found, _panel(job, stages, tuning, found))
     stages.add(recipe.filter.method, stages.left.drop(run.reasons, recipe.filter.method))
     parts = split(
-        job.dataset,
+        job.collected,
         job.order,
         pool=pool,
         kept=stages.rows(),
         dev=recipe.split.dev,
         test=recipe.split.test,
         disjoint=recipe.split.disjoint,
+        former=job.last.former if job.last else None,
     )
     tied = {*parts.dev, *parts.test, *parts.withheld}
     loose = [at for at, row in enumerate(pool) if row not in tied]
     measures = _measured(job, run, loose)
     with job.step("writing", None):
         counts, unvalidated = _published(job, parts, stages)
+        write_sides(job.folder, job.collected, parts, job.last)
         write_scores(job.folder, run, dict(zip(job.dataset.ids, job.collected.ids, strict=True)))
         funnel = validate.funnel(stages.done)
         built = Built(
@@ -223,6 +245,7 @@ def _carried_out(job: _Job) -> Built:
             unvalidated,
             found.told,
             loose,
+            sides_record(parts, job.dataset.ids, job.last) if job.last else None,
         )
         write_reports(job.folder, built, job.shown)
     return built

@@ -44,12 +44,18 @@ LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "torch", "transformers")
 """Those whose versions may change a result."""
 
 
-def public_recipe(recipe: Recipe, digest: str) -> dict[str, Any]:
+def public_recipe(recipe: Recipe, digest: str, last: str | None = None) -> dict[str, Any]:
     """Return the recipe as it is published: no paths, and the digest of the problems alone.
 
     A digest of the answers, or of ids that depend on them, could be used to find them by trying.
+
+    Args:
+        recipe: as given.
+        digest: of the problems.
+        last: what the last build is known by, whose sides are kept.
     """
-    return {**recipe_table(recipe), "problems": digest, "version": __version__}
+    followed = {"last": last} if last else {}
+    return {**recipe_table(recipe), "problems": digest, "version": __version__, **followed}
 
 
 def secret_inputs(recipe: Recipe, collected: Dataset) -> dict[str, str]:
@@ -123,6 +129,7 @@ def write_reports(folder: OutputFolder, built: Built, recipe: Mapping[str, Any])
         "measures": built.measures.record(),
         "counts": built.counts,
         "unvalidated": dict(built.unvalidated),
+        **({} if built.sides is None else {"sides": built.sides}),
         "embedding": built.told,
         "figures": [asdict(figure) for figure in key_figures(built.run, built.measures)],
         "recipe": recipe,
@@ -145,11 +152,18 @@ def _runnable(recipe: Recipe, shown: Mapping[str, Any]) -> str:
     names = [Path(path).name for key in keys for path in paths_of(getattr(recipe, key))]
     names += [shown["embed"]["array"]] if shown["embed"]["array"] else []
     names += [Path(path).name for path in recipe.consensus.arrays]
+    last, option = "", ""
+    if "last" in shown:
+        option = " --last LAST"
+        last = (
+            "# LAST is the folder of the build before, whose checksums.sha256 has the SHA-256\n"
+            f"# {shown['last']}.\n"
+        )
     return (
         f"# winosmith {shown['version']} built this benchmark from the recipe below.\n"
         f"# To build it again, put beside this file: {', '.join(names)}\n"
         f"# (the SHA-256 of the problems, without answers, is {shown['problems']}), then run\n"
-        f"#     winosmith build recipe.toml --out again\n\n{recipe_toml(recipe)}"
+        f"#     winosmith build recipe.toml --out again{option}\n{last}\n{recipe_toml(recipe)}"
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from winosmith import report, validate
 from winosmith.build._report_filter import filter_sections, key_figures
+from winosmith.build._report_sides import sides_blocks
 
 if TYPE_CHECKING:
     from winosmith.build._build import Built
@@ -97,7 +98,7 @@ def _count(count: validate.Count) -> tuple[int, int, int]:
 
 
 def _published(built: Built) -> list[report.Block]:
-    blocks: list[report.Block] = [_sets(built.counts)]
+    blocks: list[report.Block] = [_sets(built.counts), *sides_blocks(built.sides)]
     if built.unvalidated:
         told = ", ".join(f"{count:,} of {name}" for name, count in built.unvalidated.items())
         blocks.append(

@@ -7,25 +7,46 @@ that is left.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from winosmith.blocks import joined
+from winosmith.blocks import SIDES, Former, Side, former_sides, joined, side_kept
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 
-__all__ = ["SIZES", "Disjoint", "Split", "nested_sizes", "split"]
+__all__ = ["SIZES", "Disjoint", "Joint", "Split", "nested_sizes", "split"]
 
 Disjoint = Literal["twin", "contributor", "source"]
 """What stays on one side of a split beside twins, families and copies: all that one contributor
 wrote, all of one source, or nothing more."""
+
+_KEYS: Mapping[Disjoint, tuple[Literal["author", "source"], ...]] = {
+    "twin": (),
+    "contributor": ("author",),
+    "source": ("source",),
+}
 
 SLACK = 0.1
 """The share by which dev or test may exceed what is wanted, for the sake of whole contributors."""
 
 SIZES = (("xs", 160), ("s", 640), ("m", 2560), ("l", 10240))
 """160·4^k problems; WinoGrande's table 4 has 160, 640, 2,558 and 10,234, and then all (xl)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """A block that joins what was on several sides before.
+
+    Attributes:
+        rows: all of it.
+        former: the sides.
+        side: the one on which it is now.
+    """
+
+    rows: tuple[int, ...]
+    former: tuple[Side, ...]
+    side: Side
 
 
 @dataclass(frozen=True)
@@ -37,6 +58,9 @@ class Split:
         dev, test: kept by the filter.
         train: whole twins for training: kept or removed by the filter, neither half in dev or test.
         withheld: what shares a block with a dev or test problem but was not kept; never published.
+        sides: of every row, that of its block.
+        old: the rows of blocks that were on a side before.
+        joints: the blocks that were on several.
     """
 
     debiased: tuple[int, ...]
@@ -44,6 +68,9 @@ class Split:
     test: tuple[int, ...]
     train: tuple[int, ...]
     withheld: tuple[int, ...]
+    sides: Mapping[int, Side]
+    old: frozenset[int] = frozenset()
+    joints: tuple[Joint, ...] = ()
 
 
 def split(
@@ -55,11 +82,16 @@ def split(
     dev: float,
     test: float,
     disjoint: Disjoint = "twin",
+    former: Sequence[Former] | None = None,
 ) -> Split:
     """Share the kept rows between train, dev and test, and say what may be trained on.
 
+    With `former`, a block stays on the side that it was on, even where nothing of it is kept any
+    more; one that was on several goes to the first of train, dev and test among them. New blocks
+    go where most is missing.
+
     Args:
-        dataset: everything that was collected.
+        dataset: everything that was collected; with `former`, with the ids of the pool.
         order: its shuffled blocks.
         pool: the rows that went into the filter.
         kept: those that the filter kept.
@@ -67,40 +99,53 @@ def split(
         test: the same for test.
         disjoint: what no two of train, dev and test share beside blocks. Whoever is too large
             for dev and test, by more than a tenth of what is wanted, goes to training.
+        former: what was split before; None where nothing was.
 
     Raises:
-        DataError: dev or test is wanted, and no contributor or source is small enough for it.
+        DataError: dev or test is wanted, and no contributor or source is small enough for it, or
+            no block is new.
     """
     pooled, is_kept = set(pool), set(kept)
-    wanted = {"dev": round(dev * len(is_kept)), "test": round(test * len(is_kept))}
-    parts: dict[str, list[int]] = {"dev": [], "test": []}
+    wanted: dict[Side, int] = {
+        "dev": round(dev * len(is_kept)),
+        "test": round(test * len(is_kept)),
+    }
+    groups = _together(dataset, order, disjoint)
+    mine = [[row for row in group if row in is_kept] for group in groups]
+    before = former_sides(dataset, groups, former, _KEYS[disjoint]) if former else None
+    if before is None:
+        placed = _drawn(mine, wanted, disjoint)
+    else:
+        placed = _continued(mine, [side_kept(sides) for sides in before], wanted, disjoint)
+    parts: dict[Side, list[int]] = {"train": [], "dev": [], "test": []}
     withheld: list[int] = []
-    training: list[int] = []
-    for block in _together(dataset, order, disjoint):
-        mine = [row for row in block if row in is_kept]
-        part = next(
-            (p for p in wanted if mine and _fits(mine, parts[p], wanted[p], disjoint)), None
-        )
-        if part is None:
-            training += block
-        else:
-            parts[part] += mine
-            withheld += [row for row in block if row not in is_kept]
-    if empty := [part for part in wanted if wanted[part] and not parts[part]]:
-        raise DataError(
-            f"every {disjoint} has more problems than the {wanted[empty[0]]:,} that {empty[0]} is "
-            f"to have; collect from more of them, or leave split.disjoint at twin"
-        )
-    place = {row: at for at, row in enumerate(training) if row in pooled}
+    for group, own, side in zip(groups, mine, placed, strict=True):
+        parts[side] += group if side == "train" else own
+        if side != "train":
+            withheld += [row for row in group if row not in is_kept]
+    _refuse_empty(wanted, parts, disjoint, before is not None)
+    place = {row: at for at, row in enumerate(parts["train"]) if row in pooled}
     twins = (
         sorted(twin, key=place.__getitem__) for twin in dataset.twins if place.keys() >= {*twin}
     )
     return Split(
-        debiased=tuple(row for row in training if row in is_kept),
+        debiased=tuple(row for row in parts["train"] if row in is_kept),
         dev=tuple(parts["dev"]),
         test=tuple(parts["test"]),
         train=tuple(row for twin in sorted(twins, key=lambda t: place[t[0]]) for row in twin),
         withheld=tuple(withheld),
+        sides={row: side for group, side in zip(groups, placed, strict=True) for row in group},
+        old=frozenset(
+            row
+            for group, sides in zip(groups, before or (), strict=False)
+            if sides
+            for row in group
+        ),
+        joints=tuple(
+            Joint(tuple(group), tuple(side for side in SIDES if side in sides), side_now)
+            for group, sides, side_now in zip(groups, before or (), placed, strict=False)
+            if len(sides) > 1
+        ),
     )
 
 
@@ -109,16 +154,75 @@ def _together(
 ) -> Sequence[Sequence[int]]:
     if disjoint == "twin":
         return order
-    name = "author" if disjoint == "contributor" else "source"
+    (name,) = _KEYS[disjoint]
     held = (problem.origin and getattr(problem.origin, name) for problem in dataset)
     return joined(order, [[] if key is None else [key] for key in held])
 
 
-def _fits(mine: Sequence[int], held: Sequence[int], wanted: int, disjoint: Disjoint) -> bool:
+def _drawn(
+    mine: Sequence[Sequence[int]], wanted: Mapping[Side, int], disjoint: Disjoint
+) -> list[Side]:
+    """Return the side of each group: dev until it is full, then test, then training."""
+    sizes = dict.fromkeys(SIDES, 0)
+    placed: list[Side] = []
+    for own in mine:
+        fitting = (p for p in wanted if own and _fits(len(own), sizes[p], wanted[p], disjoint))
+        placed.append(next(fitting, "train"))
+        sizes[placed[-1]] += len(own)
+    return placed
+
+
+def _continued(
+    mine: Sequence[Sequence[int]],
+    before: Sequence[Side | None],
+    wanted: Mapping[Side, int],
+    disjoint: Disjoint,
+) -> list[Side]:
+    """Return the side of each group: its old one, or that of which the least share is there."""
+    sizes = dict.fromkeys(SIDES, 0)
+    for own, side in zip(mine, before, strict=True):
+        if side is not None:
+            sizes[side] += len(own)
+    wants = {**wanted, "train": sum(map(len, mine)) - sum(wanted.values())}
+    placed: list[Side] = []
+    for own, old in zip(mine, before, strict=True):
+        if old is not None:
+            placed.append(old)
+            continue
+        short: list[Side] = [
+            p for p in wanted if own and _fits(len(own), sizes[p], wanted[p], disjoint)
+        ]
+        short += ["train"] if sizes["train"] < wants["train"] or not short else []
+        placed.append(min(short, key=lambda part: sizes[part] / max(wants[part], 1)))
+        sizes[placed[-1]] += len(own)
+    return placed
+
+
+def _fits(more: int, held: int, wanted: int, disjoint: Disjoint) -> bool:
     """Tell whether a part still wants a block; those of contributors are large, and may not fit."""
     if disjoint == "twin":
-        return len(held) < wanted
-    return len(held) < wanted and len(held) + len(mine) <= wanted * (1 + SLACK)
+        return held < wanted
+    return held < wanted and held + more <= wanted * (1 + SLACK)
+
+
+def _refuse_empty(
+    wanted: Mapping[Side, int],
+    parts: Mapping[Side, Sequence[int]],
+    disjoint: Disjoint,
+    continued: bool,
+) -> None:
+    empty = next((part for part in wanted if wanted[part] and not parts[part]), None)
+    if empty is None:
+        return
+    if continued:
+        raise DataError(
+            f"nothing is left for {empty}: too little is new, and the rest stays on the sides that "
+            "it had; collect more, or draw the sides anew with --redraw"
+        )
+    raise DataError(
+        f"every {disjoint} has more problems than the {wanted[empty]:,} that {empty} is "
+        f"to have; collect from more of them, or leave split.disjoint at twin"
+    )
 
 
 def nested_sizes(train: Sequence[int]) -> dict[str, tuple[int, ...]]:

@@ -26,6 +26,8 @@ def tell_build(folder: Path, as_json: bool) -> None:
     """Print where the report is, and the figures that matter in it; or the report as JSON."""
     if _printed(folder, as_json):
         return
+    from winosmith.build import sides_told
+
     record = _record(folder)
     funnel = record["funnel"]
     steps = funnel["steps"]
@@ -35,6 +37,8 @@ def tell_build(folder: Path, as_json: bool) -> None:
     )
     click.echo(f"  {kept['twins']:,} whole twins and {kept['singles']:,} singles")
     _figures(folder, record)
+    for line in sides_told(record.get("sides")):
+        say(f"{line}.")
     if record.get("unvalidated"):
         told = ", ".join(f"{count:,} of {name}" for name, count in record["unvalidated"].items())
         say(f"Generated, and not found valid by judges: {told}.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,14 +23,23 @@ __all__ = ["command"]
 @click.argument("recipe", type=click.Path(exists=True, dir_okay=False))
 @click.option("--out", required=True, metavar="DIR", help="The folder to write; made if need be.")
 @click.option("--last", metavar="DIR", type=click.Path(exists=True, file_okay=False),
-              help="The folder of the last round, to be compared with.")  # fmt: skip
+              help="The folder of the last round, to be compared with. What it had in train, dev "
+              "or test stays there, and only what is new is drawn.")  # fmt: skip
+@click.option("--redraw", is_flag=True, help="Draw all sides anew, as if there were no last round; "
+              "answers that it published may then be in test.")  # fmt: skip
 @click.option("--stored", metavar="DIR", type=click.Path(exists=True, file_okay=False),
               help="A finished folder of the same round: take its vectors and predictions, ask no "
               "model, and say whether every file has the same bytes.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace the results of another recipe.")
 @json_option
 def command(
-    recipe: str, out: str, last: str | None, stored: str | None, force: bool, as_json: bool
+    recipe: str,
+    out: str,
+    last: str | None,
+    redraw: bool,
+    stored: str | None,
+    force: bool,
+    as_json: bool,
 ) -> None:
     """Run a round of the benchmark, as RECIPE says.
 
@@ -61,6 +71,7 @@ def command(
     from winosmith import rounds
 
     read = rounds.read_round(recipe)
+    read = replace(read, redraw=read.redraw or redraw)
     found = rounds.run_round(read, out, last=last, stored=stored, force=force, step=progress)
     if as_json:
         print_json(found.record)
@@ -71,12 +82,16 @@ def command(
 
 
 def _tell(found: Round) -> None:
+    from winosmith.build import sides_told
+
     print_table(
         "This round" if all(change.before is None for change in found.changes) else
         "This round and the last",
         ["figure", "last", "now", "change"],
         [[c.what, *_cells(c)] for c in found.changes],
     )  # fmt: skip
+    for line in sides_told(found.record.get("sides")):
+        click.echo(line)
     roots, fooling = found.record["roots"], found.record["fooling"]
     asked = "" if roots["drawn"] == roots["asked"] else f" ({roots['asked']} were asked for)"
     click.echo(f"{roots['drawn']} roots for the next round, which every solver gets right{asked};")

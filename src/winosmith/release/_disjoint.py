@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
-from winosmith.blocks import blocks, joined, shuffled_blocks
+from winosmith.blocks import (
+    Former,
+    blocks,
+    former_sides,
+    joined,
+    shuffled_blocks,
+    side_kept,
+)
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.problem import Lineage, Problem
@@ -16,7 +24,10 @@ __all__ = ["KINDS", "Straddle", "share", "straddles"]
 KINDS = ("twin", "contributor", "source")
 """What sides can be kept apart by; "twin" stands for twins, families, copies and lookalikes."""
 
-_NAMED = {"contributor": "author", "source": "source"}
+_NAMED: Mapping[str, Literal["author", "source"]] = {
+    "contributor": "author",
+    "source": "source",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +134,19 @@ def check_known(dataset: Dataset, kinds: Iterable[str]) -> None:
 
 
 def share(
-    dataset: Dataset, kinds: Iterable[str], *, dev: float, test: float, seed: int
+    dataset: Dataset,
+    kinds: Iterable[str],
+    *,
+    dev: float,
+    test: float,
+    seed: int,
+    former: Sequence[Former] = (),
 ) -> dict[str, Dataset]:
     """Split a data set into train, dev and test that share nothing of these kinds.
 
     Groups are taken in the shuffled order; one that would make test or dev more than half as large
-    again as it should be goes to train.
+    again as it should be goes to train. What was on a side before stays there; where groups join
+    two sides, train comes before dev, and dev before test.
 
     Args:
         dataset: not split yet.
@@ -136,6 +154,7 @@ def share(
         dev: the share of dev, 0–1.
         test: the share of test.
         seed: of the order.
+        former: what the release before had, with the ids of this data set.
 
     Raises:
         DataError: the groups are too large for the shares.
@@ -144,15 +163,25 @@ def share(
     named = [_NAMED[kind] for kind in kinds if kind != "twin"]
     keys = [[(name, getattr(problem.origin, name)) for name in named] for problem in dataset]
     groups = joined(shuffled_blocks(dataset, seed), keys)
+    before = [side_kept(sides) for sides in former_sides(dataset, groups, former, named)]
     wanted = {TEST: round(test * len(dataset)), DEV: round(dev * len(dataset))}
     rows: dict[str, list[int]] = {TRAIN: [], DEV: [], TEST: []}
-    for group in groups:
+    sizes = {
+        part: sum(len(group) for group, old in zip(groups, before, strict=True) if old == part)
+        for part in rows
+    }
+    for group, old in zip(groups, before, strict=True):
+        if old is not None:
+            rows[old] += group
+            continue
         fits = (
             part
             for part, size in wanted.items()
-            if len(rows[part]) < size and len(rows[part]) + len(group) <= max(1.5 * size, 2)
+            if sizes[part] < size and sizes[part] + len(group) <= max(1.5 * size, 2)
         )
-        rows[next(fits, TRAIN)] += group
+        chosen = next(fits, TRAIN)
+        rows[chosen] += group
+        sizes[chosen] += len(group)
     for part, size in {**wanted, TRAIN: 1}.items():
         if size and not rows[part]:
             raise DataError(

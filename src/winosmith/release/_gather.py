@@ -85,7 +85,7 @@ def gathered(
     """Return what is released, checked, and what its owner keeps."""
     digest = new_ids or bool(source.build)
     parts, left_out = _without_embargo(source.parts)
-    parts = _split(parts, splitting)
+    parts = _split(parts, splitting, before)
     known = before.known if before else NOTHING_KNOWN
     absent = Absent(source.absent, source.old_ids)
     named = digest_ids(parts, about.name, known, absent) if digest else dict(parts)
@@ -198,13 +198,20 @@ def _without_embargo(
     return kept, {"under embargo": len(ids)} if ids else {}
 
 
-def _split(parts: dict[str, Dataset], splitting: Splitting) -> dict[str, Dataset]:
+def _split(
+    parts: dict[str, Dataset], splitting: Splitting, before: Previous | None
+) -> dict[str, Dataset]:
     if not splitting.asked and not splitting.kinds:
         return parts
     if list(parts) == [PROBLEMS]:
         data = parts[PROBLEMS]
         return share(
-            data, splitting.all, dev=splitting.dev, test=splitting.test, seed=splitting.seed
+            data,
+            splitting.all,
+            dev=splitting.dev,
+            test=splitting.test,
+            seed=splitting.seed,
+            former=before.former if before else (),
         )
     return parts
 

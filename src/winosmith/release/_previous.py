@@ -9,13 +9,13 @@ from functools import cached_property
 from pathlib import Path
 
 from winosmith import formats
-from winosmith.blocks import blocks
+from winosmith.blocks import Former, Side, blocks
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError
 from winosmith.outputs import PRIVATE
 from winosmith.problem import Lineage, Problem
 from winosmith.release._ids import Known
-from winosmith.release._parts import data_files
+from winosmith.release._parts import DEV, TEST, data_files, side
 from winosmith.release._place import SOURCE_IDS
 
 __all__ = ["Previous", "known_answers", "read_previous"]
@@ -49,11 +49,29 @@ class Previous:
         return {problem.id: problem for data in self.parts.values() for problem in data}
 
     @property
+    def former(self) -> tuple[Former, ...]:
+        """What it had on each side, by the ids of its source; what it did not split is told."""
+        return tuple(
+            Former(self._in_source(problem), _side(part))
+            for part, data in self.parts.items()
+            for problem in data
+        )
+
+    def _in_source(self, problem: Problem) -> Problem:
+        own, root = (self.source_ids.get(id_, id_) for id_ in (problem.id, problem.root))
+        return replace(problem, id=own, lineage=Lineage(root, root) if problem.lineage else None)
+
+    @property
     def known(self) -> Known:
         """The ids that it gave."""
         buried = (stone["id"] for stone in self.tombstones)
         by_source = {source: one for one, source in self.source_ids.items()}
         return Known(self.problems, frozenset((*self.problems, *buried)), by_source)
+
+
+def _side(part: str) -> Side:
+    found = side(part)
+    return "test" if found == TEST else "dev" if found == DEV else "train"
 
 
 def read_previous(folder: str | Path) -> Previous:

@@ -17,7 +17,7 @@ __all__ = ["RoundRecipe", "read_round", "round_of"]
 ROOTS = 14
 """EvoGrad's number of roots (section 3.1)."""
 
-OWN = ("solvers", "roots")
+OWN = ("solvers", "roots", "redraw")
 """The keys of a round's file; the others are those of a build."""
 
 
@@ -30,12 +30,15 @@ class RoundRecipe:
         solvers: the reference solvers, each with a name of its own. One with `learn` is taught
             this round's train_xl; the others are asked as they are.
         roots: how many problems, at most, are drawn for the next round to perturb.
+        redraw: draw train, dev and test anew, in place of leaving everything on the side that it
+            had in the last round.
         folder: where relative paths of solvers are seen from.
     """
 
     build: Recipe
     solvers: tuple[SolverRule, ...]
     roots: int = ROOTS
+    redraw: bool = False
     folder: Path = field(default=Path(), compare=False)
 
     def __post_init__(self) -> None:
@@ -81,9 +84,13 @@ def round_of(table: Mapping[str, Any], *, folder: Path | None = None) -> RoundRe
         raise RecipeError("solvers is a list of tables: [[solvers]]")
     if not isinstance(roots, int) or isinstance(roots, bool):
         raise RecipeError(f"roots is {roots!r}; it is a number of problems")
+    redraw = table.get("redraw", False)
+    if not isinstance(redraw, bool):
+        raise RecipeError(f"redraw is {redraw!r}; it is true or false")
     return RoundRecipe(
         recipe_of({key: value for key, value in table.items() if key not in OWN}, folder=folder),
         tuple(SolverRule.of(rule, learns=True) for rule in solvers),
         roots,
+        redraw,
         folder or Path(),
     )

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from winosmith import report
+from winosmith.build import sides_blocks
 from winosmith.problem import Edit, Problem
 from winosmith.report import shown
 from winosmith.rounds._changes import Change
@@ -36,7 +37,11 @@ def round_page(
     """
     sections = [
         report.Section("In short", [report.Cards(_cards(record))]),
-        report.Section("What changed", [_changed(changes)], lead=_lead(changes)),
+        report.Section(
+            "What changed",
+            [_changed(changes), *sides_blocks(record.get("sides"))],
+            lead=_lead(changes),
+        ),
         report.Section("The solvers", _solvers(record)),
         report.Section("The next round", _next(following)),
     ]

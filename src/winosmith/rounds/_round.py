@@ -6,7 +6,6 @@ right and what fools them, and go on from there.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +15,16 @@ from typing import Any
 
 from winosmith import formats
 from winosmith._version import __version__
-from winosmith.build import Advance, Step, build, finished_build, kept_as, recipe_table, silent
+from winosmith.build import (
+    Advance,
+    Step,
+    build,
+    digest_of,
+    finished_build,
+    kept_as,
+    recipe_table,
+    silent,
+)
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError
 from winosmith.outputs import OutputFolder, sha256
@@ -81,7 +89,8 @@ def run_round(
     Args:
         recipe: everything that determines the result; see `read_round`.
         out: the folder.
-        last: the folder of the last round; None in the first.
+        last: the folder of the last round; None in the first. What it, or a round before it, had
+            in train, dev or test stays there, unless the recipe says `redraw`.
         stored: a finished folder of the same round: its vectors and predictions are taken, so
             that no model is needed, and the result has the same bytes.
         force: replace the results of another recipe.
@@ -98,9 +107,10 @@ def run_round(
         raise InputError(f"{kept} holds no finished round to take vectors and predictions from")
     folder = OutputFolder.open(out, _shown(recipe, before), force=force)
     place = folder.path / BUILD
-    if force or not finished_build(recipe.build, place):
+    parted = None if last is None or recipe.redraw else Path(last) / BUILD
+    if force or not finished_build(recipe.build, place, parted):
         vectors = None if kept is None else kept / BUILD
-        build(recipe.build, place, force=force, step=show, vectors_from=vectors)
+        build(recipe.build, place, force=force, step=show, vectors_from=vectors, last=parted)
     sets = release_sets(recipe.build, place)
     old = None if last is None else _last_dev(Path(last))
     answers = _solved(recipe, folder, sets, old, kept, show)
@@ -124,6 +134,7 @@ def _shown(recipe: RoundRecipe, before: Mapping[str, Any] | None) -> dict[str, A
         "roots": recipe.roots,
         "last": before and before["digest"],
         "version": __version__,
+        **({"redraw": True} if recipe.redraw else {}),
     }
 
 
@@ -193,7 +204,7 @@ def _measured(
         "version": 1,
         "name": recipe.build.name,
         "made by": __version__,
-        "digest": _digest(place),
+        "digest": digest_of(place),
         "build": {
             "signature": report["signature"],
             "funnel": report["funnel"],
@@ -205,14 +216,10 @@ def _measured(
         "people": _people(people_on(recipe.build, place, sets.measured)),
         "solvers": {name: {**answers[name].about, **of.record()} for name, of in found.items()},
         "roots": {"asked": following.asked, "drawn": len(following.roots)},
+        **({"sides": report["sides"]} if "sides" in report else {}),
         "fooling": {id_: list(names) for id_, names in following.fooled.items()},
     }
     return record, following
-
-
-def _digest(place: Path) -> str:
-    """Return what a build's public files are known by: the digest of their checksums."""
-    return hashlib.sha256((place / "checksums.sha256").read_bytes()).hexdigest()
 
 
 def _kept(funnel: Mapping[str, Any]) -> int:

@@ -36,20 +36,20 @@ def forget_what_is_left(sender: object = None, **_: Any) -> int:
     """Take lines of erased texts out of all files of rounds; return how many files changed.
 
     Reports, which may quote them, go with them; the site makes its own anew. It is done at once
-    after an erasure, and by tidying once more, should that have been cut off.
+    after an erasure, and by tidying once more, should that have been cut off. A round also keeps
+    on which sides the problems of earlier ones were, so all rounds forget what was in any.
     """
     from winosmith.web.people.erasure import ERASED_SENTENCE
 
-    changed = 0
-    for round_ in Round.objects.exclude(state__in=[Round.State.WAITING, Round.State.RUNNING]):
-        gone = set(
-            Place.objects.filter(round=round_, problem__sentence=ERASED_SENTENCE).values_list(
-                "problem__ref", flat=True
-            )
+    gone = set(
+        Place.objects.filter(problem__sentence=ERASED_SENTENCE).values_list(
+            "problem__ref", flat=True
         )
-        if gone:
-            changed += _forget(round_.folder, gone)
-    return changed
+    )
+    if not gone:
+        return 0
+    ended = Round.objects.exclude(state__in=[Round.State.WAITING, Round.State.RUNNING])
+    return sum(_forget(round_.folder, gone) for round_ in ended)
 
 
 def _forget(folder: Path, gone: Collection[str]) -> int:
