@@ -28,6 +28,12 @@ from urllib.parse import urlsplit
 PASSWORD = "twins-and-cups"
 """Of everybody whom `Served.people` makes."""
 
+BUILT_IN = [
+    {"name": "association", "solver": "association"},
+    {"name": "hunting", "solver": "hunting"},
+]
+"""As `models`: the two that every site has where nothing is said."""
+
 SERVE = (sys.executable, "-m", "winosmith", "serve")
 
 ROLES: dict[str, dict[str, bool]] = {
@@ -227,8 +233,12 @@ def _toml(value: Any) -> str:
 
 
 def made(base: Path, folder: Path, rules: dict[str, Any], database: str | None) -> Served:
-    """Return a copy of a prepared site with its own settings, not yet started."""
+    """Return a copy of a prepared site with its own settings, not yet started.
+
+    It has no models, each of which is a process of its own, unless `rules` names them.
+    """
     shutil.copytree(base, folder)
+    rules = {"models": [], **rules}
     (folder / "site.toml").write_text(settings_text(rules))
     if database:
         (folder / "site.sqlite3").unlink()

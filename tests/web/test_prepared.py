@@ -77,6 +77,25 @@ def test_a_prepared_update_sets_what_is_given(database, person):
     assert Done.objects.get(person=bob).key == "k"
 
 
+def test_prepared_counts_and_removals_are_those_of_the_query(database, person):
+    """Rows are counted and removed for what each call gives, and no others."""
+    from winosmith.web._prepared import Given, PreparedCount, PreparedDelete
+    from winosmith.web.problems.models import Done
+
+    ann, bob = person("ann"), person("bob")
+    for one, key in ((ann, "a"), (ann, "b"), (bob, "a")):
+        Done.objects.create(person=one, key=key)
+
+    def rows():
+        return Done.objects.filter(person=Given("whose")).select_related("person").order_by("at")
+
+    count, remove = PreparedCount(rows), PreparedDelete(lambda: rows().filter(key=Given("key")))
+    assert [count(whose=one.pk) for one in (ann, bob)] == [2, 1]
+    assert remove(whose=ann.pk, key="a") == 1
+    assert remove(whose=ann.pk, key="a") == 0
+    assert [count(whose=one.pk) for one in (ann, bob)] == [1, 1]
+
+
 def test_a_row_that_is_there_is_not_added_again(database, person):
     """Of rows that a constraint is against none is added; the others are as the ORM adds them."""
     from winosmith.web._prepared import insert

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.web.serving import PASSWORD  # type: ignore[import-not-found]
+from tests.web.serving import BUILT_IN, PASSWORD  # type: ignore[import-not-found]
 
 pytestmark = pytest.mark.browser
 
@@ -72,7 +72,7 @@ def test_from_a_sentence_to_a_download_with_lineage(
     served: Callable[..., Any], browser: Any
 ) -> None:
     """Three versions against two models, a tree that grows, a judge, a moderator, the lineage."""
-    site = served(judges=1, review="all", gold_every=0, local_first=False)
+    site = served(judges=1, review="all", gold_every=0, local_first=False, models=BUILT_IN)
     site.people(bob="judge", eva="moderator")
     site.do(_ROOT.format(root=ROOT))
     ann = _joined(site, browser, "ann")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import axe_faults  # type: ignore[import-not-found]
+from tests.web.serving import BUILT_IN  # type: ignore[import-not-found]
 
 pytestmark = pytest.mark.browser
 
@@ -84,7 +85,7 @@ class Desk:
 @pytest.fixture
 def desk(served: Callable[..., Any], browser: Any) -> Iterator[Desk]:
     """Seat Ann; afterwards no page may have complained."""
-    made = Desk(served(), browser)
+    made = Desk(served(models=BUILT_IN), browser)
     yield made
     for context in made.contexts:
         context.close()

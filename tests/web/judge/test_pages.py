@@ -39,6 +39,29 @@ def _send(client: Any, page: Any, action: str, **more: str) -> Any:
     return client.post(action, {**_fields(page, action), **more}, follow=True)
 
 
+def test_a_script_gets_what_comes_next_at_once(judge: Any) -> None:
+    """Sent in place, each form brings the part of the page that changes, and acts once."""
+    problems = [twin(halves=1)[0] for _ in range(2)]
+    ann, sent = judge("ann"), {"HX-Request": "true", "HX-Boosted": "true"}
+    page = ann.get("/judge/")
+    for action, choice in (("next", ""), ("local", "1"), ("answer", "0")):
+        address = f"/judge/{action}/"
+        fields = {**_fields(page, address), "choice": choice}
+        page = ann.post(address, fields, headers=sent)
+        assert page.status_code == 200
+        assert page.headers["HX-Replace-Url"] == "/judge/"
+        text = page.content.decode()
+        assert "<title>" in text
+        assert "<html" not in text
+        assert "Step 2 of 2" in text if action == "local" else "Step 1 of 2" in text
+    again = ann.post("/judge/answer/", fields, headers=sent).content.decode()
+    assert "Step 1 of 2" in again
+    assert [problem.slots.exclude(answered_at=None).count() for problem in problems] == [1, 0]
+    nothing = ann.post("/judge/answer/", {**fields, "key": "0" * 32}, headers=sent)
+    assert nothing.status_code == 409
+    assert "<html" not in nothing.content.decode()
+
+
 def test_a_problem_is_judged_in_two_steps(judge: Any) -> None:
     """The local context hides the rest of the sentence; then comes the whole, and then the next."""
     (problem,) = twin(halves=1)

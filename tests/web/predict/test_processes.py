@@ -13,11 +13,7 @@ from typing import Any
 import pytest
 
 from tests.web.predict.making import ASKED, STANDS, until  # type: ignore[import-not-found]
-
-BUILT_IN = [
-    {"name": "association", "solver": "association"},
-    {"name": "hunting", "solver": "hunting"},
-]
+from tests.web.serving import BUILT_IN  # type: ignore[import-not-found]
 
 
 def stands(site: Any, number: int) -> dict[str, list[Any]]:

@@ -125,6 +125,13 @@ def test_the_second_round_is_compared_with_the_first(db: Any, stored: Callable[.
     assert made.record["people"] is None
     assert made.record["solvers"]["chance"]["last"]["n"] > 0
     assert (made.folder / "results/predictions/chance.last.jsonl").exists()
+    stayed, new = (sum(made.record["sides"][key].values()) for key in ("stayed", "new"))
+    assert (stayed, new) == (made.record["build"]["kept"], 0)
+    sides = [
+        {line["id"]: line["side"] for line in _records(made.folder / name)}
+        for name in ("results/build/private/sides.jsonl",)
+    ]
+    assert len(sides[0]) == 2 * TWINS  # what is under embargo now was published before
 
 
 def test_the_pool_is_what_downloads_have(database: Any, person: Callable[..., Any]) -> None:
