@@ -9,11 +9,11 @@ ten times what SQLite takes to answer it. What a judge's every click asks is com
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.models import Count, Expression
@@ -232,14 +232,14 @@ def insert(*objects: Any, unless_there: bool = False) -> int:
     Returns:
         How many rows were added.
     """
-    real = _real()
-    columns = _columns(type(objects[0]))
+    real, model = _real(), cast(Hashable, type(objects[0]))
+    columns = _columns(model)
     given = tuple(
         field.attname
         for field, usual in columns
         if usual is _NONE or any(getattr(one, field.attname) != usual for one in objects)
     )
-    head, row, tail, fields = _insertion(type(objects[0]), real.vendor, given, unless_there)
+    head, row, tail, fields = _insertion(model, real.vendor, given, unless_there)
     values = [
         field.get_db_prep_save(field.pre_save(one, True), real)
         for one in objects

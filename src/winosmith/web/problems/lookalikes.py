@@ -132,7 +132,9 @@ def lookalikes_of(
     """
     asked = [compared(half.sentence, half.options) for half in halves]
     numbers = [shingles(words)[:MOST_NUMBERS] for words in asked]
-    stored = _stored_under(list({number: None for own in numbers for number in own}))
+    stored: Sequence[tuple[int, int]] = _stored_under(
+        list({number: None for own in numbers for number in own})
+    )
     if family and stored:
         stored = _strangers(stored, family)
     likeliest = [_likeliest(stored, set(own)) for own in numbers]

@@ -110,7 +110,7 @@ def submit(
 
     made: list[Twin] = []
     result, _new = once(person, key, act)
-    return made[0] if made else _TWIN.first(ref=result["twin"])  # type: ignore[no-any-return]
+    return made[0] if made else _TWIN.first(ref=result["twin"])
 
 
 def sent(person: Person | None, key: str) -> str:
