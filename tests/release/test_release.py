@@ -380,6 +380,23 @@ def test_one_file_is_split_on_request(kind: str, tmp_path: Path) -> None:
     assert found(done.folder) == []
 
 
+@pytest.mark.parametrize("kind", ["twin", "contributor"])
+def test_a_file_that_has_grown_is_split_as_before(kind: str, tmp_path: Path) -> None:
+    """What a release had on a side stays, and nothing comes to test, though contributors join."""
+    data = practice.corpus(90, seed=4).dataset
+    told = {"source": [{"name": "*", "licence": "Apache-2.0"}]}
+    splitting = Splitting((kind,), asked=True, dev=0.2, test=0.2)
+    formats.write(data[:120], tmp_path / "twins.jsonl")
+    first = release(tmp_path / "twins.jsonl", about(**told), tmp_path / "out", splitting=splitting)
+    formats.write(data, tmp_path / "twins.jsonl")
+    second = release(tmp_path / "twins.jsonl", about(version="2.0.0", **told), tmp_path / "out",
+                     splitting=splitting, previous=first.folder)  # fmt: skip
+    assert "→ test" not in (second.folder / "CHANGELOG.md").read_text("utf-8")
+    assert (second.content.changes["moved"] > 0) is (kind == "contributor")
+    assert second.content.changes["added"] == 60
+    assert second.content.left_out == {}
+
+
 def hash_of(text: str | None) -> int:
     """Return a number that is the same in every run."""
     return int(hashlib.sha256(str(text).encode()).hexdigest()[:8], 16)

@@ -219,7 +219,7 @@ def test_sides_stay_over_rounds(two):
     assert published == second.record["build"]["kept"]
     assert "sides" not in first.record
     assert not (first.folder / "build/private/sides.jsonl").exists()
-    assert "are on the side of the last build" in second.report.read_text("utf-8")
+    assert "stay on the side of the last build" in second.report.read_text("utf-8")
 
 
 def test_a_later_round_remembers_what_the_last_one_did_not_have(two, pools, tmp_path):

@@ -21,15 +21,16 @@ def sides_told(record: Mapping[str, Any] | None) -> list[str]:
     >>> for line in sides_told({"stayed": {"train": 60, "dev": 5, "test": 7},
     ...                         "new": {"train": 0, "dev": 2, "test": 0}, "joined": [joined]}):
     ...     print(line)
-    72 problems are on the side of the last build (train 60, dev 5, test 7), 2 are new (dev 2)
+    72 problems stay on the side of the last build (train 60, dev 5, test 7), 2 are in new blocks (dev 2)
     1 block joins what was in train and test, and is in train now (2 problems)
-    """
+    """  # noqa: E501
     if record is None:
         return []
     stayed, new = (record[key] for key in ("stayed", "new"))
     lines = [
         f"{_counted(stayed)} on the side of the last build{_each(stayed)}, "
-        f"{sum(new.values()):,} {'is' if sum(new.values()) == 1 else 'are'} new{_each(new)}"
+        f"{sum(new.values()):,} {'is' if sum(new.values()) == 1 else 'are'} in new blocks"
+        f"{_each(new)}"
     ]
     blocks, problems = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     for joint in record["joined"]:
@@ -60,7 +61,7 @@ def sides_blocks(record: Mapping[str, Any] | None) -> list[report.Block]:
 
 def _counted(counts: Mapping[str, int]) -> str:
     total = sum(counts.values())
-    return f"{total:,} problem{' is' if total == 1 else 's are'}"
+    return f"{total:,} problem{' stays' if total == 1 else 's stay'}"
 
 
 def _each(counts: Mapping[str, int]) -> str:

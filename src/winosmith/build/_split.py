@@ -217,7 +217,8 @@ def _refuse_empty(
     if continued:
         raise DataError(
             f"nothing is left for {empty}: too little is new, and the rest stays on the sides that "
-            "it had; collect more, or draw the sides anew with --redraw"
+            "it had; collect more, or draw all sides anew: a build without --last, a round with "
+            "--redraw"
         )
     raise DataError(
         f"every {disjoint} has more problems than the {wanted[empty]:,} that {empty} is "

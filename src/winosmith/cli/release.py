@@ -26,7 +26,8 @@ _FOLDER = click.Path(exists=True, file_okay=False)
               help="The folder for releases; each gets one of its own there.")  # fmt: skip
 @click.option("--template", is_flag=True, help="Print a release.toml to fill in, and end.")
 @click.option("--previous", type=_FOLDER, metavar="RELEASE",
-              help="The release before: for the changelog, and what was withdrawn.")  # fmt: skip
+              help="The release before: for the changelog, what was withdrawn, and the sides of a "
+              "file that is split.")  # fmt: skip
 @click.option("--version", "version", metavar="X", help="In place of the version in release.toml.")
 @click.option("--disjoint", multiple=True, type=click.Choice(["twin", "contributor", "source"]),
               help="What train, dev and test may not share; twins, families and copies never. "

@@ -195,23 +195,31 @@ def test_a_round_moves_and_deletes_nothing(db: Any, stored: Callable[..., Any]) 
 def test_an_erased_person_leaves_the_files_of_rounds(
     db: Any, stored: Callable[..., Any], wren: Callable[[], Any], visit: Callable[..., Any]
 ) -> None:
-    """Their sentences go from every file of a finished round, and the page keeps its figures."""
+    """Their sentences go from all files of rounds, also of a later one that had none of them."""
+    import json
     import shutil
 
     from winosmith.web.people.erasure import erase
     from winosmith.web.problems.models import Problem
     from winosmith.web.rounds.leaving import forget_what_is_left
-    from winosmith.web.rounds.models import Place
+    from winosmith.web.rounds.models import Place, Round
 
     made = stored()
     source = made.folder
     shutil.copytree(_found(made), source / "results")
+    later = Round.objects.create(name="later", state="done", recipe=made.recipe).folder
+    sides = later / "results/build/private/sides.jsonl"
+    sides.parent.mkdir(parents=True)
+    refs = Problem.objects.values_list("ref", "sentence")
+    lines = [json.dumps({"id": ref, "sentence": said, "side": "dev"}) + "\n" for ref, said in refs]
+    sides.write_text("".join(lines), "utf-8")
     words = {_words(problem) for problem in Problem.objects.all()}
     assert _quoting(source, words)
     erase(wren(), True)
     assert forget_what_is_left() > 0  # at the commit, which this test does not come to
-    left = _quoting(source, words)
+    left = [*_quoting(source, words), *_quoting(later, words)]
     shutil.rmtree(source)
+    shutil.rmtree(later)
     assert not left
     assert set(Place.objects.values_list("reason", flat=True)) == {""}
     assert visit().get("/rounds/round/one/").status_code == 200
