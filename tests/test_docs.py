@@ -22,8 +22,8 @@ from winosmith.build._recipe import EmbedRecipe
 from winosmith.cli import main
 from winosmith.cli._main import group
 from winosmith.rounds import round_of
-from winosmith.study import SolverRule
 from winosmith.testing import made_twins
+from winosmith.web import SiteRules
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -112,7 +112,7 @@ def _commands() -> Iterator[tuple[str, str]]:
             else:
                 continue
             for line in lines:
-                for part in re.split(r"&&|\||;|\b2>|[<>]", line.replace("\\\n", " ")):
+                for part in re.split(r"&&|\||;|\b2>|[<>](?!=)", line.replace("\\\n", " ")):
                     if part.strip().startswith("winosmith "):
                         yield page, part.strip()
 
@@ -159,13 +159,14 @@ def test_every_make_target_in_the_pages_exists() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_every_recipe_in_the_pages_is_one(page: str) -> None:
-    """Each TOML block is a recipe, of a build, a round or a site, without unknown keys."""
+def test_every_recipe_in_the_pages_is_one(page: str, tmp_path: Path) -> None:
+    """Each TOML block is a recipe, of a build or a round, or a site's, without unknown keys."""
     for block in outputs.blocks(PAGES[page]):
         if block.language == "toml":
             table = tomllib.loads(block.body)
-            if "models" in table:
-                assert [SolverRule.of(one) for one in table["models"]]
+            if "models" in table or "language" in table:
+                (tmp_path / "site.toml").write_text(block.body, "utf-8")
+                assert SiteRules.read(tmp_path / "site.toml") != SiteRules()
             else:
                 (round_of if "solvers" in table else recipe_of)(table)
 
@@ -203,10 +204,9 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     folder = tmp_path_factory.mktemp("files")
     formats.write(made_twins(60).problems, folder / "twins.jsonl")
     small = FilterRecipe("random", keep=90)
-    recipe = Recipe("mine", str(folder / "twins.jsonl"), filter=small)
-    build(recipe, folder / "build")
+    build(Recipe("mine", str(folder / "twins.jsonl")), folder / "build")
     debias_to_folder(made_twins(60), folder / "debias", embed=EmbedRecipe(), chosen=small)
-    assert main(["check", recipe.data, "--out", str(folder / "check --out")]) == 0
+    assert main(["check", str(folder / "twins.jsonl"), "--out", str(folder / "check --out")]) == 0
     assert main(["practice", "--twins", "3", "--out", str(folder / "practice")]) == 0
     return {
         made.name: {str(f.relative_to(made)) for f in made.rglob("*") if f.is_file()}

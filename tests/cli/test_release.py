@@ -59,7 +59,7 @@ def test_a_file_is_split_released_and_proved(
     assert told.out.startswith("120 problems: train 9")
     key = place / "out" / "private" / folder.name
     assert f"The release is {folder}" in told.out
-    assert f"The answers of test are in {key}; keep that folder to yourself." in told.err
+    assert f"What is yours alone, such as answers of test, is in {key}." in told.err
     assert main(["verify", str(folder), "--private", str(key)]) == 0
     assert capsys.readouterr().out == f"{folder} is sound: 120 problems\n"
     assert _release(place, "--disjoint", "twin") == 0
@@ -94,7 +94,9 @@ def test_the_next_version_is_told_from_the_last(
     capsys.readouterr()
     assert _release(place, "--previous", str(first), "--version", "1.1.0", "--json") == 0
     report = json.loads(capsys.readouterr().out)
-    assert report["changes"] == {"added": 0, "withdrawn": 4, "changed": 0, "moved": 0}
+    assert report["changes"] == {
+        "added": 0, "withdrawn": 4, "edited": 0, "changed": 0, "moved": 0,
+    }  # fmt: skip
     assert report["folder"] == str(_folder(place, "1.1.0"))
     assert main(["verify", report["folder"]]) == 0
     assert _release(place, "--previous", str(first)) == 2
