@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["THREADS", "address_of", "listen", "room_for", "run", "usual_workers"]
 
 THREADS = 16
-"""Requests that one worker answers at once; they mostly wait for the database."""
+"""Requests that one worker has at once; they mostly wait for slow browsers, or for their turn."""
 
 KEPT = 8
 """Idle connections that a worker keeps open. Whoever has one stays with that worker, however busy

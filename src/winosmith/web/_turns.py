@@ -1,59 +1,94 @@
-"""Turns: a few at once, in the order in which people came, those who only look before all others.
+"""Turns: a few threads that do what all others bring them, in the order in which it came.
 
-A semaphore lets whoever comes at the right moment pass those who have waited; under load some
-would wait for seconds.
+Each has its own connection to the database, so there are few, which know all statements soon. And
+who only looks comes before all others; where whoever comes at the right moment passes those who
+have waited, some would wait for seconds under load.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import deque
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Any, TypeVar, cast
 
 __all__ = ["Turns"]
 
+T = TypeVar("T")
+
 
 class Turns:
-    """Places for a few threads of this process.
+    """Threads of this process, begun when there is something to do.
 
     Args:
-        places: how many threads have their turn at the same time.
+        places: how many there are: so much is done at the same time.
     """
 
     def __init__(self, places: int):
-        self._free = places
+        self._places = places
+        self._process = 0
         self._lock = threading.Lock()
-        self._hasty: deque[threading.Lock] = deque()
-        self._patient: deque[threading.Lock] = deque()
+        self._bell: SimpleQueue[None] = SimpleQueue()
+        self._hasty: deque[_Task] = deque()
+        self._patient: deque[_Task] = deque()
 
-    @contextmanager
-    def turn(self, *, hasty: bool = False) -> Iterator[None]:
-        """Wait for one's turn; the block is it.
+    def do(self, act: Callable[[], T], *, hasty: bool = False) -> T:
+        """Let something be done when its turn comes; return what it returns.
 
         Args:
+            act: what is to be done; what it raises is raised here.
             hasty: before all that are not, in the order among those that are.
         """
-        self._take(self._hasty if hasty else self._patient)
-        try:
-            yield
-        finally:
-            self._pass_on()
+        if self._process != os.getpid():
+            self._begin()
+        task = _Task(act)
+        (self._hasty if hasty else self._patient).append(task)
+        self._bell.put(None)
+        return cast(T, task.outcome())
 
-    def _take(self, line: deque[threading.Lock]) -> None:
+    def _begin(self) -> None:
+        """Begin the threads, once in each process: a fork does not take them along."""
         with self._lock:
-            if self._free:
-                self._free -= 1
+            if self._process == os.getpid():
                 return
-            gate = threading.Lock()
-            gate.acquire()
-            line.append(gate)
-        gate.acquire()  # opened by who passes the place on
+            for number in range(self._places):
+                name = f"turn-{number + 1}"
+                threading.Thread(target=self._work, name=name, daemon=True).start()
+            self._process = os.getpid()
 
-    def _pass_on(self) -> None:
-        with self._lock:
-            line = self._hasty or self._patient
-            if line:
-                line.popleft().release()
-            else:
-                self._free += 1
+    def _work(self) -> None:
+        while True:
+            self._bell.get()
+            with self._lock:
+                task = (self._hasty or self._patient).popleft()
+            task.run()
+            del task  # what it holds is not kept until the next one comes
+
+
+class _Task:
+    """Something to do, and what came of it."""
+
+    __slots__ = ("_act", "_done", "_error", "_result")
+
+    def __init__(self, act: Callable[[], Any]):
+        self._act = act
+        self._done = threading.Lock()
+        self._done.acquire()
+        self._result: Any = None
+        self._error: BaseException | None = None
+
+    def run(self) -> None:
+        try:
+            self._result = self._act()
+        except BaseException as error:  # noqa: BLE001 - it is for whoever waits for the task
+            self._error = error
+        finally:
+            self._done.release()
+
+    def outcome(self) -> Any:
+        self._done.acquire()
+        if self._error is not None:
+            raise self._error
+        return self._result

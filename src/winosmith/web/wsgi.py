@@ -2,15 +2,17 @@
 
 Three things are settled before Django sees a request: whether the site is well (`/healthz`, under
 whatever name a proxy or a monitor calls), that no request carries more than a form can, and that
-few requests are worked on at once. Threads that compute at the same time take the interpreter from
-each other, above all from the one that others wait for, which holds the database; those that wait
-for a slow browser to send or to take its bytes stand in nobody's way.
+few requests are worked on at once, by threads that do nothing else. Threads that compute at the
+same time take the interpreter from each other, above all from the one that others wait for, which
+holds the database; those that wait for a slow browser to send or to take its bytes stand in
+nobody's way, and need no connection to the database.
 """
 
 from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -34,7 +36,7 @@ Start = Callable[..., Any]
 def application(environ: Environ, start_response: Start) -> Iterable[bytes]:
     """Answer a request."""
     if environ.get("PATH_INFO") == HEALTH:
-        return _health(start_response)
+        return _TURNS.do(partial(_health, start_response), hasty=True)
     length = _length(environ)
     if length > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
         return _plain(start_response, "413 Content Too Large", b"too much at once\n", close=True)
@@ -42,8 +44,7 @@ def application(environ: Environ, start_response: Start) -> Iterable[bytes]:
         environ["wsgi.input"] = io.BytesIO(environ["wsgi.input"].read(length))
     # What the page itself asks for, while somebody types, comes before whole pages and forms.
     live = "HTTP_HX_REQUEST" in environ and "HTTP_HX_BOOSTED" not in environ
-    with _TURNS.turn(hasty=live):
-        answer = _pages(environ, start_response)
+    answer = _TURNS.do(partial(_pages, environ, start_response), hasty=live)
     if environ["REQUEST_METHOD"] != "HEAD":
         return answer
     answer.close()  # the headers are the answer; a long body is not even begun

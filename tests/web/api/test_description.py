@@ -44,11 +44,11 @@ CONFIG: dict[str, Any] = {
 def described(world: Any) -> Iterator[Any]:
     """Return the description as schemathesis reads it, bound to the site in this process."""
     from django.core.signals import request_finished, request_started
+    from django.core.wsgi import get_wsgi_application
     from django.db import close_old_connections
     from django.utils import timezone
 
     from winosmith.web.api.models import Token
-    from winosmith.web.wsgi import application
 
     tokens = {role: program(world.people[role]).token for role in ("owner", "judge", "admin")}
     Token.objects.update(used=timezone.now().date())
@@ -56,6 +56,7 @@ def described(world: Any) -> Iterator[Any]:
     for signal in ends:  # all is in one transaction here, as in Django's own client
         signal.disconnect(close_old_connections)
     config = schemathesis.Config.from_dict(CONFIG)
+    application = get_wsgi_application()  # without the threads of the server's door
     schema = schemathesis.openapi.from_wsgi("/api/openapi.json", application, config=config)
     yield schema, tokens, world.refs
     for signal in ends:
