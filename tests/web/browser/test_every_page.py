@@ -12,6 +12,7 @@ import pytest
 
 from tests.conftest import axe_faults  # type: ignore[import-not-found]
 from tests.web import visits as v  # type: ignore[import-not-found]
+from tests.web.serving import BUILT_IN  # type: ignore[import-not-found]
 
 pytestmark = pytest.mark.browser
 
@@ -97,7 +98,7 @@ def phones(
     contexts: list[Any] = []
 
     def make(**rules: Any) -> tuple[Callable[[str], Phone], dict[str, str], Any]:
-        site = served(**{"gold_every": 0, "open_judging": False, **rules})
+        site = served(**{"gold_every": 0, "open_judging": False, "models": BUILT_IN, **rules})
         refs = site.do(STAGED)
         known: dict[str, Phone] = {}
 

@@ -15,9 +15,9 @@ def _ids(n: int) -> str:
 
 VISITS: tuple[tuple[str, str, tuple[Any, ...], dict[str, Any]], ...] = (
     ("visitor", "market:work", (), {}),
+    ("visitor", "market:enter", ("{study}",), {"query": "PROLIFIC_PID=x"}),
     ("visitor", "market:enter", ("{study}",), {"query": _ids(90)}),
     ("visitor", "market:enter", ("{study}",), {"query": _ids(1), "status": 409}),
-    ("visitor", "market:enter", ("{study}",), {"query": "PROLIFIC_PID=x"}),
     ("visitor", "market:enter", ("nothing",), {"status": 404}),
     ("visitor", "market:enter", ("{writing}",), {"query": _ids(90)}),
     ("visitor", "market:frame", ("{hit}",), {}),

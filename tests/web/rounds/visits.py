@@ -7,6 +7,12 @@ from typing import Any
 
 KEY = "{:032x}"
 
+RUNS = """
+from winosmith.web.rounds.models import Round
+Round.objects.filter(name="running").update(state="running", busy=True, ended=None)
+"""
+"""A real server has tried to go on with the round by then."""
+
 VISITS: tuple[tuple[str, str, tuple[Any, ...], dict[str, Any]], ...] = (
     ("visitor", "rounds:index", (), {}),
     ("owner", "rounds:index", (), {}),
@@ -27,7 +33,7 @@ VISITS: tuple[tuple[str, str, tuple[Any, ...], dict[str, Any]], ...] = (
     ("admin", "rounds:one", ("running",), {}),
     ("admin", "rounds:publish", ("failed",),
      {"form": {"key": KEY.format(913)}, "status": 409}),
-    ("admin", "rounds:cancel", ("running",), {"form": {"key": KEY.format(914)}}),
+    ("admin", "rounds:cancel", ("running",), {"form": {"key": KEY.format(914)}, "before": RUNS}),
     ("owner", "write:twin", ("twin-public",), {}),
     ("moderator", "moderate:problem", ("public-a",), {}),
 )  # fmt: skip
