@@ -26,9 +26,12 @@ __all__ = ["THREADS", "address_of", "listen", "room_for", "run", "usual_workers"
 THREADS = 16
 """Requests that one worker has at once; they mostly wait for slow browsers, or for their turn."""
 
-KEPT = 8
-"""Idle connections that a worker keeps open. Whoever has one stays with that worker, however busy
-it is; the others come anew, and get the worker that is free."""
+CROWDED = 8
+"""Requests at once from which on a worker keeps no connection open. Whoever has one would stay with
+that worker, however busy it is, and pass those who wait for one; so all come anew, in order."""
+
+IDLE = 500
+"""Connections that a worker keeps open for people who read or think, at most."""
 
 LEFT_FREE = 10
 """Connections of a PostgreSQL server that stay free for `winosmith admin` and its own admin, beside
@@ -211,8 +214,8 @@ def _settings(
         "bind": f"fd://{door.detach()}",
         "workers": workers,
         "threads": threads,
-        "worker_connections": threads + KEPT,
-        "worker_class": "gthread",
+        "worker_connections": threads + IDLE,
+        "worker_class": _worker(),
         "preload_app": True,
         "proc_name": "winosmith",
         "timeout": 60,
@@ -232,6 +235,28 @@ def _settings(
         "control_socket_disable": True,
         "chdir": str(site.folder),
     }
+
+
+def _worker() -> type[Any]:
+    """Return a worker that takes whoever comes while it has threads, however many only listen."""
+    from gunicorn.workers.gthread import ThreadWorker
+
+    class Fair(ThreadWorker):
+        @property
+        def worker_connections(self) -> int:
+            return int(self.cfg.threads) + len(self.keepalived_conns)
+
+        @worker_connections.setter
+        def worker_connections(self, _: int) -> None: ...
+
+        @property
+        def max_keepalived(self) -> int:
+            return IDLE if self.nr_conns - len(self.keepalived_conns) <= CROWDED else 0
+
+        @max_keepalived.setter
+        def max_keepalived(self, _: int) -> None: ...
+
+    return Fair
 
 
 def _as_worker(site: Site, leash: Leash, worker: Any) -> None:
