@@ -40,7 +40,8 @@ def _joined(site: Any, browser: Any, name: str) -> Any:
     page.locator("main input[name=name]").fill(name)
     for field in page.locator("main input[type=password]").all():
         field.fill(PASSWORD)
-    page.locator("main form button").first.click()
+    with page.expect_navigation():
+        page.locator("main form button").first.click()
     return page
 
 
@@ -49,7 +50,8 @@ def _logged_in(site: Any, browser: Any, name: str, where: str) -> Any:
     page.goto(f"/people/login/?next={where}")
     page.locator("main input[name=name]").fill(name)
     page.locator("main input[name=password]").fill(PASSWORD)
-    page.locator("main form button").first.click()
+    with page.expect_navigation():
+        page.locator("main form button").first.click()
     return page
 
 
@@ -79,7 +81,8 @@ def test_from_a_sentence_to_a_download_with_lineage(
     if "/people/" in ann.url:  # the texts to agree to
         for box in ann.locator("main input[type=checkbox]").all():
             box.check()
-        ann.locator("main form button").first.click()
+        with ann.expect_navigation():
+            ann.locator("main form button").first.click()
     ann.goto("/perturb/root/")
     told = []
     for sentence, answer in STEPS:
