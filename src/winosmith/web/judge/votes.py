@@ -32,8 +32,8 @@ class Vote:
     """What one judge said of a problem, without saying who it was.
 
     Attributes:
-        judge: "Judge 1", "Judge 2", … in the reader's language: by their slots, the same at each look, and of this problem
-            alone: nobody can be followed from one problem to the next.
+        judge: "Judge 1", "Judge 2", … in the reader's language: by their slots, the same at each
+            look, and of this problem alone: nobody can be followed from one to the next.
         choice, local_choice: 0-based indices of options; None for neither, or not asked.
         right: whether the choice is the problem's answer; None where the answer is withheld.
         excluded: it was taken out of the count.
