@@ -88,8 +88,7 @@ class FullText:
     def _sqlite(self) -> Sequence[str]:
         table = self.table
         add = (
-            f"INSERT INTO {table}(rowid, sentence) "
-            f"SELECT new.id, new.sentence{self._where('new')};"
+            f"INSERT INTO {table}(rowid, sentence) SELECT new.id, new.sentence{self._where('new')};"
         )
         take = (
             f"INSERT INTO {table}({table}, rowid, sentence) "
