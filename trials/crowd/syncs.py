@@ -188,7 +188,9 @@ def witnessed(where: Place, *, count: int, fault: str = "") -> list[Answer]:
     finally:
         server.stop()
     files = (
-        r"/pg_wal/" if where.postgres else re.escape(str(where.folder.resolve())) + r"/.*(?<!-shm)$"
+        r"/pg_wal/"
+        if where.postgres
+        else re.escape(str(where.folder.resolve())) + r"/site\.sqlite3(-wal|-journal)?$"
     )
     with trace.open(errors="replace") as lines:
         return Ledger(re.compile(files)).read(lines).answers
