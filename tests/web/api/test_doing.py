@@ -275,6 +275,8 @@ def test_errors_have_one_form(ann: Any) -> None:
         assert told.keys() == {"type", "title", "status", "detail", "errors"}
     assert shapes[405]["Allow"] == "GET"
     assert shapes[422].json()["errors"][0]["where"] == "query.since"
+    for path in ("problems?pgae=2", "me?pgae=2"):
+        assert caller.get(path).json()["errors"][0]["where"] == "query.pgae"
     far = caller.call("put", "drafts/x", {**HALVES, "answers": [0, 7], "version": 0}).json()
     assert [fault["where"] for fault in far["errors"]] == ["body.answers.1"]
     before = caller.get("problems?since=2026-02-01&until=2026-01-01")
