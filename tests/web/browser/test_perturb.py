@@ -271,6 +271,7 @@ def test_all_of_it_works_without_scripts(desk: Desk) -> None:
     page.fill("#sentence", CHILD)
     page.check("#answer_1")
     page.click("button.manual")
+    page.locator("ins").wait_for()
     assert page.locator("ins").count() == 1
     assert page.input_value("#sentence") == CHILD
     page.click("#submit")
