@@ -74,7 +74,7 @@ def shifts(rows: Sequence[Shift], sets: Sequence[str], *, title: str) -> Svg:
         canvas.legend(loc="outside upper left", ncols=2, handlelength=1.2)
 
     told = "; ".join(f"{row.name}: {_in_words(row, sets)}" for row in rows)
-    return draw(paint, title=title, description=told, width=540, height=110 + 26 * len(rows))
+    return draw(paint, title=title, description=told, width=420, height=110 + 26 * len(rows))
 
 
 def _in_words(row: Shift, sets: Sequence[str]) -> str:
