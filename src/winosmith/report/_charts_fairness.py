@@ -62,13 +62,14 @@ def shifts(rows: Sequence[Shift], sets: Sequence[str], *, title: str) -> Svg:
                 axes.plot(*zip(*there, strict=True), color=colour, marker=marker, linestyle="",
                           markersize=6, label=clean(name))  # fmt: skip
         reach = max([LINEAR, *(abs(v) for row in rows for v in row.values if v is not None)])
-        ticks = [tick for tick in (1, 3, 10, 30, 100, 300, 1000) if tick <= 1.5 * reach]
-        wanted = [-tick for tick in ticks[::-1] if tick != 1] + [0] + [t for t in ticks if t != 1]
+        steps = (LINEAR, 30, 300) if reach >= 20 else (LINEAR, 10)
+        ticks = [tick for tick in steps if tick <= 1.5 * reach]
+        wanted = [-tick for tick in ticks[::-1]] + [0] + ticks
         axes.set_xlim(-1.6 * reach, 1.6 * reach)
         axes.set_xticks(wanted, [f"{tick:+d}" if tick else "0" for tick in wanted])
         axes.minorticks_off()
-        axes.set_yticks(range(len(rows)), [cut(row.name, 36) for row in rows], color=INK)
-        axes.set(ylim=(len(rows) - 0.4, -0.7), xlabel="standard deviations of random subsets")
+        axes.set_yticks(range(len(rows)), [cut(row.name, 28) for row in rows], color=INK)
+        axes.set(ylim=(len(rows) - 0.4, -0.7), xlabel="standard deviations")
         axes.grid(axis="x")
         axes.tick_params(axis="y", length=0)
         canvas.legend(loc="outside upper left", ncols=2, handlelength=1.2)

@@ -71,11 +71,10 @@ def test_from_the_link_to_the_code(
     page.get_by_role("button", name="Start").click()
     for n in range(2):
         page.wait_for_url("**/judge/")
-        assert f"{n} of 2 are stored" in page.locator("main").inner_text()
+        page.locator("main").get_by_text(f"{n} of 2 are stored").wait_for()
         _checked(page, axe_source)
         page.locator("label.choice", has_text="cup").click()
         page.get_by_role("button", name="Send").click()
-        page.wait_for_load_state()
     page.wait_for_url("**/study/")
     assert "C1A2B3" not in page.content()
     page.get_by_role("button", name="Finish, and get the code").click()
