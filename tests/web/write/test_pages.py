@@ -147,14 +147,14 @@ def test_near_duplicates_are_shown_as_far_as_one_may_see_them(
     submit(bob, Typed.of(FORM), "k" * 32, anchors=("water",))
     page = _text(client.post(f"{address}check/", FORM))
     assert "not public yet" in page
-    assert "<q>" not in page
+    assert "<q" not in page
     Row.objects.update(embargo=True)
     assert "not public yet" not in _text(client.post(f"{address}check/", FORM))
     published = Problem("wg-1", FORM["sentence_1"], ("kettle", "bucket"), 0)
     remember_published(Dataset([published]), "winogrande")
     page = _text(client.post(f"{address}check/", FORM))
-    assert "wg-1 in winogrande" in page
-    assert f"<q>{FORM['sentence_1']}</q>" in page
+    assert "wg-1 in winogrande" in page.replace("<bdi>", "").replace("</bdi>", "")
+    assert f">{FORM['sentence_1']}</q>" in page
 
 
 def test_two_windows_choose(opened: Any) -> None:
