@@ -14,7 +14,7 @@ from pathlib import Path
 
 from winosmith.web.predict.bell import PLACE
 
-__all__ = ["Doing", "Hold", "is_held", "look", "take"]
+__all__ = ["Doing", "Hold", "is_held", "locked", "look", "take"]
 
 SIZE = 4096
 """Bytes; written as one, so that nobody reads half of it."""
@@ -64,15 +64,20 @@ class Hold:
 
 def take(folder: Path, name: str) -> Hold | None:
     """Take the lock of a model; None while somebody has it."""
-    place = folder / PLACE
-    place.mkdir(mode=0o700, exist_ok=True)
-    number = os.open(_path(folder, name), os.O_RDWR | os.O_CREAT, 0o600)
+    number = locked(_path(folder, name))
+    return None if number is None else Hold(number)
+
+
+def locked(path: Path) -> int | None:
+    """Open a lock file and lock it; return its number, or None while somebody has the lock."""
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    number = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(number)
         return None
-    return Hold(number)
+    return number
 
 
 def is_held(folder: Path, name: str) -> bool:

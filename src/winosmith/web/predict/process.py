@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LEASH", "LOCK", "end_with", "fault_file", "main"]
 
-LOCK, LEASH = "WINOSMITH_MODEL_LOCK", "WINOSMITH_MODEL_LEASH"
+LOCK, LEASH = "WINOSMITH_PROCESS_LOCK", "WINOSMITH_PROCESS_LEASH"
 """In the environment: the numbers of the open lock file, and of the pipe that ends with the
 server."""
 

@@ -59,6 +59,32 @@ class Leash:
         """Wait for some seconds; return early, and True, when the server ends."""
         return bool(select.select([self.end], [], [], seconds)[0])
 
+    def start(
+        self, site: Site, module: str, name: str, lock: int, **environment: str
+    ) -> subprocess.Popen[bytes]:
+        """Start a process of a site that inherits a lock, keeps it, and ends with the server.
+
+        Args:
+            site: whose process it is.
+            module: what runs; it finds the lock and the pipe by `process.LOCK` and `process.LEASH`.
+            name: its argument, checked by now.
+            lock: the number of the open lock file.
+            environment: what else it finds in its environment.
+        """
+        return subprocess.Popen(  # noqa: S603 - a module of ours, and a name that was checked
+            [sys.executable, "-P", "-m", module, name],
+            stdin=subprocess.DEVNULL,
+            pass_fds=(lock, self.end),
+            env={
+                **os.environ,
+                **site.environment(),
+                LOCK: str(lock),
+                LEASH: str(self.end),
+                "TOKENIZERS_PARALLELISM": "false",
+                **environment,
+            },
+        )
+
 
 def start(site: Site, leash: Leash) -> None:
     """Watch the models of a site in a thread of this worker, until the server ends."""
@@ -113,20 +139,14 @@ class Watcher:
         hold.say(holding.Doing(0, failures + 1, time.monotonic()))
         threads = str(rule.options.get("threads", 1))
         self.started.append(
-            subprocess.Popen(  # noqa: S603 - the name is one of site.toml, checked
-                [sys.executable, "-P", "-m", "winosmith.web.predict.process", rule.name],
-                stdin=subprocess.DEVNULL,
-                pass_fds=(hold.number, self.leash.end),
-                env={
-                    **os.environ,
-                    **self.site.environment(),
-                    LOCK: str(hold.number),
-                    LEASH: str(self.leash.end),
-                    "OMP_NUM_THREADS": threads,
-                    "OPENBLAS_NUM_THREADS": threads,
-                    "MKL_NUM_THREADS": threads,
-                    "TOKENIZERS_PARALLELISM": "false",
-                },
+            self.leash.start(
+                self.site,
+                "winosmith.web.predict.process",
+                rule.name,
+                hold.number,
+                OMP_NUM_THREADS=threads,
+                OPENBLAS_NUM_THREADS=threads,
+                MKL_NUM_THREADS=threads,
             )
         )
 

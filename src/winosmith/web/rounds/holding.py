@@ -13,6 +13,8 @@ import signal
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from winosmith.web.predict.holding import locked
+
 __all__ = ["PLACE", "Doing", "Hold", "end", "look", "take", "wake", "wanted"]
 
 PLACE = "rounds"
@@ -66,13 +68,8 @@ class Hold:
 
 def take(folder: Path) -> Hold | None:
     """Take the lock of a site; None while a round has it."""
-    place = folder / PLACE
-    place.mkdir(mode=0o700, exist_ok=True)
-    number = os.open(place / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(number)
+    number = locked(folder / PLACE / LOCK)
+    if number is None:
         return None
     hold = Hold(number)
     hold.say(Doing())  # what a process that was killed left there is true no more

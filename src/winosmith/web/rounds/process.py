@@ -11,11 +11,7 @@ import signal
 import sys
 from typing import NoReturn
 
-__all__ = ["LEASH", "LOCK", "main"]
-
-LOCK, LEASH = "WINOSMITH_ROUND_LOCK", "WINOSMITH_ROUND_LEASH"
-"""In the environment: the numbers of the open lock file, and of the pipe that ends with the
-server."""
+__all__ = ["main"]
 
 NICE = 10
 """Pages come first."""
@@ -23,7 +19,7 @@ NICE = 10
 
 def main(number: int) -> NoReturn:
     """Carry the round out, until it ends or the server does."""
-    from winosmith.web.predict.process import end_with
+    from winosmith.web.predict.process import LEASH, LOCK, end_with
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server
     os.umask(0o077)

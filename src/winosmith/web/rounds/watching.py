@@ -7,17 +7,15 @@ a new process.
 from __future__ import annotations
 
 import logging
-import os
 import random
-import subprocess
-import sys
 import threading
 from typing import TYPE_CHECKING
 
 from winosmith.web.rounds import holding
-from winosmith.web.rounds.process import LEASH, LOCK
 
 if TYPE_CHECKING:
+    import subprocess
+
     from winosmith.web._site import Site
     from winosmith.web.predict.watching import Leash
     from winosmith.web.rounds.models import Round
@@ -73,26 +71,14 @@ class Watcher:
             round_ = _next()
             if round_ is not None:
                 mark.touch(mode=0o600)
-                self._start(round_, hold)
+                # It inherits the lock, and keeps it when this worker is gone.
+                self.started.append(
+                    self.leash.start(
+                        self.site, "winosmith.web.rounds.process", str(round_.pk), hold.number
+                    )
+                )
         finally:
             hold.close()
-
-    def _start(self, round_: Round, hold: holding.Hold) -> None:
-        """Start a process that inherits the lock, and keeps it when this worker is gone."""
-        self.started.append(
-            subprocess.Popen(  # noqa: S603 - a number
-                [sys.executable, "-P", "-m", "winosmith.web.rounds.process", str(round_.pk)],
-                stdin=subprocess.DEVNULL,
-                pass_fds=(hold.number, self.leash.end),
-                env={
-                    **os.environ,
-                    **self.site.environment(),
-                    LOCK: str(hold.number),
-                    LEASH: str(self.leash.end),
-                    "TOKENIZERS_PARALLELISM": "false",
-                },
-            )
-        )
 
 
 def _next() -> Round | None:
