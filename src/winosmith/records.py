@@ -7,19 +7,45 @@ is empty or has its default is left out, so that a field added later changes no 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
-from winosmith.errors import ProblemError
+from winosmith.errors import FormatError, ProblemError
 from winosmith.problem import Claim, Edit, Extra, Lineage, Origin, Problem
 
-__all__ = ["canonical", "claim_of", "claim_record", "problem_of", "problem_record"]
+__all__ = ["canonical", "claim_of", "claim_record", "json_lines", "problem_of", "problem_record"]
 
 Record = dict[str, Any]
 
 _PROBLEM_KEYS = {f.name for f in fields(Problem)}
 _CLAIM_KEYS = {f.name for f in fields(Claim)}
+
+
+def json_lines(text: str, path: str | Path) -> Iterator[tuple[int, Record]]:
+    r"""Yield the objects of JSON Lines with their line numbers, from 1 on; none for empty lines.
+
+    Args:
+        text: of the file.
+        path: where it was read, for messages.
+
+    Raises:
+        FormatError: a line is no JSON, or no object; with file and line.
+
+    >>> list(json_lines('{"id": "a"}\n\n{"id": "b"}', "x.jsonl"))
+    [(1, {'id': 'a'}), (3, {'id': 'b'})]
+    """
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise FormatError(f"the line is not JSON: {error}", path, number) from None
+        if not isinstance(record, dict):
+            raise FormatError("the line is not a JSON object", path, number)
+        yield number, record
 
 
 def canonical(record: Mapping[str, Any]) -> str:

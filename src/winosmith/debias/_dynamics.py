@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError
+from winosmith.records import json_lines
 
 __all__ = ["Dynamics", "read_dynamics"]
 
@@ -102,23 +102,14 @@ def read_dynamics(path: str | Path, pool: Dataset, *, first: int = 0) -> Dynamic
     )
 
 
-def _records(path: str | Path) -> Any:
+def _records(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
         text = Path(path).read_text("utf-8-sig")
     except OSError as error:
         raise FormatError(error.strerror or str(error), path) from None
     except UnicodeDecodeError:
         raise FormatError("the text is not UTF-8", path) from None
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise FormatError(f"the line is not JSON: {error}", path, number) from None
-        if not isinstance(record, dict):
-            raise FormatError("the line is not a JSON object", path, number)
-        yield number, record
+    return json_lines(text, path)
 
 
 def _row(

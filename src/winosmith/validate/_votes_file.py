@@ -31,6 +31,7 @@ from typing import Any
 from winosmith.answers import Response
 from winosmith.errors import FormatError, ProblemError
 from winosmith.outputs import write_aside
+from winosmith.records import json_lines
 from winosmith.validate._votes_csv import check_names, csv_records, write_csv
 
 __all__ = ["read_votes", "write_votes"]
@@ -108,15 +109,7 @@ def _text(path: str | Path) -> str:
 
 
 def _json_records(text: str, path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise FormatError(f"the line is not JSON: {error}", path, number) from None
-        if not isinstance(record, dict):
-            raise FormatError("the line is not a JSON object", path, number)
+    for number, record in json_lines(text, path):
         check_names(record, ("problem_id", "participant", "purpose"), path, number)
         for name, value in record.items():
             if not _IS[name](value):
