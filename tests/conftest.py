@@ -119,7 +119,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Any:
     made = Site.open(tmp_path_factory.mktemp("site"))
     (made.folder / "static").mkdir()  # WhiteNoise warns of a folder that is not there
     made.activate()
+    from django.conf import settings
     from django.test.utils import setup_test_environment
+
+    # Each of a test's browsers loads the middleware anew, and WhiteNoise would look at every file.
+    settings.WHITENOISE_AUTOREFRESH = True
 
     setup_test_environment()
     return made

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import axe_faults  # type: ignore[import-not-found]
+from tests.web.looks import PHONE, wrong_with  # type: ignore[import-not-found]
 from tests.web.serving import PASSWORD  # type: ignore[import-not-found]
 
 TWINS = """
@@ -187,13 +187,11 @@ with writing():
 
 def test_every_page_is_accessible_and_fits_a_small_screen(judging: Any, axe_source: str) -> None:
     """Axe finds no fault in any page of judging, and none scrolls sideways at 320 px."""
-    small = {"viewport": {"width": 320, "height": 640}, "bypass_csp": True}
+    small = {"viewport": {"width": PHONE, "height": 640}, "bypass_csp": True}
     site, page = judging(small, gold_every=1)
 
     def check(name: str) -> None:
-        assert axe_faults(page, axe_source) == [], name
-        wide = page.evaluate("document.documentElement.scrollWidth")
-        assert wide <= 320, f"{name} is {wide} px wide"
+        assert wrong_with(page, axe_source, PHONE) == [], name
 
     check("start")
     site.do(GOLD)

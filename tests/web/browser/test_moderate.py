@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import axe_faults  # type: ignore[import-not-found]
+from tests.web.looks import DESK, PHONE, wrong_with  # type: ignore[import-not-found]
 from tests.web.serving import PASSWORD  # type: ignore[import-not-found]
 
 pytestmark = pytest.mark.browser
@@ -178,21 +178,14 @@ PAGES = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_pages_are_accessible_and_fit_a_small_screen(
-    moderated: Any, open_page: Callable[..., Any], axe_source: str, scheme: str
+    moderated: Any, open_page: Callable[..., Any], axe_source: str
 ) -> None:
     """The checker axe finds nothing on any page, and at 320 px none scrolls sideways."""
-    page = open_page(
-        moderated,
-        viewport={"width": 320, "height": 640},
-        color_scheme=scheme,
-        bypass_csp=True,
-    )
+    page = open_page(moderated, bypass_csp=True)
     for path in PAGES:
         page.goto(moderated.url + path)
-        assert axe_faults(page, axe_source) == []
-        assert page.evaluate("document.documentElement.scrollWidth") <= 320
+        assert wrong_with(page, axe_source, DESK, PHONE) == [], path
 
 
 def test_without_scripts_everything_works(moderated: Any, open_page: Callable[..., Any]) -> None:
@@ -232,7 +225,7 @@ def test_the_queue_is_narrowed_to_a_family(
 ) -> None:
     """By form: perturbed ones, those of a family, of one person in it; all of these are done."""
     mug, jug = moderated.do(FAMILY)
-    page = open_page(moderated, viewport={"width": 320, "height": 700}, bypass_csp=True)
+    page = open_page(moderated, viewport={"width": PHONE, "height": 700}, bypass_csp=True)
     page.click("summary:has-text('Filter')")
     page.select_option("#f-state", "")
     page.select_option("#f-kind", "perturbed")
@@ -243,9 +236,7 @@ def test_the_queue_is_narrowed_to_a_family(
     assert line.count() == 3
     assert "jug" in line.nth(2).locator("ins").inner_text()
     assert "edit 1" in line.nth(2).inner_text()
-    assert axe_faults(page, axe_source) == []
-    width = page.evaluate("document.documentElement.scrollWidth")
-    assert width <= 320
+    assert wrong_with(page, axe_source, PHONE) == []
     page.click("text=Everything of this person in this family")
     assert page.locator("[data-row]").count() == 1
     assert page.input_value("#f-family") == "root1"

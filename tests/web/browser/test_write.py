@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import axe_faults  # type: ignore[import-not-found]
+from tests.web.looks import DESK, PHONE, wrong_with  # type: ignore[import-not-found]
 from tests.web.write.conftest import FORM  # type: ignore[import-not-found]
 
 pytestmark = pytest.mark.browser
@@ -228,7 +228,8 @@ def test_everything_works_without_a_script(desk: Desk) -> None:
     page.goto(desk.address)
     page.fill("#sentence_1", FORM["sentence_1"])
     page.press("#option_1", "Enter")
-    assert page.locator(".checklist .pass").count() >= 3
+    # The press does not wait for the page it leads to.
+    page.locator(".checklist .pass").nth(2).wait_for()
     assert page.input_value("#sentence_1") == FORM["sentence_1"]
     page.click("text=Copy the first half")
     assert page.input_value("#sentence_2") == FORM["sentence_1"]
@@ -281,15 +282,11 @@ def _walk(desk: Desk, page: Any, look: Callable[[str], None]) -> None:
     look("mine")
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (320, "light"), (320, "dark")])
-def test_no_page_scrolls_sideways_and_axe_objects_to_none(
-    desk: Desk, axe_source: str, width: int, scheme: str
-) -> None:
+def test_no_page_scrolls_sideways_and_axe_objects_to_none(desk: Desk, axe_source: str) -> None:
     """On a desktop and 320 px wide, by day and by night, every state of every page is in order."""
-    page = desk.page(viewport={"width": width, "height": 800}, color_scheme=scheme, bypass_csp=True)
+    page = desk.page(bypass_csp=True)
 
-    def look(_name: str) -> None:
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        assert axe_faults(page, axe_source) == []
+    def look(name: str) -> None:
+        assert wrong_with(page, axe_source, DESK, PHONE) == [], name
 
     _walk(desk, page, look)

@@ -213,10 +213,6 @@ def test_visitors_are_sent_to_log_in(db: Any, visit: Maker, path: str) -> None:
 
 def test_agreement_is_for_everyone(db: Any, rules: Any, visit: Maker) -> None:
     """The page of agreement opens without an account, with or without votes."""
-    from django.core.cache import cache
-
-    cache.clear()
     page = visit().get("/judge/agreement/")
     assert page.status_code == 200
     assert "No problem has been decided" in page.content.decode()
-    cache.clear()

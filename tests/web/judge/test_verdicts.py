@@ -214,19 +214,15 @@ def test_only_another_moderator_excludes(db: Any, rules: Any, person: Maker) -> 
 
 def test_agreement_is_that_of_the_votes(db: Any, rules: Any, person: Maker) -> None:
     """Shares and alpha come out as they do from the table of all votes."""
-    from django.core.cache import cache
-
     from winosmith.metrics import krippendorff_alpha
     from winosmith.web.judge.agreement import figures
 
-    cache.clear()
     assert figures().problems == 0
     problems = [twin(halves=1)[0] for _ in range(3)]
     for name, choices in (("a", (0, 0, 1)), ("b", (0, 1, 1)), ("c", (0, 0, 1))):
         judge = person(name)
         for choice in choices:
             give(judge, choice)
-    cache.clear()
     found = figures()
     assert (found.problems, found.valid, found.unanimous) == (3, 2, 2)
     assert found.pairs == pytest.approx((3 + 1 + 3) / 9)
@@ -234,7 +230,6 @@ def test_agreement_is_that_of_the_votes(db: Any, rules: Any, person: Maker) -> N
     assert found.alpha is not None
     assert found.alpha.value == pytest.approx(expected)
     assert found.alpha_of == len(problems)
-    cache.clear()
 
 
 def test_timings_are_forgotten(db: Any, rules: Any, person: Maker) -> None:

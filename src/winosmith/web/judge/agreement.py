@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.core.cache import cache
 from django.db.models import Count
 
 from winosmith.metrics import Reliability, answer_table, krippendorff_alpha
+from winosmith.web._kept import kept
 from winosmith.web.judge.models import Gold, Slot, Verdict
 
 __all__ = ["Figures", "figures"]
@@ -17,9 +17,6 @@ LAST = 10_000
 
 CHUNK = 500
 """Problems whose votes are read at once."""
-
-SECONDS = 600
-"""How long figures are kept before they are taken anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +43,12 @@ class Figures:
 
 
 def figures() -> Figures:
-    """Return the figures, at most SECONDS old.
+    """Return the figures; those of a large site are kept for a while.
 
     Counts come from one row a problem that its verdict wrote, grouped by the index on how the
     votes fell; nothing reads the votes again but alpha, over the last problems alone.
     """
-    found: Figures = cache.get_or_set("judge.agreement", _figures, SECONDS)
-    return found
+    return kept("judge.agreement", _figures)
 
 
 def _figures() -> Figures:

@@ -84,7 +84,13 @@ class Slot(models.Model):
                 condition=models.Q(open=True, lease_until__isnull=False),
                 name="slot_leased",
             ),
-            models.Index(fields=["holder", "answered_at"], name="slot_of_judge"),
+            # Of a queue that nobody has touched, SQLite's statistics would say that all slots have
+            # one holder (none), and it would walk them all to find what somebody holds.
+            models.Index(
+                fields=["holder", "answered_at"],
+                condition=models.Q(holder__isnull=False),
+                name="slot_of_judge",
+            ),
             models.Index(
                 fields=["job", "problem"],
                 condition=models.Q(job__isnull=False),

@@ -11,6 +11,7 @@ from typing import Any
 
 from django.db.models import Count, Max, Min
 
+from winosmith.web._kept import kept
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.public import public_problems
 
@@ -61,7 +62,11 @@ class Figures:
 
 
 def figures() -> Figures:
-    """Count what is public now."""
+    """Return the figures; those of a large site are kept for a while."""
+    return kept("read.figures", _figures)
+
+
+def _figures() -> Figures:
     public = public_problems().select_related(None).order_by()
     totals = public.aggregate(
         problems=Count("id"),

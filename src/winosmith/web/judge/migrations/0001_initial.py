@@ -287,7 +287,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name="slot",
-            index=models.Index(fields=["holder", "answered_at"], name="slot_of_judge"),
+            index=models.Index(
+                condition=models.Q(("holder__isnull", False)),
+                fields=["holder", "answered_at"],
+                name="slot_of_judge",
+            ),
         ),
         migrations.AddIndex(
             model_name="slot",

@@ -1,0 +1,57 @@
+"""Figures over all problems are those of this moment on a small site, and kept on a large one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+
+@dataclass
+class Found:
+    """Figures of so many problems."""
+
+    problems: int
+
+
+@pytest.fixture(autouse=True)
+def forgotten(site: Any) -> Iterator[None]:
+    """Leave nothing behind for other tests."""
+    from django.core.cache import cache
+
+    cache.clear()
+    yield
+    cache.clear()
+
+
+def test_small_figures_are_of_this_moment(site: Any) -> None:
+    """Below a thousand problems every call counts anew."""
+    from winosmith.web._kept import kept
+
+    numbers = iter((7, 999, 8))
+    assert [kept("small", lambda: Found(next(numbers))).problems for _ in range(3)] == [7, 999, 8]
+
+
+@pytest.mark.parametrize(("problems", "seconds"), [(1000, 1), (50_999, 50), (10**6, 600)])
+def test_large_figures_are_kept_for_longer(
+    site: Any, monkeypatch: pytest.MonkeyPatch, problems: int, seconds: int
+) -> None:
+    """They last a second for every thousand problems, ten minutes at most; others are others'."""
+    import time
+
+    from winosmith.web._kept import kept
+
+    now = time.time()
+    numbers = iter((problems, 5, 6))
+
+    def figures(name: str) -> int:
+        return kept(name, lambda: Found(next(numbers))).problems
+
+    monkeypatch.setattr(time, "time", lambda: now)
+    assert [figures("large"), figures("large"), figures("other")] == [problems, problems, 5]
+    monkeypatch.setattr(time, "time", lambda: now + seconds - 0.5)
+    assert figures("large") == problems
+    monkeypatch.setattr(time, "time", lambda: now + seconds + 0.5)
+    assert figures("large") == 6
