@@ -21,24 +21,31 @@ STATES = ("judging",) * 4 + ("valid",) * 5 + ("held",)
 def fill_and_ask(folder: Path, database: str | None, problems: int, times: int) -> dict[str, Any]:
     """Fill a site, then time what people ask of it; return seconds by what was asked."""
     opened(folder, database, gold_every=0)
-    from django.db import connection
-
     from .inside import make_people
 
     judges = make_people("judge", 50, is_judge=True, is_moderator=True)
     start = time.perf_counter()
     fill(problems, [judge.key for judge in judges[:10]])
     filled = time.perf_counter() - start
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE")
+    _analyse()
     found: dict[str, Any] = {"filled": filled, "size": size_of(folder)}
     found["claim and answer"] = list(islice(_claims(judges[10:]), times))
     veteran = judges[49].key
     _read_much(veteran, min(20_000, problems // 10))
+    _analyse()
     found["claim, by who has read much"] = list(islice(_claims([judges[49]]), times))
     for name, path in PAGES.items():
         found[name] = _pages(judges[20], path, times)
     return found
+
+
+def _analyse() -> None:
+    """Take PostgreSQL's statistics, as its autovacuum does within a minute; SQLite has none."""
+    from django.db import connection
+
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE")
 
 
 PAGES = {
@@ -51,6 +58,7 @@ PAGES = {
     "page: moderation, held": "/moderate/",
     "page: moderation, valid": "/moderate/?state=valid",
     "page: moderation, a word": "/moderate/?state=held&text=kettle",
+    "page: moderation, a rare word": "/moderate/?state=held&text=fill1000",
     "page: home": "/",
 }
 

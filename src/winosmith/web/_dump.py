@@ -85,6 +85,9 @@ def restore_postgresql(url: str, dump: Path) -> None:
         )
     options = ("--no-owner", "--no-privileges", "--exit-on-error", "--single-transaction")
     _run(url, "pg_restore", *options, str(dump))
+    with psycopg.connect(url) as connection:
+        # A dump holds no statistics; until the server takes them, queries run by guesses.
+        connection.execute("ANALYZE")
 
 
 def _run(url: str, program: str, *arguments: str) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 
 def _found(text: str) -> set[str]:
     from winosmith.web.read.filters import Filters
@@ -37,8 +39,15 @@ SEARCHES = {
 """What is typed, and whether it finds the sentence; "not" is one of its words."""
 
 
-def test_words_are_found(database: Any, twin: Callable[..., Any]) -> None:
-    """Both databases find the same: whole words in any case, phrases, and not what has a minus."""
+@pytest.mark.parametrize("rare", [1, 1000])
+def test_words_are_found(
+    database: Any, twin: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, rare: int
+) -> None:
+    """Both databases find the same: whole words in any case, phrases, and not what has a minus.
+
+    So they do for words that are rare and for words that count as common.
+    """
+    monkeypatch.setattr("winosmith.web.read.fulltext.RARE", rare)
     halves = {half.ref for half in twin("trophy")}
     found = {text: _found(text) == halves for text in SEARCHES}
     assert found == SEARCHES

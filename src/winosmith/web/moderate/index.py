@@ -17,9 +17,6 @@ __all__ = ["drop", "ensure", "hinted", "matching"]
 
 _INDEX = FullText("moderate_search")
 
-RARE = 2000
-"""Sentences with a word below which they are read and sorted."""
-
 _QUEUE = (
     "CREATE INDEX IF NOT EXISTS moderate_waiting ON problems_problem (state, created, id)",
     "CREATE INDEX IF NOT EXISTS moderate_age ON problems_problem (created, id)",
@@ -61,15 +58,12 @@ def matching(query: QuerySet[Problem], terms: list[Term]) -> QuerySet[Problem]:
     """Return those problems whose sentences hold every wanted term and no unwanted one."""
     if not any(term.wanted for term in terms):
         return query.none()
+    few = _INDEX.rare(terms, query.db)
+    if few is not None:
+        return query.filter(pk__in=few)
     if connections[query.db].vendor == "postgresql":
         said, values = _INDEX.condition(terms)
-        return query.extra(where=[said], params=values)  # noqa: S610
-    text, table = _INDEX.said(terms), _INDEX.table
-    rows = f"SELECT rowid FROM {table} WHERE {table} MATCH %s"  # noqa: S608
-    with connections[query.db].cursor() as cursor:
-        cursor.execute(f"SELECT count(*) FROM ({rows} LIMIT {RARE})", [text])  # noqa: S608
-        common = cursor.fetchone()[0] == RARE
-    # Of a common word the list is walked and each row looked up; of a rare one the rows are read.
-    row = "problems_problem.id"
-    found = f"EXISTS ({rows} AND rowid = {row})" if common else f"{row} IN ({rows})"
-    return query.extra(where=[found], params=[text])  # noqa: S610
+    else:
+        rows = f"SELECT rowid FROM {_INDEX.table} WHERE {_INDEX.table} MATCH %s"  # noqa: S608
+        said, values = f"EXISTS ({rows} AND rowid = problems_problem.id)", [_INDEX.said(terms)]
+    return query.extra(where=[said], params=values)  # noqa: S610

@@ -40,6 +40,9 @@ def matching(query: QuerySet[Problem], terms: list[Term]) -> QuerySet[Problem]:
     if not any(term.wanted for term in terms):
         return query.alias(place=F("id")).none()
     if connections[query.db].vendor == "postgresql":
+        few = _INDEX.rare(terms, query.db)
+        if few is not None:
+            return query.filter(pk__in=few).alias(place=F("id"))
         where, values = _INDEX.condition(terms)
         return query.extra(where=[where], params=values).alias(place=F("id"))  # noqa: S610
     # The plus keeps SQLite from asking the index again for every problem: it walks the index, in
