@@ -2,6 +2,9 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
+# One more than there are cores: a test in a browser, or of a server, waits for most of its time.
+JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN || echo 1) + 1)
+
 .PHONY: demo test lint bench trials clean
 
 $(BIN)/winosmith: pyproject.toml
@@ -24,7 +27,7 @@ demo: $(BIN)/winosmith
 	$(BIN)/winosmith demo --out winosmith-demo
 
 test: $(VENV)/.tests-installed $(VENV)/npm/node_modules/axe-core/axe.min.js
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 lint: $(VENV)/.tests-installed
 	$(BIN)/ruff check .

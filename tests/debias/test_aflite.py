@@ -1,10 +1,8 @@
-"""AFLite as its callers see it: what it keeps, what it is independent of, what it refuses."""
+"""AFLite as its callers see it: what it keeps, and what that is independent of."""
 
 from __future__ import annotations
 
-import json
 import os
-import pickle
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,36 +15,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
+from tests.debias.rows import SMALL, made, same  # type: ignore[import-not-found]
 from winosmith import debias
-from winosmith.debias._partition import training_rows
-from winosmith.debias._selection import at_threshold, histogram, select
-from winosmith.errors import DataError, InputError, OutputError
-
-SMALL: dict[str, Any] = {"ensemble_size": 8, "train_size": 60, "cutoff": 12, "seed": 5}
-
-
-def made(rows: int = 240, columns: int = 6, *, seed: int = 0) -> tuple[Any, Any, list[str]]:
-    """Return rows of which a third give their label away, the labels, and ids in mixed order."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(rows, columns)).astype(np.float32)
-    y = rng.permutation(rows) % 2
-    X[: rows // 3, 0] += np.where(y[: rows // 3], 3, -3)
-    return X, y, [f"p{number}" for number in rng.permutation(rows)]
-
-
-def same(one: debias.AfliteResult, other: debias.AfliteResult) -> bool:
-    """Return whether two results agree in every byte but the seconds."""
-    return (
-        one.record() == other.record()
-        and one.kept.tobytes() == other.kept.tobytes()
-        and one.scores.tobytes() == other.scores.tobytes()
-        and one.votes.tobytes() == other.votes.tobytes()
-        and one.removed_in.tobytes() == other.removed_in.tobytes()
-        and [r.tobytes() for r in one.removed] == [r.tobytes() for r in other.removed]
-        and one.phases == other.phases
-    )
 
 
 @given(
@@ -261,64 +232,6 @@ def test_a_training_set_of_one_class_always_predicts_it():
     assert (result.scores[y == 0] > 0.8).all()
 
 
-def test_scores_are_compared_as_whole_numbers():
-    """Exactly at the threshold is at it: 3 of 4 at 0.75, 7 of 10 at 0.7, 3 of 5 at 0.6."""
-    for right, votes, threshold in ((3, 4, 0.75), (7, 10, 0.7), (3, 5, 0.6), (29, 100, 0.29)):
-        counts = np.array([right, right - 1], np.int32), np.array([votes, votes], np.int32)
-        assert at_threshold(*counts, threshold).tolist() == [True, False]
-    nobody = np.zeros(1, np.int32), np.zeros(1, np.int32)
-    assert at_threshold(*nobody, 0.0).tolist() == [False]
-
-
-def test_ties_at_the_cutoff_are_drawn_and_counted():
-    """Of 1,000 rows with the same score, the 100 that go are spread over all places."""
-    everyone = np.full(1000, 4, np.int32)
-    drawn = [
-        select(everyone, everyone, threshold=0.75, cutoff=100, seed=seed, phase=0)
-        for seed in range(20)
-    ]
-    assert {(s.candidates, s.tied, s.tied_removed) for s in drawn} == {(1000, 1000, 100)}
-    assert len({s.removed.tobytes() for s in drawn}) == 20
-    means = [s.removed.mean() for s in drawn]
-    assert abs(np.mean(means) - 499.5) < 4 * 288.7 / np.sqrt(2000)
-    later = select(everyone, everyone, threshold=0.75, cutoff=100, seed=0, phase=1)
-    assert later.removed.tobytes() != drawn[0].removed.tobytes()
-
-
-def test_the_highest_scores_go_first():
-    """Rows above the score at the cutoff all go; only those at it are drawn for."""
-    total = np.full(9, 8, np.int32)
-    correct = np.array([8, 7, 6, 6, 6, 5, 8, 6, 7], np.int32)
-    chosen = select(correct, total, threshold=0.75, cutoff=5, seed=0, phase=0)
-    assert set(chosen.removed.tolist()) > {0, 1, 6, 8}
-    assert (chosen.candidates, chosen.tied, chosen.tied_removed) == (8, 4, 1)
-    exact = select(correct, total, threshold=0.75, cutoff=4, seed=0, phase=0)
-    assert (exact.removed.tolist(), exact.tied) == ([0, 1, 6, 8], 0)
-
-
-def test_a_histogram_counts_whole_numbers():
-    """A score on an edge falls into the bin that begins there; 1 falls into the last."""
-    total = np.full(21, 20, np.int32)
-    assert histogram(np.arange(21, dtype=np.int32), total) == (*[1] * 19, 2)
-    assert len(debias.HISTOGRAM_EDGES) == 21
-
-
-@given(
-    sizes=st.lists(st.integers(1, 5), min_size=2, max_size=40),
-    share=st.floats(0.1, 0.9),
-    seed=st.integers(0, 9),
-)
-def test_whole_groups_fall_on_one_side(sizes, share, seed):
-    """A partition by groups parts none, and what is missing to its size fits no group left."""
-    groups = np.repeat(np.arange(len(sizes)), sizes)
-    size = max(5, round(share * len(groups)))
-    size = min(size, len(groups))
-    T = training_rows(len(groups), size, seed=seed, phase=0, classifier=1, groups=groups)
-    inside = set(groups[T].tolist())
-    assert len(T) == sum(sizes[group] for group in inside) <= size
-    assert all(sizes[group] > size - len(T) for group in set(groups.tolist()) - inside)
-
-
 def test_with_groups_a_classifier_never_sees_the_other_half():
     """Halves with equal rows and opposite labels are guessed with groups only by chance."""
     rng = np.random.default_rng(4)
@@ -331,179 +244,6 @@ def test_with_groups_a_classifier_never_sees_the_other_half():
     assert apart.accuracy == 0.5  # one half of each twin is right, the other wrong
     assert free.accuracy is not None
     assert free.accuracy < 0.45  # a half in the training set misleads about the other
-
-
-def test_partitions_are_uniform():
-    """Every row is trained on about equally often, and every set has the size asked for."""
-    counts = np.zeros(30)
-    for classifier in range(4000):
-        T = training_rows(30, 12, seed=1, phase=2, classifier=classifier)
-        assert len(T) == 12
-        counts[T] += 1
-    assert np.abs(counts / 4000 - 0.4).max() < 5 * np.sqrt(0.24 / 4000)
-
-
-class StoppedError(Exception):
-    """Stands for whatever ends a run in the middle."""
-
-
-@pytest.mark.parametrize("error", [KeyboardInterrupt, StoppedError])
-def test_a_run_is_taken_up_after_every_phase(tmp_path, error):
-    """A run that is stopped after any phase, and taken up, ends in the same bytes."""
-    X, y, ids = made(columns=20)
-    whole = debias.aflite(X, y, ids=ids, **SMALL)
-    assert len(whole.phases) > 5
-    path = tmp_path / "run.npz"
-
-    def stop(phase: debias.Phase) -> None:
-        raise error
-
-    for done in range(1, len(whole.phases) + 1):
-        with pytest.raises(error):
-            debias.aflite(X, y, ids=ids, checkpoint=path, on_phase=stop, **SMALL)
-        assert [p.name for p in tmp_path.iterdir()] == ["run.npz"]
-        with np.load(path, allow_pickle=False) as file:
-            assert file["removed_in"].max() == done - 1
-    seen: list[debias.Phase] = []
-    again = debias.aflite(X, y, ids=ids, checkpoint=path, on_phase=seen.append, **SMALL)
-    assert same(again, whole)
-    assert seen == []
-
-
-def test_a_checkpoint_is_of_rows_not_of_their_order(tmp_path):
-    """A run can be taken up with the rows in another order."""
-    X, y, ids = made()
-    path = tmp_path / "run.npz"
-    whole = debias.aflite(X, y, ids=ids, checkpoint=path, **SMALL)
-    turned = debias.aflite(X[::-1], y[::-1], ids=ids[::-1], checkpoint=path, **SMALL)
-    assert turned.scores.tobytes() == whole.scores[::-1].tobytes()
-
-
-def test_a_checkpoint_of_another_run_is_refused(tmp_path):
-    """Other data, other parameters or another file are refused, and the difference is named."""
-    X, y, ids = made()
-    path = tmp_path / "run.npz"
-    debias.aflite(X, y, ids=ids, checkpoint=path, **SMALL)
-    before = path.read_bytes()
-    with pytest.raises(OutputError, match="seed 5, not 6"):
-        debias.aflite(X, y, ids=ids, checkpoint=path, **{**SMALL, "seed": 6})
-    with pytest.raises(OutputError, match=r"another run \(data"):
-        debias.aflite(X + 1, y, ids=ids, checkpoint=path, **SMALL)
-    with pytest.raises(OutputError, match="groups False, not True"):
-        debias.aflite(X, y, ids=ids, groups=ids, checkpoint=path, **SMALL)
-    assert path.read_bytes() == before
-    other = tmp_path / "notes.npz"
-    for content in (b"not an archive", b"", b"PK\x03\x04 cut off"):
-        other.write_bytes(content)
-        with pytest.raises(OutputError, match="not a checkpoint"):
-            debias.aflite(X, y, ids=ids, checkpoint=other, **SMALL)
-    np.savez(other, scores=X)
-    with pytest.raises(OutputError, match="not a checkpoint"):
-        debias.aflite(X, y, ids=ids, checkpoint=other, **SMALL)
-    with pytest.raises(OutputError, match="folder"):
-        debias.aflite(X, y, ids=ids, checkpoint=tmp_path / "none" / "run.npz", **SMALL)
-
-
-def test_the_record_is_json_and_holds_no_seconds():
-    """What a report takes from a result is JSON, the same for the same run, and tells no times."""
-    X, y, ids = made()
-    result = debias.aflite(X, y, ids=ids, **SMALL)
-    text = json.dumps(result.record(), allow_nan=False)
-    assert "seconds" not in text
-    assert json.loads(text)["parameters"]["train_size"] == SMALL["train_size"]
-    assert result.seconds > 0
-    assert all(0 <= phase.accuracy <= 1 for phase in result.phases)
-    with pytest.raises(ValueError, match="read-only"):
-        result.kept[0] = 1
-    assert same(pickle.loads(pickle.dumps(result)), result)  # noqa: S301 - it was made here
-
-
-def with_nan(X: NDArray[Any]) -> NDArray[Any]:
-    """Return the rows with a NaN in row 7, column 2."""
-    X = X.copy()
-    X[7, 2] = np.nan
-    return X
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda a: {"X": with_nan(a["X"])}, r"row 7 \(id 'p\d+'\) of X holds nan in column 2"),
-        (lambda a: {"X": a["X"] / 0}, "row 0 .* holds -?inf"),
-        (lambda a: {"X": a["X"][:, 0]}, r"2 dimensions.*\(240,\)"),
-        (lambda a: {"X": a["X"][:0], "y": [], "ids": []}, r"empty.*\(0, 6\)"),
-        (lambda a: {"X": a["X"][:, :0]}, r"empty.*\(240, 0\)"),
-        (lambda a: {"X": a["X"].astype(str)}, "real numbers"),
-        (lambda a: {"X": a["X"] + 1j}, "real numbers"),
-        (lambda a: {"X": a["X"].astype(float) * 1e200}, "divide it"),
-        (lambda a: {"y": a["y"][:-1]}, "240 rows, but y has 239"),
-        (lambda a: {"ids": a["ids"][1:]}, "240 rows, but ids has 239"),
-        (lambda a: {"groups": ["g"]}, "240 rows, but groups has 1"),
-        (lambda a: {"y": a["y"] + 255}, r"row \d+ .*is 256; labels are 0 to 255"),
-        (lambda a: {"y": [None, *a["y"][1:]]}, "row 0 .*is None"),
-        (lambda a: {"y": ["1"] * 240}, "row 0 .*is '1'"),
-        (lambda a: {"y": a["y"] * 0}, "all 240 labels are 0"),
-        (lambda a: {"y": a["y"][:, None]}, "1 dimension"),
-        (lambda a: {"y": None}, "1 dimension"),
-        (lambda a: {"ids": ["twice"] * 2 + a["ids"][2:]}, "'twice' occurs twice"),
-        (lambda a: {"ids": [1, *a["ids"][1:]]}, "can't be put in order"),
-        (lambda a: {"groups": ["all"] * 240}, "larger than train_size"),
-    ],
-)
-@pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")
-def test_arrays_that_cannot_be_filtered_are_refused(change, message):
-    """The error says what is wrong, and in which row."""
-    X, y, ids = made()
-    arrays = {"X": X, "y": y, "ids": ids}
-    arrays.update(change(arrays))
-    with pytest.raises(DataError, match=message):
-        debias.aflite(arrays.pop("X"), arrays.pop("y"), **arrays, **SMALL)
-
-
-@pytest.mark.parametrize(
-    ("parameter", "message"),
-    [
-        ({"ensemble_size": 0}, "ensemble_size is 1 or more"),
-        ({"train_size": 1}, "train_size is 2 or more"),
-        ({"train_size": 2.5}, "whole number"),
-        ({"cutoff": 0}, "cutoff is 1 or more"),
-        ({"threshold": 1.5}, "from 0 to 1"),
-        ({"threshold": float("nan")}, "from 0 to 1"),
-        ({"threshold": "high"}, "threshold is a number"),
-        ({"C": 0}, "above 0"),
-        ({"C": float("inf")}, "above 0"),
-        ({"seed": -1}, "seed is 0 or more"),
-        ({"kernel": "cuda"}, 'kernel is "numba"'),
-    ],
-)
-def test_parameters_out_of_range_are_refused(parameter, message):
-    """The error names the parameter and its range."""
-    X, y, ids = made()
-    with pytest.raises(InputError, match=message):
-        debias.aflite(X, y, ids=ids, **{**SMALL, **parameter})
-
-
-def test_the_papers_sizes_and_their_shares():
-    """47,000 rows and more take the paper's m and k; fewer the same shares, never below 2 and 1."""
-    assert debias.suggested_sizes(47_000) == (10_000, 500)
-    assert debias.suggested_sizes(200_000) == (10_000, 500)
-    assert debias.suggested_sizes(4_700) == (1_000, 50)
-    assert debias.suggested_sizes(3) == (2, 1)
-
-
-def test_problem_labels_refuse_by_name():
-    """Problems with more than two options, or without an answer, are named and counted."""
-    from winosmith import Dataset, Problem
-
-    two = Problem("a", "A _ b.", ("x", "y"), 1)
-    assert debias.problem_labels(Dataset([two])).tolist() == [1]
-    three = Problem("b", "A _ b.", ("x", "y", "z"), 1)
-    with pytest.raises(DataError, match=r"'b' has 3 options.*the 1 that have more"):
-        debias.problem_labels(Dataset([two, three]))
-    with pytest.raises(DataError, match="'a' is withheld"):
-        debias.problem_labels(Dataset([two.blind()]))
-    with pytest.raises(DataError, match="no problems"):
-        debias.problem_labels(Dataset())
 
 
 def run_python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -81,6 +81,26 @@ def write_sets(folder: Path, parts: dict[str, Dataset]) -> Path:
     return folder
 
 
+def by(data: Dataset, **changes: str | None) -> Dataset:
+    """Return the problems with another origin."""
+    changed = (replace(p, origin=replace(p.origin or Origin(), **changes)) for p in data)
+    return Dataset(changed, data.name)
+
+
+def everything(folder: Path) -> dict[str, bytes]:
+    """Return the bytes of every file of a folder."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def lines(path: Path) -> list[str]:
+    """Return the lines of a file."""
+    return path.read_text("utf-8").splitlines()
+
+
 @pytest.fixture(scope="session")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Released:
     """Return a small release: nested training sets with a family, dev and test."""

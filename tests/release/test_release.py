@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import json
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -18,25 +16,12 @@ from typing import Any
 import pytest
 import yaml  # type: ignore[import-untyped]
 
-from tests.release.conftest import about, found, sets, write_sets
+from tests.release.conftest import about, by, everything, found, sets, write_sets
 from winosmith import Dataset, Extra, Origin, Response, formats, practice, validate
-from winosmith.build import build, recipe_of
-from winosmith.errors import DataError, InputError, OutputError, RecipeError
+from winosmith.errors import OutputError, RecipeError
 from winosmith.humans import CANARY
-from winosmith.lineage import perturbed
 from winosmith.release import Released, Splitting, read_about, release
 from winosmith.release._ids import sight
-
-STONES = "tombstones.jsonl"
-
-
-def everything(folder: Path) -> dict[str, bytes]:
-    """Return the bytes of every file of a folder."""
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
 
 
 def test_the_folder_is_named_by_what_it_holds(small: Released, tmp_path: Path) -> None:
@@ -128,7 +113,7 @@ def test_the_datasheet_says_not_stated(small: Released, tmp_path: Path) -> None:
 def test_contributors_get_credit_by_pseudonym(tmp_path: Path) -> None:
     """Each contributor's problems are counted once, and no name runs as a formula."""
     parts = sets()
-    dev = _by(parts["dev"], author="=HYPERLINK()")
+    dev = by(parts["dev"], author="=HYPERLINK()")
     source = write_sets(tmp_path / "source", {**parts, "dev": dev})
     done = release(source, about(), tmp_path / "out")
     with (done.folder / "CONTRIBUTORS.csv").open(newline="", encoding="utf-8") as file:
@@ -178,186 +163,6 @@ def test_a_problem_tells_how_it_came_about(tmp_path: Path) -> None:
     ).read_text("utf-8")
 
 
-@pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of a finished build by AFLite."""
-    folder = tmp_path_factory.mktemp("pool")
-    formats.write(practice.corpus(120, seed=2).dataset.problems, folder / "twins.jsonl")
-    table: dict[str, Any] = {
-        "name": "pool",
-        "data": "twins.jsonl",
-        "embed": {"dimensions": 8},
-        "split": {"dev": 0.2, "test": 0.3},
-        "filter": {"ensemble_size": 16, "train_size": 60, "cutoff": 5},
-    }
-    build(recipe_of(table, folder=folder), folder / "out")
-    return folder / "out"
-
-
-def test_a_build_is_released_with_what_its_filter_did(built: Path, tmp_path: Path) -> None:
-    """Removed problems carry the phase, ids are new, and the funnel stands in the card."""
-    done = release(built, about(), tmp_path / "out")
-    assert found(done.folder, private=built / "private") == []
-    assert found(done.folder, private=done.key) == []
-    removed = [p for p in done.content.parts["train_xl"] if "release.removed_by" in p.extra]
-    assert removed
-    assert all(int(str(p.extra["release.phase"])) >= 1 for p in removed)
-    kept = {p.id for p in done.content.parts["train_debiased"]}
-    assert not kept & {p.id for p in removed}
-    old = {p.id for path in built.glob("*.jsonl") if path.stem != "dropped"
-           for p in formats.read(path)}  # fmt: skip
-    assert not old & set(done.content.dataset.ids)
-    card = (done.folder / "README.md").read_text("utf-8")
-    assert re.search(r"^\| collected \| 240 \|", card, re.MULTILINE)
-    assert re.search(r"^\| aflite \| \d+ \| guessed", card, re.MULTILINE)
-    told = {p["id"]: p["answer"] for p in map(json.loads, _lines(built / "private/test.jsonl"))}
-    by_old = {sight(p): told[p.id] for p in formats.read(built / "test.jsonl")}
-    assert done.key is not None
-    assert [by_old[sight(p)] for p in formats.read(done.key / "test.jsonl")] == list(
-        formats.read(done.key / "test.jsonl").answers
-    )
-
-
-def _lines(path: Path) -> list[str]:
-    return path.read_text("utf-8").splitlines()
-
-
-def test_nothing_private_is_published(built: Path, tmp_path: Path) -> None:
-    """No withheld sentence, no old id and no digest of a private file is in the release."""
-    done = release(built, about(), tmp_path / "out")
-    text = b"\n".join(everything(done.folder).values())
-    for record in map(json.loads, _lines(built / "private/withheld.jsonl")):
-        assert json.dumps(record["sentence"], ensure_ascii=False).encode() not in text
-    for record in map(json.loads, _lines(built / "private/ids.jsonl")):
-        assert record["old_id"].encode() not in text
-    for path in (built / "private").iterdir():
-        assert hashlib.sha256(path.read_bytes()).hexdigest().encode() not in text
-
-
-def test_a_build_that_was_changed_is_refused(built: Path, tmp_path: Path) -> None:
-    """A build without its last file, or with a file that changed, is not released."""
-    copy = Path(shutil.copytree(built, tmp_path / "copy"))
-    (copy / "dev.jsonl").write_text((copy / "dev.jsonl").read_text("utf-8") + "\n", "utf-8")
-    with pytest.raises(InputError, match=r"dev\.jsonl is not as the build wrote it"):
-        release(copy, about(), tmp_path / "out")
-    (copy / "checksums.sha256").unlink()
-    with pytest.raises(InputError, match="is not finished; run winosmith build again"):
-        release(copy, about(), tmp_path / "out")
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_build_that_publishes_what_is_withheld_is_refused(built: Path, tmp_path: Path) -> None:
-    """A problem that the private folder withholds is found before anything is written."""
-    copy = Path(shutil.copytree(built, tmp_path / "copy"))
-    leak = formats.read(copy / "dev.jsonl")[0]
-    line = json.dumps({**json.loads(_lines(copy / "dev.jsonl")[0]), "stage": "x", "reason": "y"})
-    with (copy / "private/withheld.jsonl").open("a", encoding="utf-8") as file:
-        file.write(line + "\n")
-    with pytest.raises(DataError, match=r"^dev: .* is withheld"):
-        release(copy, about(), tmp_path / "out")
-    assert leak.answer is not None
-
-
-def test_the_next_release_says_what_changed(small: Released, tmp_path: Path) -> None:
-    """Added, withdrawn, changed and moved are told by id; a tombstone has no text."""
-    parts = sets()
-    train, dev = list(parts["train_xl"]), list(parts["dev"])
-    moved, gone = dev[:2], dev[2:4]
-    turned = replace(train[30], answer=1 - (train[30].answer or 0))
-    kept = [*train[:30], turned, *train[31:], *moved]
-    fresh = list(practice.corpus(3, seed=77).dataset)
-    new = {
-        **parts,
-        "train_xl": Dataset([*kept, *fresh], "train_xl"),
-        "dev": Dataset(dev[4:], "dev"),
-    }
-    source = write_sets(tmp_path / "source", new)
-    id_of = {sight(p): p.id for p in small.content.problems}
-    gone_ids = sorted(id_of[sight(p)] for p in gone)
-    told = about(version="1.1.0", date="2026-12-01", withdrawn={gone_ids[0]: "asked for"})
-    done = release(source, told, tmp_path / "out", previous=small.folder, new_ids=True)
-    assert done.content.changes == {
-        "added": 6, "withdrawn": 2, "edited": 0, "changed": 1, "moved": 2}  # fmt: skip
-    assert done.content.canary == small.content.canary
-    text = (done.folder / "CHANGELOG.md").read_text("utf-8")
-    assert f"- `{gone_ids[0]}`: asked for" in text
-    assert f"- `{id_of[sight(turned)]}`: answer" in text
-    assert f"- `{id_of[sight(moved[0])]}`: dev → train" in text
-    assert "## 1.0.0 (2026-11-21)\n\nThe first release." in text
-    stones = [json.loads(line) for line in _lines(done.folder / "tombstones.jsonl")]
-    assert stones == [
-        {"id": gone_ids[0], "last": "1.0.0", "withdrawn": "1.1.0", "reason": "asked for"},
-        {"id": gone_ids[1], "last": "1.0.0", "withdrawn": "1.1.0"},
-    ]
-    assert found(done.folder) == []
-    _comes_back(done, tmp_path, parts)
-
-
-def _comes_back(done: Released, tmp_path: Path, parts: dict[str, Dataset]) -> None:
-    """Check that what was withdrawn does not come back unasked."""
-    source = write_sets(tmp_path / "again", parts)
-    later = about(version="1.2.0", date="2026-12-02")
-    with pytest.raises(DataError, match="2 problems were withdrawn"):
-        release(source, later, tmp_path / "out", previous=done.folder, new_ids=True)
-    left = release(source, later, tmp_path / "out", previous=done.folder, new_ids=True,
-                   leave_out=True)  # fmt: skip
-    assert left.content.left_out == {"withdrawn before": 2}
-    assert len(left.content.tombstones) == 2 + 6
-    ids = [stone["id"] for stone in done.content.tombstones]
-    back = about(version="1.3.0", date="2026-12-03", restored=ids)
-    restored = release(source, back, tmp_path / "out", previous=done.folder, new_ids=True)
-    assert set(ids) <= set(restored.content.dataset.ids)
-
-
-def test_what_became_of_a_problem_is_told(small: Released, tmp_path: Path) -> None:
-    """One new problem in the place of one that is gone is an edit, by its source id or lineage."""
-    parts = sets()
-    train, dev = parts["train_xl"], parts["dev"]
-    typo, bent, half = train[30], dev[2], train[21]
-    mended = replace(typo, sentence=typo.sentence.replace(" the ", " that ", 1))
-    child = perturbed(bent, f"Then {bent.sentence}", bent.options, bent.answer, source="person")
-    swap = {typo.id: mended, bent.id: replace(child, origin=bent.origin)}
-    new = {
-        part: Dataset((swap.get(p.id, p) for p in data if p.id != half.id), part)
-        for part, data in parts.items()
-    }
-    source = write_sets(tmp_path / "source", new)
-    told = about(version="1.1.0")
-    done = release(source, told, tmp_path / "out", previous=small.folder, new_ids=True)
-    assert done.content.changes == {
-        "added": 0, "withdrawn": 1, "edited": 2, "changed": 0, "moved": 0}  # fmt: skip
-    id_of = {sight(p): p.id for p in (*small.content.problems, *done.content.problems)}
-    text = (done.folder / "CHANGELOG.md").read_text("utf-8")
-    stones = {stone["id"]: stone for stone in map(json.loads, _lines(done.folder / STONES))}
-    for old, now in ((typo, mended), (bent, child)):
-        assert f"- `{id_of[sight(old)]}`: now `{id_of[sight(now)]}`" in text
-        assert stones[id_of[sight(old)]]["became"] == id_of[sight(now)]
-    assert "became" not in stones[id_of[sight(half)]]
-    grown = next(p for p in done.content.problems if p.id == id_of[sight(child)])
-    assert grown.lineage is not None
-    assert grown.lineage.parent == id_of[sight(bent)]
-    assert found(done.folder) == []
-
-
-def test_an_answer_that_was_published_is_no_test(small: Released, tmp_path: Path) -> None:
-    """A problem of train that moves to test is refused, or left out."""
-    parts = sets()
-    new = {
-        **parts,
-        "train_xs": parts["train_xs"],
-        "train_xl": parts["train_xl"][:38],
-        "test": Dataset([*parts["test"], *parts["train_xl"][38:40]], "test"),
-    }
-    source = write_sets(tmp_path / "source", new)
-    told = about(version="2.0.0")
-    with pytest.raises(DataError, match=r"2 test problems \(.*\) measure nothing"):
-        release(source, told, tmp_path / "out", previous=small.folder, new_ids=True)
-    done = release(source, told, tmp_path / "out", previous=small.folder, new_ids=True,
-                   leave_out=True)  # fmt: skip
-    assert len(done.content.parts["test"]) == 24
-    assert done.content.changes["withdrawn"] == 3
-
-
 @pytest.mark.parametrize("kind", ["contributor", "source"])
 def test_one_file_is_split_on_request(kind: str, tmp_path: Path) -> None:
     """Sides of a split file share no twin, and no contributor or source when asked."""
@@ -380,74 +185,9 @@ def test_one_file_is_split_on_request(kind: str, tmp_path: Path) -> None:
     assert found(done.folder) == []
 
 
-@pytest.mark.parametrize("kind", ["twin", "contributor"])
-def test_a_file_that_has_grown_is_split_as_before(kind: str, tmp_path: Path) -> None:
-    """What a release had on a side stays, and nothing comes to test, though contributors join."""
-    data = practice.corpus(90, seed=4).dataset
-    told = {"source": [{"name": "*", "licence": "Apache-2.0"}]}
-    splitting = Splitting((kind,), asked=True, dev=0.2, test=0.2)
-    formats.write(data[:120], tmp_path / "twins.jsonl")
-    first = release(tmp_path / "twins.jsonl", about(**told), tmp_path / "out", splitting=splitting)
-    formats.write(data, tmp_path / "twins.jsonl")
-    second = release(tmp_path / "twins.jsonl", about(version="2.0.0", **told), tmp_path / "out",
-                     splitting=splitting, previous=first.folder)  # fmt: skip
-    assert "→ test" not in (second.folder / "CHANGELOG.md").read_text("utf-8")
-    assert (second.content.changes["moved"] > 0) is (kind == "contributor")
-    assert second.content.changes["added"] == 60
-    assert second.content.left_out == {}
-
-
 def hash_of(text: str | None) -> int:
     """Return a number that is the same in every run."""
     return int(hashlib.sha256(str(text).encode()).hexdigest()[:8], 16)
-
-
-def test_what_is_not_known_is_not_promised(tmp_path: Path) -> None:
-    """Contributor-disjoint sides are refused where a problem has no contributor."""
-    parts = sets()
-    source = write_sets(tmp_path / "source", {**parts, "dev": _by(parts["dev"], author=None)})
-    with pytest.raises(DataError, match="16 of 81 problems do not say their contributor"):
-        release(source, about(), tmp_path / "out", splitting=Splitting(("contributor",)))
-
-
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        (lambda p: {**p, "dev": Dataset([*p["dev"], p["train_xl"][14]], "dev")},
-         "on both sides of a split"),
-        (lambda p: {**p, "dev": p["dev"].blind()}, "16 of 16 problems of dev have no answer"),
-        (lambda p: {**p, "dev": _by(p["dev"], author="ann@example.org")}, "looks like an address"),
-        (lambda p: {**p, "dev": _by(p["dev"], source="elsewhere")},
-         "16 problems .*no licence is stated for the source 'elsewhere'; add"),
-        (lambda p: {**p, "dev": _by(p["dev"], licence="MIT")},
-         "their licence is MIT, release.toml says Apache-2.0"),
-        (lambda p: {**p, "train_xs": Dataset([replace(p["train_xs"][0], answer=None)], "train_xs")},
-         "is another problem in train_x"),
-    ],
-)  # fmt: skip
-def test_what_must_not_be_released_is_refused(change: Any, told: str, no_leftovers: Path) -> None:
-    """Copies across sides, missing answers, addresses and licences are refused with what to do."""
-    source = write_sets(no_leftovers.parent / "source", change(sets()))
-    with pytest.raises(InputError, match=told):
-        release(source, about(), no_leftovers)
-    assert not no_leftovers.exists()
-
-
-def _by(data: Dataset, **changes: str | None) -> Dataset:
-    """Return the problems with another origin."""
-    changed = (replace(p, origin=replace(p.origin or Origin(), **changes)) for p in data)
-    return Dataset(changed, data.name)
-
-
-def test_ids_that_tell_the_answer_are_refused(tmp_path: Path) -> None:
-    """A test file whose ids end in the answer is refused; with new ids it is released."""
-    made = practice.corpus(80, seed=9).dataset
-    told = [replace(p, id=f"{p.twin_id}-{(p.answer or 0) + 1}") for p in made]
-    formats.write(told, tmp_path / "test.jsonl")
-    with pytest.raises(DataError, match=r"gives the answer away.*--ids digest"):
-        release(tmp_path / "test.jsonl", about(), tmp_path / "out")
-    done = release(tmp_path / "test.jsonl", about(), tmp_path / "out", new_ids=True)
-    assert found(done.folder, private=done.key) == []
 
 
 def test_a_version_is_released_once(small: Released, tmp_path: Path) -> None:
@@ -526,53 +266,6 @@ def test_what_is_wrong_in_release_toml_is_told(change: dict[str, Any], told: str
     """An unknown key, a missing one or a value that does not fit is named."""
     with pytest.raises(RecipeError, match=re.escape(told)):
         about(**change)
-
-
-@pytest.mark.parametrize(
-    ("inner", "outer", "told"),
-    [
-        ("CC-BY-SA-4.0", "CC-BY-4.0", "share-alike"),
-        ("CC-BY-NC-4.0", "CC-BY-4.0", "forbids commercial use"),
-        ("CC-BY-ND-4.0", "CC-BY-4.0", "allows no adaptation"),
-        ("CC-BY-NC-SA-4.0", "CC-BY-SA-4.0", "share-alike"),
-        ("CC-BY-4.0", "CC0-1.0", "asks for attribution"),
-        ("GPL-3.0-only", "Apache-2.0", "share-alike"),
-        ("CC-BY-SA-3.0", "CC-BY-SA-4.0", None),
-        ("CC-BY-SA-4.0", "CC-BY-SA-3.0", "share-alike"),
-        ("CC-BY-SA-4.0", "GPL-3.0-only", None),
-        ("CC-BY-4.0", "CC-BY-NC-4.0", None),
-        ("CC0-1.0", "CC-BY-ND-4.0", None),
-        ("Apache-2.0", "CC-BY-4.0", None),
-        ("CC-BY-ND-4.0", "CC-BY-ND-4.0", None),
-    ],
-)
-def test_licences_that_do_not_fit_are_refused(
-    inner: str, outer: str, told: str | None, tmp_path: Path
-) -> None:
-    """A freer whole can't hold ShareAlike, NonCommercial or NoDerivatives, but by permission."""
-    parts = {
-        k: _by(v, licence=inner, source="x") for k, v in sets().items() if k in ("dev", "test")
-    }
-    source = write_sets(tmp_path / "source", parts)
-    table = {"name": "x", "licence": inner}
-    if told is None:
-        assert release(source, about(licence=outer, source=[table]), tmp_path / "out").anew
-        return
-    with pytest.raises(DataError, match=told):
-        release(source, about(licence=outer, source=[table]), tmp_path / "out")
-    allowed = about(licence=outer, source=[{**table, "permission": "by letter, 2026-10-01"}])
-    done = release(source, allowed, tmp_path / "out")
-    assert "- permission: by letter, 2026-10-01" in (done.folder / "LICENCES.md").read_text("utf-8")
-
-
-def test_a_perturbed_problem_needs_a_licence_to_adapt(tmp_path: Path) -> None:
-    """Perturbed problems of a NoDerivatives source are refused even in a release as strict."""
-    parts = sets()
-    parts = {k: _by(v, licence="CC-BY-ND-4.0", source="x") for k, v in parts.items()}
-    source = write_sets(tmp_path / "source", parts)
-    told = about(licence="CC-BY-ND-4.0", source=[{"name": "x", "licence": "CC-BY-ND-4.0"}])
-    with pytest.raises(DataError, match=r"they are perturbed, and CC-BY-ND-4.0 of 'x' allows no"):
-        release(source, told, tmp_path / "out")
 
 
 def test_fields_of_the_sources_format_stay_where_answers_are_public(tmp_path: Path) -> None:

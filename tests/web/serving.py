@@ -20,6 +20,8 @@ import signal
 import subprocess
 import sys
 import time
+import weakref
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -44,13 +46,27 @@ ROLES: dict[str, dict[str, bool]] = {
 }
 
 _DO = """
-import json, sys
+import json, os, sys, traceback
 from winosmith.web import Site
 Site.from_environment().activate()
-found = {}
-exec(compile(sys.stdin.read(), "<do>", "exec"), found)
-print("\\n=>" + json.dumps(found.get("result")))
+
+def done(code):
+    found = {}
+    try:
+        exec(compile(code, "<do>", "exec"), found)
+        return {"result": found.get("result")}
+    except BaseException:
+        return {"fault": traceback.format_exc()}
+
+for line in sys.stdin:
+    child = os.fork()
+    if not child:
+        print("\\n=>" + json.dumps(done(json.loads(line))), flush=True)
+        os._exit(0)
+    if os.waitpid(child, 0)[1]:
+        print('\\n=>{"fault": "it was killed"}', flush=True)
 """
+"""A process that has loaded all there is, and does each thing in a child that it forks."""
 
 _PEOPLE = """
 from winosmith.web._lock import writing
@@ -95,6 +111,7 @@ class Served:
     url: str = ""
     printed: str = ""
     process: subprocess.Popen[str] | None = field(default=None, repr=False)
+    _beside: tuple[float, Callable[[str], str]] | None = field(default=None, repr=False)
 
     @property
     def environment(self) -> dict[str, str]:
@@ -164,16 +181,12 @@ class Served:
 
     def do(self, code: str) -> Any:
         """Run Python on the same site in a process beside; return what it names `result`."""
-        done = subprocess.run(
-            [sys.executable, "-c", _DO],
-            input=code,
-            text=True,
-            capture_output=True,
-            env=self.environment,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout.rpartition("\n=>")[2])
+        told = (self.folder / "site.toml").stat().st_mtime
+        if self._beside is None or self._beside[0] != told:  # its settings are read once
+            self._beside = told, _started_beside(self)
+        answer = json.loads(self._beside[1](code))
+        assert "fault" not in answer, answer["fault"]
+        return answer["result"]
 
     def people(self, *contributors: str, **roles: str) -> None:
         """Make people who agreed to the texts: names, and names with roles; all have PASSWORD."""
@@ -209,6 +222,31 @@ class Served:
             return Answer(answer.status, answer.headers, answer.read())
         finally:
             connection.close()
+
+
+def _started_beside(site: Served) -> Callable[[str], str]:
+    """Start what does things on a site; return how it is asked. It ends with the `Served`."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", _DO],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=site.environment,
+    )
+    asks, answers, folder = process.stdin, process.stdout, site.folder
+    assert asks is not None
+    assert answers is not None
+    weakref.finalize(site, process.communicate)
+
+    def ask(code: str) -> str:
+        asks.write(json.dumps(code) + "\n")
+        asks.flush()
+        for line in answers:
+            if line.startswith("=>"):
+                return line.removeprefix("=>")
+        raise AssertionError(f"{folder}: what does things beside it has ended")
+
+    return ask
 
 
 def prepared(folder: Path) -> Path:

@@ -43,24 +43,35 @@ class Given(Expression):
         return "%s", [self]
 
 
-class Prepared:
-    """A query of rows, with `Given` wherever its values differ from call to call.
-
-    Args:
-        build: makes the query, a model's or one of `values_list`; called at the first use, when
-            the settings and the database are known.
-    """
+class _Compiled:
+    """What is compiled at its first use, when the settings and the database are known."""
 
     def __init__(self, build: Callable[[], Any]):
         self._build = build
-        self._plans: dict[str, _Plan] = {}
+        self._plans: dict[str, Any] = {}
+
+    def _plan(self, real: Any) -> Any:
+        """Return what a connection's kind of database is asked."""
+        plan = self._plans.get(real.vendor)
+        if plan is None:
+            plan = self._plans[real.vendor] = self._planned(real)
+        return plan
+
+    def _planned(self, real: Any) -> Any:
+        raise NotImplementedError
+
+
+class Prepared(_Compiled):
+    """A query of rows, with `Given` wherever its values differ from call to call.
+
+    Args:
+        build: makes the query, a model's or one of `values_list`; called at the first use.
+    """
 
     def rows(self, **given: Any) -> list[Any]:
         """Return the rows; the names are those of every `Given`."""
         real = _real()
-        plan = self._plans.get(real.vendor)
-        if plan is None:
-            plan = self._plans[real.vendor] = _planned(self._build())
+        plan: _Plan = self._plan(real)
         found = _asked(real, plan.sql, _filled(real, plan.params, given)).fetchall()
         return [plan.made(real, row) for row in found]
 
@@ -69,28 +80,28 @@ class Prepared:
         rows = self.rows(**given)
         return rows[0] if rows else None
 
+    def _planned(self, real: Any) -> _Plan:
+        return _planned(self._build())
 
-class PreparedCount:
+
+class PreparedCount(_Compiled):
     """How many rows there are; `Given` wherever values differ.
 
     Args:
         build: makes the query of the rows, without groups.
     """
 
-    def __init__(self, build: Callable[[], Any]):
-        self._build = build
-        self._plans: dict[str, tuple[str, Sequence[Any]]] = {}
-
     def __call__(self, **given: Any) -> int:
         """Count the rows."""
         real = _real()
-        plan = self._plans.get(real.vendor)
-        if plan is None:
-            query = self._build().select_related(None).order_by().values().query.chain()
-            query.clear_select_clause()
-            query.add_annotation(Count("*"), "n")
-            plan = self._plans[real.vendor] = query.get_compiler(connection=real).as_sql()
-        return int(_asked(real, plan[0], _filled(real, plan[1], given)).fetchone()[0])
+        sql, params = self._plan(real)
+        return int(_asked(real, sql, _filled(real, params, given)).fetchone()[0])
+
+    def _planned(self, real: Any) -> Any:
+        query = self._build().select_related(None).order_by().values().query.chain()
+        query.clear_select_clause()
+        query.add_annotation(Count("*"), "n")
+        return query.get_compiler(connection=real).as_sql()
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +180,7 @@ def _filled(real: Any, params: Sequence[Any], given: dict[str, Any]) -> list[Any
     return [adapt(value) if isinstance(value, datetime) else value for value in values]
 
 
-class PreparedUpdate:
+class PreparedUpdate(_Compiled):
     """A change of rows: which, and what is set; `Given` wherever values differ.
 
     Args:
@@ -179,47 +190,40 @@ class PreparedUpdate:
     """
 
     def __init__(self, build: Callable[[], Any], *names: str, **expressions: Any):
-        self._build, self.names, self._expressions = build, names, expressions
-        self._plans: dict[str, tuple[str, Sequence[Any], dict[str, Any]]] = {}
+        super().__init__(build)
+        self.names, self._expressions = names, expressions
 
     def __call__(self, **given: Any) -> int:
         """Change the rows; return how many there were."""
         real = _real()
-        plan = self._plans.get(real.vendor)
-        if plan is None:
-            plan = self._plans[real.vendor] = self._planned()
-        sql, params, fields = plan
+        sql, params, fields = self._plan(real)
         for name, field in fields.items():
             given[name] = field.get_db_prep_save(given[name], real)
         return int(_asked(real, sql, _filled(real, params, given)).rowcount)
 
-    def _planned(self) -> tuple[str, Sequence[Any], dict[str, Any]]:
+    def _planned(self, real: Any) -> tuple[str, Sequence[Any], dict[str, Any]]:
         rows = self._build()
         query = rows.query.chain(UpdateQuery)
         query.add_update_values({**{n: Given(n) for n in self.names}, **self._expressions})
-        sql, params = query.get_compiler(connection=connection).as_sql()
+        sql, params = query.get_compiler(connection=real).as_sql()
         return sql, params, {name: rows.model._meta.get_field(name) for name in self.names}
 
 
-class PreparedDelete:
+class PreparedDelete(_Compiled):
     """A removal of rows of which nothing else hangs on; `Given` wherever values differ.
 
     Args:
         build: makes the query of the rows.
     """
 
-    def __init__(self, build: Callable[[], Any]):
-        self._build = build
-        self._plans: dict[str, tuple[str, Sequence[Any]]] = {}
-
     def __call__(self, **given: Any) -> int:
         """Remove the rows; return how many there were."""
         real = _real()
-        plan = self._plans.get(real.vendor)
-        if plan is None:
-            query = self._build().query.chain(DeleteQuery)
-            plan = self._plans[real.vendor] = query.get_compiler(connection=real).as_sql()
-        return int(_asked(real, plan[0], _filled(real, plan[1], given)).rowcount)
+        sql, params = self._plan(real)
+        return int(_asked(real, sql, _filled(real, params, given)).rowcount)
+
+    def _planned(self, real: Any) -> Any:
+        return self._build().query.chain(DeleteQuery).get_compiler(connection=real).as_sql()
 
 
 def insert(*objects: Any, unless_there: bool = False) -> int:

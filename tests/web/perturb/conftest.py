@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -131,3 +132,17 @@ def answer_as(model: Any, problem: Any, scores: list[float]) -> Any:
         seconds=0.25,
     )
     return Prediction.objects.get(model=model, problem=problem)
+
+
+@pytest.fixture
+def desk(
+    db: Any, contributor: Callable[..., Any], original: Callable[..., Any], visit: Any
+) -> tuple[Any, Any, Any]:
+    """Return Ann, her browser, and a public original."""
+    ann = contributor()
+    return ann, visit(ann), original()
+
+
+def plain(page: str) -> str:
+    """Return what stands on a page, without tags and with single spaces."""
+    return " ".join(re.sub(r"<[^>]+>", " ", page).split())

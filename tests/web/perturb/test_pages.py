@@ -6,34 +6,18 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from tests.web.hostile import TEXTS, Page  # type: ignore[import-not-found]
 from tests.web.perturb.conftest import (  # type: ignore[import-not-found]
     CHILD,
     GRANDCHILD,
     ROOT,
-    answer_as,
     form,
+    plain,
     rules,
     send,
     text,
     typed,
 )
-
-
-@pytest.fixture
-def desk(
-    db: Any, contributor: Callable[..., Any], original: Callable[..., Any], visit: Any
-) -> tuple[Any, Any, Any]:
-    """Return Ann, her browser, and a public original."""
-    ann = contributor()
-    return ann, visit(ann), original()
-
-
-def _plain(page: str) -> str:
-    """Return what stands on a page, without tags and with single spaces."""
-    return " ".join(re.sub(r"<[^>]+>", " ", page).split())
 
 
 def test_the_first_page_explains_and_lists(desk: Any, original: Callable[..., Any]) -> None:
@@ -155,7 +139,7 @@ def test_a_refusal_keeps_everything(desk: Any, models: Any) -> None:
     assert 'name="declared" id="declared" value="x"' in page
     assert '<option value="other" selected>' in page
     assert f'name="key" value="{"k" * 32}"' in page
-    assert "4 things are to be changed" in _plain(page)
+    assert "4 things are to be changed" in plain(page)
 
 
 def test_checks_need_no_script(desk: Any) -> None:
@@ -217,203 +201,6 @@ def test_a_text_that_changed_keeps_what_was_typed(desk: Any, visit: Any) -> None
         assert f">{CHILD}</textarea>" in text(answer)
     assert Person.objects.count() == before
     assert Problem.objects.count() == 1
-
-
-def test_a_model_that_is_away_blocks_nobody(desk: Any, models: Any) -> None:
-    """It is named as away; the sentence is stored, and the page says why it waits."""
-    (one,) = models("one")
-    one.fault = "Its weights could not be read."
-    one.save()
-    _ann, client, _root = desk
-    page = text(client.get("/perturb/root/"))
-    assert '<option value="one">one (away now)</option>' in page
-    assert "Its weights could not be read." in page
-    made = client.post("/perturb/root/", form(against="one")).headers["Location"]
-    page = text(client.get(made))
-    assert "Its weights could not be read. The sentence is stored; its answer comes later." in page
-
-
-def test_a_prediction_appears_with_probabilities(desk: Any, models: Any) -> None:
-    """The chosen model stands first; bars, who was fooled, what it made of the parent."""
-    import math
-
-    one, other = models("one", "other")
-    ann, client, root = desk
-    from winosmith.web.predict.asking import ask
-
-    ask(root)
-    answer_as(other, root, [0.0, -1.0])
-    made = send(ann, root, typed(against="other"))
-    where = f"/perturb/made/{made.ref}/"
-    answer_as(other, made, [math.log(0.75), math.log(0.25)])
-    page = text(client.get(where))
-    plain = _plain(page)
-    assert page.index('id="model-1">other') < page.index('id="model-2">one')
-    assert "You fooled 1 model of 1. It counts once judges agree with your answer." in plain
-    assert "1 model is still to answer." in plain
-    assert '<meter min="0" max="100" value="75"' in page
-    assert "on the parent it was right" in plain
-    assert "0.25 s" in plain
-    answer_as(one, made, [0.5, 0.5])
-    page = text(client.get(where))
-    assert "You fooled 2 models of 2." in _plain(page)
-    assert "It knows nothing here" in page
-    assert "hx-get" not in page.split('id="predictions"')[1].split("</section>")[0]
-    made.state = "valid"
-    made.save()
-    assert "Judges agree with your answer: it counts." in _plain(text(client.get(where)))
-
-
-def test_a_page_that_waits_asks_again_until_all_is_there(desk: Any, models: Any) -> None:
-    """Nothing new is 204; what is new replaces the cards and is read out; then nobody asks."""
-    (one,) = models("one")
-    ann, client, root = desk
-    made = send(ann, root)
-    page = text(client.get(f"/perturb/made/{made.ref}/"))
-    (where,) = re.findall(r'hx-get="(/perturb/made/[^"]+)" hx-trigger="every 500ms"', page)
-    where = where.replace("&amp;", "&")
-    htmx = {"HX-Request": "true"}
-    assert client.get(where, headers=htmx).status_code == 204
-    answer_as(one, made, [-1.0, 0.0])
-    answer = client.get(where, headers=htmx)
-    assert answer.status_code == 200
-    assert 'hx-swap-oob="innerHTML:#verdict">Not fooled: the model followed you.' in text(answer)
-    assert "hx-get" not in text(answer)
-
-
-@pytest.mark.parametrize(
-    ("stand", "words"), [("late", "It took too long."), ("failed", "out of memory")]
-)
-def test_a_model_that_fails_is_shown_as_such(
-    desk: Any, models: Any, stand: str, words: str
-) -> None:
-    """A model that took too long or failed says so, and nobody waits for it."""
-    from winosmith.web.predict.models import Prediction
-
-    models("one")
-    ann, client, root = desk
-    made = send(ann, root)
-    Prediction.objects.update(stand=stand, error="out of memory")
-    page = text(client.get(f"/perturb/made/{made.ref}/"))
-    assert words in page
-    assert "No model could answer." in page
-    assert "every 500ms" not in page
-
-
-def test_without_models_sentences_are_stored_all_the_same(desk: Any) -> None:
-    """A site without models says so, and takes sentences."""
-    _ann, client, _root = desk
-    assert "This site has no model now" in text(client.get("/perturb/root/"))
-    where = client.post("/perturb/root/", form()).headers["Location"]
-    assert "Stored. This site has no model now" in text(client.get(where))
-
-
-def test_the_result_leads_on(desk: Any) -> None:
-    """To the version itself, its parent, its family, and its revision while that may help."""
-    ann, client, root = desk
-    made = send(ann, root)
-    page = text(client.get(f"/perturb/made/{made.ref}/"))
-    for where in (
-        f"/perturb/{made.ref}/",
-        "/perturb/root/",
-        f"/families/root/?version={made.ref}",
-        f"/perturb/{made.ref}/revise/",
-        f"/write/mine/{made.twin.ref}/",
-    ):
-        assert f'href="{where}"' in page
-    made.state = "valid"
-    made.save()
-    assert "/revise/" not in text(client.get(f"/perturb/made/{made.ref}/"))
-
-
-def test_the_way_from_the_root_is_shown_as_far_as_one_may(
-    desk: Any, contributor: Any, visit: Any
-) -> None:
-    """Each step marks its edits; what is not public is a gap, told by no edit of the next."""
-    from winosmith.web.problems.models import Problem
-
-    ann, client, root = desk
-    child = send(ann, root, typed(CHILD.replace("suitcase", "secret suitcase")))
-    grandchild = send(ann, child, typed(GRANDCHILD))
-    page = text(client.get(f"/perturb/{grandchild.ref}/"))
-    path = page.split('class="path"')[1].split("</ol>")[0]
-    assert path.count('class="step') == 3
-    assert path.count("<ins>") == 3
-    Problem.objects.filter(pk=grandchild.pk).update(state="valid")
-    bob = visit(contributor("bob"))
-    for where in (f"/perturb/{grandchild.ref}/", f"/perturb/made/{grandchild.ref}/"):
-        page = text(bob.get(where))
-        assert "A version that is not public." in page
-        assert "secret" not in page
-        assert child.ref not in page
-
-
-def test_a_long_way_is_folded(desk: Any) -> None:
-    """Of a long path the root and the last steps are shown, the rest unfolds."""
-    ann, client, root = desk
-    version = root
-    for n in range(9):
-        version = send(ann, version, typed(CHILD.replace("old", "").replace("too", f"too {n}")))
-    page = text(client.get(f"/perturb/{version.ref}/"))
-    assert "5 steps between" in page
-    assert page.count('<li class="step') == 11
-
-
-def test_only_those_who_may_see_a_version_see_its_page(
-    desk: Any, contributor: Callable[..., Any], visit: Any
-) -> None:
-    """To all others it does not exist, as if nothing had that id."""
-    from winosmith.web.problems.models import Problem
-
-    ann, client, root = desk
-    made = send(ann, root)
-    eva = contributor("eva", is_moderator=True)
-    bob = contributor("bob")
-    pages = (
-        f"/perturb/made/{made.ref}/",
-        f"/perturb/made/{made.ref}/predictions/",
-        f"/perturb/{made.ref}/",
-        f"/perturb/{made.ref}/revise/",
-    )
-    found = {}
-    for name, who in (("ann", client), ("eva", visit(eva)), ("bob", visit(bob))):
-        found[name] = [who.get(page).status_code for page in pages]
-    assert found == {
-        "ann": [200, 200, 200, 200],
-        "eva": [200, 200, 404, 404],
-        "bob": [404, 404, 404, 404],
-    }
-    other = visit(bob)
-    assert other.post(f"/perturb/{made.ref}/check/", form()).status_code == 404
-    assert other.post(f"/perturb/{made.ref}/revise/check/", form()).status_code == 404
-    hidden = re.sub(r'value="\w{64}"', "", text(other.get(pages[0]))).replace(made.ref, "")
-    nothing = re.sub(r'value="\w{64}"', "", text(other.get("/perturb/made/nothing/")))
-    assert hidden == nothing.replace("nothing", "")
-    Problem.objects.filter(pk=made.pk).update(state="valid")
-    assert [other.get(page).status_code for page in pages] == [200, 200, 200, 404]
-    assert other.get("/perturb/made/root/").status_code == 404
-
-
-def test_a_version_is_revised_on_the_same_form(desk: Any) -> None:
-    """Filled with what was sent, it replaces the version once; afterwards its address says so."""
-    from winosmith.web.problems.models import Problem
-
-    ann, client, root = desk
-    old = send(ann, root, typed(declared="2"))
-    where = f"/perturb/{old.ref}/revise/"
-    page = text(client.get(where))
-    assert f">{CHILD}</textarea>" in page
-    assert 'name="declared" id="declared" value="2"' in page
-    assert re.search(r'id="answer_1" value="1" checked', page)
-    assert f'hx-post="{where}check/"' in page
-    checked = text(client.post(f"{where}check/", form(GRANDCHILD)))
-    assert checked.count('class="pass"') == 7
-    sent = client.post(where, form(GRANDCHILD))
-    again = client.post(where, form(GRANDCHILD))
-    new = Problem.objects.exclude(ref__in=("root", old.ref)).get()
-    assert sent.headers["Location"] == again.headers["Location"] == f"/perturb/made/{new.ref}/"
-    assert client.get(where).headers["Location"] == f"/perturb/made/{old.ref}/"
-    assert "replaced by a revision" in text(client.get(f"/perturb/made/{old.ref}/"))
 
 
 def test_who_reads_a_half_to_perturb_it_never_judges_the_other(desk: Any, original: Any) -> None:

@@ -16,6 +16,11 @@ from winosmith import Problem as Datum
 _numbers = itertools.count(1)
 
 
+def asked(sitting: Any) -> set[str]:
+    """Return the ids of the problems on a sheet."""
+    return {item["problem"] for item in sitting.sheet.record["items"]}
+
+
 @pytest.fixture
 def rules() -> Iterator[Callable[..., None]]:
     """Return a setter of the site's rules; without gold, and with quick passwords."""

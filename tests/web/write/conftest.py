@@ -45,3 +45,26 @@ def draft() -> Callable[..., Any]:
         return start(somebody, Topic("Water a garden", text, ("water", "garden", "hose")))
 
     return make
+
+
+def text(answer: Any) -> str:
+    """Return the page of an answer."""
+    return str(answer.content.decode())
+
+
+@pytest.fixture
+def opened(
+    db: Any, contributor: Callable[..., Any], draft: Callable[..., Any], visit: Callable[..., Any]
+) -> Any:
+    """Return a browser of Ann's, her draft, and the draft's address."""
+    ann = contributor()
+    one = draft(ann)
+    return visit(ann), one, f"/write/{one.ref}/"
+
+
+def send(opened: Any, **changes: str) -> Any:
+    """Return the answer to the form, sent from a browser that `opened` gives."""
+    client, one, address = opened
+    one.refresh_from_db()
+    form = {**FORM, "version": str(one.version), "do": "submit", **changes}
+    return client.post(address, form)

@@ -7,30 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
-from tests.web.write.conftest import FORM  # type: ignore[import-not-found]
-
-
-def _text(answer: Any) -> str:
-    return str(answer.content.decode())
-
-
-@pytest.fixture
-def opened(
-    db: Any, contributor: Callable[..., Any], draft: Callable[..., Any], visit: Callable[..., Any]
-) -> Any:
-    """Return a browser of Ann's, her draft, and the draft's address."""
-    ann = contributor()
-    one = draft(ann)
-    return visit(ann), one, f"/write/{one.ref}/"
-
-
-def _sent(opened: Any, **changes: str) -> Any:
-    client, one, address = opened
-    one.refresh_from_db()
-    form = {**FORM, "version": str(one.version), "do": "submit", **changes}
-    return client.post(address, form)
+from tests.web.write.conftest import FORM, send, text  # type: ignore[import-not-found]
 
 
 def _key() -> dict[str, str]:
@@ -50,7 +27,7 @@ def test_a_topic_is_drawn_and_a_draft_is_opened(
     answer = visit(ann).post("/write/", _key())
     one = Draft.objects.get(person=ann)
     assert answer.headers["Location"] == f"/write/{one.ref}/"
-    page = _text(visit(ann).get(answer.headers["Location"]))
+    page = text(visit(ann).get(answer.headers["Location"]))
     assert len(one.anchors) == 3
     assert all(f'data-anchor="{word}"' in page for word in one.anchors)
 
@@ -80,19 +57,19 @@ def test_a_twin_is_sent_once_by_however_many_clicks(opened: Any) -> None:
     from winosmith.web.problems.models import Twin
 
     client, _one, address = opened
-    first = _sent(opened)
+    first = send(opened)
     again = client.post(address, {**FORM, "version": "0", "do": "submit"})
     back = client.get(address)
     twin = Twin.objects.get()
     where = {answer.headers["Location"] for answer in (first, again, back)}
     assert where == {f"/write/mine/{twin.ref}/"}
-    assert "sent already" in _text(client.get(where.pop()))
+    assert "sent already" in text(client.get(where.pop()))
 
 
 def test_a_refusal_shows_why_and_keeps_what_was_typed(opened: Any) -> None:
     """With status 422 each fault stands beside its field, and every field keeps its text."""
-    answer = _sent(opened, sentence_1="The <b>kettle</b> is the _.", domain="")
-    page = _text(answer)
+    answer = send(opened, sentence_1="The <b>kettle</b> is the _.", domain="")
+    page = text(answer)
     assert answer.status_code == 422
     assert "&lt;b&gt;kettle&lt;/b&gt; is the _." in page
     assert "<b>kettle</b>" not in page
@@ -100,7 +77,7 @@ def test_a_refusal_shows_why_and_keeps_what_was_typed(opened: Any) -> None:
     assert 'aria-describedby="sentence-hint sentence-1-error"' in page
     assert 'id="domain-error"' in page
     assert FORM["sentence_2"] in page
-    assert _text(opened[0].get(opened[2])).count("&lt;b&gt;kettle") > 0
+    assert text(opened[0].get(opened[2])).count("&lt;b&gt;kettle") > 0
 
 
 def test_checks_need_no_script(opened: Any) -> None:
@@ -108,7 +85,7 @@ def test_checks_need_no_script(opened: Any) -> None:
     client, _one, address = opened
     answer = client.post(address, {**FORM, "version": "0", "do": "check"})
     assert answer.headers["Location"] == f"{address}#checks"
-    page = _text(client.get(address))
+    page = text(client.get(address))
     assert page.count('class="pass"') == 15
     assert "<mark>much too small</mark>" in page
 
@@ -124,7 +101,7 @@ def test_the_first_half_is_copied_without_a_script(opened: Any) -> None:
 def test_live_checks_write_nothing(opened: Any) -> None:
     """A check answers with the list alone, and the draft stays as it was."""
     client, one, address = opened
-    page = _text(client.post(f"{address}check/", FORM, headers={"HX-Request": "true"}))
+    page = text(client.post(f"{address}check/", FORM, headers={"HX-Request": "true"}))
     one.refresh_from_db()
     assert "<html" not in page
     assert "#tally" in page
@@ -145,14 +122,14 @@ def test_near_duplicates_are_shown_as_far_as_one_may_see_them(
     client, _one, address = opened
     bob = contributor("bob")
     submit(bob, Typed.of(FORM), "k" * 32, anchors=("water",))
-    page = _text(client.post(f"{address}check/", FORM))
+    page = text(client.post(f"{address}check/", FORM))
     assert "not public yet" in page
     assert "<q" not in page
     Row.objects.update(embargo=True)
-    assert "not public yet" not in _text(client.post(f"{address}check/", FORM))
+    assert "not public yet" not in text(client.post(f"{address}check/", FORM))
     published = Problem("wg-1", FORM["sentence_1"], ("kettle", "bucket"), 0)
     remember_published(Dataset([published]), "winogrande")
-    page = _text(client.post(f"{address}check/", FORM))
+    page = text(client.post(f"{address}check/", FORM))
     assert "wg-1 in winogrande" in page.replace("<bdi>", "").replace("</bdi>", "")
     assert f">{FORM['sentence_1']}</q>" in page
 
@@ -164,11 +141,11 @@ def test_two_windows_choose(opened: Any) -> None:
     assert client.post(f"{address}save/", {**theirs, "version": "0"}).json()["version"] == 1
     met = client.post(f"{address}save/", {**mine, "version": "0"})
     assert met.status_code == 409
-    assert "pot / bucket" in _text(met)
-    assert "mug / bucket" in _text(met)
+    assert "pot / bucket" in text(met)
+    assert "mug / bucket" in text(met)
     whole = client.post(address, {**mine, "version": "0", "do": "submit"})
     assert whole.status_code == 409
-    assert 'name="version" value="1"' in _text(whole)
+    assert 'name="version" value="1"' in text(whole)
     one.refresh_from_db()
     assert one.typed["option_1"] == "mug"
     client.post(address, {**mine, "version": "1", "do": "check"})
@@ -187,7 +164,7 @@ def test_the_same_text_is_no_conflict(opened: Any) -> None:
 def test_a_draft_that_is_gone_says_so(opened: Any) -> None:
     """Saving a draft that was sent tells where the twin is; one that was discarded, the start."""
     client, _one, address = opened
-    sent = _sent(opened)
+    sent = send(opened)
     answer = client.post(f"{address}save/", {**FORM, "version": "0"})
     assert answer.status_code == 410
     assert answer.json() == {"sent": True, "where": sent.headers["Location"]}
@@ -209,7 +186,7 @@ def test_nobody_else_comes_near_a_draft_or_a_twin(
 ) -> None:
     """Strangers, other people and moderators get the same 404 as for what there is not."""
     _client, _one, address = opened
-    twin = _sent(opened).headers["Location"]
+    twin = send(opened).headers["Location"]
     for other in (None, contributor("bob"), contributor("eva", is_moderator=True)):
         client = visit(other)
         for page in (address, twin):
@@ -217,7 +194,7 @@ def test_nobody_else_comes_near_a_draft_or_a_twin(
         for action in (f"{address}check/", f"{twin}withdraw/", f"{twin}revise/", f"{twin}appeal/"):
             assert client.post(action, {"key": "k" * 32}).status_code == 404
         assert client.get("/write/mine/").status_code == 200
-        assert FORM["sentence_1"] not in _text(client.get("/write/mine/"))
+        assert FORM["sentence_1"] not in text(client.get("/write/mine/"))
 
 
 def test_the_hour_is_counted_by_twins_that_are_sent(opened: Any) -> None:
@@ -229,137 +206,14 @@ def test_the_hour_is_counted_by_twins_that_are_sent(opened: Any) -> None:
 
     client, one, _address = opened
     with override_settings(RULES=replace(settings.RULES, writes_per_hour=1)):
-        assert _sent(opened, domain="").status_code == 422
-        assert _sent(opened).status_code == 302
+        assert send(opened, domain="").status_code == 422
+        assert send(opened).status_code == 302
         again = type(one).objects.create(person=one.person, topic="x", anchors=["water"])
         late = client.post(f"/write/{again.ref}/", {**FORM, "version": "0", "do": "submit"})
     assert late.status_code == 429
     assert Twin.objects.count() == 1
     again.refresh_from_db()
     assert again.typed["sentence_1"] == FORM["sentence_1"]
-
-
-def test_votes_are_shown_without_names_once_decided(
-    opened: Any, contributor: Callable[..., Any]
-) -> None:
-    """The judges' marks and comments appear with the decision, as Judge 1 to k; no name does."""
-    from django.utils import timezone
-
-    from winosmith.web.judge.models import Slot
-    from winosmith.web.problems.models import Problem
-
-    client = opened[0]
-    where = _sent(opened).headers["Location"]
-    half = Problem.objects.get(sentence=FORM["sentence_1"])
-    for number, slot in enumerate(Slot.objects.filter(problem=half).order_by("n")):
-        slot.holder = contributor(f"judge-{number}-secret")
-        slot.choice, slot.ambiguous, slot.comment = number % 2, number == 1, f"comment {number}"
-        slot.open, slot.answered_at = False, timezone.now()
-        slot.save()
-    assert "comment 1" not in _text(client.get(where))
-    Problem.objects.filter(pk=half.pk).update(
-        state="rejected", decided=timezone.now(), reasons=["two of three were unsure"]
-    )
-    page = _text(client.get(where))
-    for shown in ("Judge 1", "Judge 2", "Judge 3", "comment 1", "both may fit", "two of three"):
-        assert shown in page
-    assert "secret" not in page
-
-
-def test_an_appeal_reaches_the_moderators_once(opened: Any) -> None:
-    """A rejected half can be appealed; sent twice it is one appeal, and the page says it waits."""
-    from winosmith.web.moderate.models import Appeal
-    from winosmith.web.problems.models import Problem, State
-    from winosmith.web.problems.states import move
-
-    client = opened[0]
-    where = _sent(opened).headers["Location"]
-    half = Problem.objects.get(sentence=FORM["sentence_1"])
-    form = {"problem": half.ref, "text": "Read it again.", "key": "a" * 32}
-    early = client.post(f"{where}appeal/", form)
-    assert early.status_code == 422
-    assert "Read it again." not in _text(early)  # no form to keep it in: there is no appeal yet
-    move(half, State.REJECTED, by=None, kind="verdict", reason="ambiguous")
-    for _number in range(2):
-        assert client.post(f"{where}appeal/", form).status_code == 302
-    assert Appeal.objects.get().text == "Read it again."
-    page = _text(client.get(where))
-    assert "Your appeal waits" in page
-    assert "ambiguous" in page
-
-
-def test_an_empty_appeal_is_refused(opened: Any) -> None:
-    """An appeal without words is refused with what to do."""
-    from winosmith.web.problems.models import Problem, State
-    from winosmith.web.problems.states import move
-
-    client = opened[0]
-    where = _sent(opened).headers["Location"]
-    half = Problem.objects.get(sentence=FORM["sentence_1"])
-    move(half, State.REJECTED, by=None, kind="verdict")
-    answer = client.post(f"{where}appeal/", {"problem": half.ref, "text": " ", "key": "b" * 32})
-    assert answer.status_code == 422
-    assert "characters why" in _text(answer)
-
-
-def test_withdrawing_and_revising_by_their_buttons(opened: Any) -> None:
-    """A revision opens a filled form that replaces the twin; withdrawing twice is one event."""
-    from winosmith.web.problems.models import Event, Twin
-    from winosmith.web.write.models import Draft
-
-    client = opened[0]
-    where = _sent(opened).headers["Location"]
-    form = client.post(f"{where}revise/").headers["Location"]
-    page = _text(client.get(form))
-    assert FORM["sentence_1"] in page
-    assert "Another topic" not in page
-    key = form.strip("/").rpartition("/")[2]
-    typed = Draft.objects.get(ref=key).typed
-    changed = {**typed, "sentence_1": typed["sentence_1"].replace("carried", "brought")}
-    changed["sentence_2"] = typed["sentence_2"].replace("carried", "brought")
-    sent = client.post(form, {**changed, "version": "0", "do": "submit"})
-    new = Twin.objects.get(revises__isnull=False)
-    assert sent.headers["Location"] == f"/write/mine/{new.ref}/"
-    assert "later version" in _text(client.get(where))
-    for _number in range(2):
-        client.post(f"/write/mine/{new.ref}/withdraw/", {"key": "c" * 32, "reason": "a slip"})
-    assert Event.objects.filter(kind="withdraw").count() == 2
-    assert {half.state for half in new.problems.all()} == {"withdrawn"}
-
-
-def test_held_twins_say_why(opened: Any) -> None:
-    """What made a moderator's look worth while is told to the contributor."""
-    from django.conf import settings
-    from django.test import override_settings
-
-    with override_settings(RULES=replace(settings.RULES, words_to_flag=("garden",))):
-        where = _sent(opened).headers["Location"]
-        page = _text(opened[0].get(where))
-    assert "A moderator will look first" in page
-    assert "words on this site&#x27;s list: garden" in page
-
-
-def test_my_twins_come_in_pages(opened: Any) -> None:
-    """Twenty twins stand on a page; the rest follow, and no attention question is among them."""
-    from winosmith.web.problems.models import Problem, Twin
-
-    client, one, _address = opened
-    for number in range(22):
-        twin = Twin.objects.create(ref=f"t{number}", contributor=one.person)
-        Problem.objects.create(
-            ref=f"p{number}",
-            twin=twin,
-            sentence=f"Sentence <i>{number:02}</i> _.",
-            options=["a", "b"],
-            answer=0,
-            state="judging",
-            gold=number == 0,
-        )
-    first, second = _text(client.get("/write/mine/")), _text(client.get("/write/mine/?page=2"))
-    assert first.count("Sentence &lt;i&gt;") == 20
-    assert second.count("Sentence &lt;i&gt;") == 1
-    assert "page=2" in first
-    assert client.get("/write/mine/t0/").status_code == 404
 
 
 def test_without_an_account_one_writes_by_the_session(db: Any, visit: Callable[..., Any]) -> None:
@@ -378,7 +232,7 @@ def test_without_an_account_one_writes_by_the_session(db: Any, visit: Callable[.
     address = client.post("/write/", _key()).headers["Location"]
     Draft.objects.filter(person=somebody).update(anchors=["water"])
     where = client.post(address, {**FORM, "version": "0", "do": "submit"}).headers["Location"]
-    page = _text(client.get(where))
+    page = text(client.get(where))
     assert "you write without an account" in page
     assert "awaits a moderator" in page
     assert visit().get(where).status_code == 404
@@ -402,7 +256,7 @@ def test_a_new_consent_text_costs_nothing_that_was_typed(opened: Any) -> None:
     from winosmith.web.people.agree import publish
 
     publish("consent", "A new text.")
-    answer = _sent(opened)
+    answer = send(opened)
     opened[1].refresh_from_db()
     assert answer.headers["Location"].startswith("/people/")
     assert opened[2].replace("/", "%2F") in answer.headers["Location"].replace("/", "%2F")

@@ -1,0 +1,135 @@
+"""The release after a release: what changed, what may not come back, and which side stays."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.release.conftest import about, found, lines, sets, write_sets
+from winosmith import Dataset, formats, practice
+from winosmith.errors import DataError
+from winosmith.lineage import perturbed
+from winosmith.release import Released, Splitting, release
+from winosmith.release._ids import sight
+
+STONES = "tombstones.jsonl"
+
+
+def test_the_next_release_says_what_changed(small: Released, tmp_path: Path) -> None:
+    """Added, withdrawn, changed and moved are told by id; a tombstone has no text."""
+    parts = sets()
+    train, dev = list(parts["train_xl"]), list(parts["dev"])
+    moved, gone = dev[:2], dev[2:4]
+    turned = replace(train[30], answer=1 - (train[30].answer or 0))
+    kept = [*train[:30], turned, *train[31:], *moved]
+    fresh = list(practice.corpus(3, seed=77).dataset)
+    new = {
+        **parts,
+        "train_xl": Dataset([*kept, *fresh], "train_xl"),
+        "dev": Dataset(dev[4:], "dev"),
+    }
+    source = write_sets(tmp_path / "source", new)
+    id_of = {sight(p): p.id for p in small.content.problems}
+    gone_ids = sorted(id_of[sight(p)] for p in gone)
+    told = about(version="1.1.0", date="2026-12-01", withdrawn={gone_ids[0]: "asked for"})
+    done = release(source, told, tmp_path / "out", previous=small.folder, new_ids=True)
+    assert done.content.changes == {
+        "added": 6, "withdrawn": 2, "edited": 0, "changed": 1, "moved": 2}  # fmt: skip
+    assert done.content.canary == small.content.canary
+    text = (done.folder / "CHANGELOG.md").read_text("utf-8")
+    assert f"- `{gone_ids[0]}`: asked for" in text
+    assert f"- `{id_of[sight(turned)]}`: answer" in text
+    assert f"- `{id_of[sight(moved[0])]}`: dev → train" in text
+    assert "## 1.0.0 (2026-11-21)\n\nThe first release." in text
+    stones = [json.loads(line) for line in lines(done.folder / "tombstones.jsonl")]
+    assert stones == [
+        {"id": gone_ids[0], "last": "1.0.0", "withdrawn": "1.1.0", "reason": "asked for"},
+        {"id": gone_ids[1], "last": "1.0.0", "withdrawn": "1.1.0"},
+    ]
+    assert found(done.folder) == []
+    _comes_back(done, tmp_path, parts)
+
+
+def _comes_back(done: Released, tmp_path: Path, parts: dict[str, Dataset]) -> None:
+    """Check that what was withdrawn does not come back unasked."""
+    source = write_sets(tmp_path / "again", parts)
+    later = about(version="1.2.0", date="2026-12-02")
+    with pytest.raises(DataError, match="2 problems were withdrawn"):
+        release(source, later, tmp_path / "out", previous=done.folder, new_ids=True)
+    left = release(source, later, tmp_path / "out", previous=done.folder, new_ids=True,
+                   leave_out=True)  # fmt: skip
+    assert left.content.left_out == {"withdrawn before": 2}
+    assert len(left.content.tombstones) == 2 + 6
+    ids = [stone["id"] for stone in done.content.tombstones]
+    back = about(version="1.3.0", date="2026-12-03", restored=ids)
+    restored = release(source, back, tmp_path / "out", previous=done.folder, new_ids=True)
+    assert set(ids) <= set(restored.content.dataset.ids)
+
+
+def test_what_became_of_a_problem_is_told(small: Released, tmp_path: Path) -> None:
+    """One new problem in the place of one that is gone is an edit, by its source id or lineage."""
+    parts = sets()
+    train, dev = parts["train_xl"], parts["dev"]
+    typo, bent, half = train[30], dev[2], train[21]
+    mended = replace(typo, sentence=typo.sentence.replace(" the ", " that ", 1))
+    child = perturbed(bent, f"Then {bent.sentence}", bent.options, bent.answer, source="person")
+    swap = {typo.id: mended, bent.id: replace(child, origin=bent.origin)}
+    new = {
+        part: Dataset((swap.get(p.id, p) for p in data if p.id != half.id), part)
+        for part, data in parts.items()
+    }
+    source = write_sets(tmp_path / "source", new)
+    told = about(version="1.1.0")
+    done = release(source, told, tmp_path / "out", previous=small.folder, new_ids=True)
+    assert done.content.changes == {
+        "added": 0, "withdrawn": 1, "edited": 2, "changed": 0, "moved": 0}  # fmt: skip
+    id_of = {sight(p): p.id for p in (*small.content.problems, *done.content.problems)}
+    text = (done.folder / "CHANGELOG.md").read_text("utf-8")
+    stones = {stone["id"]: stone for stone in map(json.loads, lines(done.folder / STONES))}
+    for old, now in ((typo, mended), (bent, child)):
+        assert f"- `{id_of[sight(old)]}`: now `{id_of[sight(now)]}`" in text
+        assert stones[id_of[sight(old)]]["became"] == id_of[sight(now)]
+    assert "became" not in stones[id_of[sight(half)]]
+    grown = next(p for p in done.content.problems if p.id == id_of[sight(child)])
+    assert grown.lineage is not None
+    assert grown.lineage.parent == id_of[sight(bent)]
+    assert found(done.folder) == []
+
+
+def test_an_answer_that_was_published_is_no_test(small: Released, tmp_path: Path) -> None:
+    """A problem of train that moves to test is refused, or left out."""
+    parts = sets()
+    new = {
+        **parts,
+        "train_xs": parts["train_xs"],
+        "train_xl": parts["train_xl"][:38],
+        "test": Dataset([*parts["test"], *parts["train_xl"][38:40]], "test"),
+    }
+    source = write_sets(tmp_path / "source", new)
+    told = about(version="2.0.0")
+    with pytest.raises(DataError, match=r"2 test problems \(.*\) measure nothing"):
+        release(source, told, tmp_path / "out", previous=small.folder, new_ids=True)
+    done = release(source, told, tmp_path / "out", previous=small.folder, new_ids=True,
+                   leave_out=True)  # fmt: skip
+    assert len(done.content.parts["test"]) == 24
+    assert done.content.changes["withdrawn"] == 3
+
+
+@pytest.mark.parametrize("kind", ["twin", "contributor"])
+def test_a_file_that_has_grown_is_split_as_before(kind: str, tmp_path: Path) -> None:
+    """What a release had on a side stays, and nothing comes to test, though contributors join."""
+    data = practice.corpus(90, seed=4).dataset
+    told = {"source": [{"name": "*", "licence": "Apache-2.0"}]}
+    splitting = Splitting((kind,), asked=True, dev=0.2, test=0.2)
+    formats.write(data[:120], tmp_path / "twins.jsonl")
+    first = release(tmp_path / "twins.jsonl", about(**told), tmp_path / "out", splitting=splitting)
+    formats.write(data, tmp_path / "twins.jsonl")
+    second = release(tmp_path / "twins.jsonl", about(version="2.0.0", **told), tmp_path / "out",
+                     splitting=splitting, previous=first.folder)  # fmt: skip
+    assert "→ test" not in (second.folder / "CHANGELOG.md").read_text("utf-8")
+    assert (second.content.changes["moved"] > 0) is (kind == "contributor")
+    assert second.content.changes["added"] == 60
+    assert second.content.left_out == {}

@@ -1,0 +1,95 @@
+"""A finished build becomes a release: what is told of its filter, and what is never published."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.release.conftest import about, everything, found, lines
+from winosmith import formats, practice
+from winosmith.build import build, recipe_of
+from winosmith.errors import DataError, InputError
+from winosmith.release import release
+from winosmith.release._ids import sight
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a finished build by AFLite."""
+    folder = tmp_path_factory.mktemp("pool")
+    formats.write(practice.corpus(120, seed=2).dataset.problems, folder / "twins.jsonl")
+    table: dict[str, Any] = {
+        "name": "pool",
+        "data": "twins.jsonl",
+        "embed": {"dimensions": 8},
+        "split": {"dev": 0.2, "test": 0.3},
+        "filter": {"ensemble_size": 16, "train_size": 60, "cutoff": 5},
+    }
+    build(recipe_of(table, folder=folder), folder / "out")
+    return folder / "out"
+
+
+def test_a_build_is_released_with_what_its_filter_did(built: Path, tmp_path: Path) -> None:
+    """Removed problems carry the phase, ids are new, and the funnel stands in the card."""
+    done = release(built, about(), tmp_path / "out")
+    assert found(done.folder, private=built / "private") == []
+    assert found(done.folder, private=done.key) == []
+    removed = [p for p in done.content.parts["train_xl"] if "release.removed_by" in p.extra]
+    assert removed
+    assert all(int(str(p.extra["release.phase"])) >= 1 for p in removed)
+    kept = {p.id for p in done.content.parts["train_debiased"]}
+    assert not kept & {p.id for p in removed}
+    old = {p.id for path in built.glob("*.jsonl") if path.stem != "dropped"
+           for p in formats.read(path)}  # fmt: skip
+    assert not old & set(done.content.dataset.ids)
+    card = (done.folder / "README.md").read_text("utf-8")
+    assert re.search(r"^\| collected \| 240 \|", card, re.MULTILINE)
+    assert re.search(r"^\| aflite \| \d+ \| guessed", card, re.MULTILINE)
+    told = {p["id"]: p["answer"] for p in map(json.loads, lines(built / "private/test.jsonl"))}
+    by_old = {sight(p): told[p.id] for p in formats.read(built / "test.jsonl")}
+    assert done.key is not None
+    assert [by_old[sight(p)] for p in formats.read(done.key / "test.jsonl")] == list(
+        formats.read(done.key / "test.jsonl").answers
+    )
+
+
+def test_nothing_private_is_published(built: Path, tmp_path: Path) -> None:
+    """No withheld sentence, no old id and no digest of a private file is in the release."""
+    done = release(built, about(), tmp_path / "out")
+    text = b"\n".join(everything(done.folder).values())
+    for record in map(json.loads, lines(built / "private/withheld.jsonl")):
+        assert json.dumps(record["sentence"], ensure_ascii=False).encode() not in text
+    for record in map(json.loads, lines(built / "private/ids.jsonl")):
+        assert record["old_id"].encode() not in text
+    for path in (built / "private").iterdir():
+        assert hashlib.sha256(path.read_bytes()).hexdigest().encode() not in text
+
+
+def test_a_build_that_was_changed_is_refused(built: Path, tmp_path: Path) -> None:
+    """A build without its last file, or with a file that changed, is not released."""
+    copy = Path(shutil.copytree(built, tmp_path / "copy"))
+    (copy / "dev.jsonl").write_text((copy / "dev.jsonl").read_text("utf-8") + "\n", "utf-8")
+    with pytest.raises(InputError, match=r"dev\.jsonl is not as the build wrote it"):
+        release(copy, about(), tmp_path / "out")
+    (copy / "checksums.sha256").unlink()
+    with pytest.raises(InputError, match="is not finished; run winosmith build again"):
+        release(copy, about(), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_build_that_publishes_what_is_withheld_is_refused(built: Path, tmp_path: Path) -> None:
+    """A problem that the private folder withholds is found before anything is written."""
+    copy = Path(shutil.copytree(built, tmp_path / "copy"))
+    leak = formats.read(copy / "dev.jsonl")[0]
+    line = json.dumps({**json.loads(lines(copy / "dev.jsonl")[0]), "stage": "x", "reason": "y"})
+    with (copy / "private/withheld.jsonl").open("a", encoding="utf-8") as file:
+        file.write(line + "\n")
+    with pytest.raises(DataError, match=r"^dev: .* is withheld"):
+        release(copy, about(), tmp_path / "out")
+    assert leak.answer is not None

@@ -1,0 +1,101 @@
+"""What is not released, and what to do about it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.release.conftest import about, by, found, sets, write_sets
+from winosmith import Dataset, formats, practice
+from winosmith.errors import DataError, InputError
+from winosmith.release import Splitting, release
+
+
+def test_what_is_not_known_is_not_promised(tmp_path: Path) -> None:
+    """Contributor-disjoint sides are refused where a problem has no contributor."""
+    parts = sets()
+    source = write_sets(tmp_path / "source", {**parts, "dev": by(parts["dev"], author=None)})
+    with pytest.raises(DataError, match="16 of 81 problems do not say their contributor"):
+        release(source, about(), tmp_path / "out", splitting=Splitting(("contributor",)))
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda p: {**p, "dev": Dataset([*p["dev"], p["train_xl"][14]], "dev")},
+         "on both sides of a split"),
+        (lambda p: {**p, "dev": p["dev"].blind()}, "16 of 16 problems of dev have no answer"),
+        (lambda p: {**p, "dev": by(p["dev"], author="ann@example.org")}, "looks like an address"),
+        (lambda p: {**p, "dev": by(p["dev"], source="elsewhere")},
+         "16 problems .*no licence is stated for the source 'elsewhere'; add"),
+        (lambda p: {**p, "dev": by(p["dev"], licence="MIT")},
+         "their licence is MIT, release.toml says Apache-2.0"),
+        (lambda p: {**p, "train_xs": Dataset([replace(p["train_xs"][0], answer=None)], "train_xs")},
+         "is another problem in train_x"),
+    ],
+)  # fmt: skip
+def test_what_must_not_be_released_is_refused(change: Any, told: str, no_leftovers: Path) -> None:
+    """Copies across sides, missing answers, addresses and licences are refused with what to do."""
+    source = write_sets(no_leftovers.parent / "source", change(sets()))
+    with pytest.raises(InputError, match=told):
+        release(source, about(), no_leftovers)
+    assert not no_leftovers.exists()
+
+
+def test_ids_that_tell_the_answer_are_refused(tmp_path: Path) -> None:
+    """A test file whose ids end in the answer is refused; with new ids it is released."""
+    made = practice.corpus(80, seed=9).dataset
+    told = [replace(p, id=f"{p.twin_id}-{(p.answer or 0) + 1}") for p in made]
+    formats.write(told, tmp_path / "test.jsonl")
+    with pytest.raises(DataError, match=r"gives the answer away.*--ids digest"):
+        release(tmp_path / "test.jsonl", about(), tmp_path / "out")
+    done = release(tmp_path / "test.jsonl", about(), tmp_path / "out", new_ids=True)
+    assert found(done.folder, private=done.key) == []
+
+
+@pytest.mark.parametrize(
+    ("inner", "outer", "told"),
+    [
+        ("CC-BY-SA-4.0", "CC-BY-4.0", "share-alike"),
+        ("CC-BY-NC-4.0", "CC-BY-4.0", "forbids commercial use"),
+        ("CC-BY-ND-4.0", "CC-BY-4.0", "allows no adaptation"),
+        ("CC-BY-NC-SA-4.0", "CC-BY-SA-4.0", "share-alike"),
+        ("CC-BY-4.0", "CC0-1.0", "asks for attribution"),
+        ("GPL-3.0-only", "Apache-2.0", "share-alike"),
+        ("CC-BY-SA-3.0", "CC-BY-SA-4.0", None),
+        ("CC-BY-SA-4.0", "CC-BY-SA-3.0", "share-alike"),
+        ("CC-BY-SA-4.0", "GPL-3.0-only", None),
+        ("CC-BY-4.0", "CC-BY-NC-4.0", None),
+        ("CC0-1.0", "CC-BY-ND-4.0", None),
+        ("Apache-2.0", "CC-BY-4.0", None),
+        ("CC-BY-ND-4.0", "CC-BY-ND-4.0", None),
+    ],
+)
+def test_licences_that_do_not_fit_are_refused(
+    inner: str, outer: str, told: str | None, tmp_path: Path
+) -> None:
+    """A freer whole can't hold ShareAlike, NonCommercial or NoDerivatives, but by permission."""
+    parts = {k: by(v, licence=inner, source="x") for k, v in sets().items() if k in ("dev", "test")}
+    source = write_sets(tmp_path / "source", parts)
+    table = {"name": "x", "licence": inner}
+    if told is None:
+        assert release(source, about(licence=outer, source=[table]), tmp_path / "out").anew
+        return
+    with pytest.raises(DataError, match=told):
+        release(source, about(licence=outer, source=[table]), tmp_path / "out")
+    allowed = about(licence=outer, source=[{**table, "permission": "by letter, 2026-10-01"}])
+    done = release(source, allowed, tmp_path / "out")
+    assert "- permission: by letter, 2026-10-01" in (done.folder / "LICENCES.md").read_text("utf-8")
+
+
+def test_a_perturbed_problem_needs_a_licence_to_adapt(tmp_path: Path) -> None:
+    """Perturbed problems of a NoDerivatives source are refused even in a release as strict."""
+    parts = sets()
+    parts = {k: by(v, licence="CC-BY-ND-4.0", source="x") for k, v in parts.items()}
+    source = write_sets(tmp_path / "source", parts)
+    told = about(licence="CC-BY-ND-4.0", source=[{"name": "x", "licence": "CC-BY-ND-4.0"}])
+    with pytest.raises(DataError, match=r"they are perturbed, and CC-BY-ND-4.0 of 'x' allows no"):
+        release(source, told, tmp_path / "out")

@@ -1,0 +1,165 @@
+"""A fault that all files of a release share is found, and nothing else is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.release.conftest import found, rewritten, with_problem
+from winosmith import Dataset, Edit, Extra, Lineage, Problem
+from winosmith.release import Content, Released
+from winosmith.release._ids import sight
+
+
+def _answer(problem: Problem) -> Problem:
+    return replace(problem, answer=0)
+
+
+def _extra(**more: object) -> Callable[[Problem], Problem]:
+    told = {key.replace("__", "."): value for key, value in more.items()}
+    return lambda p: replace(p, extra=Extra({**p.extra, **told}))  # type: ignore[arg-type]
+
+
+def _named(content: Content, problem: Problem) -> Problem:
+    """Return a problem with the id that its sentence and options make."""
+    return replace(problem, id=f"{content.about.name}-{sight(problem)[:12]}")
+
+
+def _copy_across(change: Callable[[Problem], Problem]) -> Callable[[Content], Content]:
+    """Return a plant that adds a changed copy of a training problem to dev."""
+
+    def plant(content: Content) -> Content:
+        model = content.parts["train_xl"][20]
+        other = _named(content, change(replace(model, twin_id=None)))
+        dev = Dataset([*content.parts["dev"], other], "dev")
+        return replace(content, parts={**content.parts, "dev": dev})
+
+    return plant
+
+
+def _twin_across(content: Content) -> Content:
+    twin = content.parts["train_xl"][20].twin_id
+    return with_problem(content, "dev", 0, lambda p: replace(p, twin_id=twin))
+
+
+def _family_across(content: Content) -> Content:
+    root = content.parts["train_xl"][20].id
+    lineage = Lineage(root, root, (Edit("insert", 0, "", "So"),))
+    return with_problem(content, "dev", 0, lambda p: replace(p, lineage=lineage))
+
+
+def _reversed_test(content: Content) -> Content:
+    test = Dataset(reversed(content.parts["test"]), "test")
+    return replace(content, parts={**content.parts, "test": test})
+
+
+def _withdrawn(content: Content) -> Content:
+    stone = {"id": content.parts["dev"][3].id, "last": "0.9.0", "withdrawn": "0.9.5"}
+    return replace(content, tombstones=(stone,))
+
+
+def _other_id(content: Content) -> Content:
+    return with_problem(content, "test", 0, lambda p: replace(p, id="small-answer-1"))
+
+
+def _in(part: str, row: int, change: Callable[[Problem], Problem]) -> Callable[[Content], Content]:
+    return lambda content: with_problem(content, part, row, change)
+
+
+def _origin(**changes: str) -> Callable[[Problem], Problem]:
+    return lambda p: replace(p, origin=replace(p.origin, **changes))  # type: ignore[type-var]
+
+
+IN_PROBLEMS: dict[str, tuple[Callable[[Content], Content], str]] = {
+    "an answer in test": (
+        _in("test", 4, _answer),
+        r"data/test\.jsonl:5: '.*' has its answer, though it is of test",
+    ),
+    "a field that tells, in test": (
+        _in("test", 2, _extra(wsc__correct="A")),
+        r"data/test\.jsonl:3: '.*' has 'wsc\.correct', which may tell its answer",
+    ),
+    "a problem under embargo": (
+        _in("train_xl", 30, lambda p: replace(p, embargo=True)),
+        r"data/train_xl\.jsonl:31: '.*' is under embargo",
+    ),
+    "a problem without the canary": (
+        _in("dev", 6, lambda p: replace(p, extra=Extra())),
+        r"data/dev\.jsonl:7: '.*' does not carry the canary",
+    ),
+    "a training problem without an answer": (
+        _in("train_xl", 31, lambda p: replace(p, answer=None)),
+        r"data/train_xl\.jsonl:32: '.*' has no answer, though it is not of test",
+    ),
+    "an address for a name": (
+        _in("dev", 0, _origin(author="ann@example.org")),
+        r"data/dev\.jsonl:1: '.*' names its contributor by what looks like an address",
+    ),
+    "the hour of writing": (
+        _in("dev", 0, _origin(created="2026-11-21T13:05")),
+        r"data/dev\.jsonl:1: '.*' tells the hour at which it was written",
+    ),
+    "an id that may tell": (
+        _other_id,
+        r"data/test\.jsonl:1: 'small-answer-1' has an id that is not made from what",
+    ),
+    "test in another order": (
+        _reversed_test,
+        r"data/test\.jsonl:2: the order is not that of what a solver sees",
+    ),
+    "a problem that was withdrawn": (
+        _withdrawn,
+        r"tombstones\.jsonl:1: '.*' is withdrawn, and is still there",
+    ),
+    "halves of a twin on two sides": (
+        _twin_across,
+        r"data/train_xl\.jsonl:21: .*\(data/dev\.jsonl:1\).*halves of the twin",
+    ),
+    "a family on two sides": (
+        _family_across,
+        r"data/train_xl\.jsonl:21: .*\(data/dev\.jsonl:1\).*of the family of",
+    ),
+    "a copy in other capitals on two sides": (
+        _copy_across(lambda p: replace(p, sentence=p.sentence.replace("The", "THE").upper())),
+        r"data/train_xl\.jsonl:2[012]: .* lie on two sides .*: ",
+    ),
+    "a near copy on two sides": (
+        _copy_across(lambda p: replace(p, sentence="Well, " + p.sentence)),
+        r"data/train_xl\.jsonl:2[012]: .*nearly a copy",
+    ),
+    "a size that is not nested": (
+        lambda content: replace(
+            content,
+            parts={
+                **content.parts,
+                "train_xs": Dataset(
+                    [*content.parts["train_xs"][:4], *content.parts["train_xl"][20:28]], "train_xs"
+                ),
+            },
+        ),
+        r"data/train_xs\.jsonl:5: it is not the beginning of train_xl",
+    ),
+    "a licence other than its source's": (
+        _in("dev", 0, _origin(licence="CC-BY-NC-4.0")),
+        r"data/dev\.jsonl:1: 1 problem .*their licence is CC-BY-NC-4\.0, release\.toml says",
+    ),
+}
+"""Faults that go through every file alike: a plant in the content, and the one thing told."""
+
+
+@pytest.mark.parametrize("name", IN_PROBLEMS)
+def test_a_fault_that_all_files_share_is_found_and_nothing_else(
+    name: str, small: Released, tmp_path: Path
+) -> None:
+    """A release written whole with a fault in its problems has that one fault."""
+    plant, told = IN_PROBLEMS[name]
+    faults = found(rewritten(plant(small.content), tmp_path / "new" / "it"))
+    matching = [fault for fault in faults if re.match(told, fault)]
+    assert matching, faults
+    allowed = ("is not made from", "the order is not")  # an id or a place changes with the text
+    rest = [f for f in faults if f not in matching and not any(a in f for a in allowed)]
+    assert not rest

@@ -1,0 +1,244 @@
+"""What comes of a round: its results, what becomes public, and what is forgotten."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.web.take.conftest import asked, fill, twins  # type: ignore[import-not-found]
+from winosmith.errors import InputError
+
+pytestmark = pytest.mark.usefixtures("db")
+
+
+Maker = Callable[..., Any]
+
+
+def test_a_round_is_closed_when_all_are_done(opened: Maker, person: Maker) -> None:
+    """Sheets that are out keep it open, or are dropped on purpose; nobody comes afterwards."""
+    from winosmith.web.take.answering import Over, answer
+    from winosmith.web.take.closing import close_round
+    from winosmith.web.take.enrolling import enrol
+
+    made, ann, bob = opened(), person("ann"), person("bob")
+    fill(ann, enrol(ann, made, {}))
+    out = enrol(bob, made, {})
+    with pytest.raises(InputError, match="1 sheet is still out"):
+        close_round(made.name)
+    closed = close_round(made.name, drop=True)
+    assert closed.figures["subjects"] == 1
+    with pytest.raises(Over):
+        answer(bob, out.ref, 1, "A", 1.0)
+    with pytest.raises(InputError, match="closed"):
+        enrol(person("eve"), made, {})
+
+
+def test_publishing_releases_what_was_asked_with_its_other_halves(
+    opened: Maker, person: Maker
+) -> None:
+    """One sheet of a was given: both halves of its twins become public; the rest stays hidden."""
+    from winosmith.humans import CANARY
+    from winosmith.web.problems.models import Problem
+    from winosmith.web.problems.public import public_problems
+    from winosmith.web.problems.records import as_problem
+    from winosmith.web.take.closing import close_round, publish_round
+    from winosmith.web.take.enrolling import enrol
+
+    data = twins(4, singles=11)
+    made, ann = opened(data), person("ann")
+    sitting = enrol(ann, made, {})
+    fill(ann, sitting)
+    with pytest.raises(InputError, match="open; close it first"):
+        publish_round(made.name)
+    close_round(made.name)
+    done = publish_round(made.name)
+    on_it = asked(sitting)
+    expected = {
+        d.id for d in data if d.id in on_it or (d.twin_id and sitting.sheet.test != "common")
+    }
+    assert {p.ref for p in public_problems().filter(ref__in=data.ids)} == expected
+    assert (done.used, done.used + done.alternates) == (len(on_it), len(expected))
+    rows = [as_problem(row) for row in Problem.objects.filter(ref__in=data.ids)]
+    assert {row.extra[CANARY] for row in rows} == {done.canary}
+    with pytest.raises(InputError, match="was published"):
+        publish_round(made.name)
+
+
+def test_nothing_is_published_that_another_round_asks(opened: Maker, person: Maker) -> None:
+    """Problems of a round that is open stay hidden until it is closed."""
+    from winosmith.web.take.closing import close_round, publish_round
+    from winosmith.web.take.enrolling import enrol
+
+    data, ann = twins(4), person("ann")
+    first, second = opened(data), opened(data, seed=1)
+    fill(ann, enrol(ann, first, {}))
+    close_round(first.name)
+    with pytest.raises(InputError, match=second.name):
+        publish_round(first.name)
+
+
+def test_results_are_those_of_the_same_answers_in_forms(
+    opened: Maker, person: Maker, tmp_path: Path
+) -> None:
+    """What the round's files give is what the HTML forms' files of the same answers give."""
+    from winosmith import formats, humans
+    from winosmith.validate import read_votes
+    from winosmith.web.take.closing import close_round
+    from winosmith.web.take.enrolling import enrol
+    from winosmith.web.take.writing_out import write_results
+
+    made = opened(twins(6, singles=11), orders=2)
+    by_hand: list[tuple[Any, dict[int, str]]] = []
+    for number in range(8):
+        who = person(f"s{number}")
+        sitting = enrol(who, made, {"native": ("yes", "no", "")[number % 3]})
+        by_hand.append((sitting, fill(who, sitting, seed=number)))
+    counts = write_results(made, tmp_path / "out")
+    out = tmp_path / "out"
+    data = formats.read(out / "private/schemas.jsonl")
+    subjects = humans.read_subjects(out / "subjects.jsonl")
+    found = humans.results(data, read_votes(out / "responses.jsonl"), subjects)
+    assert counts["answers"] == sum(len(given) for _, given in by_hand)
+    assert close_round(made.name).figures == json.loads(json.dumps(found.record()))
+
+    sheets = {s.code: s for s in map(humans.read_sheet, (out / "sheets").glob("*.json"))}
+    sittings = []
+    for sitting, given in by_hand:  # as `templates/form.js` saves them
+        native = sitting.subject.declared.get("native")
+        seconds = {row.number: round(row.seconds, 1) for row in sitting.answers.all()}
+        record = {
+            "winosmith": "answers", "version": 1, "sheet": sitting.sheet.code,
+            "subject": sitting.subject.code, "started": "2026-11-21T10:00:00.000Z",
+            "ended": "2026-11-21T10:20:00.000Z", "seconds": round(sum(seconds.values()), 1),
+            "answers": {
+                str(item.number): {"letter": given.get(item.number),
+                                   "seconds": seconds.get(item.number, 0)}
+                for item in sheets[sitting.sheet.code].items
+            },
+            "recognised": [], "words": [], "attributes": {"native": native} if native else {},
+        }  # fmt: skip
+        path = tmp_path / f"{sitting.subject.code}.json"
+        path.write_text(json.dumps(record), "utf-8")
+        sittings.append(humans.read_answer_form(path, sheets))
+    again = humans.results(data, humans.responses_of(sittings), humans.subjects_of(sittings))
+    assert again.record() == found.record()
+    ledger = humans.read_ledger(out / "ledger.json")
+    assert Counter(given.state for given in ledger.given) == {"done": 8}
+
+    from winosmith.web import hosting
+
+    whole = hosting.export(tmp_path / "all")
+    assert whole.counts[f"private/tests/{made.name}"] == counts["answers"]
+    held = tmp_path / "all/private/tests" / made.name
+    names = sorted(str(path.relative_to(held)) for path in held.rglob("*") if path.is_file())
+    assert {"responses.jsonl", "subjects.jsonl", "ledger.json"} < set(names)
+    assert [(held / name).read_bytes() for name in names] == [
+        (out / name).read_bytes() for name in names
+    ]
+    told = json.loads((tmp_path / "all/private/rounds.jsonl").read_text().splitlines()[-1])
+    assert (told["round"], told["data"], told["state"]) == (made.name, made.data, "closed")
+    assert hosting.export(tmp_path / "again").digest == whole.digest
+    hosting.export(tmp_path / "public", public=True)
+    assert not (tmp_path / "public/private").exists()
+
+
+def test_erasing_somebody_leaves_their_answers_to_nobody(opened: Maker, person: Maker) -> None:
+    """The code leads to no one any more; letters and choices stay, words and times go."""
+    from winosmith.humans import DECLARED, Declared
+    from winosmith.web.people.erasure import erase
+    from winosmith.web.take.answering import remark
+    from winosmith.web.take.closing import close_round
+    from winosmith.web.take.enrolling import enrol
+    from winosmith.web.take.models import Sitting, Subject
+
+    made = opened(declared=(*DECLARED, Declared("home", "Where do you live?")))
+    ann, bob = person("ann"), person("bob")
+    for who in (ann, bob):
+        sitting = enrol(who, made, {"native": "yes", "home": "Leeds"})
+        remark(who, sitting.ref, "recognised", "2", "my own novel")
+        fill(who, sitting)
+    close_round(made.name)
+    erase(ann, texts=True)
+    made.refresh_from_db()
+    subject = Subject.objects.get(round=made, person=None)
+    assert subject.declared == {"native": "yes"}
+    sitting = Sitting.objects.get(subject=subject)
+    assert (sitting.state, sitting.given, sitting.remarks.count()) == ("done", None, 0)
+    assert set(sitting.answers.values_list("seconds", flat=True)) == {None}
+    assert sitting.answers.exclude(letter="").count() == 5
+    assert len(made.figures["recognised"]) == len(made.figures["pace"]) == 1
+    assert made.figures["subjects"] == 2
+
+
+def test_an_erased_text_leaves_the_sheets_and_the_results(
+    opened: Maker, person: Maker, tmp_path: Path
+) -> None:
+    """A contributor's unreleased sentence is blanked on sheets that asked it; results go on."""
+    from winosmith import formats, humans
+    from winosmith.validate import read_votes
+    from winosmith.web.people.erasure import erase
+    from winosmith.web.problems.models import Twin
+    from winosmith.web.take.enrolling import enrol
+    from winosmith.web.take.sheets import sheet_of
+    from winosmith.web.take.writing_out import write_results
+
+    data, eve, ann = twins(4), person("eve"), person("ann")
+    made = opened(data)
+    Twin.objects.filter(ref=data[0].twin_id).update(contributor=eve)
+    fill(ann, enrol(ann, made, {}))
+    erase(eve, texts=True)
+    words = data[0].sentence.split("_")[0]
+    for sheet in made.sheets.all():
+        assert words not in json.dumps(sheet.record)
+        assert sheet_of(sheet).code == sheet.code
+    write_results(made, tmp_path / "out")
+    left = formats.read(tmp_path / "out/private/schemas.jsonl")
+    assert len(left) == 6
+    found = humans.results(
+        left,
+        read_votes(tmp_path / "out/responses.jsonl"),
+        humans.read_subjects(tmp_path / "out/subjects.jsonl"),
+    )
+    assert found.answers == 3
+
+
+def test_times_are_forgotten_when_the_site_forgets_them(opened: Maker, person: Maker) -> None:
+    """After the retention of the site seconds and hours are gone, and letters are not."""
+    from datetime import timedelta
+
+    from django.utils import timezone
+
+    from winosmith.web.people.retention import tidy
+    from winosmith.web.take.closing import close_round
+    from winosmith.web.take.enrolling import enrol
+
+    made, ann = opened(), person("ann")
+    sitting = enrol(ann, made, {})
+    fill(ann, sitting)
+    close_round(made.name)
+    assert tidy()["take"] == 0
+    assert tidy(timezone.now() + timedelta(days=91))["take"] == 5
+    sitting.refresh_from_db()
+    made.refresh_from_db()
+    assert (sitting.given, sitting.ended, made.figures["pace"]) == (None, None, [])
+    assert set(sitting.answers.values_list("seconds", flat=True)) == {None}
+    assert sitting.answers.exclude(letter="").count() == 5
+
+
+def test_the_file_about_oneself_holds_ones_answers(opened: Maker, person: Maker) -> None:
+    """All that a test stores about somebody is in their own file, and no problem's id."""
+    from winosmith.web.people.mine import data_about
+    from winosmith.web.take.enrolling import enrol
+
+    data, ann = twins(4), person("ann")
+    sitting = enrol(ann, opened(data), {"native": "yes"})
+    given = fill(ann, sitting)
+    told = data_about(ann)["tests"]
+    assert [(a["question"], a["letter"]) for a in told[0]["answers"]] == sorted(given.items())
+    assert told[0]["told"] == {"native": "yes"}
+    assert not any(ref in json.dumps(told, default=str) for ref in data.ids)

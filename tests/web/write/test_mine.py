@@ -1,0 +1,132 @@
+"""One's own twins: votes, appeals, withdrawing and revising, by their pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from tests.web.write.conftest import FORM, send, text  # type: ignore[import-not-found]
+
+
+def test_votes_are_shown_without_names_once_decided(
+    opened: Any, contributor: Callable[..., Any]
+) -> None:
+    """The judges' marks and comments appear with the decision, as Judge 1 to k; no name does."""
+    from django.utils import timezone
+
+    from winosmith.web.judge.models import Slot
+    from winosmith.web.problems.models import Problem
+
+    client = opened[0]
+    where = send(opened).headers["Location"]
+    half = Problem.objects.get(sentence=FORM["sentence_1"])
+    for number, slot in enumerate(Slot.objects.filter(problem=half).order_by("n")):
+        slot.holder = contributor(f"judge-{number}-secret")
+        slot.choice, slot.ambiguous, slot.comment = number % 2, number == 1, f"comment {number}"
+        slot.open, slot.answered_at = False, timezone.now()
+        slot.save()
+    assert "comment 1" not in text(client.get(where))
+    Problem.objects.filter(pk=half.pk).update(
+        state="rejected", decided=timezone.now(), reasons=["two of three were unsure"]
+    )
+    page = text(client.get(where))
+    for shown in ("Judge 1", "Judge 2", "Judge 3", "comment 1", "both may fit", "two of three"):
+        assert shown in page
+    assert "secret" not in page
+
+
+def test_an_appeal_reaches_the_moderators_once(opened: Any) -> None:
+    """A rejected half can be appealed; sent twice it is one appeal, and the page says it waits."""
+    from winosmith.web.moderate.models import Appeal
+    from winosmith.web.problems.models import Problem, State
+    from winosmith.web.problems.states import move
+
+    client = opened[0]
+    where = send(opened).headers["Location"]
+    half = Problem.objects.get(sentence=FORM["sentence_1"])
+    form = {"problem": half.ref, "text": "Read it again.", "key": "a" * 32}
+    early = client.post(f"{where}appeal/", form)
+    assert early.status_code == 422
+    assert "Read it again." not in text(early)  # no form to keep it in: there is no appeal yet
+    move(half, State.REJECTED, by=None, kind="verdict", reason="ambiguous")
+    for _number in range(2):
+        assert client.post(f"{where}appeal/", form).status_code == 302
+    assert Appeal.objects.get().text == "Read it again."
+    page = text(client.get(where))
+    assert "Your appeal waits" in page
+    assert "ambiguous" in page
+
+
+def test_an_empty_appeal_is_refused(opened: Any) -> None:
+    """An appeal without words is refused with what to do."""
+    from winosmith.web.problems.models import Problem, State
+    from winosmith.web.problems.states import move
+
+    client = opened[0]
+    where = send(opened).headers["Location"]
+    half = Problem.objects.get(sentence=FORM["sentence_1"])
+    move(half, State.REJECTED, by=None, kind="verdict")
+    answer = client.post(f"{where}appeal/", {"problem": half.ref, "text": " ", "key": "b" * 32})
+    assert answer.status_code == 422
+    assert "characters why" in text(answer)
+
+
+def test_withdrawing_and_revising_by_their_buttons(opened: Any) -> None:
+    """A revision opens a filled form that replaces the twin; withdrawing twice is one event."""
+    from winosmith.web.problems.models import Event, Twin
+    from winosmith.web.write.models import Draft
+
+    client = opened[0]
+    where = send(opened).headers["Location"]
+    form = client.post(f"{where}revise/").headers["Location"]
+    page = text(client.get(form))
+    assert FORM["sentence_1"] in page
+    assert "Another topic" not in page
+    key = form.strip("/").rpartition("/")[2]
+    typed = Draft.objects.get(ref=key).typed
+    changed = {**typed, "sentence_1": typed["sentence_1"].replace("carried", "brought")}
+    changed["sentence_2"] = typed["sentence_2"].replace("carried", "brought")
+    sent = client.post(form, {**changed, "version": "0", "do": "submit"})
+    new = Twin.objects.get(revises__isnull=False)
+    assert sent.headers["Location"] == f"/write/mine/{new.ref}/"
+    assert "later version" in text(client.get(where))
+    for _number in range(2):
+        client.post(f"/write/mine/{new.ref}/withdraw/", {"key": "c" * 32, "reason": "a slip"})
+    assert Event.objects.filter(kind="withdraw").count() == 2
+    assert {half.state for half in new.problems.all()} == {"withdrawn"}
+
+
+def test_held_twins_say_why(opened: Any) -> None:
+    """What made a moderator's look worth while is told to the contributor."""
+    from django.conf import settings
+    from django.test import override_settings
+
+    with override_settings(RULES=replace(settings.RULES, words_to_flag=("garden",))):
+        where = send(opened).headers["Location"]
+        page = text(opened[0].get(where))
+    assert "A moderator will look first" in page
+    assert "words on this site&#x27;s list: garden" in page
+
+
+def test_my_twins_come_in_pages(opened: Any) -> None:
+    """Twenty twins stand on a page; the rest follow, and no attention question is among them."""
+    from winosmith.web.problems.models import Problem, Twin
+
+    client, one, _address = opened
+    for number in range(22):
+        twin = Twin.objects.create(ref=f"t{number}", contributor=one.person)
+        Problem.objects.create(
+            ref=f"p{number}",
+            twin=twin,
+            sentence=f"Sentence <i>{number:02}</i> _.",
+            options=["a", "b"],
+            answer=0,
+            state="judging",
+            gold=number == 0,
+        )
+    first, second = text(client.get("/write/mine/")), text(client.get("/write/mine/?page=2"))
+    assert first.count("Sentence &lt;i&gt;") == 20
+    assert second.count("Sentence &lt;i&gt;") == 1
+    assert "page=2" in first
+    assert client.get("/write/mine/t0/").status_code == 404
