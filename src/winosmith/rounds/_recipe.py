@@ -10,7 +10,7 @@ from typing import Any
 
 from winosmith.build import Recipe, recipe_of
 from winosmith.errors import RecipeError
-from winosmith.study import SolverRule
+from winosmith.solver_rule import SolverRule
 
 __all__ = ["RoundRecipe", "read_round", "round_of"]
 

@@ -13,7 +13,8 @@ from winosmith import formats, solve
 from winosmith.answers import Prediction
 from winosmith.dataset import Dataset
 from winosmith.outputs import PRIVATE, OutputFolder
-from winosmith.study import SolverRule, made_solver
+from winosmith.solver_rule import SolverRule
+from winosmith.study import made_solver
 
 __all__ = ["Answers", "answers_of"]
 

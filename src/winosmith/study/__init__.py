@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from winosmith.solver_rule import KINDS, LEARNERS, SolverRule
 from winosmith.study._beside import GenderLine, Line, beside, beside_gender
 from winosmith.study._claims import judge, lone_claims
 from winosmith.study._made_solver import MadeSolver, made_solver
@@ -19,7 +20,6 @@ from winosmith.study._published import (
     published,
 )
 from winosmith.study._sets import Trainable, apart, joined, nested
-from winosmith.study._solver_rule import KINDS, LEARNERS, SolverRule
 from winosmith.study._targets import TARGETS, TEST_FILES, Target, read_target, test_files
 from winosmith.study._training import CurveRun, curve_runs, train_on_all, write_curve
 from winosmith.study._transfer import Solved, solve_target

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from winosmith._version import __version__
-from winosmith.study._solver_rule import SolverRule
+from winosmith.solver_rule import SolverRule
 
 if TYPE_CHECKING:
     from winosmith.dataset import Dataset

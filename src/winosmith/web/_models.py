@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from winosmith.study import SolverRule
+from winosmith.solver_rule import SolverRule
 
 __all__ = ["BUILT_IN"]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from winosmith.errors import RecipeError
-from winosmith.study import SolverRule
+from winosmith.solver_rule import SolverRule
 from winosmith.web._models import BUILT_IN
 
 __all__ = ["SiteRules"]

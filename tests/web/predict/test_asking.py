@@ -11,7 +11,7 @@ from django.test import override_settings
 from django.test.utils import CaptureQueriesContext
 
 from tests.web.predict.making import asked, row  # type: ignore[import-not-found]
-from winosmith.study import SolverRule
+from winosmith.solver_rule import SolverRule
 
 RULES = (SolverRule("zeta", "random"), SolverRule("alpha", "majority"))
 

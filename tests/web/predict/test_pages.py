@@ -9,7 +9,7 @@ import pytest
 from django.test import override_settings
 
 from tests.web.predict.making import asked, row  # type: ignore[import-not-found]
-from winosmith.study import SolverRule
+from winosmith.solver_rule import SolverRule
 
 RULES = (SolverRule("zeta", "random"), SolverRule("alpha", "majority"))
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.web.predict.making import asked, row  # type: ignore[import-not-found]
 from winosmith.errors import DataError
-from winosmith.study import SolverRule
+from winosmith.solver_rule import SolverRule
 
 RULE = SolverRule("one", "random")
 

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
-    from winosmith.study import MadeSolver, SolverRule
+    from winosmith.solver_rule import SolverRule
+    from winosmith.study import MadeSolver
     from winosmith.web._site import Site
     from winosmith.web.predict.holding import Hold
     from winosmith.web.predict.working import Worker

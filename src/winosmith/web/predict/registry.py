@@ -12,7 +12,8 @@ from winosmith.web._lock import writing
 from winosmith.web.predict.models import Model, Prediction, Stand
 
 if TYPE_CHECKING:
-    from winosmith.study import MadeSolver, SolverRule
+    from winosmith.solver_rule import SolverRule
+    from winosmith.study import MadeSolver
 
 __all__ = ["NOT_LOADED", "announce", "blame", "register"]
 

@@ -23,7 +23,7 @@ from winosmith.web.predict import holding
 from winosmith.web.predict.process import LEASH, LOCK
 
 if TYPE_CHECKING:
-    from winosmith.study import SolverRule
+    from winosmith.solver_rule import SolverRule
     from winosmith.web._site import Site
 
 __all__ = ["Leash", "Watcher", "start"]

@@ -17,7 +17,8 @@ from winosmith.web.predict.bell import Bell
 from winosmith.web.predict.solving import Pace, outcomes
 
 if TYPE_CHECKING:
-    from winosmith.study import MadeSolver, SolverRule
+    from winosmith.solver_rule import SolverRule
+    from winosmith.study import MadeSolver
     from winosmith.web._site import Site
     from winosmith.web.predict.holding import Hold
     from winosmith.web.predict.models import Model

@@ -9,7 +9,7 @@ from typing import Any
 
 from winosmith.errors import InputError, RecipeError
 
-__all__ = ["KINDS", "SolverRule"]
+__all__ = ["KINDS", "LEARNERS", "SolverRule"]
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,29}")
 
