@@ -20,8 +20,9 @@ def note_read(person: Person | None, shown: Iterable[Problem]) -> None:
     if person is None or person.anonymous:
         return
     halves = {half.twin_id: half for half in shown}
-    waiting = Problem.objects.filter(twin__in=halves, state__in=(State.JUDGING, State.HELD))
-    for twin in set(waiting.values_list("twin", flat=True)):
+    # Asked for the states as well, SQLite would walk everything that is being judged.
+    states = Problem.objects.filter(twin__in=halves).values_list("twin", "state")
+    for twin in {twin for twin, state in states if state in (State.JUDGING, State.HELD)}:
         if not has_seen(person, halves[twin]):
             with writing():
                 lock_reader(person)
