@@ -235,7 +235,7 @@ def _linked(member: tarfile.TarInfo, data: bytes) -> Any:
 
 
 def _newer(member: tarfile.TarInfo, data: bytes) -> Any:
-    return [(member, data.replace(b'"layout": 1', b'"layout": 2'))]
+    return [(member, data.replace(b'"layout": 2', b'"layout": 3'))]
 
 
 def _renamed(member: tarfile.TarInfo, data: bytes) -> Any:

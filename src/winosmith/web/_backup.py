@@ -1,7 +1,8 @@
 """Backups: one archive with the database, the key and the settings; taken while people work.
 
-An archive holds `manifest.json` (versions, checksums), `secret`, `site.toml`, and `site.sqlite3` or
-`database.pgdump`. Whoever has it has the site: it is written for its owner's eyes alone.
+An archive holds `manifest.json` (versions, checksums), `secret`, `site.toml`, `site.sqlite3` or
+`database.pgdump`, the recipes, and the files of finished rounds. Whoever has it has the site: it is
+written for its owner's eyes alone.
 """
 
 from __future__ import annotations
@@ -14,26 +15,30 @@ import shutil
 import tarfile
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
+from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO
 
 from winosmith import __version__
 from winosmith.errors import InputError, OutputError
 from winosmith.outputs import sha256
 from winosmith.web import _dump
+from winosmith.web._beside import files_beside, is_beside
 from winosmith.web._site import Site
 
 __all__ = ["Contents", "backup", "restore"]
 
-LAYOUT = 1
+LAYOUT = 2
 """Of the archive; a higher number is from a newer version of winosmith."""
 
 MANIFEST, SECRET, SETTINGS = "manifest.json", "secret", "site.toml"
 DUMPS = {"sqlite": "site.sqlite3", "postgresql": "database.pgdump"}
-LARGEST_MANIFEST = 1_000_000
+LARGEST_MANIFEST = 10_000_000
+
+PIECE = 1 << 20
+"""Bytes that are copied at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +85,7 @@ def backup(site: Site, file: str | Path) -> Contents:
         _put(folder / SECRET, (site.folder / "secret").read_bytes())
         settings = site.folder / SETTINGS
         _put(folder / SETTINGS, settings.read_bytes() if settings.exists() else b"")
-        names = (SECRET, SETTINGS, dump.name)
+        names = (SECRET, SETTINGS, dump.name, *_copied(site.folder, folder))
         made = datetime.now(UTC).isoformat(timespec="seconds")
         contents = Contents(kind, made, __version__, {n: sha256(folder / n) for n in names})
         _put(folder / MANIFEST, _manifest(contents))
@@ -89,6 +94,19 @@ def backup(site: Site, file: str | Path) -> Contents:
         os.link(archive, path)  # never over a file that came meanwhile
         _sync(path.absolute().parent)
     return contents
+
+
+def _copied(site: Path, folder: Path) -> Iterator[str]:
+    """Copy what a site keeps beside its database, and yield the names; what goes meanwhile is gone.
+
+    Files there are replaced, never changed, so that each is copied as one of its versions.
+    """
+    for name in files_beside(site):
+        with suppress(FileNotFoundError), (site / name).open("rb") as source:
+            _make_room(folder, name)
+            with _new(folder / name) as file:
+                shutil.copyfileobj(source, file, PIECE)
+            yield name
 
 
 def restore(file: str | Path, folder: str | Path, *, database: str | None = None) -> Contents:
@@ -146,12 +164,24 @@ def _aside(path: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _put(path: Path, data: bytes) -> None:
-    """Write a file that its owner alone can read."""
+def _make_room(folder: Path, name: str) -> None:
+    """Make the folders on the way to a file, for the owner alone."""
+    for parent in reversed(PurePosixPath(name).parents[:-1]):
+        (folder / parent).mkdir(mode=0o700, exist_ok=True)
+
+
+@contextmanager
+def _new(path: Path) -> Iterator[BinaryIO]:
+    """Lend a new file that its owner alone can read, and that is on the disk afterwards."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(data)
+        yield file
         file.flush()
         os.fsync(file.fileno())
+
+
+def _put(path: Path, data: bytes) -> None:
+    with _new(path) as file:
+        file.write(data)
 
 
 def _sync(folder: Path) -> None:
@@ -208,6 +238,7 @@ def _unpack(path: Path, folder: Path) -> Contents:
                     continue
                 if member.name not in wanted or not member.isfile():
                     raise InputError(f"{path} holds {member.name!r}, which no backup of ours does")
+                _make_room(folder, member.name)
                 _extract(path, tar, member, folder / member.name, wanted.pop(member.name))
     except (tarfile.TarError, EOFError, OSError, ValueError) as error:
         if isinstance(error, InputError):
@@ -246,7 +277,7 @@ def _read_manifest(path: Path, tar: tarfile.TarFile, member: tarfile.TarInfo | N
         contents = Contents(about["database"], str(about["made"]), str(about["winosmith"]), files)
     except (KeyError, TypeError, AttributeError):
         raise no_backup from None
-    if set(files) != names:
+    if not names <= set(files) or not all(map(is_beside, set(files) - names)):
         raise no_backup
     return contents
 
@@ -258,13 +289,10 @@ def _extract(
         raise InputError(f"{path} needs {member.size:,} bytes, more than the disk has; make room")
     source = tar.extractfile(member) or io.BytesIO()
     digest = hashlib.sha256()
-    number = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(number, "wb") as file:
-        while piece := source.read(1 << 20):
+    with _new(target) as file:
+        while piece := source.read(PIECE):
             digest.update(piece)
             file.write(piece)
-        file.flush()
-        os.fsync(file.fileno())
     if digest.hexdigest() != wanted:
         raise InputError(
             f"{path} is damaged: {member.name} is not what was saved; take another backup"

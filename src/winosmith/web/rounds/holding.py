@@ -13,12 +13,10 @@ import signal
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from winosmith.web._beside import ROUNDS
 from winosmith.web.predict.holding import locked
 
-__all__ = ["PLACE", "Doing", "Hold", "end", "look", "take", "wake", "wanted"]
-
-PLACE = "rounds"
-"""In the site's folder: what the rounds keep there."""
+__all__ = ["Doing", "Hold", "end", "look", "take", "wake", "wanted"]
 
 SIZE = 4096
 """Bytes; written as one, so that nobody reads half of it."""
@@ -68,7 +66,7 @@ class Hold:
 
 def take(folder: Path) -> Hold | None:
     """Take the lock of a site; None while a round has it."""
-    number = locked(folder / PLACE / LOCK)
+    number = locked(folder / ROUNDS / LOCK)
     if number is None:
         return None
     hold = Hold(number)
@@ -79,7 +77,7 @@ def take(folder: Path) -> Hold | None:
 def look(folder: Path) -> Doing | None:
     """Return what the process of a round does; None while there is none."""
     try:
-        number = os.open(folder / PLACE / LOCK, os.O_RDONLY)
+        number = os.open(folder / ROUNDS / LOCK, os.O_RDONLY)
     except FileNotFoundError:
         return None
     try:
@@ -103,14 +101,14 @@ def end(folder: Path, round_: int) -> bool:
 
 def wake(folder: Path) -> None:
     """Let the server look for a round that waits."""
-    place = folder / PLACE
+    place = folder / ROUNDS
     place.mkdir(mode=0o700, exist_ok=True)
     (place / WANTED).touch(mode=0o600)
 
 
 def wanted(folder: Path) -> Path | None:
     """Return the mark that somebody left by `wake`; None without one."""
-    mark = folder / PLACE / WANTED
+    mark = folder / ROUNDS / WANTED
     return mark if mark.exists() else None
 
 

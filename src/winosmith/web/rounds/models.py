@@ -10,7 +10,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from winosmith.web.rounds.holding import PLACE
+from winosmith.web._beside import ROUNDS
 
 __all__ = ["Place", "Round"]
 
@@ -77,7 +77,7 @@ class Round(models.Model):
     @property
     def folder(self) -> Path:
         """Where its files are: `pool/`, and `results/` as `winosmith round` writes them."""
-        return Path(settings.SITE.folder, PLACE, self.name)
+        return Path(settings.SITE.folder, ROUNDS, self.name)
 
 
 class Place(models.Model):

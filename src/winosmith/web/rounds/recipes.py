@@ -12,6 +12,7 @@ from django.conf import settings
 
 from winosmith.errors import RecipeError
 from winosmith.rounds import RoundRecipe, round_of
+from winosmith.web._beside import RECIPES
 from winosmith.web.judge.verdicts import vote_rules
 from winosmith.web.rounds.models import Round
 
@@ -27,9 +28,6 @@ __all__ = [
     "recipe_for",
     "solvers",
 ]
-
-FOLDER = "recipes"
-"""In the site's folder: what its admins put there."""
 
 NAME = re.compile(r"[\w-]{1,60}")
 
@@ -60,7 +58,7 @@ def solvers() -> list[tuple[dict[str, Any], bool]]:
 
 def named() -> list[str]:
     """Return the names of the recipes in the site's folder, in order."""
-    folder = Path(settings.SITE.folder, FOLDER)
+    folder = Path(settings.SITE.folder, RECIPES)
     return sorted(path.stem for path in folder.glob("*.toml") if NAME.fullmatch(path.stem))
 
 
@@ -70,7 +68,7 @@ def read(path: str | Path) -> tuple[dict[str, Any], str]:
     Raises:
         RecipeError: there is none, or it is no TOML.
     """
-    path = Path(settings.SITE.folder, FOLDER, f"{path}.toml") if path in named() else Path(path)
+    path = Path(settings.SITE.folder, RECIPES, f"{path}.toml") if path in named() else Path(path)
     try:
         return tomllib.loads(path.read_text("utf-8")), str(path.resolve().parent)
     except OSError as error:
