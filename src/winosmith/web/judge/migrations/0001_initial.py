@@ -287,11 +287,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name="slot",
-            index=models.Index(
-                condition=models.Q(("holder__isnull", False)),
-                fields=["holder", "answered_at"],
-                name="slot_of_judge",
-            ),
+            index=models.Index(fields=["holder", "answered_at"], name="slot_of_judge"),
         ),
         migrations.AddIndex(
             model_name="slot",
