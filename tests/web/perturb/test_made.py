@@ -57,12 +57,12 @@ def test_a_prediction_appears_with_probabilities(desk: Any, models: Any) -> None
     assert "0.25 s" in told
     answer_as(one, made, [0.5, 0.5])
     page = text(client.get(where))
-    assert "You fooled 2 models of 2." in told(page)
+    assert "You fooled 2 models of 2." in plain(page)
     assert "It knows nothing here" in page
     assert "hx-get" not in page.split('id="predictions"')[1].split("</section>")[0]
     made.state = "valid"
     made.save()
-    assert "Judges agree with your answer: it counts." in told(text(client.get(where)))
+    assert "Judges agree with your answer: it counts." in plain(text(client.get(where)))
 
 
 def test_a_page_that_waits_asks_again_until_all_is_there(desk: Any, models: Any) -> None:
