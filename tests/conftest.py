@@ -27,6 +27,15 @@ def absent(reason: str) -> None:
     pytest.skip(reason)
 
 
+def everything(folder: Path) -> dict[str, bytes]:
+    """Return the bytes of every file of a folder."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
     """Return the folder of the published data sets, from WINOSMITH_DATA alone."""

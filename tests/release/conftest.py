@@ -87,15 +87,6 @@ def by(data: Dataset, **changes: str | None) -> Dataset:
     return Dataset(changed, data.name)
 
 
-def everything(folder: Path) -> dict[str, bytes]:
-    """Return the bytes of every file of a folder."""
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
-
-
 def lines(path: Path) -> list[str]:
     """Return the lines of a file."""
     return path.read_text("utf-8").splitlines()

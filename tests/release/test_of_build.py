@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.release.conftest import about, everything, found, lines
+from tests.conftest import everything
+from tests.release.conftest import about, found, lines
 from winosmith import formats, practice
 from winosmith.build import build, recipe_of
 from winosmith.errors import DataError, InputError

@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 import yaml  # type: ignore[import-untyped]
 
-from tests.release.conftest import about, by, everything, found, sets, write_sets
+from tests.conftest import everything
+from tests.release.conftest import about, by, found, sets, write_sets
 from winosmith import Dataset, Extra, Origin, Response, formats, practice, validate
 from winosmith.errors import OutputError, RecipeError
 from winosmith.humans import CANARY

@@ -17,7 +17,7 @@ ROUNDS = "rounds"
 DONE = Path("results", "round.json")
 """Written when all else of a round is there."""
 
-_NAME = re.compile(r"recipes/[\w-]{1,60}\.toml|rounds(/\w[\w.-]{0,99}){2,9}", re.ASCII)
+_NAME = re.compile(r"recipes/[\w-]{1,60}\.toml|rounds(/\w[\w.-]{0,99}){2,9}")
 
 
 def is_beside(name: str) -> bool:

@@ -11,16 +11,9 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import everything  # type: ignore[import-not-found]
 from tests.web.rounds.conftest import Carried  # type: ignore[import-not-found]
 from winosmith.errors import InputError
-
-
-def _files(folder: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
 
 
 @pytest.fixture
@@ -34,6 +27,7 @@ def kept(prepared_site: Path, carried: Carried, tmp_path: Path) -> Path:
     (folder / "rounds" / "lock").write_bytes(b"\0" * 4096)
     (folder / "recipes").mkdir()
     (folder / "recipes" / "hard.toml").write_text("[filter]\ncutoff = 5\n")
+    (folder / "recipes" / "übung.toml").write_text("[filter]\n")
     (folder / "recipes" / "secret.toml").symlink_to("/etc/passwd")
     return folder
 
@@ -45,10 +39,13 @@ def test_finished_rounds_and_recipes_come_back(kept: Path, tmp_path: Path) -> No
     _backup.backup(Site.open(kept), tmp_path / "site.tar.gz")
     _backup.restore(tmp_path / "site.tar.gz", tmp_path / "again")
     again = tmp_path / "again"
-    assert _files(again / "rounds") == {
-        f"spring/{name}": data for name, data in _files(kept / "rounds" / "spring").items()
+    assert everything(again / "rounds") == {
+        f"spring/{name}": data for name, data in everything(kept / "rounds" / "spring").items()
     }
-    assert _files(again / "recipes") == {"hard.toml": b"[filter]\ncutoff = 5\n"}
+    assert everything(again / "recipes") == {
+        "hard.toml": b"[filter]\ncutoff = 5\n",
+        "übung.toml": b"[filter]\n",
+    }
     modes = {path.stat().st_mode & 0o077 for path in (again / "rounds").rglob("*")}
     assert modes == {0}
 
