@@ -100,6 +100,62 @@ def test_what_lacks_its_root_stands_alone_until_it_comes(database: Any) -> None:
     assert len(_places()) == 5
 
 
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("above", ["in the file", "on the site"])
+def test_what_an_embargo_covers_is_never_public(
+    database: Any, monkeypatch: pytest.MonkeyPatch, above: str, reverse: bool
+) -> None:
+    """Below an embargo nothing is to be seen while a file is read; lifted, all of it is free."""
+    from winosmith.web import _import as module
+    from winosmith.web._lock import writing
+    from winosmith.web.problems.embargoes import lift
+    from winosmith.web.problems.models import Problem
+    from winosmith.web.problems.public import public_problems
+
+    monkeypatch.setattr(module, "CHUNK", 1)
+    root, *below = _family()
+    if above == "on the site":
+        _import([replace(root, embargo=True)])
+        data = below
+    else:
+        data = [replace(root, embargo=True), *below]
+    seen = []
+    made = module.import_problems(
+        Dataset(data[::-1] if reverse else data),
+        "valid",
+        on_progress=lambda _: seen.append(public_problems().count()),
+    )
+    assert (made.versions, seen) == (4, [0] * len(data))
+    assert not public_problems().exists()
+    with writing():
+        assert lift(Problem.objects.get(ref=root.id)) == 4
+    assert public_problems().count() == 5
+
+
+def test_an_interrupted_import_stays_covered(
+    database: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What came in before an interrupt is covered; the same import again gives it its place."""
+    from winosmith.web import _import as module
+    from winosmith.web.perturb.models import Version
+    from winosmith.web.problems.public import public_problems
+
+    monkeypatch.setattr(module, "CHUNK", 1)
+    root, *below = _family()
+    data = Dataset([*below, replace(root, embargo=True)])
+
+    def stop(done: int) -> None:
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        module.import_problems(data, "valid", on_progress=stop)
+    assert not public_problems().exists()
+    assert module.import_problems(data, "valid").versions == 4
+    assert not public_problems().exists()
+    assert Version.objects.filter(covered=True).count() == 4
+
+
 def test_families_of_gold_questions_have_no_tree(db: Any) -> None:
     """A gold question is no root and no version, whatever its file says."""
     from winosmith import Extra

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import islice
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from winosmith import Dataset
 from winosmith import Problem as Datum
 from winosmith.errors import InputError
-from winosmith.web._import_versions import add_versions
+from winosmith.web._import_versions import add_versions, below_embargoes
 
 if TYPE_CHECKING:
     from winosmith.web.problems.models import Problem, Twin
@@ -75,10 +75,14 @@ def import_problems(
         _check(problem, as_)
     twins = _twins_of(dataset)
     _check_known(dataset, twins)
+    covered = set() if embargo or as_ == "gold" else below_embargoes(dataset)
     added, done, problems = 0, 0, iter(dataset)
     while chunk := list(islice(problems, CHUNK)):
-        data = [replace(datum, embargo=True) if embargo else datum for datum in chunk]
-        added += _add(data, as_)
+        data = [
+            replace(datum, embargo=True) if embargo or datum.id in covered else datum
+            for datum in chunk
+        ]
+        added += _add(data, as_, covered)
         done += len(chunk)
         if on_progress:
             on_progress(done)
@@ -187,8 +191,11 @@ def _chunks(names: Iterable[str]) -> Iterator[list[str]]:
         yield chunk
 
 
-def _add(data: Sequence[Datum], as_: As) -> int:
-    """Add those of a chunk that are missing, in one transaction; return how many they were."""
+def _add(data: Sequence[Datum], as_: As, covered: Collection[str] = ()) -> int:
+    """Add those of a chunk that are missing, in one transaction; return how many they were.
+
+    The ids of `covered` are under embargo because of what stands above them.
+    """
     from winosmith.web._lock import writing
     from winosmith.web.problems.models import Problem
 
@@ -200,11 +207,18 @@ def _add(data: Sequence[Datum], as_: As) -> int:
         )
         new = [datum for datum in data if datum.id not in known]
         if new:
-            _add_rows(new, as_)
+            _cover(covered, _add_rows(new, as_))
     return len(new)
 
 
-def _add_rows(data: Sequence[Datum], as_: As) -> None:
+def _cover(covered: Collection[str], rows: Sequence[Problem]) -> None:
+    from winosmith.web.problems.embargoes import covering
+    from winosmith.web.problems.models import Event
+
+    Event.objects.bulk_create(covering(row) for row in rows if row.ref in covered)
+
+
+def _add_rows(data: Sequence[Datum], as_: As) -> Sequence[Problem]:
     from django.utils import timezone
 
     from winosmith.web.judge.rows import open_new
@@ -228,10 +242,11 @@ def _add_rows(data: Sequence[Datum], as_: As) -> None:
     Event.objects.bulk_create(Event(problem=row, kind="import", after=state) for row in rows)
     if as_ == "gold":
         _make_gold(data, rows)
-        return
+        return rows
     if as_ == "judging":
         open_new(rows)
     _remember(rows)
+    return rows
 
 
 def _add_twins(data: Sequence[Datum]) -> dict[str, Twin]:

@@ -13,10 +13,41 @@ from winosmith.lineage import depths
 if TYPE_CHECKING:
     from winosmith.web.problems.models import Problem
 
-__all__ = ["add_versions"]
+__all__ = ["add_versions", "below_embargoes"]
 
 CHUNK = 500
 """Rows that are asked for, or written, at once."""
+
+
+def below_embargoes(data: Iterable[Datum]) -> set[str]:
+    """Return the ids of those of a file that stand below a problem under embargo.
+
+    That problem is in the file, or on the site already. A file is read in many steps; what is
+    covered by the embargo in the end is not to be seen before.
+    """
+    below: dict[str, list[str]] = {}
+    marked = set()
+    for datum in data:
+        if datum.embargo:
+            marked.add(datum.id)
+        if datum.lineage:
+            for above in {datum.lineage.parent, datum.lineage.root}:
+                below.setdefault(above, []).append(datum.id)
+    found: set[str] = set()
+    waiting = [*marked, *_under_embargo(below)]
+    while waiting:
+        new = set(below.get(waiting.pop(), ())) - found
+        found |= new
+        waiting += new
+    return found - marked
+
+
+def _under_embargo(refs: Iterable[str]) -> Iterator[str]:
+    from winosmith.web.problems.models import Problem
+
+    kept_back = Problem.objects.filter(embargo=True, gold=False)
+    for some in _chunks(refs):
+        yield from kept_back.filter(ref__in=some).values_list("ref", flat=True)
 
 
 def add_versions(data: Iterable[Datum]) -> tuple[int, int]:
@@ -90,6 +121,7 @@ def _versions(
     from winosmith.web.perturb.family import digest_of
     from winosmith.web.perturb.models import Version
 
+    covered = _covered([row.pk for row in rows.values() if row.embargo])
     for datum, of in zip(family, depths(family), strict=True):
         if datum.id not in steps:
             continue
@@ -101,8 +133,19 @@ def _versions(
             declared=datum.lineage.declared if datum.lineage else None,
             lineage=of.lineage,
             edit=of.edit,
+            covered=rows[datum.id].pk in covered,
             digest=digest_of(datum.sentence, datum.options),
         )
+
+
+def _covered(keys: Sequence[int]) -> set[int]:
+    """Return the keys of those that came in under the embargo of what stands above them."""
+    from winosmith.web.problems.embargoes import COVERING
+    from winosmith.web.problems.models import Event
+
+    events = Event.objects.filter(kind=COVERING[True])
+    rows = (events.filter(problem__in=some) for some in _chunks(keys))
+    return {key for some in rows for key in some.values_list("problem_id", flat=True)}
 
 
 def _write(versions: Iterator[Any]) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from winosmith.web.people.models import Person
     from winosmith.web.perturb.models import Version
 
-__all__ = ["COVERING", "cover_below", "is_covered", "lift", "put_under"]
+__all__ = ["COVERING", "cover_below", "covering", "is_covered", "lift", "put_under"]
 
 COVERING = {True: "cover", False: "uncover"}
 """Kinds of the events of versions that follow what stands above them: nobody decided about them."""
@@ -78,6 +78,11 @@ def cover_below(keys: Sequence[int]) -> int:
     return _spread(keys, None, embargo=True)
 
 
+def covering(problem: Problem) -> Event:
+    """Return the event that tells that a problem comes in covered, for the caller to insert."""
+    return _event(problem, None, embargo=True)
+
+
 def is_covered(problem: Problem) -> bool:
     """Tell whether what a problem was perturbed from is under embargo."""
     from winosmith.web.perturb.models import Version
@@ -104,7 +109,7 @@ def _spread(keys: Sequence[int], by: Person | None, *, embargo: bool) -> int:
             keys = [row.pk for row in rows]
             Problem.objects.filter(pk__in=keys).update(embargo=embargo)
             type(rows[0]).objects.filter(pk__in=keys).update(covered=embargo)
-            insert(*(_event(row, by, embargo) for row in rows))
+            insert(*(_event(row.problem, by, embargo) for row in rows))
         changed += len(below)
         above = [row.pk for row in below]
     return changed
@@ -118,17 +123,15 @@ def _next(above: Sequence[int], *, covered: bool) -> Sequence[Version]:
     return list(rows.select_related("problem").order_by("pk"))
 
 
-def _event(version: Version, by: Person | None, embargo: bool) -> Event:
-    state = version.problem.state
+def _event(problem: Problem, by: Person | None, embargo: bool) -> Event:
+    state = problem.state
     reason = (
         _("what it was perturbed from is under embargo")
         if embargo
         else _("what it was perturbed from is under no embargo any more")
     )
     kind = COVERING[embargo]
-    return Event(
-        problem=version.problem, actor=by, kind=kind, before=state, after=state, reason=reason
-    )
+    return Event(problem=problem, actor=by, kind=kind, before=state, after=state, reason=reason)
 
 
 def _chunks(rows: Sequence[Any]) -> Sequence[Sequence[Any]]:
