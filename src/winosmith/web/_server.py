@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from winosmith.errors import InputError, Interrupted, OutputError
 from winosmith.extras import require
 from winosmith.web import _tidying
+from winosmith.web._loading import load_all
 from winosmith.web._site import Site
 
 if TYPE_CHECKING:
@@ -188,7 +189,7 @@ def _arbiter(site: Site, door: socket.socket, workers: int, threads: int, leash:
         def load(self) -> Any:
             from winosmith.web.wsgi import application
 
-            _load_all()
+            load_all()
             gc.freeze()  # what all workers share stays shared
             return application
 
@@ -236,24 +237,6 @@ def _settings(
         "control_socket_disable": True,
         "chdir": str(site.folder),
     }
-
-
-def _load_all() -> None:
-    """Load what every worker needs sooner or later: once, before they part, for all of them."""
-    from django.template import engines
-    from django.template.utils import get_app_template_dirs
-    from django.urls import get_resolver
-
-    from winosmith import practice
-    from winosmith.solve import WordAssociation
-
-    get_resolver().reverse_dict  # noqa: B018 - every view is loaded to know its address
-    WordAssociation.trained_on(practice.handwritten(), features="pairs", smoothing=1.0)
-    engine = engines["django"].engine
-    for folder in map(Path, (*engine.dirs, *get_app_template_dirs("templates"))):
-        if Path(__file__).parent in folder.parents:
-            for path in folder.rglob("*.html"):
-                engine.get_template(str(path.relative_to(folder)))
 
 
 def _worker() -> type[Any]:

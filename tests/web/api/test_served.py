@@ -50,3 +50,16 @@ def test_the_client_of_the_documentation_works(served: Any, tmp_path: Path) -> N
     assert token not in site.log()
     for path in site.folder.rglob("*"):
         assert not path.is_file() or token.encode() not in path.read_bytes(), path
+
+
+def test_the_api_is_loaded_at_the_start_where_somebody_has_a_token(served: Any) -> None:
+    """A site whose API is used has it ready for the first call; another one pays nothing."""
+    loaded = (
+        "import sys; from winosmith.web._loading import load_all; load_all(); "
+        "result = 'winosmith.web.api.v1.app' in sys.modules"
+    )
+    site = served()
+    site.people("ann")
+    assert not site.do(loaded)
+    site.do(MADE)
+    assert site.do(loaded)
