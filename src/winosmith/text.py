@@ -90,7 +90,7 @@ def _tokens(text: str) -> list[str]:
     return [token for sentence in _SENTENCE_END.split(text) for token in _treebank(sentence)]
 
 
-@lru_cache(1000)
+@lru_cache(200)
 def _cut(text: str) -> tuple[str, ...]:
     """Return the tokens of a text that is likely to be asked for again, by rule after rule."""
     return tuple(_tokens(text))

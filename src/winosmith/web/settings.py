@@ -107,9 +107,10 @@ def _sqlite(path: Path) -> dict[str, Any]:
             # A write transaction takes the lock at once: none fails half-way for want of it.
             "transaction_mode": "IMMEDIATE",
             # FULL: a commit is on the disk before it is acknowledged, in WAL mode, too.
-            # Each connection keeps 4 MB of pages; the kernel keeps the file.
+            # Each connection keeps 1 MB of pages, until somebody else writes; the kernel keeps the
+            # file.
             "init_command": (
-                "PRAGMA journal_mode=WAL;PRAGMA synchronous=FULL;PRAGMA cache_size=-4000;"
+                "PRAGMA journal_mode=WAL;PRAGMA synchronous=FULL;PRAGMA cache_size=-1000;"
                 "PRAGMA temp_store=MEMORY;"
             ),
         },

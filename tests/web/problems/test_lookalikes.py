@@ -259,3 +259,23 @@ def test_what_is_stored_is_asked_for(words: list[str]) -> None:
     assert len(set(asked)) == len(asked)
     assert len(sketch(compared(" ".join(words)))) <= STORED + 1
     assert all(-(2**63) <= number < 2**63 for number in asked)
+
+
+def test_few_different_statements_are_compiled(db: Any, problem: Callable[..., Any]) -> None:
+    """However many sentences come near, what reads them is one statement for each sixteen.
+
+    A connection keeps what it has compiled, so that many statements are much memory.
+    """
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    statements = set()
+    for number in range(20):
+        problem(f"p{number}", TEXT.replace("long", f"{'l' * (number + 1)}ong"))
+        with CaptureQueriesContext(
+            connection,
+        ) as asked:
+            assert _near()
+        read = [one["sql"] for one in asked if ' FROM "problems_remembered"' in one["sql"]]
+        statements |= {sql.count(",") for sql in read}
+    assert len(statements) == 2

@@ -304,6 +304,26 @@ def test_counts_are_the_person_s_own(db: Any, contributor: Callable[..., Any]) -
     assert counts(None).today == 0
 
 
+def test_counts_of_many_twins_are_kept_for_their_writer_alone(
+    db: Any, contributor: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who has written much is told counts of a moment ago; nobody else is told theirs."""
+    from django.core.cache import cache
+
+    from winosmith.web import _kept
+    from winosmith.web.write.counts import counts
+
+    monkeypatch.setattr(_kept, "A_SECOND", 2)
+    ann, bob = contributor(), contributor("bob")
+    _send(ann)
+    assert counts(ann).today == 1
+    _send(ann)
+    assert (counts(ann).today, counts(bob).today) == (1, 0)
+    cache.clear()
+    assert counts(ann).today == 2
+    cache.clear()
+
+
 def test_drafts_are_saved_and_never_overwritten_unseen(
     database: Any, contributor: Callable[..., Any], draft: Callable[..., Any]
 ) -> None:

@@ -45,7 +45,7 @@ MOST_NUMBERS = 100
 """Numbers that a text is asked for by, at most: three times as many as a half has."""
 
 STEP = 16
-"""Of how many numbers more each next statement to SQLite is: it compiles few different ones."""
+"""Of how many values more each next statement is: few different ones are compiled, and kept."""
 
 MOST_OF_A_NUMBER = 200
 """Sentences looked at for one number: one that more have tells nothing."""
@@ -165,9 +165,10 @@ def _one_of(row: Remembered, shown: Lookalike) -> tuple[str, object]:
 def _standing(keys: set[int], without: int | None) -> dict[int, Remembered]:
     """Return the sentences of keys, but for what is gone or makes room for what is written."""
     passed = _line_of(without)
+    asked = [*keys, *range(-(-len(keys) % STEP), 0)]  # no key is below zero
     return {
         row.pk: row
-        for row in Remembered.objects.select_related("problem__twin").filter(pk__in=keys)
+        for row in Remembered.objects.select_related("problem__twin").filter(pk__in=asked)
         if row.problem is None or not (row.problem.twin_id in passed or _is_gone(row.problem))
     }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from django.conf import settings
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
+from winosmith.web._kept import kept
 from winosmith.web._prepared import Given, Prepared, PreparedCount
 from winosmith.web.problems.models import Problem, State, Twin
 from winosmith.web.problems.public import public_problems
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from winosmith.web.people.models import Person
 
 __all__ = ["Counts", "counts"]
-
-MANY, FRESH = 1000, 10.0
-"""Problems from which on their number, counted row by row, is told as it was these seconds ago."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,31 +48,38 @@ class Counts:
 
 
 def counts(person: Person | None) -> Counts:
-    """Return the counts of a person; None for somebody who has not written yet."""
-    site, goal = _public(), settings.RULES.goal
+    """Return the counts of a person; None for somebody who has not written yet.
+
+    Where there are many problems, or many of the person, the counts are those of a moment ago.
+    """
+    site, goal = kept("write.public", lambda: _Counted(_PUBLIC())).problems, settings.RULES.goal
     if person is None:
         return Counts(0, 0, 0, 0, site, goal)
-    midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
-    mine: Sequence[int] = _MINE.first(person=person.pk, midnight=midnight) or (0, 0, 0, 0)
-    today, waiting, judging, valid = mine
+    mine = kept(f"write.counts.{person.pk}", lambda: _mine_now(person))
+    today, waiting, judging, valid = mine.counts
     return Counts(today, waiting, judging, valid, site, goal)
 
 
-def _public() -> int:
-    """Return how many problems everyone may see; where there are many, as of a moment ago."""
-    count, until = _KEPT.get("site", (0, 0.0))
-    if time.monotonic() >= until:
-        count = _PUBLIC()
-        _KEPT["site"] = count, time.monotonic() + FRESH if count > MANY else 0.0
-    return count
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """What is kept: over how many problems was counted, and the counts of a person's twins."""
+
+    problems: int
+    counts: Sequence[int] = ()
 
 
-_KEPT: dict[str, tuple[int, float]] = {}
+def _mine_now(person: Person) -> _Counted:
+    midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
+    found = _MINE.first(person=person.pk, midnight=midnight) or (0, 0, 0, 0, 0)
+    *counted, twins = found
+    return _Counted(2 * twins, tuple(counted))
+
+
 _PUBLIC = PreparedCount(public_problems)
 
 
 def _mine() -> QuerySet[Twin]:
-    """Return a row of four counts of a person's twins, in the order of `Counts`."""
+    """Return a row of four counts of a person's twins, in the order of `Counts`, and of all."""
     halves = Problem.objects.filter(twin=OuterRef("pk"), gold=False)
     having = {
         state: Exists(halves.filter(state=state))
@@ -89,6 +93,7 @@ def _mine() -> QuerySet[Twin]:
         all_valid,
     )
     counted = {f"n{number}": Count("pk", filter=one) for number, one in enumerate(asked)}
+    counted["twins"] = Count("pk")
     mine = Twin.objects.filter(contributor=Given("person"))
     return mine.values("contributor").annotate(**counted).values_list(*counted)
 
