@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["RECIPES", "ROUNDS", "files_beside", "is_beside"]
+__all__ = ["RECIPES", "RECIPE_NAME", "ROUNDS", "files_beside", "is_beside"]
 
 RECIPES = "recipes"
 """In the site's folder: what its admins put there."""
@@ -17,7 +17,10 @@ ROUNDS = "rounds"
 DONE = Path("results", "round.json")
 """Written when all else of a round is there."""
 
-_NAME = re.compile(r"recipes/[\w-]{1,60}\.toml|rounds(/\w[\w.-]{0,99}){2,9}")
+RECIPE_NAME = re.compile(r"[\w-]{1,60}")
+"""Of a recipe's file, before ".toml"."""
+
+_NAME = re.compile(rf"{RECIPES}/{RECIPE_NAME.pattern}\.toml|{ROUNDS}(/\w[\w.-]{{0,99}}){{2,9}}")
 
 
 def is_beside(name: str) -> bool:

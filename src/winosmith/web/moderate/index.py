@@ -64,6 +64,6 @@ def matching(query: QuerySet[Problem], terms: list[Term]) -> QuerySet[Problem]:
     if connections[query.db].vendor == "postgresql":
         said, values = _INDEX.condition(terms)
     else:
-        rows = f"SELECT rowid FROM {_INDEX.table} WHERE {_INDEX.table} MATCH %s"  # noqa: S608
-        said, values = f"EXISTS ({rows} AND rowid = problems_problem.id)", [_INDEX.said(terms)]
+        rows, values = _INDEX.rows(terms)
+        said = f"EXISTS ({rows} AND rowid = problems_problem.id)"
     return query.extra(where=[said], params=values)  # noqa: S610

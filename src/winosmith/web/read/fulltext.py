@@ -78,6 +78,10 @@ class FullText:
         text = "(" + " AND ".join(f'"{words}"' for words in wanted) + ")"
         return text + "".join(f' NOT "{words}"' for words in unwanted)
 
+    def rows(self, terms: Iterable[Term]) -> tuple[str, list[str]]:
+        """Return SQLite's query of the numbers of problems that fit, and its values."""
+        return f"SELECT rowid FROM {self.table} WHERE {self.table} MATCH %s", [self.said(terms)]  # noqa: S608
+
     def condition(self, terms: Iterable[Term]) -> tuple[str, list[str]]:
         """Return PostgreSQL's condition on a problem, and its values."""
         wanted, unwanted = _parted(terms)
@@ -97,8 +101,7 @@ class FullText:
             also = f" AND {self._only.format(row='problems_problem')}" if self._only else ""
             rows = f"SELECT id FROM problems_problem WHERE {fits}{also}"  # noqa: S608
         else:
-            rows = f"SELECT rowid FROM {self.table} WHERE {self.table} MATCH %s"  # noqa: S608
-            values = [self.said(terms)]
+            rows, values = self.rows(terms)
         with connections[alias].cursor() as cursor:
             cursor.execute(f"{rows} LIMIT {RARE + 1}", values)
             found = [number for (number,) in cursor.fetchall()]

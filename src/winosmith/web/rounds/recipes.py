@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,7 +11,7 @@ from django.conf import settings
 
 from winosmith.errors import RecipeError
 from winosmith.rounds import RoundRecipe, round_of
-from winosmith.web._beside import RECIPES
+from winosmith.web._beside import RECIPE_NAME, RECIPES
 from winosmith.web.judge.verdicts import vote_rules
 from winosmith.web.rounds.models import Round
 
@@ -28,8 +27,6 @@ __all__ = [
     "recipe_for",
     "solvers",
 ]
-
-NAME = re.compile(r"[\w-]{1,60}")
 
 PROBLEMS, VOTES = "problems.jsonl", "votes.jsonl"
 """The files of a pool; the votes are empty where there are none."""
@@ -59,7 +56,7 @@ def solvers() -> list[tuple[dict[str, Any], bool]]:
 def named() -> list[str]:
     """Return the names of the recipes in the site's folder, in order."""
     folder = Path(settings.SITE.folder, RECIPES)
-    return sorted(path.stem for path in folder.glob("*.toml") if NAME.fullmatch(path.stem))
+    return sorted(path.stem for path in folder.glob("*.toml") if RECIPE_NAME.fullmatch(path.stem))
 
 
 def read(path: str | Path) -> tuple[dict[str, Any], str]:
