@@ -71,7 +71,7 @@ def make_problems(
             twin = Twin.objects.create(
                 ref=secrets.token_hex(8), contributor_id=contributor, domain="physical"
             )
-            for half in twin_of(f"seed{number}").halves():
+            for half in twin_of(f"{state}{number}").halves():
                 problem = Problem.objects.create(
                     ref=secrets.token_hex(8),
                     twin=twin,

@@ -27,6 +27,8 @@ class Load:
         people: at once.
         writes: a second, that all of them together send at most; 0 for as fast as it goes.
         seconds: for which is measured, after `warm` seconds.
+        problems: that wait for judges at the start.
+        public: that everyone may see at the start.
     """
 
     people: int = 64
@@ -35,6 +37,7 @@ class Load:
     warm: float = 5.0
     workers: int = 4
     problems: int = 4000
+    public: int = 0
 
 
 @dataclass
@@ -66,6 +69,7 @@ def prepare(folder: Path, database: str | None, load: Load) -> dict[str, list[An
     opened(folder, database)
     from . import inside
 
+    inside.make_problems(load.public, state="valid")
     inside.make_problems(load.problems)
     writers = load.people // 3
     return {

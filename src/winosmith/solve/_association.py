@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -132,9 +133,12 @@ def _pair_counts(train: Dataset) -> tuple[csr_array, list[str]]:
     """Return which pairs each option of each problem has: (options, pairs), and the pairs."""
     from scipy.sparse import csr_array
 
-    held = [pairs for problem in train for pairs in _pairs(problem)]
     column: dict[str, int] = {}
-    columns = [column.setdefault(pair, len(column)) for pairs in held for pair in pairs]
-    starts = np.cumsum([0, *map(len, held)])
-    shape = (len(held), len(column))
+    # Numbers alone are held: a pair stands in many problems, and would be as many strings.
+    columns, starts = array("q"), array("q", [0])
+    for problem in train:
+        for pairs in _pairs(problem):
+            columns.extend(column.setdefault(pair, len(column)) for pair in pairs)
+            starts.append(len(columns))
+    shape = (len(starts) - 1, len(column))
     return csr_array((np.ones(len(columns)), columns, starts), shape=shape), list(column)
