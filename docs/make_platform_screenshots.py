@@ -8,6 +8,7 @@ Needs the extras `web` and `test`, and Chromium. Written: docs/images/platform-*
 from __future__ import annotations
 
 import io
+import json
 import random
 import re
 import shutil
@@ -43,6 +44,13 @@ GROWN = (
 )  # fmt: skip
 """Perturbed sentences: of which (0 is the root), the sentence, options, answer, who wrote it."""
 
+TOPIC = {
+    "title": "A Book for the Train",
+    "text": "The journey is by train, and the book is for the journey. Of the train and the book, "
+    "which is the journey?",
+}
+"""The one topic of the site; whichever words are drawn from it, the twin that is typed has them."""
+
 WIDTH, HEIGHT, SCALE = 1000, 720, 1.5
 
 PICTURES = {
@@ -67,6 +75,8 @@ def fill(folder: Path) -> None:
     from winosmith.web import Site, _setup
 
     site = Site.open(folder)
+    (folder / "topics.jsonl").write_text(json.dumps(TOPIC) + "\n", "utf-8")
+    (folder / "site.toml").write_text('topics = "topics.jsonl"\n', "utf-8")
     _setup.prepare(site)
     site.activate()
     from winosmith import practice
@@ -178,16 +188,14 @@ def predicted(browser: Any, address: str) -> None:
 
 
 def write(page: Page) -> None:
-    """Draw a topic, and type most of a twin."""
+    """Draw the topic, and type most of a twin."""
     page.locator("main form[method=post] button").first.click()
-    anchor = page.locator("[data-anchor]").first.get_attribute("data-anchor")
+    lent = "Nora lent Paula her favourite book before the long train journey, because _"
     typed = {
         "option_1": "Nora",
         "option_2": "Paula",
-        "sentence_1": f"Nora lent Paula her book “{anchor}” before the long journey, "
-        "because _ had already finished it.",
-        "sentence_2": f"Nora lent Paula her book “{anchor}” before the long journey, "
-        "because _ had not read it.",
+        "sentence_1": f"{lent} had already finished it.",
+        "sentence_2": f"{lent} had not read it.",
     }
     page.locator("#domain-social").check()
     for name, text in typed.items():

@@ -20,9 +20,6 @@ from crowd.table import Table, end
 TOLERANCE = 0.05
 """The rise over the measured time, as a share of the mean, that is still flat."""
 
-PUBLIC = 4000
-"""Problems that everyone may see: `winosmith.web.problems.association.MOST_LEARNT`."""
-
 RATES = {"sqlite": 30.0, "postgresql": 50.0}
 """Writes a second: half of what the load trial asks for."""
 
@@ -40,7 +37,7 @@ def main() -> None:
         rate = 8.0 if asked.quick else RATES[database]
         with place(database) as where:
             problems = 2000 if asked.quick else 30_000
-            found = measure(where, Load(64, rate, seconds, problems=problems, public=PUBLIC))
+            found = measure(where, Load(64, rate, seconds, problems=problems, learnt=True))
         samples = [sample for sample in found.samples if sample.at >= after]
         for what, value in (
             ("memory, MB", lambda sample: sample.megabytes),

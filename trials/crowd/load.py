@@ -28,7 +28,8 @@ class Load:
         writes: a second, that all of them together send at most; 0 for as fast as it goes.
         seconds: for which is measured, after `warm` seconds.
         problems: that wait for judges at the start.
-        public: that everyone may see at the start.
+        learnt: the site has as many public problems at the start as its association meter learns
+            from.
     """
 
     people: int = 64
@@ -37,7 +38,7 @@ class Load:
     warm: float = 5.0
     workers: int = 4
     problems: int = 4000
-    public: int = 0
+    learnt: bool = False
 
 
 @dataclass
@@ -69,7 +70,10 @@ def prepare(folder: Path, database: str | None, load: Load) -> dict[str, list[An
     opened(folder, database)
     from . import inside
 
-    inside.make_problems(load.public, state="valid")
+    if load.learnt:
+        from winosmith.web.problems.association import MOST_LEARNT
+
+        inside.make_problems(MOST_LEARNT, state="valid")
     inside.make_problems(load.problems)
     writers = load.people // 3
     return {

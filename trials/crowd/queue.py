@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -34,8 +34,9 @@ def fill_and_ask(folder: Path, database: str | None, problems: int, times: int) 
     _read_much(veteran, min(20_000, problems // 10))
     _analyse()
     found["claim, by who has read much"] = list(islice(_claims([judges[49]]), times))
-    for name, path in PAGES.items():
-        found[name] = _pages(judges[20], path, times)
+    for reader, pages in ((judges[20], PAGES), (judges[0], AUTHORS)):
+        for name, path in pages.items():
+            found[name] = _pages(reader, path, times)
     return found
 
 
@@ -59,8 +60,24 @@ PAGES = {
     "page: moderation, valid": "/moderate/?state=valid",
     "page: moderation, a word": "/moderate/?state=held&text=kettle",
     "page: moderation, a rare word": "/moderate/?state=held&text=fill1000",
+    "page: moderation, the log": "/moderate/log/",
+    "page: moderation, people": "/moderate/people/",
     "page: home": "/",
+    "page: data card": "/card/",
+    "page: agreement": "/judge/agreement/",
+    "page: perturb": "/perturb/",
+    "page: families": "/families/",
+    "page: boards": "/families/board/",
+    "page: models": "/models/",
+    "API: problems": "/api/v1/problems",
 }
+
+AUTHORS = {
+    "page: write, by an author": "/write/",
+    "page: an author's twins": "/write/mine/",
+    "page: about an author": "/people/",
+}
+"""Pages of somebody who has written a tenth of the problems."""
 
 
 def fill(problems: int, contributors: list[int]) -> None:
@@ -168,14 +185,12 @@ def _pages(reader: Any, path: str, times: int) -> list[float]:
     client = Client(SERVER_NAME="127.0.0.1")
     for name, value in reader.cookies.items():
         client.cookies[name] = value
-    ask: Callable[[], Any] = lambda: client.get(path)  # noqa: E731
-    answer = ask()
-    assert answer.status_code == 200, (path, answer.status_code)
     seconds = []
     for _ in range(times):
         start = time.perf_counter()
-        ask()
+        answer = client.get(path)
         seconds.append(time.perf_counter() - start)
+        assert answer.status_code == 200, (path, answer.status_code)
     return seconds
 
 

@@ -42,6 +42,7 @@ from winosmith.metrics._person import PersonAccuracy, person_accuracy
 from winosmith.metrics._pmi_counts import (
     PMI_SMOOTHING,
     pair_counts,
+    pmi_of_counts,
     pmi_with_answers,
     word_counts,
 )
@@ -133,6 +134,7 @@ __all__ = [
     "overlap",
     "pair_counts",
     "person_accuracy",
+    "pmi_of_counts",
     "pmi_with_answers",
     "possible_counts",
     "possible_sums",

@@ -15,7 +15,7 @@ from winosmith.text import tokens
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["PMI_SMOOTHING", "pair_counts", "pmi_with_answers", "word_counts"]
+__all__ = ["PMI_SMOOTHING", "pair_counts", "pmi_of_counts", "pmi_with_answers", "word_counts"]
 
 PMI_SMOOTHING = 100.0
 """Added to each count of a word with a class (Gururangan et al. 2018, section 3: "add-100")."""
@@ -72,7 +72,21 @@ def pmi_with_answers(features: csr_array, labels: NDArray[Any], smoothing: float
     """
     present = features.copy()
     present.data = np.ones_like(present.data)
-    counts = np.stack([present[labels == label].sum(axis=0) for label in (0, 1)]) + smoothing
+    counts = np.stack([present[labels == label].sum(axis=0) for label in (0, 1)])
+    return pmi_of_counts(counts, smoothing)
+
+
+def pmi_of_counts(counts: NDArray[Any], smoothing: float) -> Floats:
+    """Return the pointwise mutual information of two classes with features, in nats.
+
+    Args:
+        counts: (2, features), of how many of each class have each feature.
+        smoothing: added to each count, above 0.
+
+    Returns:
+        (2, features), as `pmi_with_answers` has it.
+    """
+    counts = counts + smoothing
     share = counts / counts.sum()
     expected = share.sum(axis=1, keepdims=True) * share.sum(axis=0, keepdims=True)
     return np.asarray(np.log(share) - np.log(expected))

@@ -5,20 +5,18 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError
-from winosmith.metrics import PMI_SMOOTHING, pmi_with_answers, word_counts
+from winosmith.metrics import PMI_SMOOTHING, pmi_of_counts, pmi_with_answers, word_counts
 from winosmith.problem import BLANK, Problem
 from winosmith.solve._solver import Scores, check_two_options
 from winosmith.solve._training import known_answers
 from winosmith.text import tokens
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 __all__ = ["Features", "WordAssociation"]
 
@@ -85,9 +83,8 @@ class WordAssociation:
             counts, known = word_counts(train)
             information = pmi_with_answers(counts, np.array(answers), smoothing)
         else:
-            counts, known = _pair_counts(train)
-            wrong = [o != p.answer for p in train for o in range(len(p.options))]
-            information = pmi_with_answers(counts, np.array(wrong, int), smoothing)[:1]
+            times, known = _pair_counts(train)
+            information = pmi_of_counts(times, smoothing)[:1]
         rows = zip(*information.tolist(), strict=True)
         return cls(features, dict(zip(known, rows, strict=True)), smoothing)
 
@@ -129,16 +126,23 @@ def _pairs(problem: Problem) -> Iterator[list[str]]:
         yield [f"{own} {word}" for own in sorted(set(_words(option))) for word in sentence]
 
 
-def _pair_counts(train: Dataset) -> tuple[csr_array, list[str]]:
-    """Return which pairs each option of each problem has: (options, pairs), and the pairs."""
-    from scipy.sparse import csr_array
+def _pair_counts(train: Dataset) -> tuple[NDArray[np.int64], list[str]]:
+    """Return the pairs, and how often each stood with a right option and with a wrong one.
 
+    Nothing is held but these: a server that learns anew now and then should not need more memory.
+
+    Returns:
+        (2, pairs) counts, and the pairs.
+    """
     column: dict[str, int] = {}
-    # Numbers alone are held: a pair stands in many problems, and would be as many strings.
-    columns, starts = array("q"), array("q", [0])
+    right, wrong = array("q"), array("q")
     for problem in train:
-        for pairs in _pairs(problem):
-            columns.extend(column.setdefault(pair, len(column)) for pair in pairs)
-            starts.append(len(columns))
-    shape = (len(starts) - 1, len(column))
-    return csr_array((np.ones(len(columns)), columns, starts), shape=shape), list(column)
+        for option, pairs in enumerate(_pairs(problem)):
+            times = right if option == problem.answer else wrong
+            for pair in pairs:
+                number = column.setdefault(pair, len(column))
+                if number == len(right):
+                    right.append(0)
+                    wrong.append(0)
+                times[number] += 1
+    return np.array([right, wrong]), list(column)

@@ -35,6 +35,9 @@ EVERY = 600.0
 MOST_LEARNT = 4_000
 """Problems of the site that are learnt from, the newest: a third of a second's work."""
 
+CHUNK = 500
+"""Problems that are read at once."""
+
 PATIENCE = 0.05
 """Seconds that a request waits for the first learning; later ones it does not wait for."""
 
@@ -120,15 +123,11 @@ def learn() -> Learnt:
 
     newest = public_problems().exclude(answer=None).order_by("-pk")[:MOST_LEARNT]
     rows = newest.values_list("ref", "sentence", "options", "answer")
-    problems = Dataset(
-        (
-            *practice.handwritten(),
-            *(
-                Problem(f"site:{ref}", text, tuple(opts), answer)
-                for ref, text, opts, answer in rows
-            ),
-        )
+    site = (
+        Problem(f"site:{ref}", text, tuple(options), answer)
+        for ref, text, options, answer in rows.iterator(chunk_size=CHUNK)
     )
+    problems = Dataset((*practice.handwritten(), *site))
     solver = WordAssociation.trained_on(problems, features="pairs", smoothing=SMOOTHING)
     return Learnt(solver, len(problems))
 
