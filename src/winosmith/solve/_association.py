@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
@@ -78,15 +78,29 @@ class WordAssociation:
         if not 0 < smoothing < float("inf"):
             raise InputError(f"smoothing is a number above 0, not {smoothing}")
         answers = known_answers(train)
-        if features == "words":
-            check_two_options(train, "word association by place")
-            counts, known = word_counts(train)
-            information = pmi_with_answers(counts, np.array(answers), smoothing)
-        else:
-            times, known = _pair_counts(train)
-            information = pmi_of_counts(times, smoothing)[:1]
+        if features == "pairs":
+            return cls.of_pairs(train, smoothing=smoothing)
+        check_two_options(train, "word association by place")
+        counts, known = word_counts(train)
+        information = pmi_with_answers(counts, np.array(answers), smoothing)
         rows = zip(*information.tolist(), strict=True)
         return cls(features, dict(zip(known, rows, strict=True)), smoothing)
+
+    @classmethod
+    def of_pairs(cls, problems: Iterable[Problem], *, smoothing: float) -> WordAssociation:
+        """Return the solver that has counted pairs in solved problems, seen one by one.
+
+        It is `trained_on` for whom the problems come from a database, and need not all be in
+        memory at once.
+
+        Args:
+            problems: solved; of any number of options.
+            smoothing: added to each count of a pair, above 0.
+        """
+        times, known = _pair_counts(problems)
+        weights = pmi_of_counts(times, smoothing)[0].tolist()
+        held = {pair: (weight,) for pair, weight in zip(known, weights, strict=True)}
+        return cls("pairs", held, smoothing)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -126,17 +140,17 @@ def _pairs(problem: Problem) -> Iterator[list[str]]:
         yield [f"{own} {word}" for own in sorted(set(_words(option))) for word in sentence]
 
 
-def _pair_counts(train: Dataset) -> tuple[NDArray[np.int64], list[str]]:
+def _pair_counts(problems: Iterable[Problem]) -> tuple[NDArray[np.int64], list[str]]:
     """Return the pairs, and how often each stood with a right option and with a wrong one.
 
-    Nothing is held but these: a server that learns anew now and then should not need more memory.
+    Nothing else is held: a server that learns anew now and then needs no more memory for it.
 
     Returns:
         (2, pairs) counts, and the pairs.
     """
     column: dict[str, int] = {}
     right, wrong = array("q"), array("q")
-    for problem in train:
+    for problem in problems:
         for option, pairs in enumerate(_pairs(problem)):
             times = right if option == problem.answer else wrong
             for pair in pairs:

@@ -12,13 +12,13 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from django.db import connection
 
-from winosmith import Dataset, Problem, practice
+from winosmith import Problem, practice
 from winosmith.problem import BLANK
 from winosmith.text import content_words, tokens
 from winosmith.web.problems.halves import AnyHalf
@@ -123,13 +123,19 @@ def learn() -> Learnt:
 
     newest = public_problems().exclude(answer=None).order_by("-pk")[:MOST_LEARNT]
     rows = newest.values_list("ref", "sentence", "options", "answer")
-    site = (
-        Problem(f"site:{ref}", text, tuple(options), answer)
-        for ref, text, options, answer in rows.iterator(chunk_size=CHUNK)
-    )
-    problems = Dataset((*practice.handwritten(), *site))
-    solver = WordAssociation.trained_on(problems, features="pairs", smoothing=SMOOTHING)
-    return Learnt(solver, len(problems))
+    learnt = 0
+
+    def problems() -> Iterator[Problem]:
+        """Give one after another: a worker that holds all at once never gives the room back."""
+        nonlocal learnt
+        yield from (shipped := practice.handwritten())
+        learnt = len(shipped)
+        for ref, text, options, answer in rows.iterator(chunk_size=CHUNK):
+            yield Problem(f"site:{ref}", text, tuple(options), answer)
+            learnt += 1
+
+    solver = WordAssociation.of_pairs(problems(), smoothing=SMOOTHING)
+    return Learnt(solver, learnt)
 
 
 class _Learner:
