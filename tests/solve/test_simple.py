@@ -255,6 +255,6 @@ def test_a_solver_never_sees_an_answer() -> None:
 def test_pairs_are_counted_alike_one_by_one():
     """What counts pairs of problems that come one by one is the solver of their data set."""
     data = Dataset(made_twins(20))
-    whole = WordAssociation.trained_on(data, features="pairs", smoothing=2)
-    assert WordAssociation.of_pairs(iter(data), smoothing=2) == whole
+    whole = solve.WordAssociation.trained_on(data, features="pairs", smoothing=2)
+    assert solve.WordAssociation.of_pairs(iter(data), smoothing=2) == whole
     assert len(whole.weights) > 20
