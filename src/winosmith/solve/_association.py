@@ -90,8 +90,8 @@ class WordAssociation:
     def of_pairs(cls, problems: Iterable[Problem], *, smoothing: float) -> WordAssociation:
         """Return the solver that has counted pairs in solved problems, seen one by one.
 
-        It is `trained_on` for whom the problems come from a database, and need not all be in
-        memory at once.
+        As `trained_on` has it, for problems that come from a database and need not all be in memory
+        at once.
 
         Args:
             problems: solved; of any number of options.
