@@ -315,9 +315,9 @@ def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(tmp_path):
     run = [sys.executable, "-m", "winosmith"]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     pool = tmp_path / "pool"
-    subprocess.run([*run, "practice", "--out", pool, "--twins", "200"], check=True)
+    subprocess.run([*run, "practice", "--out", pool, "--twins", "100"], check=True)
     recipe = pool / "recipe.toml"
-    recipe.write_text(recipe.read_text() + "[filter]\nensemble_size = 128\ncutoff = 2\n")
+    recipe.write_text(recipe.read_text() + "[filter]\nensemble_size = 32\ncutoff = 2\n")
     build = [*run, "build", recipe, "--out"]
     started = subprocess.Popen(
         [*build, tmp_path / "stopped"], stderr=subprocess.PIPE, text=True, env=environment
