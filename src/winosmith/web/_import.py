@@ -207,11 +207,12 @@ def _add(data: Sequence[Datum], as_: As, covered: Collection[str] = ()) -> int:
         )
         new = [datum for datum in data if datum.id not in known]
         if new:
-            _cover(covered, _add_rows(new, as_))
+            _note_covered(covered, _add_rows(new, as_))
     return len(new)
 
 
-def _cover(covered: Collection[str], rows: Sequence[Problem]) -> None:
+def _note_covered(covered: Collection[str], rows: Sequence[Problem]) -> None:
+    """Write down of new rows that they came in under the embargo of what stands above them."""
     from winosmith.web.problems.embargoes import covering
     from winosmith.web.problems.models import Event
 

@@ -9,7 +9,7 @@ __all__ = ["load_all"]
 
 
 def load_all() -> None:
-    """Load every view, every template, and the meter of associations.
+    """Load every view, every template, and what the association meter learns with.
 
     The API is loaded where somebody has a token for it: it takes half a second and 13 MB, which a
     site whose API nobody uses does not pay.
@@ -18,11 +18,11 @@ def load_all() -> None:
     from django.urls import get_resolver
 
     from winosmith import practice
-    from winosmith.solve import WordAssociation
+    from winosmith.solve import WordAssociation  # noqa: F401 - loaded for all
     from winosmith.web.api.models import Token
 
     get_resolver().reverse_dict  # noqa: B018 - every view is loaded to know its address
-    WordAssociation.trained_on(practice.handwritten(), features="pairs", smoothing=1.0)
+    practice.handwritten()
     _load_templates()
     if Token.objects.exists():
         import_module("winosmith.web.api.v1.app")
