@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
 from winosmith import Dataset
 from winosmith import Problem as Datum
 from winosmith.errors import InputError
+from winosmith.web._chunked import chunked
 from winosmith.web._import_versions import add_versions, below_embargoes
 
 if TYPE_CHECKING:
@@ -76,8 +76,8 @@ def import_problems(
     twins = _twins_of(dataset)
     _check_known(dataset, twins)
     covered = set() if embargo or as_ == "gold" else below_embargoes(dataset)
-    added, done, problems = 0, 0, iter(dataset)
-    while chunk := list(islice(problems, CHUNK)):
+    added, done = 0, 0
+    for chunk in chunked(dataset, CHUNK):
         data = [
             replace(datum, embargo=True) if embargo or datum.id in covered else datum
             for datum in chunk
@@ -167,7 +167,7 @@ def _check_known(dataset: Dataset, twins: dict[str, set[str]]) -> None:
     """Refuse ids that the site has given to others."""
     from winosmith.web.problems.models import Problem
 
-    for refs in _chunks(twins):
+    for refs in chunked(twins, CHUNK):
         rows = Problem.objects.filter(twin__ref__in=refs).values_list("twin__ref", "ref")
         for twin, ref in rows:
             if ref not in twins[twin]:
@@ -176,19 +176,13 @@ def _check_known(dataset: Dataset, twins: dict[str, set[str]]) -> None:
                     "the file); import with --new-ids"
                 )
     data = {datum.id: datum for datum in dataset}
-    for refs in _chunks(data):
+    for refs in chunked(data, CHUNK):
         for row in Problem.objects.filter(ref__in=refs):
             datum = data[row.ref]
             if (row.sentence, tuple(row.options)) != (datum.sentence, datum.options):
                 raise InputError(
                     f"the site has another problem {row.ref!r} already; import with --new-ids"
                 )
-
-
-def _chunks(names: Iterable[str]) -> Iterator[list[str]]:
-    rest = iter(names)
-    while chunk := list(islice(rest, CHUNK)):
-        yield chunk
 
 
 def _add(data: Sequence[Datum], as_: As, covered: Collection[str] = ()) -> int:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from winosmith import Dataset
 from winosmith import Problem as Datum
 from winosmith.lineage import depths
+from winosmith.web._chunked import chunked
 
 if TYPE_CHECKING:
     from winosmith.web.problems.models import Problem
@@ -46,7 +46,7 @@ def _under_embargo(refs: Iterable[str]) -> Iterator[str]:
     from winosmith.web.problems.models import Problem
 
     kept_back = Problem.objects.filter(embargo=True, gold=False)
-    for some in _chunks(refs):
+    for some in chunked(refs, CHUNK):
         yield from kept_back.filter(ref__in=some).values_list("ref", flat=True)
 
 
@@ -83,9 +83,11 @@ def _rows(perturbed: Mapping[str, str]) -> dict[str, Problem]:
     kept = Problem.objects.filter(gold=False).exclude(sentence=ERASED_SENTENCE)
     query = lean(kept.select_related("twin__contributor"))
     named = set(perturbed.values())
-    found = [row for refs in _chunks({*perturbed, *named}) for row in query.filter(ref__in=refs)]
+    found = [
+        row for refs in chunked({*perturbed, *named}, CHUNK) for row in query.filter(ref__in=refs)
+    ]
     roots = [row.pk for row in found if row.ref in named]
-    for keys in _chunks(roots):
+    for keys in chunked(roots, CHUNK):
         known = Version.objects.filter(root__in=keys).values("problem")
         found += query.filter(pk__in=known)
     return {row.ref: row for row in sorted(found, key=lambda row: row.pk)}
@@ -144,7 +146,7 @@ def _covered(keys: Sequence[int]) -> set[int]:
     from winosmith.web.problems.models import Event
 
     events = Event.objects.filter(kind=COVERING[True])
-    rows = (events.filter(problem__in=some) for some in _chunks(keys))
+    rows = (events.filter(problem__in=some) for some in chunked(keys, CHUNK))
     return {key for some in rows for key in some.values_list("problem_id", flat=True)}
 
 
@@ -152,7 +154,7 @@ def _write(versions: Iterator[Any]) -> None:
     from winosmith.web._lock import writing
     from winosmith.web.perturb.models import Version
 
-    while chunk := list(islice(versions, CHUNK)):
+    for chunk in chunked(versions, CHUNK):
         with writing():
             Version.objects.bulk_create(chunk, ignore_conflicts=True)
 
@@ -162,12 +164,6 @@ def _cover(keys: Sequence[int]) -> None:
     from winosmith.web._lock import writing
     from winosmith.web.problems.embargoes import cover_below
 
-    for some in _chunks(keys):
+    for some in chunked(keys, CHUNK):
         with writing():
             cover_below(some)
-
-
-def _chunks(values: Iterable[Any]) -> Iterator[Sequence[Any]]:
-    rest = iter(values)
-    while chunk := list(islice(rest, CHUNK)):
-        yield chunk

@@ -172,14 +172,15 @@ def test_a_thread_measures_in_the_background(
     model: Callable[..., Any], monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     """The first look waits a moment; a later one finds the figures; nothing is measured twice."""
+    from winosmith.web._background import Background
     from winosmith.web.families import measuring
 
-    worker = measuring._Worker()
+    worker = Background("families", measuring.EVERY, measuring._work)
     monkeypatch.setattr(measuring, "_AT_WORK", worker)
     family(model("alpha"))
     assert visit().get("/families/models/").status_code == 200
     assert worker.thread is not None
-    worker.thread.join(60)
+    worker.wait(60)
     page = visit().get("/families/models/").content.decode()
     assert "As of" in page
     assert not measuring.measure()

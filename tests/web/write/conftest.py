@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,6 +20,33 @@ FORM = {
     "answer_2": "1",
 }
 """A twin that holds the anchor word "water" and keeps every rule."""
+
+
+ANCHORS = ("water", "garden", "hose")
+
+
+def typed(**changes: str) -> Any:
+    """Return the form above as it is typed, with changes."""
+    from winosmith.web.write.fields import Typed
+
+    return Typed.of({**FORM, **changes})
+
+
+def submitted(somebody: Any, key: str = "", **arguments: Any) -> Any:
+    """Return the twin that somebody sends, of the form above unless `typed` is given."""
+    from winosmith.web.problems.once import new_key
+    from winosmith.web.write.rules import submit
+
+    fields = arguments.pop("typed", typed())
+    return submit(somebody, fields, key or new_key(), anchors=ANCHORS, **arguments)
+
+
+def rules(**changes: Any) -> Any:
+    """Change the site's rules within a `with`."""
+    from django.conf import settings
+    from django.test import override_settings
+
+    return override_settings(RULES=replace(settings.RULES, **changes))
 
 
 @pytest.fixture

@@ -4,36 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from tests.web.write.conftest import FORM  # type: ignore[import-not-found]
+from tests.web.write.conftest import (  # type: ignore[import-not-found]
+    ANCHORS,
+    FORM,
+    rules,
+    submitted,
+    typed,
+)
 from winosmith.errors import InputError
-
-ANCHORS = ("water", "garden", "hose")
-
-
-def _typed(**changes: str) -> Any:
-    from winosmith.web.write.fields import Typed
-
-    return Typed.of({**FORM, **changes})
-
-
-def _send(somebody: Any, key: str = "", **arguments: Any) -> Any:
-    from winosmith.web.problems.once import new_key
-    from winosmith.web.write.rules import submit
-
-    typed = arguments.pop("typed", _typed())
-    return submit(somebody, typed, key or new_key(), anchors=ANCHORS, **arguments)
-
-
-def _rules(**changes: Any) -> Any:
-    from django.conf import settings
-    from django.test import override_settings
-
-    return override_settings(RULES=replace(settings.RULES, **changes))
 
 
 def test_a_twin_that_is_sent_goes_to_the_judges(db: Any, contributor: Callable[..., Any]) -> None:
@@ -42,7 +24,7 @@ def test_a_twin_that_is_sent_goes_to_the_judges(db: Any, contributor: Callable[.
     from winosmith.web.problems.models import Remembered
 
     ann = contributor()
-    twin = _send(ann, topic="Water a garden")
+    twin = submitted(ann, topic="Water a garden")
     halves = list(twin.problems.all())
     assert (twin.contributor, twin.anchor, twin.topic) == (ann, "water garden", "Water a garden")
     assert (twin.domain, twin.source, twin.licence) == ("physical", "crowd", "CC-BY-4.0")
@@ -63,7 +45,7 @@ def test_the_order_of_the_halves_tells_nothing(db: Any, contributor: Callable[..
     """Of 40 twins, the half that was typed first comes first in some and second in others."""
     ann = contributor()
     first = {
-        _send(ann).problems.order_by("pk").first().sentence == FORM["sentence_1"]
+        submitted(ann).problems.order_by("pk").first().sentence == FORM["sentence_1"]
         for _number in range(40)
     }
     assert first == {True, False}
@@ -80,7 +62,7 @@ def test_a_key_makes_one_twin(database: Any, contributor: Callable[..., Any]) ->
 
     def send(_number: int) -> str:
         try:
-            return str(_send(ann, key).ref)
+            return str(submitted(ann, key).ref)
         finally:
             connection.close()
 
@@ -99,11 +81,11 @@ def test_a_refusal_writes_nothing_and_names_the_fields(
 
     ann, key = contributor(), new_key()
     with pytest.raises(Refused) as refused:
-        _send(ann, key, typed=_typed(sentence_1="Too short, the _ is.", answer_2="0", domain=""))
+        submitted(ann, key, typed=typed(sentence_1="Too short, the _ is.", answer_2="0", domain=""))
     assert set(refused.value.faults) >= {"sentence_1", "answer_2", "domain"}
     assert not Twin.objects.exists()
     assert not Done.objects.exists()
-    assert _send(ann, key).problems.count() == 2
+    assert submitted(ann, key).problems.count() == 2
 
 
 def test_an_empty_form_is_told_the_first_things_alone(site: Any) -> None:
@@ -117,11 +99,11 @@ def test_an_empty_form_is_told_the_first_things_alone(site: Any) -> None:
         "sentence_1": ["Write this half."],
         "sentence_2": ["Write this half."],
     }
-    assert set(_faults(_typed(sentence_2=""), ANCHORS)) == {"sentence_2"}
-    assert _faults(_typed(answer_1=""), ANCHORS) == {
+    assert set(_faults(typed(sentence_2=""), ANCHORS)) == {"sentence_2"}
+    assert _faults(typed(answer_1=""), ANCHORS) == {
         "answer_2": ["Say for each half which option is right."]
     }
-    assert _faults(_typed(), ANCHORS) == {}
+    assert _faults(typed(), ANCHORS) == {}
 
 
 def test_without_consent_nothing_is_taken(db: Any, person: Callable[..., Any]) -> None:
@@ -129,7 +111,7 @@ def test_without_consent_nothing_is_taken(db: Any, person: Callable[..., Any]) -
     from winosmith.web.problems.models import Twin
 
     with pytest.raises(InputError, match="Agree to the site"):
-        _send(person("bob"))
+        submitted(person("bob"))
     assert not Twin.objects.exists()
 
 
@@ -155,8 +137,8 @@ def test_who_looks_first_is_the_site_s_choice(
     from winosmith.web.judge.models import Slot
 
     ann = contributor(anonymous=anonymous)
-    with _rules(review=review, words_to_flag=("garden",) if flagged else ()):
-        twin = _send(ann)
+    with rules(review=review, words_to_flag=("garden",) if flagged else ()):
+        twin = submitted(ann)
     assert {half.state for half in twin.problems.all()} == {state}
     assert Slot.objects.exists() == (state == "judging")
     assert all(bool(half.hints) == flagged for half in twin.problems.all())
@@ -169,9 +151,9 @@ def test_a_failed_condition_takes_everything_back(db: Any, contributor: Callable
 
     ann = contributor()
     for _number in range(2):
-        _send(ann, before=lambda: spend(ann, "write", 2))
+        submitted(ann, before=lambda: spend(ann, "write", 2))
     with pytest.raises(TooMany):
-        _send(ann, before=lambda: spend(ann, "write", 2))
+        submitted(ann, before=lambda: spend(ann, "write", 2))
     assert Twin.objects.count() == 2
 
 
@@ -182,13 +164,13 @@ def test_a_revision_replaces_the_old_halves(db: Any, contributor: Callable[..., 
     from winosmith.web.write.rules import revise, typed_of
 
     ann = contributor()
-    old = _send(ann)
+    old = submitted(ann)
     Problem.objects.filter(twin=old).update(embargo=True)
     draft = revise(ann, old)
     assert revise(ann, old) == draft
     assert draft.revises == old
     assert set(typed_of(old).sentences) == {FORM["sentence_1"], FORM["sentence_2"]}
-    new = _send(ann, draft.ref, typed=_typed(option_2="bucket"), revises=old)
+    new = submitted(ann, draft.ref, typed=typed(option_2="bucket"), revises=old)
     assert {half.state for half in old.problems.all()} == {"revised"}
     assert {half.state for half in new.problems.all()} == {"judging"}
     assert new.revises == old
@@ -197,7 +179,7 @@ def test_a_revision_replaces_the_old_halves(db: Any, contributor: Callable[..., 
     with pytest.raises(InputError, match="can't be revised"):
         revise(ann, old)
     with pytest.raises(InputError, match="can't be revised"):
-        _send(ann, revises=old)
+        submitted(ann, revises=old)
 
 
 def test_only_the_contributor_revises_or_withdraws(
@@ -206,14 +188,14 @@ def test_only_the_contributor_revises_or_withdraws(
     """Somebody else, even a moderator, can do neither by these rules, and nothing changes."""
     from winosmith.web.write.rules import revise, withdraw
 
-    twin = _send(contributor())
+    twin = submitted(contributor())
     for other in (contributor("bob"), contributor("eva", is_moderator=True)):
         with pytest.raises(InputError):
             withdraw(other, twin)
         with pytest.raises(InputError):
             revise(other, twin)
         with pytest.raises(InputError):
-            _send(other, revises=twin)
+            submitted(other, revises=twin)
     assert {half.state for half in twin.problems.all()} == {"judging"}
 
 
@@ -223,7 +205,7 @@ def test_a_withdrawn_twin_is_out_of_judging(db: Any, contributor: Callable[..., 
     from winosmith.web.write.rules import may_revise, may_withdraw, withdraw
 
     ann = contributor()
-    twin = _send(ann)
+    twin = submitted(ann)
     withdraw(ann, twin, "a slip")
     assert {half.state for half in twin.problems.all()} == {"withdrawn"}
     assert {half.events.last().reason for half in twin.problems.all()} == {"a slip"}
@@ -241,12 +223,12 @@ def test_who_judged_a_twin_does_not_judge_its_revision(
     from winosmith.web.judge.slots import claim
 
     ann, bob = contributor(), contributor("bob")
-    first = _send(ann)
+    first = submitted(ann)
     slot = claim(bob)
     assert slot is not None
-    second = _send(ann, revises=first)
+    second = submitted(ann, revises=first)
     assert claim(bob) is None
-    _send(ann, revises=second)
+    submitted(ann, revises=second)
     assert claim(bob) is None
     assert claim(contributor("cat")) is not None
 
@@ -260,7 +242,7 @@ def test_a_contributor_withdraws_what_a_moderator_withdrew(
     from winosmith.web.write.rules import may_withdraw, withdraw
 
     ann, eva = contributor(), person("eva", is_moderator=True)
-    twin = _send(ann)
+    twin = submitted(ann)
     half = twin.problems.first()
     seen = half.events.last().pk
     decide(eva, ACTIONS["withdraw"], half, reason="unkind", seen=seen, batch="b1")
@@ -279,126 +261,8 @@ def test_what_is_released_or_valid_is_not_revised(db: Any, contributor: Callable
     from winosmith.web.write.rules import may_revise
 
     ann = contributor()
-    valid, released = _send(ann), _send(ann)
+    valid, released = submitted(ann), submitted(ann)
     Problem.objects.filter(twin=valid).update(state="valid")
     Problem.objects.filter(twin=released).update(released=True)
     assert not may_revise(ann, valid)
     assert not may_revise(ann, released)
-
-
-def test_counts_are_the_person_s_own(db: Any, contributor: Callable[..., Any]) -> None:
-    """Today's twins, those being judged and those valid are counted, each twin once."""
-    from winosmith.web.problems.models import Problem
-    from winosmith.web.write.counts import counts
-
-    ann, bob = contributor(), contributor("bob")
-    with _rules(review="none"):
-        first, _second, third = _send(ann), _send(ann), _send(ann)
-    _send(bob)
-    Problem.objects.filter(twin=first).update(state="valid")
-    Problem.objects.filter(pk=third.problems.first().pk).update(state="valid")
-    with _rules(goal=12):
-        found = counts(ann)
-    assert (found.today, found.waiting, found.judging, found.valid) == (3, 0, 2, 1)
-    assert (found.site, found.goal, found.share) == (3, 12, 25)
-    assert counts(None).today == 0
-
-
-def test_counts_of_many_twins_are_kept_for_their_writer_alone(
-    db: Any, contributor: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Who has written much is told counts of a moment ago; nobody else is told theirs."""
-    from django.core.cache import cache
-
-    from winosmith.web import _kept
-    from winosmith.web.write.counts import counts
-
-    monkeypatch.setattr(_kept, "A_SECOND", 2)
-    ann, bob = contributor(), contributor("bob")
-    _send(ann)
-    assert counts(ann).today == 1
-    _send(ann)
-    assert (counts(ann).today, counts(bob).today) == (1, 0)
-    cache.clear()
-    assert counts(ann).today == 2
-    cache.clear()
-
-
-def test_drafts_are_saved_and_never_overwritten_unseen(
-    database: Any, contributor: Callable[..., Any], draft: Callable[..., Any]
-) -> None:
-    """Of sixteen windows that save different texts of one version, one wins; the others know."""
-    from django.db import connection
-
-    from winosmith.web.write.drafts import Stale, draft_of, save
-
-    ann = contributor()
-    one = draft(ann)
-
-    def write(number: int) -> str:
-        try:
-            return str(save(one, _typed(option_1=f"kettle {number}"), 0).version)
-        except Stale as stale:
-            return str(stale.draft.typed["option_1"])
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(16) as threads:
-        results = sorted(threads.map(write, range(16)))
-    now = draft_of(ann, one.ref)
-    assert now.version == 1
-    assert results == ["1", *[now.typed["option_1"]] * 15]
-
-
-def test_drafts_are_their_writer_s_alone(
-    db: Any, contributor: Callable[..., Any], draft: Callable[..., Any]
-) -> None:
-    """Nobody else opens a draft; untouched topics are no drafts; there are not too many."""
-    from winosmith.web.write import drafts
-
-    ann, bob = contributor(), contributor("bob")
-    one = draft(ann)
-    assert drafts.draft_of(bob, one.ref) is None
-    assert drafts.draft_of(None, one.ref) is None
-    assert drafts.drafts_of(ann) == []
-    drafts.save(one, _typed(), 0)
-    assert drafts.drafts_of(ann) == [one]
-    for _number in range(drafts.MOST - 1):
-        draft(ann)
-    with pytest.raises(InputError, match="finish or discard"):
-        draft(ann)
-
-
-def test_other_words_and_another_topic_keep_what_was_typed(
-    db: Any, contributor: Callable[..., Any], draft: Callable[..., Any]
-) -> None:
-    """Drawing again changes topic or words and the version, and no text."""
-    from winosmith.web.write import drafts
-
-    one = drafts.save(draft(contributor()), _typed(), 0)
-    words = drafts.redraw(one, "words")
-    assert (words.topic, words.version) == ("Water a garden", 2)
-    assert set(words.anchors) != {"water", "garden", "hose"}
-    other = drafts.redraw(words, "topic")
-    assert other.topic != "Water a garden"
-    assert other.typed == _typed().as_form()
-
-
-def test_drafts_go_with_retention_and_with_their_writer(
-    db: Any, contributor: Callable[..., Any], draft: Callable[..., Any]
-) -> None:
-    """Old drafts are deleted when the site tidies up, and all when somebody is erased."""
-    from datetime import timedelta
-
-    from django.utils import timezone
-
-    from winosmith.web.people.signals import erasing, tidying
-    from winosmith.web.write.models import Draft
-
-    ann, bob, now = contributor(), contributor("bob"), timezone.now()
-    old, young, other = draft(ann), draft(ann), draft(bob)
-    Draft.objects.filter(pk=old.pk).update(saved=now - timedelta(days=91))
-    tidying.send(None, now=now, before=now - timedelta(days=90))
-    assert set(Draft.objects.all()) == {young, other}
-    erasing.send(None, person=ann, texts=False)
-    assert set(Draft.objects.all()) == {other}

@@ -6,20 +6,17 @@ something else would come out now; nobody waits for it. One process measures at 
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
-import logging
-import threading
 import time
 from typing import Any
 
-from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
 from winosmith import Dataset, __version__, metrics
 from winosmith.errors import DataError, MissingExtraError
 from winosmith.metrics import Graded, Stability
+from winosmith.web._background import Background
 from winosmith.web._lock import writing
 from winosmith.web.families.data import answered_by, predictions_of
 from winosmith.web.families.drawings import drawings
@@ -41,9 +38,6 @@ PATIENCE = 0.3
 
 SEED = 0
 """Of bootstraps and nulls: what `winosmith score` takes by itself."""
-
-LOCK = "families.lock"
-"""In the site's folder: who holds it measures."""
 
 
 def measured(depth: str) -> Measured | None:
@@ -133,48 +127,10 @@ def _measured(depth: Any, graded: list[tuple[Model, Graded | None, str]]) -> Mea
     return Measured(depth=depth, answers=answers, drawings=drawings(found) if found else [])
 
 
-class _Worker:
-    """Measures in a thread, one at a time in all processes of the site."""
-
-    def __init__(self) -> None:
-        self.due = 0.0
-        self.thread: threading.Thread | None = None
-        self.turn = threading.Lock()
-
-    def start_when_due(self) -> None:
-        """Start a thread unless one is at work, or was a moment ago.
-
-        Within a transaction none is started: it would not see what that has written.
-        """
-        if connection.in_atomic_block:
-            return
-        with self.turn:
-            working = self.thread is not None and self.thread.is_alive()
-            if working or time.monotonic() < self.due:
-                return
-            self.due = time.monotonic() + EVERY
-            self.thread = threading.Thread(target=self.work, name="stability", daemon=True)
-            self.thread.start()
-
-    def wait(self, seconds: float) -> None:
-        """Wait for the thread, not for long."""
-        if self.thread is not None:
-            self.thread.join(seconds)
-
-    def work(self) -> None:
-        """Measure unless another process does; what fails is logged, and the old figures stay."""
-        try:
-            with (settings.SITE.folder / LOCK).open("wb") as file:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                measure()
-                if tell_kinds():
-                    measure()
-        except BlockingIOError:
-            return
-        except Exception:
-            logging.getLogger(__name__).exception("the stability of models could not be measured")
-        finally:
-            connection.close()
+def _work() -> None:
+    measure()
+    if tell_kinds():
+        measure()
 
 
-_AT_WORK = _Worker()
+_AT_WORK = Background("families", EVERY, _work)

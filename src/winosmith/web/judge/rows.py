@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db.models import Max, Q
 from django.utils import timezone
 
+from winosmith.web._chunked import chunked
 from winosmith.web._lock import writing
 from winosmith.web._prepared import Given, Prepared, insert
 from winosmith.web.judge.models import Slot
@@ -113,7 +113,7 @@ def open_new(problems: Iterable[Problem]) -> None:
     """
     numbers = range(1, settings.RULES.judges + 1)
     slots = (_slot(problem, n) for problem in problems for n in numbers)
-    while some := list(islice(slots, CHUNK)):
+    for some in chunked(slots, CHUNK):
         insert(*some)
 
 

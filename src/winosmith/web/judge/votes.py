@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 from django.db.models import Count, QuerySet
 from django.utils.translation import gettext as _
 
 from winosmith import Response
+from winosmith.web._chunked import chunked
 from winosmith.web._lock import writing
 from winosmith.web._prepared import Given, Prepared
 from winosmith.web.judge.models import Skip, Slot
@@ -84,8 +84,7 @@ def responses(problems: Iterable[Problem]) -> Iterator[Response]:
     twin whose halves stand beside each other is whole in a chunk or ordered across two, which
     makes no difference where nobody judges both halves.
     """
-    rows = iter(problems)
-    while chunk := list(islice(rows, CHUNK)):
+    for chunk in chunked(problems, CHUNK):
         refs = {problem.pk: problem.ref for problem in chunk}
         for slot in _counted(list(refs)):
             yield from _responses(slot, refs[slot.problem_id])

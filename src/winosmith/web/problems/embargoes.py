@@ -10,10 +10,11 @@ the tree to know what is public.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext as _
 
+from winosmith.web._chunked import chunked
 from winosmith.web._prepared import insert
 from winosmith.web.problems.models import Event, Problem
 
@@ -104,8 +105,8 @@ def _spread(keys: Sequence[int], by: Person | None, *, embargo: bool) -> int:
     """Cover all below problems, down to what has an embargo of its own; or uncover it."""
     changed, above = 0, list(keys)
     while above:
-        below = [row for some in _chunks(above) for row in _next(some, covered=not embargo)]
-        for rows in _chunks(below):
+        below = [row for some in chunked(above, CHUNK) for row in _next(some, covered=not embargo)]
+        for rows in chunked(below, CHUNK):
             keys = [row.pk for row in rows]
             Problem.objects.filter(pk__in=keys).update(embargo=embargo)
             type(rows[0]).objects.filter(pk__in=keys).update(covered=embargo)
@@ -132,7 +133,3 @@ def _event(problem: Problem, by: Person | None, embargo: bool) -> Event:
     )
     kind = COVERING[embargo]
     return Event(problem=problem, actor=by, kind=kind, before=state, after=state, reason=reason)
-
-
-def _chunks(rows: Sequence[Any]) -> Sequence[Sequence[Any]]:
-    return [rows[at : at + CHUNK] for at in range(0, len(rows), CHUNK)]

@@ -10,7 +10,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from django.db import connection
@@ -18,6 +17,7 @@ from django.db.models import Q
 
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError
+from winosmith.web._chunked import chunked
 from winosmith.web._lock import writing
 from winosmith.web._prepared import insert
 from winosmith.web.problems.halves import AnyHalf, Half
@@ -229,8 +229,8 @@ def remember_published(
     """
     if not 1 <= len(source.strip()) <= 80:
         raise InputError(f"a published data set has a name of 1 to 80 characters, not {source!r}")
-    added, done, problems = 0, 0, iter(dataset)
-    while chunk := list(islice(problems, CHUNK)):
+    added, done = 0, 0
+    for chunk in chunked(dataset, CHUNK):
         rows = [
             Remembered(source=source, ref=p.id[:200], sentence=p.sentence, options=list(p.options))
             for p in chunk

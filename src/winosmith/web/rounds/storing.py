@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from django.utils import timezone
 from winosmith import formats
 from winosmith.rounds import Change, changes
 from winosmith.rounds import Round as Found
+from winosmith.web._chunked import chunked
 from winosmith.web._lock import writing
 from winosmith.web.problems.models import Problem
 from winosmith.web.rounds.models import Place, Round
@@ -38,7 +38,7 @@ def store(
     """
     done = 0
     places = _places(found)
-    while chunk := list(islice(places, CHUNK)):
+    for chunk in chunked(places, CHUNK):
         numbers = _numbers(old for old, _ in chunk)
         rows = [
             Place(round=round_, problem_id=numbers[old], **fields)

@@ -1,0 +1,51 @@
+"""What a contributor is told of how much was written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.web.write.conftest import (  # type: ignore[import-not-found]
+    rules,
+    submitted,
+)
+
+
+def test_counts_are_the_person_s_own(db: Any, contributor: Callable[..., Any]) -> None:
+    """Today's twins, those being judged and those valid are counted, each twin once."""
+    from winosmith.web.problems.models import Problem
+    from winosmith.web.write.counts import counts
+
+    ann, bob = contributor(), contributor("bob")
+    with rules(review="none"):
+        first, _second, third = submitted(ann), submitted(ann), submitted(ann)
+    submitted(bob)
+    Problem.objects.filter(twin=first).update(state="valid")
+    Problem.objects.filter(pk=third.problems.first().pk).update(state="valid")
+    with rules(goal=12):
+        found = counts(ann)
+    assert (found.today, found.waiting, found.judging, found.valid) == (3, 0, 2, 1)
+    assert (found.site, found.goal, found.share) == (3, 12, 25)
+    assert counts(None).today == 0
+
+
+def test_counts_of_many_twins_are_kept_for_their_writer_alone(
+    db: Any, contributor: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who has written much is told counts of a moment ago; nobody else is told theirs."""
+    from django.core.cache import cache
+
+    from winosmith.web import _kept
+    from winosmith.web.write.counts import counts
+
+    monkeypatch.setattr(_kept, "A_SECOND", 2)
+    ann, bob = contributor(), contributor("bob")
+    submitted(ann)
+    assert counts(ann).today == 1
+    submitted(ann)
+    assert (counts(ann).today, counts(bob).today) == (1, 0)
+    cache.clear()
+    assert counts(ann).today == 2
+    cache.clear()

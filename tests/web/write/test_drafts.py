@@ -1,0 +1,94 @@
+"""Drafts: whose they are, and that nothing typed is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from tests.web.write.conftest import (  # type: ignore[import-not-found]
+    typed,
+)
+from winosmith.errors import InputError
+
+
+def test_drafts_are_saved_and_never_overwritten_unseen(
+    database: Any, contributor: Callable[..., Any], draft: Callable[..., Any]
+) -> None:
+    """Of sixteen windows that save different texts of one version, one wins; the others know."""
+    from django.db import connection
+
+    from winosmith.web.write.drafts import Stale, draft_of, save
+
+    ann = contributor()
+    one = draft(ann)
+
+    def write(number: int) -> str:
+        try:
+            return str(save(one, typed(option_1=f"kettle {number}"), 0).version)
+        except Stale as stale:
+            return str(stale.draft.typed["option_1"])
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(16) as threads:
+        results = sorted(threads.map(write, range(16)))
+    now = draft_of(ann, one.ref)
+    assert now.version == 1
+    assert results == ["1", *[now.typed["option_1"]] * 15]
+
+
+def test_drafts_are_their_writer_s_alone(
+    db: Any, contributor: Callable[..., Any], draft: Callable[..., Any]
+) -> None:
+    """Nobody else opens a draft; untouched topics are no drafts; there are not too many."""
+    from winosmith.web.write import drafts
+
+    ann, bob = contributor(), contributor("bob")
+    one = draft(ann)
+    assert drafts.draft_of(bob, one.ref) is None
+    assert drafts.draft_of(None, one.ref) is None
+    assert drafts.drafts_of(ann) == []
+    drafts.save(one, typed(), 0)
+    assert drafts.drafts_of(ann) == [one]
+    for _number in range(drafts.MOST - 1):
+        draft(ann)
+    with pytest.raises(InputError, match="finish or discard"):
+        draft(ann)
+
+
+def test_other_words_and_another_topic_keep_what_was_typed(
+    db: Any, contributor: Callable[..., Any], draft: Callable[..., Any]
+) -> None:
+    """Drawing again changes topic or words and the version, and no text."""
+    from winosmith.web.write import drafts
+
+    one = drafts.save(draft(contributor()), typed(), 0)
+    words = drafts.redraw(one, "words")
+    assert (words.topic, words.version) == ("Water a garden", 2)
+    assert set(words.anchors) != {"water", "garden", "hose"}
+    other = drafts.redraw(words, "topic")
+    assert other.topic != "Water a garden"
+    assert other.typed == typed().as_form()
+
+
+def test_drafts_go_with_retention_and_with_their_writer(
+    db: Any, contributor: Callable[..., Any], draft: Callable[..., Any]
+) -> None:
+    """Old drafts are deleted when the site tidies up, and all when somebody is erased."""
+    from datetime import timedelta
+
+    from django.utils import timezone
+
+    from winosmith.web.people.signals import erasing, tidying
+    from winosmith.web.write.models import Draft
+
+    ann, bob, now = contributor(), contributor("bob"), timezone.now()
+    old, young, other = draft(ann), draft(ann), draft(bob)
+    Draft.objects.filter(pk=old.pk).update(saved=now - timedelta(days=91))
+    tidying.send(None, now=now, before=now - timedelta(days=90))
+    assert set(Draft.objects.all()) == {young, other}
+    erasing.send(None, person=ann, texts=False)
+    assert set(Draft.objects.all()) == {other}
