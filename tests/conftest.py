@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import importlib.util
 import os
 import shutil
@@ -18,6 +19,13 @@ from winosmith.testing import made_twins, tiny_language_model
 from winosmith.text import tokens
 
 IN_CI = os.environ.get("CI") == "true"
+
+
+def pytest_collection_finish() -> None:
+    """Let no garbage collection go through the modules and tests, a tenth of all time else."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 100)
 
 
 def absent(reason: str) -> None:
