@@ -59,13 +59,27 @@ PICTURES = {
     "guidelines": ("/guidelines/", None),
     "download": ("/download/", None),
     "card": ("/card/", None),
+    "problem": ("/problems/{root}/", None),
+    "join": ("/people/join/", None),
+    "account": ("/people/", "bob"),
     "write": ("/write/", "ann"),
+    "mine": ("/write/mine/", "ann"),
+    "mine-twin": ("/write/mine/{refused}/", "ann"),
     "judge": ("/judge/", "bob"),
+    "agreement": ("/judge/agreement/", None),
     "moderate": ("/moderate/", "eva"),
+    "decide": ("/moderate/problems/{held}/", "eva"),
+    "log": ("/moderate/log/", "eva"),
+    "people": ("/moderate/people/", "eva"),
     "perturb": ("/perturb/{root}/", "tom"),
     "prediction": ("/perturb/made/{last}/", "zoe"),
     "family": ("/families/{root}/?model=association", None),
+    "board": ("/families/board/", None),
     "models": ("/models/", None),
+    "model": ("/models/hunting/", None),
+    "stability": ("/families/models/", None),
+    "rounds": ("/rounds/start/", "ada"),
+    "api": ("/api/", None),
 }
 """Name of a picture → the page, and who looks at it."""
 
@@ -90,6 +104,7 @@ def fill(folder: Path) -> None:
         "zoe": {},
         **{name: {"is_judge": True} for name in ("bob", "cem", "dora", "emil", "fay", "gus")},
         "eva": {"is_judge": True, "is_moderator": True},
+        "ada": {"is_judge": True, "is_moderator": True, "is_superuser": True},
     }
     people = {name: Person.objects.create_user(name, PASSWORD, **f) for name, f in everyone.items()}
     for person in people.values():
@@ -100,7 +115,8 @@ def fill(folder: Path) -> None:
         state = State.HELD if number % 12 == 11 else State.JUDGING
         _twin([twins[row] for row in pair], people[rng.choice(["ann", "tom", "zoe"])], state)
     _judge([people[name] for name in ("bob", "cem", "dora", "emil", "fay", "gus")], rng)
-    (folder / "family").write_text(_family(people, people["eva"]), "utf-8")
+    places = {"root": ROOT, "last": _family(people, people["eva"]), **_others(people["ann"])}
+    (folder / "places.json").write_text(json.dumps(places), "utf-8")
 
 
 def _family(people: dict[str, Any], moderator: Any) -> str:
@@ -126,6 +142,15 @@ def _family(people: dict[str, Any], moderator: Any) -> str:
         move(version, State.VALID, by=moderator, kind="accept")
         version.refresh_from_db()
     return family[-1].ref
+
+
+def _others(ann: Any) -> dict[str, str]:
+    """Name a twin of Ann's that judges refused, and a problem that is held."""
+    from winosmith.web.problems.models import Problem, State, Twin
+
+    refused = Twin.objects.filter(contributor=ann, problems__state=State.REJECTED)
+    held = Problem.objects.filter(state=State.HELD)
+    return {"refused": refused.earliest("pk").ref, "held": held.earliest("pk").ref}
 
 
 def _twin(halves: list[Any], contributor: Any, state: Any) -> None:
@@ -233,10 +258,10 @@ def main() -> None:
         browser = started.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox"]
         )
-        last = (folder / "family").read_text("utf-8")
+        places = json.loads((folder / "places.json").read_text("utf-8"))
         predicted(browser, address)
         for name, (place, who) in PICTURES.items():
-            path = place.format(root=ROOT, last=last)
+            path = place.format(**places)
             context = browser.new_context(
                 viewport={"width": WIDTH, "height": HEIGHT}, device_scale_factor=SCALE
             )
@@ -252,7 +277,15 @@ def main() -> None:
                 write(page)
             if name == "judge":
                 page.locator("main button:has-text('Next problem')").click()
-                page.wait_for_load_state("networkidle")
+                page.wait_for_selector("form[data-judge=local]")
+                shoot(page, "judge-local")
+                page.keyboard.press("1")
+                page.keyboard.press("Enter")
+                page.wait_for_selector("form[data-judge=whole]")
+            if name == "stability":
+                while not page.locator("main svg").count():
+                    page.wait_for_timeout(1000)
+                    page.reload()
             if name == "family":
                 page.evaluate("window.scrollTo(0, document.querySelector('#tree').offsetTop - 30)")
             if name == "perturb":

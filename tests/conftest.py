@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 from winosmith import Dataset
@@ -19,6 +20,10 @@ from winosmith.testing import made_twins, tiny_language_model
 from winosmith.text import tokens
 
 IN_CI = os.environ.get("CI") == "true"
+
+# No example is too slow: a fact is one on a busy machine, too.
+hypothesis.settings.register_profile("winosmith", deadline=None)
+hypothesis.settings.load_profile("winosmith")
 
 
 def pytest_collection_finish() -> None:

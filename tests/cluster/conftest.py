@@ -31,9 +31,12 @@ def _absent(reason: str) -> None:
     pytest.skip(reason)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def local_cluster(dask: None) -> Iterator[Any]:
-    """Return a cluster of two workers with a thread each; a killed one is started again."""
+    """Return a cluster of two workers with a thread each; a killed one is started again.
+
+    It ends with the module: one that has nothing to do still takes a tenth of a processor.
+    """
     from distributed import LocalCluster
 
     with LocalCluster(
@@ -75,9 +78,9 @@ def kill(local_cluster: Any) -> Callable[[int], None]:
     return kill
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def start(dask: None) -> Iterator[Callable[..., Any]]:
-    """Return what starts `dask scheduler` or `dask worker`; all end with the tests."""
+    """Return what starts `dask scheduler` or `dask worker`; all end with the test."""
     running = []
 
     def start(what: str, *arguments: str) -> Any:

@@ -154,7 +154,8 @@ def test_without_workers_nothing_waits_for_ever(start, tmp_path):
         with pytest.raises(BrokenExecutor, match="no worker for 1 s"):
             waiting.result(30)
         start("worker", "--scheduler-file", str(file), *options)
-        assert executor.submit(abs, -1).result(30) == 1
+        with cluster.connect(file, timeout=60):  # it is there, however long its start takes
+            assert executor.submit(abs, -1).result(30) == 1
         waiting = executor.submit(time.sleep, 60)
         scheduler.kill()
         with pytest.raises(BrokenExecutor, match="the connection to the Dask scheduler broke off"):

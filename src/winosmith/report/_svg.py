@@ -116,12 +116,17 @@ def draw(
     phone, where the drawing shrinks to the screen.
     """
     from matplotlib import style
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure as Canvas
 
     with _LOCK, style.context(_SETTINGS, after_reset=True), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # browsers have it
         canvas = Canvas(figsize=(width / 72, height / 72), layout="constrained")
+        FigureCanvasSVG(canvas)
         paint(canvas)
+        if engine := canvas.get_layout_engine():  # once, where saving would draw all of it twice
+            engine.execute(canvas)
+            canvas.set_layout_engine(None)
         file = io.BytesIO()
         nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         canvas.savefig(file, format="svg", metadata=nothing, transparent=True)

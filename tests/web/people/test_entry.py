@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -29,6 +30,14 @@ def test_a_new_account_is_logged_in_and_no_more_than_a_contributor(db: Any, visi
     ann = _named("Ann")
     assert browser.get("/people/").context["person"] == ann
     assert not any((ann.is_judge, ann.is_moderator, ann.is_superuser, ann.anonymous))
+
+
+@pytest.mark.parametrize("page", ["login", "join"])
+def test_the_menu_says_which_door_one_stands_at(db: Any, visit: Any, page: str) -> None:
+    """Of "Log in" and "Sign up" the page that is open is marked, and the other is not."""
+    menu = visit().get(f"/people/{page}/").content.decode().partition("<main")[0]
+    marked = re.findall(r'<a href="([^"]*)" aria-current="page">', menu)
+    assert marked == [f"/people/{page}/"]
 
 
 @pytest.mark.parametrize("name", ["ann", "ANN", "Ａnn"])
