@@ -55,3 +55,19 @@ def test_large_figures_are_kept_for_longer(
     assert figures("large") == problems
     monkeypatch.setattr(time, "time", lambda: now + seconds + 0.5)
     assert figures("large") == 6
+
+
+def test_each_of_several_is_kept_for_its_own_number(site: Any) -> None:
+    """Of several only those are counted again, all at once, that have few problems."""
+    from winosmith.web._kept import kept_each
+
+    asked: list[list[int]] = []
+
+    def count(keys: list[int]) -> dict[int, Found]:
+        asked.append(keys)
+        return {key: Found(key) for key in keys}
+
+    for keys in ([5, 900_000], [5, 900_000, 7]):
+        found = kept_each("each", keys, count)
+        assert {key: one.problems for key, one in found.items()} == {key: key for key in keys}
+    assert asked == [[5, 900_000], [5, 7]]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
 from django.core.cache import cache
 
-__all__ = ["A_SECOND", "Counted", "kept"]
+__all__ = ["A_SECOND", "Counted", "kept", "kept_each"]
 
 A_SECOND = 1000
 """Problems for each of which figures are kept a second longer: counting so many takes 1 to 20 ms,
@@ -38,8 +38,26 @@ def kept(name: str, count: Callable[[], Figures]) -> Figures:
         name: of the figures, the same for every call.
         count: takes them anew.
     """
-    found: Figures | None = cache.get(name)
-    if found is None:
-        found = count()
-        cache.set(name, found, min(LONGEST, found.problems // A_SECOND))
+    return kept_each(name, [0], lambda _: {0: count()})[0]
+
+
+def kept_each(
+    name: str, keys: Sequence[int], count: Callable[[list[int]], dict[int, Figures]]
+) -> dict[int, Figures]:
+    """Return the figures of each of several, kept as by `kept` for their own number of problems.
+
+    Args:
+        name: of the figures, the same for every call.
+        keys: of those whose figures are wanted.
+        count: takes those of some of them anew, all at once.
+    """
+    names = {f"{name}.{key}": key for key in keys}
+    found: dict[int, Figures] = {
+        names[known]: figures for known, figures in cache.get_many(names).items()
+    }
+    if missing := [key for key in keys if key not in found]:
+        for key, figures in count(missing).items():
+            found[key] = figures
+            if seconds := min(LONGEST, figures.problems // A_SECOND):
+                cache.set(f"{name}.{key}", figures, seconds)
     return found

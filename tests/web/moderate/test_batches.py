@@ -27,7 +27,7 @@ def test_all_that_match_are_done_under_one_mark(db: Any, moderator: Any, twin: A
     for _ in range(50):
         twin(domain="social")
     twin(domain="physical")
-    batch = go_on(_begin(eva, "let-through", "state=held&domain=social"))
+    batch = go_on(_begin(eva, "let-through", "state=held&domain=social"), seconds=600)
     assert (batch.finished, batch.done, batch.left_count) == (True, 100, 0)
     assert Problem.objects.filter(state="judging", twin__domain="social").count() == 100
     assert Problem.objects.filter(state="held").count() == 2

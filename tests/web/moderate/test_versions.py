@@ -152,7 +152,7 @@ def test_versions_are_counted_with_what_somebody_wrote(
     ann = person("ann")
     child(root(ann), ann)
     written = written_by(ann)
-    assert (written.total, written.perturbed, written.valid) == (2, 1, 2)
+    assert (written.problems, written.perturbed, written.valid) == (2, 1, 2)
     page = visit(moderator()).get(f"/moderate/people/{pseudonym(ann)}/").content.decode()
     assert "of these perturbed" in page
 

@@ -10,6 +10,7 @@ from django.db import connection
 from django.utils.translation import gettext_lazy as _
 
 from winosmith.web.families.kept import Kept
+from winosmith.web.perturb.models import Version
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.public import public_problems
 from winosmith.web.read.index import matching
@@ -135,7 +136,7 @@ _ORDERS: dict[str, Any] = {
 def _public_roots(terms: list[Term]) -> list[int]:
     """Return the rows of the public roots in whose families something public fits."""
     public = public_problems().select_related(None)
-    roots = public.filter(family__isnull=False).order_by().distinct()
+    roots = public.filter(pk__in=Version.objects.values("root")).order_by()
     if terms:
         found = matching(public.filter(version__isnull=False), terms).order_by("-place")
         said = found.values_list("version__root", flat=True)[:MOST_FOUND]

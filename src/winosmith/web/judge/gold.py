@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from django.conf import settings
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Count, Exists, OuterRef, Q
 from django.utils import timezone
 from django.utils.translation import gettext
 
@@ -20,7 +21,17 @@ if TYPE_CHECKING:
     from winosmith.web.people.models import Person
     from winosmith.web.problems.models import Problem
 
-__all__ = ["FLOOR", "LEAST", "add_gold", "contest", "draw_gold", "record", "settle", "told"]
+__all__ = [
+    "FLOOR",
+    "LEAST",
+    "add_gold",
+    "contest",
+    "draw_gold",
+    "record",
+    "records",
+    "settle",
+    "told",
+]
 
 LEAST = 10
 """Gold questions that must have been answered before they say anything about a judge."""
@@ -114,12 +125,20 @@ def record(person: Person, since: object = None) -> tuple[int, int]:
     A question that was retired does not count, nor an answer that the judge contested, unless a
     moderator found against them.
     """
-    rows = Slot.objects.filter(holder=person, open=False, gold=True).exclude(answered_at=None)
+    return records([person], since)[person.pk]
+
+
+def records(people: Sequence[Person], since: object = None) -> dict[int, tuple[int, int]]:
+    """Return what `record` does for each of these people, by their keys."""
+    rows = Slot.objects.filter(holder__in=people, open=False, gold=True).exclude(answered_at=None)
     if since is not None:
         rows = rows.filter(answered_at__gt=since)
     rows = rows.filter(problem__as_gold__retired=False)
     rows = rows.filter(Q(right=True) | Q(contest=None) | Q(contest__upheld=False))
-    return rows.filter(right=True).count(), rows.count()
+    counted = rows.values("holder").order_by()
+    counted = counted.annotate(rightly=Count("pk", filter=Q(right=True)), n=Count("pk"))
+    found = {key: (right, n) for key, right, n in counted.values_list("holder", "rightly", "n")}
+    return {person.pk: found.get(person.pk, (0, 0)) for person in people}
 
 
 def check(judge: Judge) -> None:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db.models import Count
 
+from winosmith.web._kept import kept_each
 from winosmith.web.people.models import Person
 from winosmith.web.people.pseudonyms import pseudonym
 from winosmith.web.perturb.models import Version
 from winosmith.web.problems.models import Problem, State
 
-__all__ = ["Written", "person_of", "written_by"]
+__all__ = ["Written", "person_of", "written_by", "written_by_each"]
 
 _NAME = re.compile(r"p-[0-9a-f]{12}")
 _known: dict[str, int] = {}
@@ -32,7 +34,7 @@ class Written:
     perturbed: int = 0
 
     @property
-    def total(self) -> int:
+    def problems(self) -> int:
         """All of them."""
         return sum(getattr(self, state) for state in State.values)
 
@@ -69,8 +71,25 @@ def _make_all() -> None:
 
 def written_by(person: Person) -> Written:
     """Return what became of what a person wrote."""
-    rows = Problem.objects.filter(twin__contributor=person, gold=False).values("state")
-    perturbed = Version.objects.filter(problem__twin__contributor=person, parent__isnull=False)
-    return Written(
-        **dict(rows.annotate(n=Count("pk")).values_list("state", "n")), perturbed=perturbed.count()
-    )
+    return written_by_each([person])[person.pk]
+
+
+def written_by_each(people: Sequence[Person]) -> dict[int, Written]:
+    """Return what became of what each of these people wrote, by their keys.
+
+    Of those who wrote thousands of problems the figures are kept for a while.
+    """
+    return kept_each("moderate.written", [person.pk for person in people], _written_now)
+
+
+def _written_now(people: list[int]) -> dict[int, Written]:
+    theirs = Problem.objects.filter(twin__contributor__in=people, gold=False)
+    states = theirs.values("twin__contributor", "state").annotate(n=Count("pk")).order_by()
+    versions = Version.objects.filter(problem__twin__contributor__in=people, parent__isnull=False)
+    perturbed = versions.values("problem__twin__contributor").annotate(n=Count("pk")).order_by()
+    found: dict[int, dict[str, int]] = {person: {} for person in people}
+    for person, state, n in states.values_list("twin__contributor", "state", "n"):
+        found[person][state] = n
+    for person, n in perturbed.values_list("problem__twin__contributor", "n"):
+        found[person]["perturbed"] = n
+    return {person: Written(**counts) for person, counts in found.items()}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.translation import gettext_lazy as _
 
-from winosmith.web.moderate.contributors import Written, written_by
-from winosmith.web.moderate.votes import Judged, is_paused, judged_by, paused_people
+from winosmith.web.moderate.contributors import Written, written_by_each
+from winosmith.web.moderate.votes import Judged, judged_by_each, paused_people
 from winosmith.web.people.models import Person
 from winosmith.web.people.pseudonyms import pseudonym
 from winosmith.web.problems.models import Twin
@@ -54,9 +55,7 @@ class Page:
 
 def member(person: Person) -> Member:
     """Return what moderators see of a person."""
-    return Member(
-        person, pseudonym(person), written_by(person), judged_by(person), is_paused(person)
-    )
+    return _members([person])[0]
 
 
 def page(*, only: str = "", before: str = "") -> Page:
@@ -66,7 +65,16 @@ def page(*, only: str = "", before: str = "") -> Page:
         query = query.filter(pk__lt=int(before))
     found = list(query[: SIZE + 1])
     older = found[SIZE - 1].pk if len(found) > SIZE else 0
-    return Page([member(person) for person in found[:SIZE]], older)
+    return Page(_members(found[:SIZE]), older)
+
+
+def _members(people: Sequence[Person]) -> list[Member]:
+    written, judged = written_by_each(people), judged_by_each(people)
+    paused = set(paused_people().filter(person__in=people).values_list("person", flat=True))
+    return [
+        Member(one, pseudonym(one), written[one.pk], judged[one.pk], one.pk in paused)
+        for one in people
+    ]
 
 
 def _only(query: QuerySet[Person], only: str) -> QuerySet[Person]:

@@ -10,7 +10,7 @@ from datetime import datetime
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from winosmith.web._lock import writing
-from winosmith.web.judge.gold import record
+from winosmith.web.judge.gold import records
 from winosmith.web.judge.models import Judge, Seen, Slot, Verdict
 from winosmith.web.judge.seen import block_of, lock_reader, note_all
 from winosmith.web.people.gates import may_judge
@@ -24,6 +24,7 @@ __all__ = [
     "close",
     "is_paused",
     "judged_by",
+    "judged_by_each",
     "note_read",
     "paused_people",
 ]
@@ -63,10 +64,21 @@ def close(query: QuerySet[Problem]) -> QuerySet[Problem]:
 
 def judged_by(person: Person) -> Judged:
     """Return how somebody judges."""
-    rows = _votes().filter(holder=person)
-    counts = rows.aggregate(n=Count("pk"), out=Count("pk", filter=Q(excluded=True)))
-    right, gold = record(person)
-    return Judged(counts["n"], counts["out"], _agreement(rows), gold, right)
+    return judged_by_each([person])[person.pk]
+
+
+def judged_by_each(people: Sequence[Person]) -> dict[int, Judged]:
+    """Return how each of these people judges, by their keys."""
+    counted = _votes().filter(holder__in=people).values("holder").order_by()
+    counted = counted.annotate(n=Count("pk"), out=Count("pk", filter=Q(excluded=True)))
+    votes = {key: (n, out) for key, n, out in counted.values_list("holder", "n", "out")}
+    agreeing, gold = _agreements(votes), records(people)
+    return {
+        person.pk: Judged(
+            *votes.get(person.pk, (0, 0)), agreeing.get(person.pk), *reversed(gold[person.pk])
+        )
+        for person in people
+    }
 
 
 def is_paused(person: Person) -> bool:
@@ -97,13 +109,17 @@ def _votes() -> QuerySet[Slot]:
     return Slot.objects.filter(gold=False, open=False).exclude(answered_at=None)
 
 
-def _agreement(rows: QuerySet[Slot]) -> int | None:
-    """Return the percentage of the newest votes that are what most judges chose."""
-    decided = rows.filter(problem__state__in=[State.VALID, State.REJECTED], excluded=False)
-    mine = dict(decided.order_by("-answered_at").values_list("problem", "choice")[:LAST])
-    most = _majorities(mine)
-    compared = [choice == most[key] for key, choice in mine.items() if key in most]
-    return round(100 * sum(compared) / len(compared)) if compared else None
+def _agreements(judges: Iterable[int]) -> dict[int, int]:
+    """Return the percentage of each one's newest votes that are what most judges chose."""
+    decided = _votes().filter(problem__state__in=[State.VALID, State.REJECTED], excluded=False)
+    decided = decided.order_by("-answered_at").values_list("problem", "choice")
+    newest = {judge: dict(decided.filter(holder=judge)[:LAST]) for judge in judges}
+    most = _majorities({problem for mine in newest.values() for problem in mine})
+    found = {}
+    for judge, mine in newest.items():
+        if compared := [choice == most[key] for key, choice in mine.items() if key in most]:
+            found[judge] = round(100 * sum(compared) / len(compared))
+    return found
 
 
 def _majorities(problems: Iterable[int]) -> dict[int, int | None]:

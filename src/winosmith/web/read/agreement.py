@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from django.db.models import Count, QuerySet
 from django.utils.translation import gettext_lazy as _
 
+from winosmith.web._kept import kept
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.public import public_problems
+from winosmith.web.read.figures import figures
 
 __all__ = ["AGREEMENTS", "Agreement", "agreeing", "agreement"]
 
@@ -50,7 +52,22 @@ def agreeing(query: QuerySet[Problem], which: str) -> QuerySet[Problem]:
 
 
 def agreement() -> Agreement | None:
-    """Return the agreement about public problems; None where nobody judged."""
+    """Return the agreement about public problems; None where nobody judged.
+
+    That of a large site is kept for a while.
+    """
+    return kept("read.agreement", lambda: _Counted(figures().problems, _agreement())).agreement
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """What is kept: among how many public problems was counted, and what was found."""
+
+    problems: int
+    agreement: Agreement | None
+
+
+def _agreement() -> Agreement | None:
     rows = public_problems().select_related(None).exclude(verdict=None).order_by()
     found = [
         (list(map(int, counts.split(","))), problems)

@@ -1,0 +1,115 @@
+"""People as moderators see them: what each one wrote and how each one judges, read at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def forgotten(site: Any) -> Iterator[None]:
+    """Leave no figures behind for other tests."""
+    from django.core.cache import cache
+
+    cache.clear()
+    yield
+    cache.clear()
+
+
+def _judge(person: Any, half: Any, choice: int, n: int, **fields: Any) -> None:
+    from django.utils import timezone
+
+    from winosmith.web.judge.models import Slot
+
+    now = timezone.now()
+    Slot.objects.create(
+        problem=half, twin=half.twin, n=n, place=n, holder=person, open=False, choice=choice,
+        right=choice == half.answer, taken_at=now, answered_at=now, **fields,
+    )  # fmt: skip
+
+
+def _gold(person: Any, half: Any, right: bool) -> None:
+    from winosmith.web.judge.models import Gold
+
+    Gold.objects.create(problem=half, explanation="because")
+    _judge(person, half, half.answer if right else 1 - half.answer, 1, gold=True)
+
+
+@pytest.fixture
+def crowd(db: Any, person: Any, twin: Any) -> dict[str, Any]:
+    """Return people: ann and bob wrote, three judged three problems, dora disagrees once."""
+    ann, bob = person("ann"), person("bob")
+    judges = [person(name, is_judge=True) for name in ("cem", "dora", "emil")]
+    problems = [*twin(ann, state="valid"), *twin(bob, state="rejected")][:3]
+    twin(bob, state="held")
+    for at, half in enumerate(problems):
+        for n, judge in enumerate(judges, 1):
+            missed = judge is judges[1] and at == 0
+            _judge(judge, half, 1 - half.answer if missed else half.answer, n)
+    _gold(judges[2], twin(None, state="valid", gold=True)[0], right=False)
+    return {one.name: one for one in (ann, bob, *judges)}
+
+
+def test_everybody_on_the_page_is_as_on_their_own(crowd: dict[str, Any]) -> None:
+    """What is read at once for all is what is read for each of them alone."""
+    from winosmith.web.moderate.crowd import member, page
+
+    shown = {one.person.name: one for one in page().members}
+    assert shown == {name: member(person) for name, person in crowd.items()}
+    wrote = {name: one.written for name, one in shown.items() if one.written.problems}
+    assert {name: (one.valid, one.rejected, one.held) for name, one in wrote.items()} == {
+        "ann": (2, 0, 0),
+        "bob": (0, 2, 2),
+    }
+    judged = {name: one.judged for name, one in shown.items() if one.judged.answers}
+    assert {name: (one.answers, one.agreement) for name, one in judged.items()} == {
+        "cem": (3, 100),
+        "dora": (3, 67),
+        "emil": (3, 100),
+    }
+    assert (shown["emil"].judged.gold, shown["emil"].judged.gold_right) == (1, 0)
+    assert not any(one.paused for one in shown.values())
+
+
+def test_more_people_ask_no_more_of_the_database(db: Any, person: Any, twin: Any) -> None:
+    """A page of thirty who wrote takes as many statements as a page of two."""
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    from winosmith.web.moderate.crowd import page
+
+    def asked() -> int:
+        with CaptureQueriesContext(connection) as queries:
+            page()
+        return len(queries)
+
+    for number in range(2):
+        twin(person(f"author {number}"), state="valid")
+    few = asked()
+    for number in range(2, 30):
+        twin(person(f"author {number}"), state="valid")
+    assert asked() == few
+
+
+def test_who_wrote_much_is_counted_now_and_then(
+    db: Any, person: Any, twin: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody's figures are of a moment ago once they have written much, others' of now."""
+    from winosmith.web import _kept
+    from winosmith.web.moderate.contributors import written_by_each
+
+    monkeypatch.setattr(_kept, "A_SECOND", 3)
+    ann, bob = person("ann"), person("bob")
+    for who, times in ((ann, 2), (bob, 1)):
+        for _ in range(times):
+            twin(who, state="held")
+
+    def problems() -> list[int]:
+        return [written.problems for written in written_by_each([ann, bob]).values()]
+
+    assert sorted(problems()) == [2, 4]
+    for who in (ann, bob):
+        twin(who, state="held")
+    assert sorted(problems()) == [4, 4]
