@@ -283,7 +283,9 @@ def main() -> None:
                 page.keyboard.press("Enter")
                 page.wait_for_selector("form[data-judge=whole]")
             if name == "stability":
-                while not page.locator("main svg").count():
+                for _ in range(60):
+                    if page.locator("main svg").count():
+                        break
                     page.wait_for_timeout(1000)
                     page.reload()
             if name == "family":

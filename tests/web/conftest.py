@@ -98,6 +98,16 @@ def database(request: pytest.FixtureRequest, ready_site: Any) -> Iterator[Any]:
 
 
 @pytest.fixture
+def forgotten(site: Any) -> Iterator[None]:
+    """Begin without figures that were kept, and leave none for other tests."""
+    from django.core.cache import cache
+
+    cache.clear()
+    yield
+    cache.clear()
+
+
+@pytest.fixture
 def person() -> Callable[..., Any]:
     """Return a maker of people, `person("ann", is_judge=True)`, whose password is PASSWORD."""
     from django.contrib.auth import get_user_model

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
+
+pytestmark = pytest.mark.usefixtures("forgotten")
 
 
 @dataclass
@@ -14,16 +15,6 @@ class Found:
     """Figures of so many problems."""
 
     problems: int
-
-
-@pytest.fixture(autouse=True)
-def forgotten(site: Any) -> Iterator[None]:
-    """Leave nothing behind for other tests."""
-    from django.core.cache import cache
-
-    cache.clear()
-    yield
-    cache.clear()
 
 
 def test_small_figures_are_of_this_moment(site: Any) -> None:

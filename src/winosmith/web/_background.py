@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import fcntl
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable
 
 from django.conf import settings
 from django.db import connection
+
+from winosmith.web._locked import locked
 
 __all__ = ["Background"]
 
@@ -52,12 +54,12 @@ class Background:
     def _run(self) -> None:
         """Do the work unless another process is at it; the thread's connection is closed then."""
         try:
-            with (settings.SITE.folder / f"{self.name}.lock").open("wb") as file:
+            number = locked(settings.SITE.folder / f"{self.name}.lock")
+            if number is not None:
                 try:
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    return
-                self.work()
+                    self.work()
+                finally:
+                    os.close(number)
         except Exception:
             logging.getLogger(__name__).exception("in the background, %s failed", self.name)
         finally:

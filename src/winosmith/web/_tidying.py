@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import os
 import random
 import threading
 import time
 from pathlib import Path
+
+from winosmith.web._locked import locked
 
 __all__ = ["start", "tidy_when_due"]
 
@@ -42,12 +43,10 @@ def tidy_when_due(folder: Path) -> bool:
     """Delete what is too old unless somebody did within a day; return whether it was done now."""
     from winosmith.web.people.retention import tidy
 
-    number = os.open(folder / MARK, os.O_RDWR | os.O_CREAT, 0o600)
+    number = locked(folder / MARK)
+    if number is None:
+        return False
     try:
-        try:
-            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
         about = os.fstat(number)
         if about.st_size and time.time() - about.st_mtime < DAY:
             return False

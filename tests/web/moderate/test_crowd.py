@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-
-@pytest.fixture(autouse=True)
-def forgotten(site: Any) -> Iterator[None]:
-    """Leave no figures behind for other tests."""
-    from django.core.cache import cache
-
-    cache.clear()
-    yield
-    cache.clear()
+pytestmark = pytest.mark.usefixtures("forgotten")
 
 
 def _judge(person: Any, half: Any, choice: int, n: int, **fields: Any) -> None:

@@ -12,9 +12,10 @@ import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from winosmith.web._locked import locked
 from winosmith.web.predict.bell import PLACE
 
-__all__ = ["Doing", "Hold", "is_held", "locked", "look", "take"]
+__all__ = ["Doing", "Hold", "is_held", "look", "take"]
 
 SIZE = 4096
 """Bytes; written as one, so that nobody reads half of it."""
@@ -66,18 +67,6 @@ def take(folder: Path, name: str) -> Hold | None:
     """Take the lock of a model; None while somebody has it."""
     number = locked(_path(folder, name))
     return None if number is None else Hold(number)
-
-
-def locked(path: Path) -> int | None:
-    """Open a lock file and lock it; return its number, or None while somebody has the lock."""
-    path.parent.mkdir(mode=0o700, exist_ok=True)
-    number = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(number)
-        return None
-    return number
 
 
 def is_held(folder: Path, name: str) -> bool:

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from winosmith.web._beside import ROUNDS
-from winosmith.web.predict.holding import locked
+from winosmith.web._locked import locked
 
 __all__ = ["Doing", "Hold", "end", "look", "take", "wake", "wanted"]
 
