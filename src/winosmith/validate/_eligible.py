@@ -44,7 +44,7 @@ def eligible(
     """
     authors, halves = _authors(dataset), _halves(dataset)
     rows = {problem.id: row for row, problem in enumerate(dataset)}
-    seen: dict[str, set[tuple[int, str]]] = {}
+    seen: dict[str, dict[int, set[str]]] = {}
     votes: list[Response] = []
     aside: list[SetAside] = []
     for response in responses:
@@ -53,14 +53,14 @@ def eligible(
             aside.append(SetAside(response, UNKNOWN))
             continue
         _check(response, dataset[row])
-        before = seen.setdefault(response.participant, set())
+        before = seen.setdefault(response.participant, {})
         if response.purpose == "test":
             reason: str | None = TEST
         elif response.participant in authors[row]:
             reason = OWN
         else:
             reason = _had_seen(response, row, halves[row], before, both_halves)
-        before.add((row, response.purpose))
+        before.setdefault(row, set()).add(response.purpose)
         if reason:
             aside.append(SetAside(response, reason))
         else:
@@ -72,15 +72,16 @@ def _had_seen(
     response: Response,
     row: int,
     others: frozenset[int],
-    before: set[tuple[int, str]],
+    before: dict[int, set[str]],
     both_halves: bool,
 ) -> str | None:
-    """Return what the judge had seen that spoils this vote, or None."""
-    if (row, response.purpose) in before:
+    """Return what spoils this vote, or None; `before` has the purposes of each row seen."""
+    here = before.get(row, set())
+    if response.purpose in here:
         return TWICE
-    if response.purpose == "local" and ({(row, "validate"), (row, "test")} & before):
+    if response.purpose == "local" and not here.isdisjoint(("validate", "test")):
         return WHOLE_SEEN
-    if not both_halves and any(seen in others for seen, _ in before):
+    if not both_halves and any(other in before for other in others):
         return HALF_SEEN
     return None
 

@@ -99,14 +99,17 @@ def test_from_a_sentence_to_a_download_with_lineage(
         eva.locator("input[name=pick]").first.check()
         eva.click("button[value=let-through]")
         eva.click(".reason button")
+        eva.wait_for_selector(".done")
     bob = _logged_in(site, browser, "bob", "/judge/")
     bob.get_by_role("button", name="Start judging").click()
     for _ in STEPS:
         shown = " ".join(bob.locator("main .sentence").first.inner_text().split())
         answer = 0 if "although" in shown else 1
         bob.locator(".choice", has_text=("councilmen", "demonstrators")[answer]).click()
+        asked = bob.locator("main input[name=problem]").first.input_value()
         bob.get_by_role("button", name="Send").click()
-        bob.wait_for_load_state("networkidle")
+        # The next one takes its place in the page, which is not loaded anew.
+        bob.locator(f"main input[name=problem][value='{asked}']").first.wait_for(state="detached")
 
     lines = site.get("/download/problems.jsonl").text.splitlines()
     problems = {record["id"]: record for record in map(json.loads, lines)}
