@@ -80,11 +80,15 @@ def commands(body: str) -> Iterator[tuple[str, str]]:
         yield command.rstrip("\n"), "".join(rest)
 
 
-def printed(command: str, folder: Path) -> str:
-    """Return what a command prints in a terminal of 80 columns, bar its progress."""
+def printed(command: str, folder: Path, programs: Path = Path(sys.executable).parent) -> str:
+    """Return what a command prints in a terminal of 80 columns, bar its progress.
+
+    `programs` is the folder of `winosmith`, the one that is installed beside Python if left out.
+    """
+    places = (str(programs), str(Path(sys.executable).parent), os.environ["PATH"])
     environment = {
         **os.environ,
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "PATH": os.pathsep.join(places),
         "COLUMNS": "80",
         "NO_COLOR": "1",
         "PYTHONUTF8": "1",
@@ -115,10 +119,12 @@ def run_python(block: Block, names: dict[str, object], page: str) -> None:
     assert not told, "".join(told)  # noqa: S101
 
 
-def run(text: str, folder: Path, page: str) -> Iterator[tuple[Block, str]]:
+def run(
+    text: str, folder: Path, page: str, programs: Path = Path(sys.executable).parent
+) -> Iterator[tuple[Block, str]]:
     """Work through a page in a folder; yield its console blocks, and what they should be.
 
-    The folder has the examples in it, as a clone has.
+    The folder has the examples in it, as a clone has. `programs` has `winosmith`.
     """
     (folder / "examples").symlink_to(ROOT / "examples", target_is_directory=True)
     names: dict[str, object] = {}
@@ -133,7 +139,7 @@ def run(text: str, folder: Path, page: str) -> Iterator[tuple[Block, str]]:
             shown = ""
             for command, _ in commands(block.body):
                 prompt = "\n> ".join(command.split("\n"))
-                shown += f"$ {prompt}\n{printed(command, folder)}"
+                shown += f"$ {prompt}\n{printed(command, folder, programs)}"
             yield block, shown
 
 

@@ -15,6 +15,7 @@ from types import ModuleType
 import click
 import pytest
 
+from tests import forking
 from tests.conftest import absent, need_wordnet
 from winosmith import formats
 from winosmith.build import FilterRecipe, Recipe, build, debias_to_folder, recipe_of
@@ -53,15 +54,28 @@ OTHERS = {"datasets": "^import datasets", "lm_eval": r"^\$ lm_eval", "mlcroissan
 """What pages use beside winosmith and its extras, and the lines by which it is known."""
 
 
+@pytest.fixture(scope="module")
+def forked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Return a folder with a `winosmith` that has loaded already what it needs."""
+    folder = tmp_path_factory.mktemp("bin")
+    command = forking.make_command(folder)
+    yield folder
+    command.kill()
+
+
 @pytest.mark.parametrize("page", [page for page, text in PAGES.items() if _run(text)])
-def test_what_a_page_shows_is_what_happens(page: str, tmp_path: Path) -> None:
-    """Every command and every line of Python on the page runs, and prints what the page says."""
+def test_what_a_page_shows_is_what_happens(page: str, tmp_path: Path, forked: Path) -> None:
+    """Every command and every line of Python on the page runs, and prints what the page says.
+
+    README's are the installed command's.
+    """
     if re.search(r"^\$ .*--with wordnet|WordNetPerturber", PAGES[page], re.MULTILINE):
         need_wordnet()
     for module, sign in OTHERS.items():
         if re.search(sign, PAGES[page], re.MULTILINE) and not importlib.util.find_spec(module):
             absent(f"{module} is not installed")
-    for block, shown in outputs.run(PAGES[page], tmp_path.resolve(), page):
+    programs = {} if page == "README.md" else {"programs": forked}
+    for block, shown in outputs.run(PAGES[page], tmp_path.resolve(), page, **programs):
         assert outputs.alike(block.body, shown), f"{page} says\n{block.body}\nbut it is\n{shown}"
 
 

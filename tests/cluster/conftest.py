@@ -35,17 +35,23 @@ def _absent(reason: str) -> None:
 def local_cluster(dask: None) -> Iterator[Any]:
     """Return a cluster of two workers with a thread each; a killed one is started again.
 
-    It ends with the module: one that has nothing to do still takes a tenth of a processor.
+    It ends with the module: one that has nothing to do still takes a tenth of a processor. As the
+    page on many machines advises, its scheduler lets idle workers keep what they were sent.
     """
+    import dask as settings
     from distributed import LocalCluster
 
-    with LocalCluster(
-        n_workers=2,
-        threads_per_worker=1,
-        dashboard_address=":0",
-        silence_logs="CRITICAL",
-        memory_limit=None,
-    ) as running:
+    kept = {"distributed.scheduler.active-memory-manager.start": False}
+    with (
+        settings.config.set(kept),
+        LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            dashboard_address=":0",
+            silence_logs="CRITICAL",
+            memory_limit=None,
+        ) as running,
+    ):
         yield running
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import itertools
+import shutil
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -22,12 +23,26 @@ PASSWORD = serving.PASSWORD
 
 
 @pytest.fixture(scope="session")
-def ready_site(site: Any) -> Any:
-    """Return the site with its SQLite tables made and its static files gathered."""
-    from django.core.management import call_command
+def prepared_site(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Return the folder of a site that is ready to be served, to be copied."""
+    if importlib.util.find_spec("django") is None:
+        absent("Django is not installed (the extra `web`)")
+    return serving.prepared(tmp_path_factory.mktemp("prepared"))
 
-    call_command("migrate", verbosity=0)
-    call_command("collectstatic", interactive=False, verbosity=0)
+
+@pytest.fixture(scope="session")
+def prepared_database(postgres: Any, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the name of a PostgreSQL database with a site's tables, to be copied."""
+    name = "prepared"
+    serving.prepared(tmp_path_factory.mktemp(name), postgres.create(name))
+    return name
+
+
+@pytest.fixture(scope="session")
+def ready_site(site: Any, prepared_site: Any) -> Any:
+    """Return the site with its SQLite tables made and its static files gathered."""
+    shutil.copy(prepared_site / site.database.path.name, site.database.path)
+    shutil.copytree(prepared_site / "static", site.folder / "static", dirs_exist_ok=True)
     return site
 
 
@@ -66,18 +81,11 @@ def _point_to(settings: dict[str, Any]) -> None:
 
 
 @pytest.fixture(scope="session")
-def _postgres_settings(ready_site: Any, postgres: Any) -> dict[str, Any]:
+def _postgres_settings(ready_site: Any, postgres: Any, prepared_database: str) -> dict[str, Any]:
     """Return Django's settings for a migrated database on the server."""
-    from django.core.management import call_command
-    from django.db import connections
-
     from winosmith.web import settings
 
-    before = connections.settings["default"]
-    made: dict[str, Any] = settings._postgresql(postgres.create("winosmith"))
-    _point_to(made)
-    call_command("migrate", verbosity=0)
-    _point_to(before)
+    made: dict[str, Any] = settings._postgresql(postgres.create("winosmith", prepared_database))
     return made
 
 
@@ -132,14 +140,6 @@ def visit() -> Callable[..., Any]:
     return make
 
 
-@pytest.fixture(scope="session")
-def prepared_site(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Return the folder of a site that is ready to be served, to be copied."""
-    if importlib.util.find_spec("django") is None:
-        absent("Django is not installed (the extra `web`)")
-    return serving.prepared(tmp_path_factory.mktemp("prepared"))
-
-
 @pytest.fixture
 def served(
     prepared_site: Any, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
@@ -147,20 +147,27 @@ def served(
     """Return a starter of servers: `served(judges=1)`, `served(database="postgresql")`.
 
     Each has a folder, a port and a database of its own, and is stopped after the test; see
-    `serving.Served`. The database "postgresql" is made on the tests' own server.
+    `serving.Served`. The database "postgresql" is made on the tests' own server. With `afresh`, the
+    site is served by `python -m winosmith serve`, as by who types it, and not by a fork.
     """
     started: list[serving.Served] = []
 
     def start(
-        *, database: str = "sqlite", options: tuple[str, ...] = (), **rules: Any
+        *,
+        database: str = "sqlite",
+        options: tuple[str, ...] = (),
+        afresh: bool = False,
+        **rules: Any,
     ) -> serving.Served:
         url = None
         if database == "postgresql":
             server = request.getfixturevalue("postgres")
-            url = server.create(f"served_{next(_numbers)}")
+            ready = request.getfixturevalue("prepared_database")
+            url = server.create(f"served_{next(_numbers)}", ready)
         folder = tmp_path_factory.mktemp("served") / "site"
         site = serving.made(prepared_site, folder, rules, url)
         site.options += options
+        site.afresh = afresh
         started.append(site)
         return site.start()
 

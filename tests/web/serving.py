@@ -1,4 +1,4 @@
-"""A real server: `winosmith serve` as a process of its own, on a free port, with its own folder.
+"""A real server: `winosmith serve` in processes of its own, on a free port, with its own folder.
 
 def test_something(served):
     site = served(judges=1)                     # settings of site.toml
@@ -19,13 +19,17 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
-import weakref
-from collections.abc import Callable
+import traceback
 from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+
+from tests import forking  # type: ignore[import-not-found]
+from tests.forking import Forked  # type: ignore[import-not-found]
 
 PASSWORD = "twins-and-cups"
 """Of everybody whom `Served.people` makes."""
@@ -36,37 +40,12 @@ BUILT_IN = [
 ]
 """As `models`: the two that every site has where nothing is said."""
 
-SERVE = (sys.executable, "-m", "winosmith", "serve")
-
 ROLES: dict[str, dict[str, bool]] = {
     "contributor": {},
     "judge": {"is_judge": True},
     "moderator": {"is_judge": True, "is_moderator": True},
     "admin": {"is_judge": True, "is_moderator": True, "is_superuser": True},
 }
-
-_DO = """
-import json, os, sys, traceback
-from winosmith.web import Site
-Site.from_environment().activate()
-
-def done(code):
-    found = {}
-    try:
-        exec(compile(code, "<do>", "exec"), found)
-        return {"result": found.get("result")}
-    except BaseException:
-        return {"fault": traceback.format_exc()}
-
-for line in sys.stdin:
-    child = os.fork()
-    if not child:
-        print("\\n=>" + json.dumps(done(json.loads(line))), flush=True)
-        os._exit(0)
-    if os.waitpid(child, 0)[1]:
-        print('\\n=>{"fault": "it was killed"}', flush=True)
-"""
-"""A process that has loaded all there is, and does each thing in a child that it forks."""
 
 _PEOPLE = """
 from winosmith.web._lock import writing
@@ -103,6 +82,7 @@ class Served:
         url: "http://127.0.0.1:PORT", without a slash at the end.
         printed: what the server printed so far.
         options: further options of `winosmith serve`.
+        afresh: start `python -m winosmith serve`, and not a fork of what has loaded it.
     """
 
     folder: Path
@@ -110,8 +90,9 @@ class Served:
     options: tuple[str, ...] = ("--workers", "2")
     url: str = ""
     printed: str = ""
-    process: subprocess.Popen[str] | None = field(default=None, repr=False)
-    _beside: tuple[float, Callable[[str], str]] | None = field(default=None, repr=False)
+    afresh: bool = False
+    process: subprocess.Popen[str] | Forked | None = field(default=None, repr=False)
+    _beside: tuple[float, Connection] | None = field(default=None, repr=False)
 
     @property
     def environment(self) -> dict[str, str]:
@@ -135,18 +116,12 @@ class Served:
     def start(self) -> Served:
         """Start the server, on the port that it had before, and wait until it answers."""
         port = str(urlsplit(self.url).port) if self.url else "0"
-        # From a file: whatever else it prints can never fill a pipe and stop it.
+        # Into a file: whatever else it prints can never fill a pipe and stop it.
         log = self.folder.with_name(f"{self.folder.name}.log")
-        with log.open("a") as out:
-            begin = out.tell()
-            self.process = subprocess.Popen(
-                [*SERVE, str(self.folder), "--port", port, *self.options],
-                stdout=out,
-                stderr=subprocess.STDOUT,
-                text=True,
-                env=self.environment,
-                start_new_session=True,
-            )
+        log.touch()
+        begin = log.stat().st_size
+        words = ("serve", str(self.folder), "--port", port, *self.options)
+        self.process = (_afresh if self.afresh else forking.winosmith)(words, self.environment, log)
         until = time.monotonic() + 120
         while time.monotonic() < until:
             self.printed = log.read_text()[begin:]
@@ -183,8 +158,9 @@ class Served:
         """Run Python on the same site in a process beside; return what it names `result`."""
         told = (self.folder / "site.toml").stat().st_mtime
         if self._beside is None or self._beside[0] != told:  # its settings are read once
-            self._beside = told, _started_beside(self)
-        answer = json.loads(self._beside[1](code))
+            self._beside = told, forking.talking(_do_each, self.environment)
+        self._beside[1].send(code)
+        answer = self._beside[1].recv()
         assert "fault" not in answer, answer["fault"]
         return answer["result"]
 
@@ -196,14 +172,14 @@ class Served:
 
     def admin(self, *arguments: str, ok: bool = True) -> subprocess.CompletedProcess[str]:
         """Run `winosmith admin …` with the site's database in the environment."""
-        done = subprocess.run(
-            [sys.executable, "-m", "winosmith", "admin", *arguments],
-            text=True,
-            capture_output=True,
-            env={**self.environment, "COLUMNS": "200"},
-            check=False,
-        )
-        assert not ok or done.returncode == 0, done.stdout + done.stderr
+        with tempfile.TemporaryDirectory() as folder:
+            out, errors = Path(folder) / "out", Path(folder) / "errors"
+            words = ("admin", *map(str, arguments))
+            code = forking.winosmith(
+                words, {**self.environment, "COLUMNS": "200"}, out, errors
+            ).wait(600)
+            done = subprocess.CompletedProcess(words, code, out.read_text(), errors.read_text())
+        assert not ok or code == 0, done.stdout + done.stderr
         return done
 
     def get(self, path: str, **headers: str) -> Answer:
@@ -224,37 +200,54 @@ class Served:
             connection.close()
 
 
-def _started_beside(site: Served) -> Callable[[str], str]:
-    """Start what does things on a site; return how it is asked. It ends with the `Served`."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", _DO],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env=site.environment,
-    )
-    asks, answers, folder = process.stdin, process.stdout, site.folder
-    assert asks is not None
-    assert answers is not None
-    weakref.finalize(site, process.communicate)
-
-    def ask(code: str) -> str:
-        asks.write(json.dumps(code) + "\n")
-        asks.flush()
-        for line in answers:
-            if line.startswith("=>"):
-                return line.removeprefix("=>")
-        raise AssertionError(f"{folder}: what does things beside it has ended")
-
-    return ask
+def _afresh(words: tuple[str, ...], environment: dict[str, str], log: Path) -> Any:
+    with log.open("a") as out:
+        return subprocess.Popen(
+            [sys.executable, "-m", "winosmith", *words],
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            start_new_session=True,
+        )
 
 
-def prepared(folder: Path) -> Path:
+def _do_each(asked: Connection) -> None:
+    """Run each Python that is asked for on the environment's site, in a child of its own."""
+    from winosmith.web import Site
+
+    Site.from_environment().activate()
+    with contextlib.suppress(EOFError):  # nobody will ask again
+        while True:
+            code = asked.recv()
+            child = os.fork()
+            if not child:
+                asked.send(_done(code))
+                os._exit(0)
+            if os.waitpid(child, 0)[1]:
+                asked.send({"fault": "it was killed"})
+
+
+def _done(code: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    try:
+        exec(compile(code, "<do>", "exec"), found)  # noqa: S102
+        return {"result": found.get("result")}
+    except BaseException:  # noqa: BLE001 - whatever it is, the test that asked is told
+        return {"fault": traceback.format_exc()}
+
+
+def prepared(folder: Path, database: str | None = None) -> Path:
     """Make a site that is ready, for others to be copied from; return its folder."""
-    code = "import os, sys; os.umask(0o077); from winosmith.web import Site, _setup; "
-    code += "_setup.prepare(Site.open(sys.argv[1]))"
-    subprocess.run([sys.executable, "-c", code, str(folder)], check=True)
+    done = forking.Forked(_prepare, str(folder), database).wait(120)
+    assert done == 0, f"the site in {folder} could not be made: exit code {done}"
     return folder
+
+
+def _prepare(folder: str, database: str | None) -> None:
+    os.umask(0o077)
+    from winosmith.web import Site, _setup
+
+    _setup.prepare(Site.open(folder, database=database))
 
 
 def settings_text(rules: dict[str, Any]) -> str:

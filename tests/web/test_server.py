@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import re
 import signal
@@ -18,6 +19,12 @@ from urllib.parse import urlsplit
 import pytest
 
 Start = Callable[..., Any]
+
+
+@pytest.fixture
+def served(served: Start) -> Start:
+    """Start each site as who types `winosmith serve` does."""
+    return functools.partial(served, afresh=True)
 
 
 def _serve(folder: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -1,0 +1,38 @@
+"""What is loaded before processes are forked: nothing that asks for settings or starts a thread."""
+
+# ruff: noqa: F401
+
+import contextlib
+
+import matplotlib.backends.backend_svg
+import matplotlib.figure
+import numba
+import scipy.stats
+import sklearn.linear_model
+import statsmodels.stats.multitest
+
+import winosmith.cli
+import winosmith.evolve
+import winosmith.humans
+import winosmith.rounds
+import winosmith.solve
+import winosmith.validate
+
+with contextlib.suppress(ImportError):  # without the extra `web`
+    import django.contrib.admin
+    import django.core.handlers.wsgi
+    import django.core.management
+    import django.core.paginator
+    import django.core.serializers.json
+    import django.core.servers.basehttp
+    import django.db.migrations.executor
+    import django.db.models
+    import django.forms
+    import django.http
+    import django.template.loader
+    import django.test
+    import django.urls
+    import django.views.generic
+    import gunicorn.arbiter
+    import gunicorn.workers.gthread
+    import whitenoise.middleware
