@@ -2,8 +2,8 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-# One more than there are cores: a test in a browser, or of a server, waits for most of its time.
-JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN || echo 1) + 1)
+# Two more than there are cores: a test in a browser, or of a server, waits for most of its time.
+JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN || echo 1) + 2)
 
 # Tests start hundreds of processes; each would compile the sources anew without what is kept.
 export PYTHONDONTWRITEBYTECODE :=

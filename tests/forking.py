@@ -15,6 +15,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import traceback
 from collections.abc import Callable, Mapping
 from multiprocessing.connection import Connection
@@ -65,8 +66,21 @@ class Forked:
 def winosmith(
     words: tuple[str, ...], environment: Mapping[str, str], out: Path, errors: Path | None = None
 ) -> Forked:
-    """Start `winosmith WORDS`; what it prints is added to `out`, errors to `errors`, if given."""
+    """Start `winosmith WORDS` where the tests were started, in a session of its own.
+
+    What it prints is added to the file `out`; errors to `errors`, if that is given.
+    """
     return Forked(_winosmith, words, dict(environment), str(out), str(errors or out))
+
+
+def run(
+    words: tuple[str, ...], environment: Mapping[str, str], timeout: float = 600
+) -> subprocess.CompletedProcess[str]:
+    """Run `winosmith WORDS`; return its exit code and what it printed."""
+    with tempfile.TemporaryDirectory() as folder:
+        out, errors = Path(folder) / "out", Path(folder) / "errors"
+        code = winosmith(words, environment, out, errors).wait(timeout)
+        return subprocess.CompletedProcess(words, code, out.read_text(), errors.read_text())
 
 
 def talking(talk: Callable[[Connection], None], environment: Mapping[str, str]) -> Connection:

@@ -6,13 +6,12 @@ import importlib.util
 import json
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests import forking  # type: ignore[import-not-found]
 from tests.conftest import absent  # type: ignore[import-not-found]
 from tests.web import serving  # type: ignore[import-not-found]
 from winosmith import formats, practice
@@ -44,10 +43,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 def _run(*words: str | Path, code: int = 0) -> str:
     """Run `winosmith` in a process of its own; return what it printed."""
-    done = subprocess.run(
-        [sys.executable, "-m", "winosmith", *map(str, words)],
-        text=True, capture_output=True, check=False, env={**os.environ, "COLUMNS": "120"},
-    )  # fmt: skip
+    done = forking.run(tuple(map(str, words)), {**os.environ, "COLUMNS": "120"})
     assert done.returncode == code, done.stdout + done.stderr
     return done.stdout + done.stderr
 

@@ -19,7 +19,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import traceback
 from dataclasses import dataclass, field
@@ -155,12 +154,12 @@ class Served:
         self.process.wait(60)
 
     def do(self, code: str) -> Any:
-        """Run Python on the same site in a process beside; return what it names `result`."""
+        """Run Python on the same site in a process beside; return its `result`, through JSON."""
         told = (self.folder / "site.toml").stat().st_mtime
         if self._beside is None or self._beside[0] != told:  # its settings are read once
             self._beside = told, forking.talking(_do_each, self.environment)
         self._beside[1].send(code)
-        answer = self._beside[1].recv()
+        answer = json.loads(self._beside[1].recv())
         assert "fault" not in answer, answer["fault"]
         return answer["result"]
 
@@ -172,14 +171,8 @@ class Served:
 
     def admin(self, *arguments: str, ok: bool = True) -> subprocess.CompletedProcess[str]:
         """Run `winosmith admin …` with the site's database in the environment."""
-        with tempfile.TemporaryDirectory() as folder:
-            out, errors = Path(folder) / "out", Path(folder) / "errors"
-            words = ("admin", *map(str, arguments))
-            code = forking.winosmith(
-                words, {**self.environment, "COLUMNS": "200"}, out, errors
-            ).wait(600)
-            done = subprocess.CompletedProcess(words, code, out.read_text(), errors.read_text())
-        assert not ok or code == 0, done.stdout + done.stderr
+        done = forking.run(("admin", *map(str, arguments)), {**self.environment, "COLUMNS": "200"})
+        assert not ok or done.returncode == 0, done.stdout + done.stderr
         return done
 
     def get(self, path: str, **headers: str) -> Answer:
@@ -221,10 +214,10 @@ def _do_each(asked: Connection) -> None:
             code = asked.recv()
             child = os.fork()
             if not child:
-                asked.send(_done(code))
+                asked.send(json.dumps(_done(code)))
                 os._exit(0)
             if os.waitpid(child, 0)[1]:
-                asked.send({"fault": "it was killed"})
+                asked.send('{"fault": "it was killed"}')
 
 
 def _done(code: str) -> dict[str, Any]:
