@@ -24,9 +24,18 @@ def _everything() -> str:
     )
 
 
+def _judge(person: Any, **more: Any) -> None:
+    """Let a person judge the next problem."""
+    from winosmith.web.judge.slots import answer, answer_local, claim, needs_local
+
+    slot = claim(person)
+    if needs_local(slot):
+        answer_local(person, slot.problem.ref, 0)
+    answer(person, slot.problem.ref, 0, **more)
+
+
 def _all_about(person: Any, other: Any, twin: Any) -> list[Any]:
     """Let a person write, judge, comment, agree, draft, log in and send a form."""
-    from winosmith.web.judge.slots import answer, answer_local, claim, needs_local
     from winosmith.web.people.agree import agree
     from winosmith.web.problems.once import new_key, once
     from winosmith.web.write.models import Draft
@@ -34,10 +43,7 @@ def _all_about(person: Any, other: Any, twin: Any) -> list[Any]:
     agree(person)
     mine = twin(person)
     twin(other)
-    slot = claim(person)
-    if needs_local(slot):
-        answer_local(person, slot.problem.ref, 0)
-    answer(person, slot.problem.ref, 0, comment="a comment by me")
+    _judge(person, comment="a comment by me")
     once(person, new_key(), lambda: {"mine": 1})
     Draft.objects.create(person=person, topic="my draft's topic")
     return list(mine)
@@ -60,6 +66,29 @@ def test_my_data_tell_all_and_nothing_of_others(
     ann.refresh_from_db()
     for secret in (ann.password, ann.salt, ann.entry, "bobby-who-writes"):
         assert secret not in text
+
+
+def test_telling_takes_as_many_statements_however_much_there_is(
+    db: Any, person: Any, twin: Any
+) -> None:
+    """A person's data are read in the same statements for two twins and a vote, and for more."""
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    from winosmith.web.people.mine import data_about
+
+    ann, bob = person("ann", is_judge=True), person("bob")
+    counts, votes = [], []
+    for _ in range(3):
+        twin(ann)
+        twin(bob)
+        _judge(ann)
+        with CaptureQueriesContext(connection) as asked:
+            told = data_about(ann)
+        counts.append(len(asked))
+        votes.append(sum("problem" in row for row in told["other"]["judge.Slot.holder"]))
+    assert votes[2] > votes[0] > 0
+    assert counts[0] == counts[1] == counts[2]
 
 
 def test_every_table_that_points_at_people_is_told(db: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Any
 
 from django.db.models import Model
@@ -35,7 +36,7 @@ def data_about(person: Person) -> dict[str, Any]:
             "moderator": person.is_moderator,
             "admin": person.is_superuser,
         },
-        "problems": [_problem(row) for row in _problems(person)],
+        "problems": _problems(person),
         "agreed": [
             {"text": a.document.kind, "version": a.document.version, "at": a.at}
             for a in person.agreements.select_related("document")
@@ -46,7 +47,7 @@ def data_about(person: Person) -> dict[str, Any]:
     told["other"] = {
         f"{model._meta.label}.{column}": rows
         for model, column in _pointing()
-        if (rows := [_row(row) for row in model._base_manager.filter(**{column: person})])
+        if (rows := _rows(model, column, person))
     }
     return told
 
@@ -67,13 +68,25 @@ def _pointing() -> list[tuple[type[Model], str]]:
     ]
 
 
-def _problems(person: Person) -> list[Problem]:
+def _problems(person: Person) -> list[dict[str, Any]]:
+    """Return somebody's problems with what was done to each, in three statements however many."""
+    events: dict[int, list[Event]] = defaultdict(list)
+    for event in Event.objects.filter(problem__twin__contributor=person).order_by("pk"):
+        events[event.problem_id].append(event)
+    versions = {
+        version.problem_id: version
+        for version in Version.objects.filter(
+            problem__twin__contributor=person, parent__isnull=False
+        ).select_related("root", "parent")
+    }
     rows = Problem.objects.filter(twin__contributor=person, gold=False)
-    return list(rows.select_related("twin").order_by("pk"))
+    return [
+        _problem(row, events[row.pk]) | _family(versions.get(row.pk))
+        for row in rows.select_related("twin").order_by("pk")
+    ]
 
 
-def _problem(row: Problem) -> dict[str, Any]:
-    events = Event.objects.filter(problem=row).order_by("pk")
+def _problem(row: Problem, events: list[Event]) -> dict[str, Any]:
     return {
         "id": row.ref,
         "twin": row.twin.ref,
@@ -87,20 +100,26 @@ def _problem(row: Problem) -> dict[str, Any]:
         "domain": row.twin.domain,
         "licence": row.twin.licence,
         "created": row.created,
-        **_family(row),
         "history": [
             {"at": e.at, "what": e.kind, "after": e.after, "reason": e.reason} for e in events
         ],
     }
 
 
-def _family(row: Problem) -> dict[str, Any]:
+def _family(version: Version | None) -> dict[str, Any]:
     """Return a perturbed problem's place in its family; the words of its parent are another's."""
-    version = Version.objects.select_related("root", "parent").filter(problem=row).first()
     if version is None or version.parent is None:
         return {}
     depths = {name: getattr(version, name) for name in ("declared", "lineage", "edit")}
     return {"root": version.root.ref, "parent": version.parent.ref, "depths": depths}
+
+
+def _rows(model: type[Model], column: str, person: Person) -> list[dict[str, Any]]:
+    """Return the rows of a table that point at a person, their problems looked up with them."""
+    rows = model._base_manager.filter(**{column: person})
+    if any(field.name == "problem" for field in model._meta.concrete_fields):
+        rows = rows.select_related("problem")
+    return [_row(row) for row in rows]
 
 
 def _row(row: Model) -> dict[str, Any]:
