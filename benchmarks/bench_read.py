@@ -27,8 +27,8 @@ WAYS = {
     "winosmith": "from winosmith import formats; rows = formats.read(path)",
     "datasets": (
         "import tempfile, datasets; datasets.disable_progress_bars(); "
-        "rows = datasets.load_dataset('json', data_files=path, split='train', "
-        "cache_dir=tempfile.mkdtemp())"
+        "cache = tempfile.TemporaryDirectory(); rows = datasets.load_dataset("
+        "'json', data_files=path, split='train', cache_dir=cache.name)"
     ),
     "stats": "from winosmith.cli import main; main(['stats', '--json', path]); rows = ()",
 }

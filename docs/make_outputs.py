@@ -41,6 +41,9 @@ _NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?![\w])")
 _ONCE = re.compile(r"^Compiling AFLite for this machine.*\n", re.MULTILINE)
 """What is printed the first time on each machine, and on no page."""
 
+PROGRAMS = Path(sys.executable).parent
+"""Where what is installed with Python is."""
+
 _VERSION = re.compile(r"version:[\w.+]+")
 
 
@@ -80,12 +83,9 @@ def commands(body: str) -> Iterator[tuple[str, str]]:
         yield command.rstrip("\n"), "".join(rest)
 
 
-def printed(command: str, folder: Path, programs: Path = Path(sys.executable).parent) -> str:
-    """Return what a command prints in a terminal of 80 columns, bar its progress.
-
-    `programs` is the folder of `winosmith`, the one that is installed beside Python if left out.
-    """
-    places = (str(programs), str(Path(sys.executable).parent), os.environ["PATH"])
+def printed(command: str, folder: Path, programs: Path) -> str:
+    """Return what a command prints in a terminal of 80 columns, bar its progress."""
+    places = (str(programs), str(PROGRAMS), os.environ["PATH"])
     environment = {
         **os.environ,
         "PATH": os.pathsep.join(places),
@@ -120,11 +120,11 @@ def run_python(block: Block, names: dict[str, object], page: str) -> None:
 
 
 def run(
-    text: str, folder: Path, page: str, programs: Path = Path(sys.executable).parent
+    text: str, folder: Path, page: str, programs: Path = PROGRAMS
 ) -> Iterator[tuple[Block, str]]:
     """Work through a page in a folder; yield its console blocks, and what they should be.
 
-    The folder has the examples in it, as a clone has. `programs` has `winosmith`.
+    The folder has the examples in it, as a clone has. The `winosmith` of `programs` is run.
     """
     (folder / "examples").symlink_to(ROOT / "examples", target_is_directory=True)
     names: dict[str, object] = {}

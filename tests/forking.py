@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -109,18 +109,18 @@ def _winosmith(words: tuple[str, ...], environment: dict[str, str], out: str, er
         opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         os.dup2(opened, stream)
         os.close(opened)
-    _reopen()
-    sys.argv = ["winosmith", *words]
-    from winosmith.cli import main
-
-    sys.exit(main())
+    sys.exit(_called(words))
 
 
-def _reopen() -> None:
-    """Let Python read and write the streams that have taken the place of those at the start."""
+def _called(words: Sequence[str]) -> int:
+    """Run `winosmith WORDS` on the streams that have taken the place of those at the start."""
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stdout = open(1, "w", 1, encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", 1, encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.argv = ["winosmith", *words]
+    from winosmith.cli import main
+
+    return main()
 
 
 def _take_on(environment: dict[str, str]) -> None:
@@ -171,13 +171,9 @@ def _obey(asked: socket.socket) -> None:
     os.chdir(folder)
     for own, stream in zip(streams, (0, 1, 2), strict=True):
         os.dup2(own, stream)
-    _reopen()
-    sys.argv = ["winosmith", *words]
-    from winosmith.cli import main
-
     code = 1
     try:
-        code = main()
+        code = _called(words)
         sys.stdout.flush()
     except BrokenPipeError:  # who read it has read enough
         pass

@@ -74,8 +74,8 @@ def test_what_a_page_shows_is_what_happens(page: str, tmp_path: Path, forked: Pa
     for module, sign in OTHERS.items():
         if re.search(sign, PAGES[page], re.MULTILINE) and not importlib.util.find_spec(module):
             absent(f"{module} is not installed")
-    programs = {} if page == "README.md" else {"programs": forked}
-    for block, shown in outputs.run(PAGES[page], tmp_path.resolve(), page, **programs):
+    programs = outputs.PROGRAMS if page == "README.md" else forked
+    for block, shown in outputs.run(PAGES[page], tmp_path.resolve(), page, programs):
         assert outputs.alike(block.body, shown), f"{page} says\n{block.body}\nbut it is\n{shown}"
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.server
 import importlib.util
 import json
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import absent
 from winosmith.chat import Client, Message
 
 
@@ -22,8 +22,7 @@ def chat_packages() -> None:
     """Skip without the packages of the extra `chat`; with CI=true, fail instead."""
     for module in ("openai", "tenacity"):
         if importlib.util.find_spec(module) is None:
-            tell = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
-            tell(f"{module} is not installed (the extra `chat`)")
+            absent(f"{module} is not installed (the extra `chat`)")
 
 
 @dataclass

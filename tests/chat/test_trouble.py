@@ -72,7 +72,7 @@ def test_waits_double(server: Any, client: Make) -> None:
     assert first >= 0.25
     assert second >= 0.5
     assert third >= 1.0
-    assert first + second + third < 60
+    assert first + second + third < 10
 
 
 @pytest.mark.parametrize("form", ["seconds", "date"])
@@ -84,7 +84,7 @@ def test_retry_after_is_honoured(server: Any, client: Make, form: str) -> None:
     client(concurrency=1)(HI)
     first, second = (asked.at for asked in server.asked)
     assert second >= (first + 1.9 if form == "seconds" else named - 0.1)
-    assert second - first < 60
+    assert second - first <= 12
 
 
 def test_retry_after_holds_for_all(server: Any, client: Make) -> None:
@@ -126,7 +126,7 @@ def test_a_server_that_is_not_there_is_told_soon(client: Make, server: Any) -> N
     began = time.monotonic()
     with pytest.raises(ChatError, match=r"m at http://127.0.0.1:9/v1: .*no server answers"):
         client(base_url="http://127.0.0.1:9/v1")(HI)
-    assert time.monotonic() - began < 60
+    assert time.monotonic() - began < 20
 
 
 def test_a_connection_that_breaks_is_tried_again(server: Any, client: Make) -> None:
@@ -148,7 +148,7 @@ def test_a_reply_that_drips_is_given_up(server: Any, client: Make) -> None:
     began = time.monotonic()
     with pytest.raises(ChatError, match=r"no reply within 0.5 s"):
         client(timeout=0.5, patience=0.0)(HI)
-    assert time.monotonic() - began < 30  # it would drip for longer
+    assert time.monotonic() - began < 15
 
 
 @pytest.mark.parametrize("nonsense", [b"<html>Bad gateway</html>", b"", b"\xff{"])

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import absent
 from winosmith import cluster
 
 
@@ -21,14 +22,7 @@ from winosmith import cluster
 def dask() -> None:
     """Skip without dask.distributed."""
     if importlib.util.find_spec("distributed") is None:
-        _absent("distributed is not installed (the extra `cluster`)")
-
-
-def _absent(reason: str) -> None:
-    """Skip for a missing component; with CI=true, fail instead."""
-    if os.environ.get("CI") == "true":
-        pytest.fail(f"missing in CI: {reason}")
-    pytest.skip(reason)
+        absent("distributed is not installed (the extra `cluster`)")
 
 
 @pytest.fixture(scope="module")
@@ -38,12 +32,12 @@ def local_cluster(dask: None) -> Iterator[Any]:
     It ends with the module: one that has nothing to do still takes a tenth of a processor. As the
     page on many machines advises, its scheduler lets idle workers keep what they were sent.
     """
-    import dask as settings
+    import dask as library
     from distributed import LocalCluster
 
     kept = {"distributed.scheduler.active-memory-manager.start": False}
     with (
-        settings.config.set(kept),
+        library.config.set(kept),
         LocalCluster(
             n_workers=2,
             threads_per_worker=1,
@@ -105,7 +99,7 @@ def start(dask: None) -> Iterator[Callable[..., Any]]:
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Return a certificate that signs itself, as Dask's configuration names it."""
     if shutil.which("openssl") is None:
-        _absent("openssl is not installed")
+        absent("openssl is not installed")
     folder = tmp_path_factory.mktemp("tls")
     made = ["-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost", "-days", "2"]
     files = ["-keyout", str(folder / "key.pem"), "-out", str(folder / "cert.pem")]

@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import absent
 from winosmith import Problem
 from winosmith.chat import Budget, ChatError, Client, Message, Messages, Reply
 from winosmith.errors import OutputError, ProblemError
@@ -67,8 +68,7 @@ def chat_packages() -> None:
     """Skip without the packages of the extra `chat`; with CI=true, fail instead."""
     for module in ("openai", "tenacity"):
         if importlib.util.find_spec(module) is None:
-            tell = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
-            tell(f"{module} is not installed (the extra `chat`)")
+            absent(f"{module} is not installed (the extra `chat`)")
 
 
 def _client(url: str, **settings: Any) -> Client:

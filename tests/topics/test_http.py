@@ -114,11 +114,11 @@ def test_an_endless_answer_is_cut_off(endpoint: Endpoint) -> None:
 
 def test_a_slow_answer_is_cut_off(endpoint: Endpoint) -> None:
     """A server that keeps the connection alive with a few bytes now and then is left in time."""
-    endpoint.answers["/"], endpoint.pause = ("text/plain", b"word " * 100_000), 0.1
+    endpoint.answers["/"], endpoint.pause = ("text/plain", b"word " * 10_000), 0.1
     start = time.monotonic()
     with pytest.raises(InputError, match="too slow"):
         fetch_https(endpoint.url + "/", context=endpoint.context, most_seconds=0.4)
-    assert time.monotonic() - start < 25  # of the 50 s that it would take
+    assert time.monotonic() - start < 3
 
 
 def test_a_certificate_that_nobody_vouches_for_is_refused(endpoint: Endpoint) -> None:

@@ -97,11 +97,13 @@ def test_a_process_that_is_killed_is_started_again(served: Callable[..., Any]) -
 
 @pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])
 def test_models_end_with_the_server(served: Callable[..., Any], sign: signal.Signals) -> None:
-    """Soon after TERM or Ctrl-C no process of a model is left."""
+    """Two seconds after TERM or Ctrl-C no process of a model is left."""
     site = served(models=BUILT_IN)
     found = until(lambda: len(processes(site.folder)) == 2 and processes(site.folder))
+    start = time.monotonic()
     site.stop(sign)
-    until(lambda: not any(map(lives, found.values())))
+    until(lambda: not any(map(lives, found.values())), 2)
+    assert time.monotonic() - start < 10
 
 
 def test_no_orphan_survives_the_death_of_the_server(served: Callable[..., Any]) -> None:

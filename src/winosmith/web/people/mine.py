@@ -75,9 +75,9 @@ def _problems(person: Person) -> list[dict[str, Any]]:
         events[event.problem_id].append(event)
     versions = {
         version.problem_id: version
-        for version in Version.objects.filter(
-            problem__twin__contributor=person, parent__isnull=False
-        ).select_related("root", "parent")
+        for version in Version.objects.filter(problem__twin__contributor=person).select_related(
+            "root", "parent"
+        )
     }
     rows = Problem.objects.filter(twin__contributor=person, gold=False)
     return [
