@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import permutations
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winosmith import Dataset, Lineage, Problem
-from winosmith.blocks import blocks, draw, shuffled_blocks
+from winosmith import Dataset, Lineage, Problem, formats
+from winosmith.blocks import blocks, contradictions, copies, draw, shuffled_blocks
 from winosmith.errors import DataError
 from winosmith.testing import made_twins
 
@@ -94,3 +97,180 @@ def test_drawing_everything_is_refused():
     data = made_twins(5)
     with pytest.raises(DataError, match="nothing would be left"):
         draw(shuffled_blocks(data, 0), range(10), [6, 4])
+
+
+CUP = Problem("a", "The cup hit the jug and _ broke.", ("cup", "jug"), 0, pronoun="it")
+
+
+@pytest.mark.parametrize(
+    "copy",
+    [
+        replace(CUP, answer=1),
+        replace(CUP, answer=None),
+        replace(CUP, twin_id="t"),
+        replace(CUP, options=("jug", "cup")),
+        replace(CUP, options=("Cup", "JUG ")),
+        replace(CUP, sentence="the Cup hit  the jug and _ broke ."),
+        replace(CUP, pronoun="It"),
+        replace(CUP, pronoun=None),
+    ],
+)
+def test_a_copy_is_the_same_question(copy: Problem) -> None:
+    """Answer, twin, order of options, case, spaces and a pronoun not noted change nothing."""
+    both = Dataset([CUP, replace(copy, id="b")])
+    assert copies(both) == [[0, 1]]
+    assert len(blocks(both)) == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(CUP, pronoun="that"),
+        replace(CUP, options=("cup", "the jug")),
+        replace(CUP, options=("cup", "jug", "floor")),
+        replace(CUP, sentence="The cup hit the jug and _ broke"),
+        replace(CUP, sentence="_ hit the jug and it broke."),
+    ],
+)
+def test_another_question_is_no_copy(other: Problem) -> None:
+    """Another pronoun, option, sentence or place of the blank makes another problem."""
+    assert copies(Dataset([CUP, replace(other, id="b")])) == []
+
+
+def test_options_that_differ_in_case_alone_stay_two() -> None:
+    """Where case tells the options apart, it also tells the answers apart."""
+    polish = Problem("a", "It was _ that she needed.", ("Polish", "polish"), 0)
+    both = Dataset([polish, replace(polish, id="b", answer=1)])
+    assert contradictions(both) == [[0, 1]]
+    assert copies(Dataset([polish, replace(polish, id="b", options=("polish", "POLISH"))])) == []
+
+
+def test_a_pronoun_not_noted_belongs_to_no_side() -> None:
+    """Beside two pronouns, a blank of which nothing is known is a copy of neither, but of its like.
+
+    All of them are one block: a solver that sees only the blank can't tell them apart.
+    """
+    he, she, they = (replace(CUP, id=p, pronoun=p) for p in ("he", "she", "they"))
+    bare, again = replace(CUP, id="bare", pronoun=None), replace(CUP, id="again", pronoun=None)
+    assert copies(Dataset([he, she, they])) == []
+    assert copies(Dataset([he, bare, she, again])) == [[1, 3]]
+    assert copies(Dataset([he, bare, again])) == [[0, 1, 2]]
+    assert len(blocks(Dataset([he, bare, she, again, they]))) == 1
+
+
+def test_copies_contradict_where_they_name_different_options() -> None:
+    """It is the named option that counts, not where it stands; a withheld answer names none."""
+    turned = replace(CUP, id="b", options=("jug", "cup"), answer=1)
+    assert contradictions(Dataset([CUP, turned])) == []
+    assert contradictions(Dataset([CUP, replace(turned, answer=None)])) == []
+    assert contradictions(Dataset([CUP, replace(turned, answer=0)])) == [[0, 1]]
+
+
+@given(st.data(), st.randoms(use_true_random=False))
+def test_copies_are_found_in_any_order_of_rows_and_options(draw_: st.DataObject, rng) -> None:
+    """Permuting the rows, and the options of any of them, leaves the groups as they are by id."""
+    twins = made_twins(4, singles=2)
+    rows = draw_.draw(st.lists(st.sampled_from(range(len(twins))), max_size=15))
+    made = [
+        replace(
+            twins[row],
+            id=str(number),
+            pronoun=draw_.draw(st.sampled_from(["it", "she", None])),
+            answer=draw_.draw(st.sampled_from([0, 1, None])),
+        )
+        for number, row in enumerate(rows)
+    ]
+    turned = [_turned(problem) if rng.random() < 0.5 else problem for problem in made]
+    rng.shuffle(turned)
+    one, other = Dataset(made), Dataset(turned)
+    assert _by_id(one, copies(one)) == _by_id(other, copies(other))
+    assert _by_id(one, contradictions(one)) == _by_id(other, contradictions(other))
+    assert {frozenset(g) for g in contradictions(one)} <= {frozenset(g) for g in copies(one)}
+    block = {row: number for number, rows in enumerate(blocks(one)) for row in rows}
+    assert all(len({block[row] for row in group}) == 1 for group in copies(one))
+
+
+def _turned(problem: Problem) -> Problem:
+    answer = None if problem.answer is None else 1 - problem.answer
+    return replace(problem, options=problem.options[::-1], answer=answer)
+
+
+def _by_id(dataset: Dataset, groups: Sequence[Sequence[int]]) -> set[frozenset[str]]:
+    return {frozenset(dataset[row].id for row in group) for group in groups}
+
+
+def test_the_twins_of_copies_share_a_block() -> None:
+    """Halves whose other halves are copies of each other stay together, whatever they say."""
+    other = Problem("b", "The cup hit the jug and _ broke it.", ("cup", "jug"), 1, "t")
+    copy = replace(CUP, id="c", twin_id="u", options=("jug", "cup"), answer=1)
+    apart = Problem("d", "Nothing at all like this, for _ is new.", ("cup", "jug"), 1, "u")
+    data = Dataset([replace(CUP, twin_id="t"), other, copy, apart])
+    assert blocks(data) == [[0, 1, 2, 3]]
+
+
+def test_templates_filled_with_two_pronouns_share_a_block() -> None:
+    """WinoBias writes each sentence for him and for her: 1,518 blocks and no copies, if one looks.
+
+    Where the pronoun is lost, the same are 1,518 sets of copies.
+    """
+    workers = [f"worker{number}" for number in range(23)]
+    data = Dataset(
+        Problem(
+            f"{first}-{verb}-{second}-{pronoun}",
+            f"{first} {verb} {second} because _ was late.",
+            (first, second),
+            int(verb == "hired"),
+            pronoun=pronoun,
+        )
+        for first, second in permutations(workers, 2)
+        for verb in ("called", "hired", "thanked")
+        for pronoun in ("he", "she")
+    )
+    lost = Dataset(replace(problem, pronoun=None) for problem in data)
+    assert copies(data) == []
+    assert (len(copies(lost)), contradictions(lost)) == (1518, [])
+    together = {row: number for number, rows in enumerate(blocks(data)) for row in rows}
+    assert all(together[row] == together[row + 1] for row in range(0, len(data), 2))
+
+
+@pytest.mark.data
+def test_winogenders_genders_are_one_block_and_no_copies(data_dir: Path) -> None:
+    """The three versions of each Winogender sentence share a block, and none is a copy."""
+    data = formats.read(data_dir / "winogender/all_sentences.tsv")
+    assert copies(data) == []
+    block = {data[row].id: number for number, rows in enumerate(blocks(data)) for row in rows}
+    versions = {id_.removesuffix(".male.txt") for id_ in block if id_.endswith(".male.txt")}
+    assert len(versions) == 240
+    for of in versions:
+        genders = ("male", "female", "neutral")
+        assert len({block[f"{of}.{gender}.txt"] for gender in genders}) == 1
+
+
+_PUBLISHED = {
+    "winogrande/train_xl.jsonl": (4, 8, 2),
+    "winogrande/train_debiased.jsonl": (2, 4, 0),
+    "winogrande/dev.jsonl": (0, 0, 0),
+    "winogrande/test.jsonl": (0, 0, 0),
+    "knowref/knowref_test.json": (23, 46, 1),
+    "wsc/WSCollection.xml": (0, 0, 0),
+    "pdp/PDPChallenge2016.xml": (0, 0, 0),
+    "dpr/train.c.txt": (0, 0, 0),
+    "dpr/test.c.txt": (0, 0, 0),
+    "copa/copa-all.xml": (0, 0, 0),
+    "winogender/all_sentences.tsv": (0, 0, 0),
+    "perturbed_wsc/dataset/enhanced_wsc.tsv": (45, 90, 5),
+}
+"""Of published files, by our own count: groups of copies, the problems in them, and how many of the
+groups contradict themselves. Those of KnowRef, train_xl and the perturbed schemas were read by eye:
+37 of the last are scrambled versions in which nothing was changed, and KnowRef's 628 and 629
+have the same sentence, after "his" became "the cabin he is being held in", with either answer."""
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", _PUBLISHED)
+def test_copies_of_published_sets(data_dir: Path, name: str) -> None:
+    """The copies and contradictions of the published files are these."""
+    data = formats.read(data_dir / name, skip_bad="/dev/null")
+    groups = copies(data)
+    counted = len(groups), sum(map(len, groups)), len(contradictions(data, groups))
+    assert counted == _PUBLISHED[name]

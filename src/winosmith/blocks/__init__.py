@@ -2,12 +2,14 @@
 
 Twins, families and copies of one sentence form *blocks*. A split, and a draw of problems to be set
 aside, takes or leaves whole blocks, so that nothing on one side tells what is on the other. A later
-split leaves each block on the side that it was on.
+split leaves each block on the side that it was on. *Copies* are the problems of a block that are
+identical: one observation, written down more than once.
 """
 
 from __future__ import annotations
 
 from winosmith.blocks._blocks import blocks, draw, joined, shuffled, shuffled_blocks
+from winosmith.blocks._copies import contradictions, copies
 from winosmith.blocks._former import SIDES, Former, Side, former_sides, side_kept
 
 __all__ = [
@@ -15,6 +17,8 @@ __all__ = [
     "Former",
     "Side",
     "blocks",
+    "contradictions",
+    "copies",
     "draw",
     "former_sides",
     "joined",

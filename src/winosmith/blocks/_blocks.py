@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import combinations, islice, product
 
+from winosmith.blocks._copies import plain
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.problem import Problem
-from winosmith.text import tokens, words
+from winosmith.text import words
 
 __all__ = ["ALIKE", "blocks", "draw", "joined", "shuffled", "shuffled_blocks"]
 
@@ -67,7 +68,7 @@ class _Forest:
 
 
 def _ties(problem: Problem) -> Iterable[tuple[str, str]]:
-    yield "text", " ".join(tokens(problem.sentence.lower()))
+    yield "text", plain(problem.sentence)
     if problem.twin_id is not None:
         yield "twin", problem.twin_id
     yield "family", problem.root
