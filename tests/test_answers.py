@@ -5,9 +5,16 @@ from __future__ import annotations
 import math
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from winosmith import Prediction, Response
+from winosmith.answers import TIE, best_of
 from winosmith.errors import ProblemError
+
+SCORES = st.lists(
+    st.one_of(st.sampled_from([-2.5, 0.0, 1.0]), st.floats(-1e6, 1e6)), min_size=2, max_size=5
+)
 
 
 @pytest.mark.parametrize(
@@ -24,6 +31,50 @@ def test_a_prediction_names_an_option_and_has_finite_scores(
 def test_a_prediction_may_come_without_scores() -> None:
     """A model that gives no scores can choose any option."""
     assert Prediction("1", 4).scores == ()
+
+
+@given(SCORES)
+def test_a_tie_is_worth_the_same_in_every_place(scores: list[float]) -> None:
+    """Turned options have the same best ones; credit is 1 over their number, and sums to 1."""
+    best = best_of(scores)
+    turned = best_of(scores[1:] + scores[:1])
+    assert {(option + 1) % len(scores) for option in turned} == set(best)
+    prediction = Prediction("1", best[0], tuple(scores))
+    worth = [prediction.credit(answer) for answer in range(len(scores))]
+    assert prediction.chosen == best
+    assert math.isclose(sum(worth), 1)
+    assert {credit for credit in worth if credit} == {1 / len(best)}
+    assert not prediction.against_scores
+
+
+def test_rounding_makes_a_tie_and_a_difference_does_not() -> None:
+    """Scores of any size tie up to one millionth of it, and not above."""
+    for size in (1e-30, 1.0, 250.0, 1e30):
+        assert best_of((-size, -size * (1 + 0.9 * TIE))) == (0, 1)
+        assert best_of((-size, -size * (1 + 1.1 * TIE))) == (0,)
+
+
+def test_a_stated_tie_counts_without_scores() -> None:
+    """Options that a prediction names as tied share the credit; others have none."""
+    tie = Prediction("1", 1, tied=(1, 3))
+    assert tie.chosen == (1, 3)
+    assert [tie.credit(answer) for answer in (0, 1, 2, 3, None)] == [0, 0.5, 0, 0.5, 0]
+
+
+def test_a_choice_against_the_scores_counts_and_is_told() -> None:
+    """What is chosen counts even where another option's score is higher; that is no tie."""
+    odd = Prediction("1", 0, (-5.0, -1.0, -1.0))
+    assert odd.against_scores
+    assert (odd.chosen, odd.credit(0), odd.credit(1)) == ((0,), 1.0, 0.0)
+    assert Prediction("1", 0, (-5.0, -1.0), tied=(0, 1)).against_scores
+    assert not Prediction("1", 0).against_scores
+
+
+@pytest.mark.parametrize("tied", [(0,), (1, 0), (0, 0), (1, 2), (-1, 0), (0, 5)])
+def test_tied_options_are_two_or_more_with_the_choice(tied: tuple[int, ...]) -> None:
+    """One option alone, an order, a place that is none or one without the choice is refused."""
+    with pytest.raises(ProblemError, match="the tied options of '1' must be two or more"):
+        Prediction("1", 0, (1.0, 1.0, 1.0), tied)
 
 
 @pytest.mark.parametrize(

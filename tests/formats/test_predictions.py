@@ -63,6 +63,24 @@ def test_any_id_and_score_comes_back(
     assert formats.read_predictions(file, dataset).predictions == tuple(given_)
 
 
+def test_a_tie_is_written_and_read(tmp_path: Path) -> None:
+    """A prediction that states a tie comes back with it, with scores and without."""
+    made = [
+        Prediction(p.id, 0, (0.5, 0.5) if n % 2 else (), (0, 1)) for n, p in enumerate(PROBLEMS)
+    ]
+    formats.write_predictions(made, tmp_path / "p.jsonl", PROBLEMS, solver="mine")
+    assert (tmp_path / "p.jsonl").read_text("utf-8").count('"tied":[0,1]}') == len(PROBLEMS)
+    assert formats.read_predictions(tmp_path / "p.jsonl", PROBLEMS).predictions == tuple(made)
+
+
+def test_a_tie_between_options_that_are_not_there_is_refused(tmp_path: Path) -> None:
+    """A tied option that the problem does not have is refused beside the data."""
+    lines = [f'{{"id":"{p.id}","choice":0,"tied":[0,2]}}' for p in PROBLEMS]
+    (tmp_path / "p.jsonl").write_text("\n".join(lines), "utf-8")
+    with pytest.raises(DataError, match=r"the choice 2 of '0-0' can't be for 2 options"):
+        formats.read_predictions(tmp_path / "p.jsonl", PROBLEMS)
+
+
 def test_the_order_of_the_file_is_of_no_account(tmp_path: Path) -> None:
     """Beside its data set, predictions come in the order of the problems."""
     file = tmp_path / "p.jsonl"
@@ -130,6 +148,9 @@ LINE = '{"id":"0-0","choice":0}'
         ('{"id":"0-0","choice":0,"scores":[1,NaN]}\n', "the scores of '0-0' must be finite"),
         ('{"id":"0-0","choice":0,"scores":[1,1e999]}\n', "the scores of '0-0' must be finite"),
         ('{"id":"0-0","choice":0,"score":[1]}\n', "unknown key 'score'"),
+        ('{"id":"0-0","choice":0,"tied":true}\n', ":1: the tied options must be a list of indices"),
+        ('{"id":"0-0","choice":0,"tied":[0,1.0]}\n', "must be a list of indices, not"),
+        ('{"id":"0-0","choice":0,"tied":[1,2]}\n', ":1: the tied options of '0-0' must be two or"),
         ('{"id":7,"choice":0}\n', "the id must be text, not 7"),
         ('{"predictions":"m","n":"9"}\n', ":1: the header's 'n' can't be '9'"),
         ("1\n3\n", "a list without ids can be read only beside its data set"),

@@ -53,3 +53,18 @@ def test_a_family_is_one_cluster() -> None:
     data = made_twins(0, singles=4)
     perturbed = [replace(p, lineage=Lineage(data[0].id, data[0].id)) for p in data[1:3]]
     assert clusters(Dataset([data[0], *perturbed, data[3]])).tolist() == [0, 0, 0, 1]
+
+
+def test_a_tie_is_graded_by_its_options() -> None:
+    """Credit is 1, 0 or a share; ties and choices against the scores are counted."""
+    data = made_twins(2)
+    said = [
+        Prediction(data.ids[0], data[0].answer or 0),
+        Prediction(data.ids[1], 0, (0.5, 0.5)),
+        Prediction(data.ids[2], 0, tied=(0, 1)),
+        Prediction(data.ids[3], data[3].answer or 0, (1.0, -1.0) if data[3].answer else (-1.0, 1)),
+    ]
+    found = grade(data, said)
+    assert found.credit.tolist() == [1, 0.5, 0.5, 1]
+    assert found.tied.tolist() == [False, True, True, False]
+    assert (found.ties, found.against_scores) == (2, 1)

@@ -4,7 +4,9 @@ Our own are JSON Lines. The header says what was run on what; then comes one lin
 
     {"predictions":"majority","parameters":{…},"data":"9f2c…","n":1267,"version":"0.1.0"}
     {"id":"3FCO4VKO…-2","choice":1,"scores":[-0.71,-0.68]}
+    {"id":"3FCO4VKO…-1","choice":0,"scores":[-0.7,-0.7],"tied":[0,1]}
 
+`tied` names the options that the solver could not decide between.
 `data` is the digest of the problems as the solver saw them, without their answers: it can be
 published beside a test set, and it fits whether the reader has the answers or not.
 """
@@ -86,6 +88,8 @@ def prediction_record(prediction: Prediction) -> str:
     record: dict[str, Any] = {"id": prediction.problem_id, "choice": prediction.choice}
     if prediction.scores:
         record["scores"] = list(prediction.scores)
+    if prediction.tied:
+        record["tied"] = list(prediction.tied)
     return canonical(record)
 
 
@@ -118,9 +122,9 @@ def write_predictions(
 
 def check_fit(prediction: Prediction, options: int, where: str) -> None:
     """Refuse a choice, or a number of scores, that the problem's options have no place for."""
-    scores = len(prediction.scores)
-    if prediction.choice >= options or scores not in (0, options):
-        what = f"{scores} scores" if scores not in (0, options) else f"choice {prediction.choice}"
+    scores, last = len(prediction.scores), max((prediction.choice, *prediction.tied))
+    if last >= options or scores not in (0, options):
+        what = f"{scores} scores" if scores not in (0, options) else f"choice {last}"
         raise DataError(
             f"{where}: the {what} of {prediction.problem_id!r} can't be for {options} options"
         )

@@ -21,7 +21,7 @@ from winosmith.formats._source import Source
 __all__ = ["read_predictions"]
 
 _LISTED = re.compile(r"([1-5])(?:\s*;\s*\[([^\]]*)\])?")
-_KEYS = {"id", "choice", "scores"}
+_KEYS = {"id", "choice", "scores", "tied"}
 
 
 def read_predictions(path: str | Path, dataset: Dataset | None = None) -> Predictions:
@@ -112,8 +112,11 @@ def _prediction(record: Mapping[str, Any], path: Path, number: int) -> Predictio
         raise FormatError(f"the choice must be an index of 0 or more, not {choice!r}", path, number)
     if not isinstance(scores, list) or not all(map(_is_number, scores)):
         raise FormatError(f"the scores must be a list of numbers, not {scores!r}", path, number)
+    tied = record.get("tied", [])
+    if not isinstance(tied, list) or not all(type(option) is int for option in tied):
+        raise FormatError(f"the tied options must be a list of indices, not {tied!r}", path, number)
     try:
-        return Prediction(name, choice, tuple(map(float, scores)))
+        return Prediction(name, choice, tuple(map(float, scores)), tuple(tied))
     except (ProblemError, OverflowError) as error:
         raise FormatError(str(error), path, number) from None
 

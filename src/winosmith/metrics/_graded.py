@@ -19,6 +19,7 @@ from winosmith.records import canonical
 __all__ = ["Graded", "clusters", "grade"]
 
 Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
 
 
@@ -54,6 +55,34 @@ class Graded:
     known_clusters: Labels | None = None
 
     @cached_property
+    def credit(self) -> Floats:
+        """What each answer is worth, (n,), 0–1: 1 / (options tied) with the right one among them.
+
+        An answer without a tie is worth 1 or 0; see `Prediction.credit`.
+        """
+        return np.array(
+            [
+                prediction.credit(problem.answer)
+                for problem, prediction in zip(self.dataset, self.predictions, strict=True)
+            ]
+        )
+
+    @cached_property
+    def tied(self) -> Bools:
+        """Whether each answer is a tie, (n,)."""
+        return np.array([len(prediction.chosen) > 1 for prediction in self.predictions], np.bool_)
+
+    @property
+    def ties(self) -> int:
+        """How many answers are ties."""
+        return int(self.tied.sum())
+
+    @cached_property
+    def against_scores(self) -> int:
+        """How many answers don't choose their best score; the choice counts."""
+        return sum(prediction.against_scores for prediction in self.predictions)
+
+    @cached_property
     def correct(self) -> Bools:
         """Whether each problem was answered rightly, (n,)."""
         return np.array(
@@ -83,7 +112,8 @@ class Graded:
         state = hashlib.sha256()
         for prediction in self.predictions:
             scores = [f"{score:.9g}" for score in prediction.scores]
-            record = [prediction.problem_id, prediction.choice, scores]
+            tied = [list(prediction.tied)] if prediction.tied else []
+            record = [prediction.problem_id, prediction.choice, scores, *tied]
             state.update(canonical({"prediction": record}).encode("utf-8", "surrogatepass"))
         return state.hexdigest()
 
@@ -129,11 +159,11 @@ def grade(
         raise DataError(f"{len(predictions) - len(by_id):,} problems have two predictions or more")
     aligned = tuple(by_id[problem.id] for problem in dataset)
     for problem, prediction in zip(dataset, aligned, strict=True):
-        options = len(problem.options)
-        if prediction.choice >= options or len(prediction.scores) not in (0, options):
+        options, last = len(problem.options), max((prediction.choice, *prediction.tied))
+        if last >= options or len(prediction.scores) not in (0, options):
             raise DataError(
                 f"the prediction for {problem.id!r} can't be for {options} options: choice "
-                f"{prediction.choice}, {len(prediction.scores)} scores"
+                f"{last}, {len(prediction.scores)} scores"
             )
     return Graded(dataset, aligned, known_clusters)
 

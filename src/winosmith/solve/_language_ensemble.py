@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from winosmith.answers import best_of
 from winosmith.errors import InputError
 from winosmith.problem import Problem
 from winosmith.solve._language import check_kind
@@ -18,8 +19,9 @@ __all__ = ["Combination", "Ensemble"]
 
 Combination = Literal["product", "vote"]
 """`product`: the mean of the solvers' scores; of log-probabilities, it orders the options as the
-product of the probabilities does. `vote`: the solvers whose best option it is (the first of
-equals), and the share, below 1, that the product gives it, so that this settles a tie."""
+product of the probabilities does. `vote`: the solvers whose best option it is (a solver's vote is
+shared by its equal best ones), and half the share that the product gives it, scaled so that this
+only settles a tie of votes."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Ensemble:
     >>> ensemble = Ensemble((Random(1), Random(2), Random(3)), "vote")
     >>> [scores] = ensemble.score([Problem("a", "A _ b.", ("x", "y"))])
     >>> [int(score) for score in scores]
-    [0, 3]
+    [2, 1]
     """
 
     solvers: tuple[Solver, ...]
@@ -69,7 +71,11 @@ class Ensemble:
         mean: npt.NDArray[np.float64] = scores.mean(0)
         if self.combine == "product":
             return mean
-        votes = np.bincount(scores.argmax(1), minlength=scores.shape[1])
+        bests = [list(best_of(own.tolist())) for own in scores]
+        votes = np.zeros(scores.shape[1])
+        for best in bests:
+            votes[best] += 1 / len(best)
+        step = 1 / np.lcm.reduce([len(best) for best in bests])  # what sums of votes differ by
         share = np.exp(mean - mean.max())
-        tie: npt.NDArray[np.float64] = votes + 0.5 * share / share.sum()
+        tie: npt.NDArray[np.float64] = votes + step / 2 * share / share.sum()
         return tie

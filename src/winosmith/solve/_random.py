@@ -18,8 +18,8 @@ __all__ = ["Random"]
 class Random:
     """Scores every option by chance, evenly over 0–1.
 
-    A problem's scores follow from the seed and its id alone, so neither the order of the problems
-    nor what stands in them matters.
+    An option's score follows from the seed, the problem's id and the option alone, so neither the
+    order of the problems or of the options nor the sentence matters.
 
     Attributes:
         seed: of the draw.
@@ -38,8 +38,8 @@ class Random:
 
     def score(self, problems: Sequence[Problem]) -> Scores:
         """Return one draw an option."""
-        return [tuple(self._draw(p.id, at) for at in range(len(p.options))) for p in problems]
+        return [tuple(self._draw(p.id, option) for option in p.options) for p in problems]
 
-    def _draw(self, problem_id: str, option: int) -> float:
+    def _draw(self, problem_id: str, option: str) -> float:
         key = json.dumps([self.seed, problem_id, option]).encode()
         return int.from_bytes(hashlib.sha256(key).digest()[:6], "big") / 2.0**48
