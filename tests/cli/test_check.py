@@ -219,3 +219,27 @@ def test_a_parent_that_is_gone_is_named(tmp_path: Path, capsys: TEXT) -> None:
     shown = capsys.readouterr()
     assert f"the parent or root {root.id!r} of {child.id!r}; lineages are not checked" in shown.err
     assert "Kept at each stage: 1 of 1" in shown.out
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_copies_change_no_verdict(twins: Path, tmp_path: Path, capsys: TEXT, turned: bool) -> None:
+    """Each row written twice, as a twin of its own, gets the verdict that it got alone."""
+    data = formats.read(twins)
+    again = [
+        replace(
+            p,
+            id=f"{p.id}-again",
+            twin_id=f"{p.twin_id}-again",
+            options=p.options[::-1] if turned else p.options,
+            answer=1 - (p.answer or 0) if turned else p.answer,
+        )
+        for p in data
+    ]
+    formats.write(Dataset([*data, *again]), tmp_path / "twice.jsonl")
+    alone, twice = report(capsys, twins), report(capsys, tmp_path / "twice.jsonl")
+    assert (alone["copies"]["problems"], twice["copies"]["problems"]) == (0, 2 * len(data))
+    assert twice["contradictions"]["count"] == 0
+    assert twice["funnel"]["share"] == alone["funnel"]["share"]
+    for one, both in zip(alone["rules"], twice["rules"], strict=True):
+        for count in ("checked", "not_checked", "broken"):
+            assert both[count] == 2 * one[count]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,35 @@ def test_json_is_the_same_report(tmp_path: Path, capsys: TEXT) -> None:
     assert (report["data"], report["problems"], report["leaks"]) == ("made", 6, None)
     assert "|seed:4|" in report["signature"]
     assert output.err == ""
+
+
+def test_copies_and_contradictions_are_told_by_id(tmp_path: Path, capsys: TEXT) -> None:
+    """What is there more than once is counted and named, with what to do; zero is one line."""
+    data = made_twins(6)
+    copy, liar = replace(data[0], id="copy", twin_id="u"), replace(data[2], id="liar", twin_id="v")
+    third = replace(data[4], id="third", sentence=data[4].sentence + " Really.")
+    formats.write(data, tmp_path / "plain.jsonl")
+    liar = replace(liar, answer=1 - (liar.answer or 0))
+    formats.write(Dataset([*data, copy, liar, third]), tmp_path / "more.jsonl")
+    assert main(["stats", str(tmp_path / "plain.jsonl")]) == 0
+    plain = capsys.readouterr().out
+    assert "copies 0 problems" in " ".join(plain.split())
+    assert "identical" not in plain
+    for command in ("stats", "check"):
+        assert main([command, str(tmp_path / "more.jsonl")]) == 0
+        told = " ".join(capsys.readouterr().out.split())
+        assert "2 groups of identical problems, 4 problems in all: 0-0 = copy; 1-0 = liar." in told
+        assert "1 group of identical problems with different answers: 1-0 = liar. Correct" in told
+        assert "1 twin id is shared by three problems or more: 2-0, 2-1, third." in told
+        assert main([command, str(tmp_path / "more.jsonl"), "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert found["copies"] == {
+            "count": 2,
+            "problems": 4,
+            "examples": [["0-0", "copy"], ["1-0", "liar"]],
+        }
+        assert found["contradictions"]["examples"] == [["1-0", "liar"]]
+        assert found["crowded"]["examples"] == [["2-0", "2-1", "third"]]
 
 
 def test_too_few_answers_are_told(tmp_path: Path, capsys: TEXT) -> None:

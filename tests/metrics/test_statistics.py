@@ -36,8 +36,8 @@ def test_an_empty_data_set_counts_nothing() -> None:
     assert (found.answers, found.leaks) == ((), None)
 
 
-def test_duplicates_share_sentence_and_options_in_any_order() -> None:
-    """The same sentence with the same options is a duplicate; other options are another problem."""
+def test_copies_share_sentence_and_options_in_any_order() -> None:
+    """The same sentence with the same options is a copy; other options are another problem."""
     data = Dataset(
         [
             CUP,
@@ -47,15 +47,15 @@ def test_duplicates_share_sentence_and_options_in_any_order() -> None:
         ]
     )
     found = metrics.statistics(data)
-    assert found.duplicates == (("a", "b"),)
-    assert found.contradictions == ()
+    assert found.copies.groups == (("a", "b"),)
+    assert found.copies.contradictions == ()
 
 
-def test_a_contradiction_is_a_duplicate_with_another_answer() -> None:
-    """Duplicates whose answers differ contradict each other; a withheld answer does not."""
+def test_a_contradiction_is_a_copy_with_another_answer() -> None:
+    """Copies whose answers differ contradict each other; a withheld answer does not."""
     data = Dataset([CUP, replace(CUP, id="b", answer=0), replace(CUP, id="c", answer=None)])
-    assert metrics.statistics(data).contradictions == (("a", "b", "c"),)
-    assert metrics.statistics(data.select([0, 2])).contradictions == ()
+    assert metrics.statistics(data).copies.contradictions == (("a", "b", "c"),)
+    assert metrics.statistics(data.select([0, 2])).copies.contradictions == ()
 
 
 def test_an_option_is_missing_when_the_sentence_does_not_hold_it() -> None:
@@ -74,7 +74,7 @@ def test_the_report_is_json_with_a_signature() -> None:
     data = Dataset(replace(CUP, id=str(number), answer=number % 2) for number in range(9))
     record = metrics.statistics(data, seed=3).record()
     assert json.loads(json.dumps(record, allow_nan=False)) == record
-    assert record["duplicates"] == {"count": 1, "examples": [list("012345678")]}
+    assert record["copies"] == {"count": 1, "problems": 9, "examples": [list("012345678")]}
     assert record["missing_options"] == {"count": 0, "examples": [], "share": 0.0}
     assert record["signature"].startswith(f"data:{data.digest[:12]}|n:9|seed:3|version:")
 
@@ -114,12 +114,12 @@ def test_what_is_wrong_with_the_released_files(data_dir: Path) -> None:
     """WinoGrande lacks no option and contradicts itself twice; KnowRef repeats 23 problems."""
     folder = data_dir / "winogrande"
     largest = metrics.statistics(formats.read(folder / "train_xl.jsonl"))
-    assert (len(largest.duplicates), len(largest.contradictions)) == (4, 2)
+    assert (len(largest.copies.groups), len(largest.copies.contradictions)) == (4, 2)
     assert largest.missing_options == ()
     knowref = metrics.statistics(
         formats.read(data_dir / "knowref/knowref_test.json", skip_bad="/dev/null")
     )
-    assert (len(knowref.duplicates), len(knowref.contradictions)) == (23, 1)
+    assert (len(knowref.copies.groups), len(knowref.copies.contradictions)) == (23, 1)
     assert len(knowref.missing_options) == 3
 
 

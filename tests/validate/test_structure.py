@@ -129,11 +129,22 @@ def test_an_anchor_is_not_a_function_word(anchor: str) -> None:
 
 
 def test_a_missing_half_is_a_fault_only_when_asked() -> None:
-    """A single is kept, unless twins must be complete; three of one twin id are no twin."""
-    third = replace(SECOND, id="c")
+    """A single is kept, unless twins must be complete."""
     assert broken(FIRST) == {}
     assert broken(FIRST, complete=True) == {"other half": (0,)}
-    assert broken(FIRST, SECOND, third, complete=True) == {"other half": (0, 1, 2)}
+
+
+@pytest.mark.parametrize("complete", [False, True])
+def test_three_problems_of_one_twin_id_are_a_fault(complete: bool) -> None:
+    """Nothing says which two of three are the twin, so none of them passes for a single."""
+    third = replace(SECOND, id="c")
+    assert broken(FIRST, SECOND, third, complete=complete) == {"twin id": (0, 1, 2)}
+    other = replace(FIRST, id="d", twin_id="u")
+    found = validate.examine_structure(Dataset([FIRST, SECOND, third, other]))
+    assert (found.checked["twin id"], found.failed("twin id")) == (4, (0, 1, 2))
+    assert [f.detail for f in found.findings if f.rule == "twin id"] == [
+        f"3 problems share the twin id {FIRST.twin_id!r}; 2 make a twin"
+    ]
 
 
 def test_a_rule_without_its_input_is_not_checked_and_never_failed() -> None:

@@ -13,7 +13,7 @@ import click
 from winosmith.answers import Response
 from winosmith.cli._tables import print_table
 from winosmith.errors import DataError
-from winosmith.metrics import HumanAccuracy, human_accuracy
+from winosmith.metrics import HumanAccuracy, copies, human_accuracy
 from winosmith.report import shown
 from winosmith.validate import Checked, Examined, Finding, unvalidated
 
@@ -42,6 +42,7 @@ def check_record(
             }
             for stage, rule, count in _rules(checked)
         ],
+        **copies(checked.stages[0].dataset).record(),
         "set_aside": _set_aside(checked),
         "unvalidated": {
             "collected": unvalidated(checked.stages[0].dataset),
@@ -85,6 +86,8 @@ def print_check(
     if responses is not None:
         _print_responses(checked, responses)
     _print_unvalidated(checked)
+    for line in copies(checked.stages[0].dataset).told():
+        click.echo(textwrap.fill(shown(line), 80, subsequent_indent="  "))
     click.echo(f"Signature: {checked.signature}")
 
 

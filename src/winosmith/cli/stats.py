@@ -39,6 +39,8 @@ def command(data: str, format_name: str | None, seed: int, as_json: bool) -> Non
         print_json({"data": dataset.name, **found.record(), **lineages})
         return
     _print(dataset.name, found)
+    for line in found.copies.told():
+        click.echo(textwrap.fill(shown(line), 80, subsequent_indent="  ") + "\n")
     if families:
         _print_lineages(families)
     _print_leaks(found)
@@ -62,8 +64,7 @@ def _print(name: str, found: Statistics) -> None:
             ("singles", f"{found.singles:,}"),
             ("answers", ", ".join(answers)),
             ("options", ", ".join(f"{n} in {of:,} problems" for n, of in found.options.items())),
-            ("duplicates", f"{len(found.duplicates):,} sets{_first(found.duplicates)}"),
-            ("contradictory", f"{len(found.contradictions):,} sets{_first(found.contradictions)}"),
+            ("copies", f"{sum(map(len, found.copies.groups)):,} problems"),
             (
                 "option missing",
                 f"{missing:,} problems ({missing / max(1, found.problems) * 100:.1f} %)"
@@ -94,10 +95,6 @@ def _print_lineages(found: LineageStatistics) -> None:
                 textwrap.fill(shown(line), 78, initial_indent="  ", subsequent_indent="    ")
             )
         click.echo()
-
-
-def _first(sets: tuple[tuple[str, ...], ...]) -> str:
-    return f", as {' = '.join(sets[0])}" if sets else ""
 
 
 def _print_leaks(found: Statistics) -> None:

@@ -15,6 +15,7 @@ from winosmith.metrics._annotators import Annotator, Annotators, annotators
 from winosmith.metrics._calibration import Calibration, ReliabilityBin, calibration
 from winosmith.metrics._columns import columns
 from winosmith.metrics._compare import Comparison, Pair, compare, compare_pair
+from winosmith.metrics._copies import Copies, copies
 from winosmith.metrics._curve import CurvePoint, LearningCurve, learning_curve
 from winosmith.metrics._curve_area import LEADERBOARD_SIZES, area_under_curve
 from winosmith.metrics._curve_fit import Extrapolation
@@ -70,6 +71,7 @@ __all__ = [
     "Calibration",
     "Comparison",
     "Consistency",
+    "Copies",
     "CurvePoint",
     "DepthKind",
     "DepthNull",
@@ -115,6 +117,7 @@ __all__ = [
     "compare_survival",
     "comparisons_score",
     "consistency",
+    "copies",
     "crossed_proportion",
     "edit_kinds",
     "error_depth",

@@ -9,6 +9,7 @@ from typing import Any
 
 from winosmith import text
 from winosmith.dataset import Dataset
+from winosmith.metrics._copies import Copies, copies
 from winosmith.metrics._leaks import Leak, leaks
 from winosmith.report import Signature, sign
 
@@ -31,8 +32,8 @@ class Statistics:
         answers: how many problems have the option of that index as their answer.
         withheld: how many have none.
         options: how many problems have so many options.
-        duplicates: the ids of each set of problems with the same sentence and the same options.
-        contradictions: those of `duplicates` that have different answers.
+        copies: identical problems, those that contradict each other, and twin ids that three
+            problems or more share.
         missing_options: the ids of problems with an option that is not in the sentence, in any
             case of the letters.
         associative: how many problems are marked as answered by word association, and how many
@@ -51,8 +52,7 @@ class Statistics:
     answers: tuple[int, ...]
     withheld: int
     options: Mapping[int, int]
-    duplicates: tuple[tuple[str, ...], ...]
-    contradictions: tuple[tuple[str, ...], ...]
+    copies: Copies
     missing_options: tuple[str, ...]
     associative: tuple[int, int]
     leaks: tuple[Leak, ...] | None
@@ -69,8 +69,7 @@ class Statistics:
             "answers": list(self.answers),
             "withheld": self.withheld,
             "options": {str(number): count for number, count in self.options.items()},
-            "duplicates": _listed(list(map(list, self.duplicates))),
-            "contradictions": _listed(list(map(list, self.contradictions))),
+            **self.copies.record(),
             "missing_options": {
                 **_listed(list(self.missing_options)),
                 "share": len(self.missing_options) / self.problems if self.problems else 0.0,
@@ -101,7 +100,6 @@ def statistics(dataset: Dataset, seed: int = 0) -> Statistics:
     cut = [text.tokens(problem.sentence) for problem in dataset]
     answered = Counter(answer for answer in dataset.answers if answer is not None)
     most = max((len(problem.options) for problem in dataset), default=0)
-    duplicates = _duplicates(dataset)
     return Statistics(
         problems=len(dataset),
         average_length=sum(map(len, cut)) / len(cut) if cut else 0.0,
@@ -111,8 +109,7 @@ def statistics(dataset: Dataset, seed: int = 0) -> Statistics:
         answers=tuple(answered[index] for index in range(most)),
         withheld=len(dataset) - answered.total(),
         options=dict(sorted(Counter(len(problem.options) for problem in dataset).items())),
-        duplicates=tuple(_ids(dataset, rows) for rows in duplicates),
-        contradictions=tuple(_ids(dataset, r) for r in duplicates if _contradict(dataset, r)),
+        copies=copies(dataset),
         missing_options=tuple(p.id for p in dataset if not _holds_options(p.sentence, p.options)),
         associative=_associative(dataset),
         leaks=leaks(dataset, seed),
@@ -128,23 +125,6 @@ def _associative(dataset: Dataset) -> tuple[int, int]:
         if key.endswith(".associative") and value is not None
     ]
     return sum(labels), len(labels)
-
-
-def _ids(dataset: Dataset, rows: tuple[int, ...]) -> tuple[str, ...]:
-    return tuple(dataset[row].id for row in rows)
-
-
-def _duplicates(dataset: Dataset) -> list[tuple[int, ...]]:
-    """Return the rows that share sentence and options, the options in any order."""
-    same: dict[tuple[str, frozenset[str]], list[int]] = {}
-    for row, problem in enumerate(dataset):
-        same.setdefault((problem.sentence, frozenset(problem.options)), []).append(row)
-    return [tuple(rows) for rows in same.values() if len(rows) > 1]
-
-
-def _contradict(dataset: Dataset, rows: tuple[int, ...]) -> bool:
-    problems = [dataset[row] for row in rows]
-    return len({p.options[p.answer] for p in problems if p.answer is not None}) > 1
 
 
 def _holds_options(sentence: str, options: tuple[str, ...]) -> bool:

@@ -54,9 +54,7 @@ def _content_anchor(problem: Problem, group: Sequence[Problem], _: bool) -> str 
 
 
 def _complete(problem: Problem, group: Sequence[Problem], _: bool) -> str:
-    if len(group) > 2:
-        return f"{len(group)} problems share the twin id {problem.twin_id!r}; 2 make a twin"
-    return "" if len(group) == 2 else "the other half is missing"
+    return "the other half is missing" if len(group) == 1 else ""
 
 
 def _same_options(first: Problem, second: Problem, _: bool) -> str:

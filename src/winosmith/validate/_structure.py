@@ -35,10 +35,11 @@ class StructureRules:
         same_options: the halves have the same options, in any order and case.
         flipped: the halves have different answers.
         complete: the other half is there. Off, because validation is by the question and leaves
-            singles, which WinoGrande keeps; on, it also refuses three problems of one twin id.
+            singles, which WinoGrande keeps.
 
-    Lineages that can't be true are always refused (`winosmith.lineage.check_lineages`); where the
-    parent or the root is gone, they are not checked.
+    Always refused are three problems or more of one twin id, since nothing says which two of them
+    are the twin; and lineages that can't be true (`winosmith.lineage.check_lineages`), which are
+    not checked where the parent or the root is gone.
 
     Raises:
         RecipeError: a number out of its range.
@@ -66,6 +67,9 @@ class StructureRules:
 
 WINOGRANDE = StructureRules()
 
+_CROWDED = "twin id"
+"""The rule that two problems share a twin id, and no third; told where it is broken."""
+
 
 def structure(dataset: Dataset, rules: StructureRules = WINOGRANDE) -> Filtered:
     """Drop the problems that break a rule; breaking a rule for twins drops both halves.
@@ -87,6 +91,7 @@ def structure(dataset: Dataset, rules: StructureRules = WINOGRANDE) -> Filtered:
 def examine_structure(dataset: Dataset, rules: StructureRules = WINOGRANDE) -> Examined:
     """Check each rule on each problem and twin, and return what was found."""
     names = [rule.name for rule in (*OF_A_HALF, *OF_A_TWIN) if _is_on(getattr(rules, rule.setting))]
+    names += [_CROWDED] * any(len(rows) > 2 for rows in dataset.groups)
     names += ["lineage"] * any(problem.lineage for problem in dataset)
     return gather(dataset, "structure", _outcomes(dataset, rules), names)
 
@@ -107,7 +112,17 @@ def _outcomes(dataset: Dataset, rules: StructureRules) -> Iterator[Outcome]:
         if len(group) == 2:
             for rule, value in of_a_twin:
                 yield Outcome(rule.name, rows, rule.check(group[0], group[1], value))
+    yield from _crowded(dataset)
     yield from _lineages(dataset)
+
+
+def _crowded(dataset: Dataset) -> Iterator[Outcome]:
+    if not any(len(rows) > 2 for rows in dataset.groups):
+        return
+    for rows in dataset.groups:
+        if (twin := dataset[rows[0]].twin_id) is not None:
+            fault = f"{len(rows)} problems share the twin id {twin!r}; 2 make a twin"
+            yield Outcome(_CROWDED, rows, fault if len(rows) > 2 else "")
 
 
 def _lineages(dataset: Dataset) -> Iterator[Outcome]:
