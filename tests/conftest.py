@@ -7,6 +7,9 @@ import gc
 import importlib.util
 import os
 import shutil
+import signal
+import sys
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -25,12 +28,40 @@ IN_CI = os.environ.get("CI") == "true"
 hypothesis.settings.register_profile("winosmith", deadline=None)
 hypothesis.settings.load_profile("winosmith")
 
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # So a shell starts what runs in its background, and a new process takes that over. What has a
+    # handler starts with the default one: the processes that tests start end with Ctrl-C.
+    signal.signal(signal.SIGINT, lambda *_: None)
+
 
 def pytest_collection_finish() -> None:
     """Let no garbage collection go through the modules and tests, a tenth of all time else."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 20, 100)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[Any]:
+    """Note which tests failed."""
+    report = yield
+    item.stash[_FAILED] = item.stash.get(_FAILED, False) or report.failed
+    return report
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
+    """Let go of what a failed test has left open, so that no other test is blamed for it."""
+    done = yield
+    if item.stash.get(_FAILED, False):
+        sys.last_exc = sys.last_value = sys.last_traceback = None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)
+            gc.collect()
+    return done
+
+
+_FAILED = pytest.StashKey[bool]()
 
 
 def absent(reason: str) -> None:

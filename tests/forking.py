@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import faulthandler
 import json
 import multiprocessing
 import os
@@ -21,6 +22,10 @@ from collections.abc import Callable, Mapping, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
+
+PATIENCE = 540
+"""Seconds after which a process tells where each of its threads is: a minute before the time limit
+of a test (`timeout` in pyproject.toml), which tells it of the test alone."""
 
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(["tests.preloaded"])
@@ -91,8 +96,20 @@ def talking(talk: Callable[[Connection], None], environment: Mapping[str, str]) 
     return here
 
 
+def tell_when_late(seconds: float = PATIENCE, *, end: bool = False) -> None:
+    """Let this process print all its stacks on the standard error when it runs for so long.
+
+    Args:
+        seconds: how long.
+        end: end it then, with code 1.
+    """
+    # Where the standard error leads later, nobody may look.
+    faulthandler.dump_traceback_later(seconds, file=os.dup(2), exit=end)
+
+
 def _apart(target: Callable[..., None], arguments: tuple[Any, ...]) -> None:
     os.setsid()
+    tell_when_late()
     target(*arguments)
 
 
@@ -153,10 +170,12 @@ def make_command(folder: Path) -> Forked:
 def _obey_each(door: socket.socket) -> None:
     """Fork for each command that comes through the door."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps them
+    faulthandler.cancel_dump_traceback_later()  # it lives for many tests
     while True:
         asked, _ = door.accept()
         if not os.fork():
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            tell_when_late()
             door.close()
             _obey(asked)
         asked.close()

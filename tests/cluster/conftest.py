@@ -10,12 +10,23 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.conftest import absent
 from winosmith import cluster
+
+STARTING = 300.0
+"""Seconds in which a slow machine has started a scheduler, or a worker."""
+
+
+def awaited(path: Path) -> None:
+    """Wait until a scheduler has written its file."""
+    end = time.monotonic() + STARTING
+    while not path.exists() and time.monotonic() < end:
+        time.sleep(0.05)
 
 
 @pytest.fixture(scope="session")

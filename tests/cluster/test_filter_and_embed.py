@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-import time
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.cluster.conftest import STARTING, awaited
 from winosmith import cluster, debias
 from winosmith.errors import InputError
 
@@ -84,9 +84,7 @@ def test_a_cluster_that_is_gone_names_the_checkpoint(rows, alone, start, tmp_pat
     """When the scheduler dies, the error says how to go on, and one machine ends the run."""
     file, checkpoint = tmp_path / "scheduler.json", tmp_path / "run.npz"
     scheduler = start("scheduler", "--scheduler-file", str(file), "--port", "0")
-    end = time.monotonic() + 30
-    while not file.exists() and time.monotonic() < end:
-        time.sleep(0.05)
+    awaited(file)
     start("worker", "--scheduler-file", str(file), "--nthreads", "1", "--no-nanny",
           "--local-directory", str(tmp_path))  # fmt: skip
 
@@ -96,7 +94,7 @@ def test_a_cluster_that_is_gone_names_the_checkpoint(rows, alone, start, tmp_pat
             scheduler.wait()
 
     with (
-        cluster.connect(file, timeout=5) as executor,
+        cluster.connect(file, timeout=STARTING) as executor,
         pytest.raises(InputError, match=r"3 phases are complete; with a checkpoint, the same call"),
     ):
         debias.aflite(*rows, executor=executor, on_phase=on_phase, checkpoint=checkpoint, **SIZES)

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import need_wordnet
 from winosmith import Problem
 from winosmith.problem import BLANK
 from winosmith.text import tokens, words
@@ -139,6 +140,7 @@ def test_synonyms_have_the_sense_that_is_meant() -> None:
     Measured when the perturber was written: 3 of 11. Since it asks for common words, and for one
     sense of the synonym too, none of 2: it leaves nearly all words of several senses alone.
     """
+    need_wordnet()
     good = [proposals(item, number, "good") for number, item in enumerate(SENSES)]
     bad = [proposals(item, number, "bad") for number, item in enumerate(SENSES)]
     for item, words_of_others in zip(SENSES, bad, strict=True):

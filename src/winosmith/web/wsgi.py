@@ -11,23 +11,53 @@ nobody's way, and need no connection to the database.
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
-from winosmith.web._turns import Turns
-
 __all__ = ["application"]
 
 HEALTH = "/healthz"
 
 AT_ONCE = 2
-"""Requests that one worker process works on at once: one computes while one waits for the disk."""
+"""Pages and forms that one worker process works on at once: one computes while one waits for the
+disk."""
 
-_TURNS = Turns(AT_ONCE)
+
+def _threads(count: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(count, "request")
+
+
+@dataclass
+class _Pools:
+    """The threads of one process; each begins when there is something for it to do.
+
+    Attributes:
+        pages: for whole pages and forms, in the order in which they come.
+        live: for what nobody should wait for behind them: what a page itself asks for while
+            somebody types, and whether the site is well.
+    """
+
+    pages: ThreadPoolExecutor = field(default_factory=partial(_threads, AT_ONCE))
+    live: ThreadPoolExecutor = field(default_factory=partial(_threads, 1))
+
+
+_pools = _Pools()
+
+
+def _begin_anew() -> None:
+    """Give a process that was forked off its own threads: those of its parent are not in it."""
+    global _pools
+    _pools = _Pools()
+
+
+os.register_at_fork(after_in_child=_begin_anew)
 
 Environ = dict[str, Any]
 Start = Callable[..., Any]
@@ -36,15 +66,15 @@ Start = Callable[..., Any]
 def application(environ: Environ, start_response: Start) -> Iterable[bytes]:
     """Answer a request."""
     if environ.get("PATH_INFO") == HEALTH:
-        return _TURNS.do(partial(_health, start_response), hasty=True)
+        return _pools.live.submit(_health, start_response).result()
     length = _length(environ)
     if length > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
         return _plain(start_response, "413 Content Too Large", b"too much at once\n", close=True)
     if length:
         environ["wsgi.input"] = io.BytesIO(environ["wsgi.input"].read(length))
-    # What the page itself asks for, while somebody types, comes before whole pages and forms.
     live = "HTTP_HX_REQUEST" in environ and "HTTP_HX_BOOSTED" not in environ
-    answer = _TURNS.do(partial(_pages, environ, start_response), hasty=live)
+    pool = _pools.live if live else _pools.pages
+    answer: Any = pool.submit(_pages, environ, start_response).result()
     if environ["REQUEST_METHOD"] != "HEAD":
         return answer
     answer.close()  # the headers are the answer; a long body is not even begun

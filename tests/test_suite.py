@@ -1,0 +1,166 @@
+"""What the tests promise wherever they run: time limits, Ctrl-C, and skips that are counted."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+from tests import forking
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def _tests_of(text: str, folder: Path, *options: str) -> str:
+    """Run tests under this project's settings, in a process of their own; return what it prints."""
+    file = folder / "test_made.py"
+    file.write_text(text, "utf-8")
+    settings = [
+        "-c",
+        str(ROOT / "pyproject.toml"),
+        "-p",
+        "tests.conftest",
+        "-p",
+        "no:cacheprovider",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *settings, "--rootdir", str(folder), *options, str(file)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    return done.stdout
+
+
+WAITING = """
+import threading
+
+def test_it():
+    bell = threading.Event()
+    thread = threading.Thread(target=waits_elsewhere, args=(bell,), daemon=True)
+    thread.start()
+    waits_here(thread)
+
+def waits_elsewhere(bell):
+    bell.wait()
+
+def waits_here(thread):
+    thread.join()
+"""
+
+
+def test_a_test_that_hangs_ends_and_tells_where_each_thread_waits(tmp_path: Path) -> None:
+    """At its time limit the stacks of all threads are printed, and the process is over."""
+    printed = _tests_of(WAITING, tmp_path, "--override-ini", "timeout=2")
+    assert "Timeout" in printed
+    assert "in waits_here" in printed
+    assert "in waits_elsewhere" in printed
+
+
+FORKED = """
+from tests import forking
+
+WAITS = '''
+import threading
+from tests import forking
+forking.tell_when_late(1, end=True)
+def waits_in_a_child():
+    threading.Event().wait()
+waits_in_a_child()
+'''
+
+def test_it():
+    assert forking.Forked(exec, WAITS).wait() == 0
+"""
+
+
+def test_a_child_that_hangs_tells_where_it_waits(tmp_path: Path) -> None:
+    """What a forked process waits for is printed with the test that waits for it."""
+    printed = _tests_of(FORKED, tmp_path)
+    assert "1 failed" in printed
+    assert "in waits_in_a_child" in printed
+
+
+def test_every_test_has_a_time_limit_after_that_of_its_children() -> None:
+    """What a forked process tells of itself comes while its test still runs."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    limit = settings["tool"]["pytest"]["ini_options"]["timeout"]
+    assert 0 < forking.PATIENCE < limit
+
+
+LEAKING = """
+import gc
+
+class Circle:
+    def __init__(self, path):
+        self.file = open(path)
+        self.own = self
+
+def test_it_fails(tmp_path):
+    (tmp_path / "file").touch()
+    circle = Circle(tmp_path / "file")
+    assert not circle
+
+def test_it_is_sound():
+    gc.collect()
+"""
+
+
+def test_a_test_that_fails_is_the_only_one(tmp_path: Path) -> None:
+    """What a failed test has left open is no warning, and so no failure, of the next one."""
+    assert "1 failed, 1 passed" in _tests_of(LEAKING, tmp_path)
+
+
+SOUND = LEAKING.replace("assert not circle", "assert circle")
+
+
+def test_what_a_sound_test_leaves_open_is_told(tmp_path: Path) -> None:
+    """A file that nobody closes is a failure, where no failure explains it."""
+    assert "1 failed, 1 passed" in _tests_of(SOUND, tmp_path)
+
+
+IGNORING = """
+import signal
+import subprocess
+import sys
+
+from tests import forking
+
+TOLD = "import signal; assert signal.getsignal(signal.SIGINT) is signal.default_int_handler"
+
+def test_this_process_goes_on():
+    signal.raise_signal(signal.SIGINT)
+
+def test_a_new_process():
+    subprocess.run([sys.executable, "-c", TOLD], check=True)
+
+def test_a_forked_process():
+    assert forking.Forked(exec, TOLD).wait() == 0
+"""
+
+
+def test_ctrl_c_reaches_what_tests_start_in_the_background_of_a_shell(tmp_path: Path) -> None:
+    """Where SIGINT is ignored, the tests do that too, and what they start has Python's handler."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # as a shell does in its background
+    try:
+        printed = _tests_of(IGNORING, tmp_path)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert "3 passed" in printed, printed
+
+
+def test_every_test_of_wordnet_skips_without_it() -> None:
+    """A file of tests that asks for WordNet says where it is skipped when there is none."""
+    asks = re.compile(r"\bWordNet(Perturber)?\(")
+    lacking = {
+        str(file.relative_to(ROOT))
+        for file in (ROOT / "tests").rglob("test_*.py")
+        if asks.search(text := file.read_text("utf-8")) and "need_wordnet()" not in text
+    }
+    assert lacking == set()
