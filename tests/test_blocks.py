@@ -274,3 +274,17 @@ def test_copies_of_published_sets(data_dir: Path, name: str) -> None:
     groups = copies(data)
     counted = len(groups), sum(map(len, groups)), len(contradictions(data, groups))
     assert counted == _PUBLISHED[name]
+
+
+def test_text_without_spaces_looks_alike_by_its_letters():
+    """A Japanese twin whose id got lost is a block; other sentences on its options are not in it."""
+    sentences = [
+        "棚から落ちた茶碗が急須に当たって、薄い_が粉々に割れてしまった。",
+        "棚から落ちた茶碗が急須に当たって、厚い_が粉々に割れてしまった。",
+        "母は急須を洗ってから茶碗を洗ったので、_がまだ濡れていた。",
+        "杯子从架子上掉下来砸到水壶上，薄薄的_摔得粉碎。",
+    ]
+    data = Dataset(
+        Problem(str(n), sentence, ("茶碗", "急須"), 0) for n, sentence in enumerate(sentences)
+    )
+    assert [sorted(block) for block in blocks(data)] == [[0, 1], [2], [3]]

@@ -139,3 +139,41 @@ def test_function_words_are_no_content(anchor: str) -> None:
 def test_content_is_neither_blank_nor_punctuation() -> None:
     """Content words are lower-cased, without the blank, punctuation and function words."""
     assert text.content_words('The _ said: "Don\'t climb K2!"') == ["said", "climb", "k2"]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("", "latin"),
+        ("_ 12 + 5", "latin"),
+        ("Die Tasse fiel auf den Krug, und _ zerbrach: größer.", "latin"),
+        ("The guest said 茶碗 and left, but the _ stayed.", "latin"),
+        ("Чашка ударилась о чайник, и _ разбилась.", "spaced"),
+        ("Το φλιτζάνι χτύπησε την κανάτα και _ έσπασε.", "spaced"),
+        ("اصطدم الكوب بالإبريق فانكسر _ .", "spaced"),
+        ("컵이 주전자에 부딪혀서 _ 깨졌다.", "spaced"),
+        ("कप जग से टकराया और _ टूट गया।", "spaced"),
+        ("茶碗が急須に当たって_が割れた。", "unspaced"),
+        ("杯子撞到了水壶, 所以 _ 碎了。", "unspaced"),
+        ("ถ้วยชนเหยือกและ _ แตก", "unspaced"),
+        ("ｶｯﾌﾟが割れた", "unspaced"),
+        ("ＡＢＣ", "latin"),
+        ("Alice と Bob は _ を見た。", "unspaced"),
+    ],
+)
+def test_a_text_is_written_in_letters_of_a_script(sentence: str, expected: text.Writing) -> None:
+    """The share of the letters of each script decides; a quoted word does not."""
+    assert text.writing(sentence) == expected
+
+
+@given(st.text(), st.text())
+def test_the_writing_depends_on_the_letters_alone(one: str, other: str) -> None:
+    """Neither the order of the letters nor what is no letter changes how a text is written."""
+    assert text.writing(one + other) == text.writing(other + " _ 12, " + one)
+
+
+@given(st.text())
+def test_pieces_lose_no_letter(sentence: str) -> None:
+    """Every character that is not space is in a word, or in a pair of neighbours."""
+    found = text.pieces(sentence)
+    assert {*"".join(found)} == {*"".join(sentence.split())}

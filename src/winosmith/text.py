@@ -11,14 +11,20 @@ Two ways to cut a sentence, each for what the published figures show it was used
   closing quotes count as two). Perturbation depth counts them too.
 
 The blank `_` is a word and a token, and is counted.
+
+Both are for text that has spaces between its words, and the conventions and the function words are
+English ones. `writing` tells the text for which they are not: what counts words says that it did
+not count, in place of a figure.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Literal
 
 from rapidfuzz.distance import Levenshtein
 
@@ -27,14 +33,33 @@ from winosmith.problem import BLANK
 
 __all__ = [
     "FUNCTION_WORDS",
+    "Writing",
     "content_words",
     "edit_distance",
     "local_context",
     "overlap",
+    "pieces",
     "tokens",
     "trigger",
     "words",
+    "writing",
 ]
+
+Writing = Literal["latin", "spaced", "unspaced"]
+"""Latin letters, for which everything here is made; another script that puts spaces between words
+(Cyrillic, Greek, Arabic, Hebrew, Hangul, Devanagari …); one that puts none (Chinese, Japanese, Thai
+…)."""
+
+_UNSPACED = frozenset(
+    "CJK HIRAGANA KATAKANA KATAKANA-HIRAGANA BOPOMOFO IDEOGRAPHIC YI THAI LAO KHMER MYANMAR TIBETAN"
+    " JAVANESE BALINESE".split()
+)
+"""The first word of the Unicode names of letters whose scripts put no space between words."""
+
+UNSPACED_SHARE, LATIN_SHARE = 0.2, 0.5
+"""From which share of the letters on a text has no spaces between its words, though there are some;
+and from which on it is Latin. A quoted word changes neither. The first is the smaller one, since
+a sentence of Chinese stands for as many words as a much longer row of Latin letters."""
 
 _TITLES = "".join(rf"(?<!\b{title}\.)" for title in ("Mr", "Mrs", "Ms", "Dr", "Prof", "St"))
 _SENTENCE_END = re.compile(rf"(?:(?<=[.?!][\"')])|(?<=[.?!]){_TITLES})\s+(?![a-z])")
@@ -68,6 +93,39 @@ FUNCTION_WORDS = frozenset(
 """Words that can't be an anchor (WinoGrande, section 2: "the, it, he, of") nor carry meaning."""
 
 
+@lru_cache(4096)
+def _script(letter: str) -> str:
+    """Return the first word of a letter's Unicode name: its script, "LATIN" or "CJK".
+
+    Half-width and full-width forms count for what they are forms of.
+    """
+    name = unicodedata.name(letter, "").removeprefix("HALFWIDTH ").removeprefix("FULLWIDTH ")
+    return name.partition(" ")[0]
+
+
+def writing(text: str) -> Writing:
+    """Tell how a text is written, by the Unicode names of its letters; see `Writing`.
+
+    A text of several scripts goes by their shares: it is "unspaced" from `UNSPACED_SHARE` of such
+    letters on, else "latin" from `LATIN_SHARE` of Latin ones on. A text without letters is "latin",
+    which any rule may count.
+
+    >>> writing("The cup hit the 茶碗 and the _ broke."), writing("Чашка упала, и _ разбилась.")
+    ('latin', 'spaced')
+    >>> writing("茶碗が急須に当たって_が割れた。"), writing("AliceはBobに_の本を貸した。")
+    ('unspaced', 'unspaced')
+    """
+    if text.isascii():
+        return "latin"
+    scripts = [_script(letter) for letter in text if letter.isalpha()]
+    if not scripts:
+        return "latin"
+    unspaced = sum(script in _UNSPACED for script in scripts)
+    if unspaced >= UNSPACED_SHARE * len(scripts):
+        return "unspaced"
+    return "latin" if scripts.count("LATIN") >= LATIN_SHARE * len(scripts) else "spaced"
+
+
 def words(text: str) -> list[str]:
     """Cut at white space, as WinoGrande's rules for authors count.
 
@@ -75,6 +133,21 @@ def words(text: str) -> list[str]:
     ['He', 'said:', '_', "doesn't", 'fit.']
     """
     return text.split()
+
+
+def pieces(text: str) -> list[str]:
+    """Cut into what tells whether two texts look alike: words, else pairs of neighbouring letters.
+
+    Where text has no spaces, a word that was changed spoils its own pairs and one more. Single
+    characters would not do: the commonest ones of two Japanese sentences are the same.
+
+    >>> pieces("It is large."), pieces("大き すぎる")
+    (['It', 'is', 'large.'], ['大き', 'きす', 'すぎ', 'ぎる'])
+    """
+    if writing(text) != "unspaced":
+        return words(text)
+    letters = "".join(text.split())
+    return [letters[at : at + 2] for at in range(len(letters) - 1)] or [letters]
 
 
 def tokens(text: str) -> list[str]:

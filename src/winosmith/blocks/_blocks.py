@@ -11,7 +11,7 @@ from winosmith.blocks._copies import plain
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.problem import Problem
-from winosmith.text import words
+from winosmith.text import pieces
 
 __all__ = ["ALIKE", "blocks", "draw", "joined", "shuffled", "shuffled_blocks"]
 
@@ -86,7 +86,7 @@ def _lookalikes(dataset: Dataset, block: Callable[[int], int]) -> Iterator[tuple
     """
     alike: dict[frozenset[str], dict[int, list[_Counted]]] = {}
     for row, problem in enumerate(dataset):
-        counted = Counter(words(problem.sentence.lower()))
+        counted = Counter(pieces(problem.sentence.lower()))
         options = frozenset(option.lower() for option in problem.options)
         of_block = alike.setdefault(options, {}).setdefault(block(row), [])
         of_block.append((row, counted, counted.total()))

@@ -10,7 +10,7 @@ from typing import Literal
 from winosmith.blocks._blocks import ALIKE, blocks, joined
 from winosmith.dataset import Dataset
 from winosmith.problem import Lineage, Problem
-from winosmith.text import words
+from winosmith.text import pieces
 
 __all__ = ["SIDES", "Former", "Side", "former_sides", "side_kept"]
 
@@ -110,7 +110,7 @@ def _one_problem(old: Problem, new: Problem) -> bool:
     """Tell whether a problem can have become another: it has its options, or most of its words."""
     if {option.lower() for option in old.options} == {option.lower() for option in new.options}:
         return True
-    a, b = (Counter(words(problem.sentence.lower())) for problem in (old, new))
+    a, b = (Counter(pieces(problem.sentence.lower())) for problem in (old, new))
     return (a & b).total() >= ALIKE * max(a.total(), b.total())
 
 

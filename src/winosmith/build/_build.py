@@ -67,6 +67,7 @@ class Built:
             problem is tied to.
         sides: what stayed on the side that it had in the last build, what is new, what was
             joined; None where there is no last build.
+        applied: to which problems the rules for authors were applied, and why.
     """
 
     recipe: Recipe
@@ -79,6 +80,7 @@ class Built:
     told: Mapping[str, Any]
     shown: Sequence[int]
     sides: Mapping[str, Any] | None = None
+    applied: validate.Applied | None = None
 
     @property
     def report(self) -> Path:
@@ -246,6 +248,7 @@ def _carried_out(job: _Job) -> Built:
             found.told,
             loose,
             sides_record(parts, job.dataset.ids, job.last) if job.last else None,
+            stages.applied,
         )
         write_reports(job.folder, built, job.shown)
     return built

@@ -123,6 +123,7 @@ def write_reports(folder: OutputFolder, built: Built, recipe: Mapping[str, Any])
     """Write the report as JSON and as a page, and the checksums of the public files."""
     record = {
         "signature": str(built.measures.signature),
+        **({} if built.applied is None else {"rules_used": built.applied.record()}),
         "funnel": built.funnel.record(),
         "aflite": built.run.aflite and built.run.aflite.record(),
         **({} if built.run.consensus is None else {"consensus": built.run.consensus.record()}),

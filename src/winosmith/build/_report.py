@@ -34,7 +34,7 @@ def report_page(built: Built, recipe: Mapping[str, Any]) -> str:
     funnel = built.funnel
     sections = [
         report.Section("In short", [report.Cards(_cards(built))]),
-        report.Section("From twins to problems", _funnel_blocks(funnel), lead=_funnel_lead(funnel)),
+        report.Section("From twins to problems", _funnel_blocks(funnel), lead=_funnel_lead(built)),
         *filter_sections(built.run, built.measures, built.shown),
         report.Section("What is published", _published(built)),
         report.Section("How it was made", _making(built, recipe)),
@@ -59,11 +59,12 @@ def _cards(built: Built) -> list[report.KeyFigure]:
     return [kept, *key_figures(built.run, built.measures)]
 
 
-def _funnel_lead(funnel: validate.Funnel) -> str:
-    if funnel.share is None:
-        return ""
-    share = report.shown(funnel.share, ".0%")
-    return f"{share} of what was collected is left; nothing was dropped without a reason."
+def _funnel_lead(built: Built) -> str:
+    rules = "".join(f" {line}." for line in built.applied.lines) if built.applied else ""
+    if built.funnel.share is None:
+        return rules.strip()
+    share = report.shown(built.funnel.share, ".0%")
+    return f"{share} of what was collected is left; nothing was dropped without a reason.{rules}"
 
 
 def _funnel_blocks(funnel: validate.Funnel) -> list[report.Block]:

@@ -73,11 +73,13 @@ class Stages:
         collected: everything that came in.
         done: what each stage kept and dropped, in order.
         valid: the ids of the problems that enough judges found valid.
+        applied: to which problems the rules for authors were applied, and why.
     """
 
     collected: Dataset
     done: dict[str, Filtered] = field(default_factory=dict)
     valid: frozenset[str] = frozenset()
+    applied: validate.Applied | None = None
 
     @property
     def left(self) -> Dataset:
@@ -111,7 +113,7 @@ def check(stages: Stages, recipe: Recipe, votes: Sequence[Response]) -> None:
     checked = validate.check(stages.left, votes or None, recipe.structure, recipe.votes)
     for examined in checked.stages:
         stages.add(examined.stage, examined.filtered())
-    stages.valid = checked.valid
+    stages.valid, stages.applied = checked.valid, checked.applied
 
 
 def set_aside(

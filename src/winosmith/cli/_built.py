@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,8 @@ def tell_build(folder: Path, as_json: bool) -> None:
     from winosmith.build import sides_told
 
     record = _record(folder)
+    for line in record.get("rules_used", {}).get("words", ()):
+        click.echo(textwrap.fill(line, 80, subsequent_indent="  "))
     funnel = record["funnel"]
     steps = funnel["steps"]
     kept = steps[-1]["kept"] if steps else funnel["collected"]

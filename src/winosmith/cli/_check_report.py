@@ -27,6 +27,7 @@ def check_record(
     people = _people(checked, responses or ())
     return {
         "data": data,
+        "rules_used": checked.applied.record(),
         "funnel": checked.funnel.record(),
         "rules": [
             {
@@ -56,7 +57,10 @@ def check_record(
 def print_check(
     data: str, checked: Checked, responses: Sequence[Response] | None, examples: int
 ) -> None:
-    """Print the report as text."""
+    """Print the report as text; the first lines say which rules were used, and why."""
+    for line in checked.applied.lines:
+        click.echo(textwrap.fill(line, 80, subsequent_indent="  "))
+    click.echo()
     collected, kept = checked.funnel.collected, checked.funnel.kept
     steps = [("collected", collected), *((step.stage, step.kept) for step in checked.funnel.steps)]
     print_table(

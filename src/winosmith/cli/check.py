@@ -30,6 +30,9 @@ SWITCHES = {
 }
 """What `--skip` takes, and the field of `StructureRules` that it switches off."""
 
+OF_STRUCTURE = ("rules", "length", "overlap", "edit", "complete")
+"""The options that are fields of `StructureRules`."""
+
 _NAMED = 3
 """How many parents that are gone are named."""
 
@@ -49,6 +52,13 @@ def _shown(name: str, help: str, **settings: Any) -> Callable[[Any], Any]:  # no
     type=click.Path(exists=True, dir_okay=False),
     metavar="FILE",
     help="The judges' responses, as CSV or JSON Lines.",
+)
+@_shown(
+    "--rules",
+    "WinoGrande's rules for authors: for everything, for nothing, or (auto) not for perturbed "
+    "problems and known published sets.",
+    type=click.Choice(["auto", "winogrande", "none"]),
+    default="auto",
 )
 @_shown("--length", "Words in a half.", type=(int, int), default=(15, 30), metavar="MIN MAX")
 @_shown("--overlap", "Least share of words that the halves have in common.", default=0.7)
@@ -113,9 +123,9 @@ def command(
 ) -> None:
     """Validate twins: their structure, and the votes of judges if there are any.
 
-    Prints how many problems each stage kept, which rules were broken, with examples, and which
-    votes did not count. A rule that lacks its input (no anchor, an answer that is withheld) is
-    not checked, and never failed. Generated problems that enough judges find valid lose the mark
+    Prints which rules were used and why, how many problems each stage kept, which rules were
+    broken, with examples, and which votes did not count. A rule that lacks its input (no anchor,
+    an answer that is withheld, words that no spaces part) is not checked, and never failed. Generated problems that enough judges find valid lose the mark
     `evolve.unvalidated` in kept.jsonl.
 
     \b
@@ -139,7 +149,7 @@ def command(
 
 def _rules(skip: tuple[str, ...], rules: dict[str, Any]) -> tuple[StructureRules, VoteRules]:
     """Return the rules that the options set."""
-    of_structure = {name: rules.pop(name) for name in ("length", "overlap", "edit", "complete")}
+    of_structure = {name: rules.pop(name) for name in OF_STRUCTURE}
     of_structure.update((SWITCHES[name], None) for name in skip)
     return StructureRules(**of_structure), VoteRules(**rules)
 

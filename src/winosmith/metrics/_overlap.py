@@ -10,7 +10,7 @@ from typing import Any
 from winosmith.blocks import blocks
 from winosmith.dataset import Dataset
 from winosmith.problem import Problem
-from winosmith.text import tokens, words
+from winosmith.text import pieces, tokens
 
 __all__ = ["Overlap", "overlap"]
 
@@ -122,11 +122,11 @@ def _alike(
 ) -> Iterator[tuple[int, str]]:
     by_options: dict[frozenset[str], list[Counter[str]]] = {}
     for problem in training:
-        by_options.setdefault(_options(problem), []).append(_words(problem))
+        by_options.setdefault(_options(problem), []).append(_pieces(problem))
     for row, problem in enumerate(test):
         if row in passed_over:
             continue
-        mine = _words(problem)
+        mine = _pieces(problem)
         for other in by_options.get(_options(problem), ()):
             if (mine & other).total() >= ALIKE * max(mine.total(), other.total()):
                 yield row, "a problem of the training set looks like it"
@@ -137,8 +137,8 @@ def _options(problem: Problem) -> frozenset[str]:
     return frozenset(option.lower() for option in problem.options)
 
 
-def _words(problem: Problem) -> Counter[str]:
-    return Counter(words(problem.sentence.lower()))
+def _pieces(problem: Problem) -> Counter[str]:
+    return Counter(pieces(problem.sentence.lower()))
 
 
 def _of_public(test: Dataset, public: Collection[str]) -> Iterator[tuple[int, str]]:

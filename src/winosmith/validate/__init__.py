@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from winosmith.validate._authored import Applied, RuleSet, applied, published_index
 from winosmith.validate._check import Checked, check
 from winosmith.validate._eligible import SetAside, eligible
 from winosmith.validate._examined import Examined, Finding
@@ -20,21 +21,25 @@ from winosmith.validate._votes_file import read_votes, write_votes
 
 __all__ = [
     "Agreement",
+    "Applied",
     "Checked",
     "Count",
     "Examined",
     "Finding",
     "Funnel",
+    "RuleSet",
     "SetAside",
     "Step",
     "StructureRules",
     "VoteRules",
+    "applied",
     "check",
     "eligible",
     "examine_structure",
     "examine_votes",
     "found_valid",
     "funnel",
+    "published_index",
     "read_votes",
     "structure",
     "unvalidated",

@@ -10,6 +10,7 @@ from typing import Any
 from winosmith.answers import Response
 from winosmith.dataset import Dataset, Filtered
 from winosmith.report import Signature, sign
+from winosmith.validate._authored import Applied
 from winosmith.validate._eligible import SetAside, eligible
 from winosmith.validate._examined import Examined
 from winosmith.validate._funnel import Funnel, funnel
@@ -42,6 +43,12 @@ class Checked:
     result: Filtered
     signature: Signature
     valid: frozenset[str] = frozenset()
+
+    @property
+    def applied(self) -> Applied:
+        """To which problems WinoGrande's rules for authors were applied, and why."""
+        found = self.stages[0].applied
+        return found or Applied("none", {}, len(self.stages[0].dataset))
 
     @property
     def kept(self) -> Dataset:
@@ -105,6 +112,8 @@ def _together(dataset: Dataset, first: Filtered, second: Filtered) -> Filtered:
 def _parameters(rules: StructureRules | VoteRules) -> dict[str, Any]:
     """Return the settings as a signature shows them, ranges as "15-30" and what is off left out."""
     on = {n: v for n, v in asdict(rules).items() if v is not None and v is not False}
+    if on.get("rules") == "none":
+        on = {n: v for n, v in on.items() if n in ("rules", "complete")}
     return {n: "-".join(map(str, v)) if isinstance(v, tuple) else v for n, v in on.items()}
 
 

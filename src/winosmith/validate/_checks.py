@@ -1,7 +1,8 @@
 """The single structural rules: each says what is wrong with a half, or with a twin.
 
 A check returns "" where the rule holds, the fault in words where it is broken, and None where it
-can't be checked because its input is missing.
+can't be checked because its input is missing: so it is for what counts words in text that has no
+spaces between them, and for what knows English words in another script (`winosmith.text.writing`).
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ class Rule(NamedTuple):
     check: Callable[[Any, Any, Any], str | None]
 
 
-def _length(problem: Problem, group: Sequence[Problem], limits: tuple[int, int]) -> str:
+def _length(problem: Problem, group: Sequence[Problem], limits: tuple[int, int]) -> str | None:
+    if text.writing(problem.sentence) == "unspaced":
+        return None
     low, high = limits
     count = len(text.words(problem.sentence))
     return "" if low <= count <= high else f"{count} words; {low} to {high} are asked for"
@@ -40,6 +43,8 @@ def _options(problem: Problem, group: Sequence[Problem], _: bool) -> str:
 
 def _anchor(problem: Problem, group: Sequence[Problem], _: bool) -> str | None:
     anchors = {half.origin.anchor for half in group if half.origin and half.origin.anchor}
+    if any(text.writing(one) != "latin" for one in (problem.sentence, *anchors)):
+        return None
     wanted = {word for anchor in anchors for word in text.content_words(anchor)}
     if not wanted:
         return None
@@ -48,7 +53,7 @@ def _anchor(problem: Problem, group: Sequence[Problem], _: bool) -> str | None:
 
 def _content_anchor(problem: Problem, group: Sequence[Problem], _: bool) -> str | None:
     anchor = problem.origin.anchor if problem.origin else None
-    if not anchor or not anchor.strip():
+    if not anchor or not anchor.strip() or text.writing(anchor) != "latin":
         return None
     return "" if text.content_words(anchor) else f"{anchor!r} holds only function words"
 
@@ -72,21 +77,29 @@ def _flipped(first: Problem, second: Problem, _: bool) -> str | None:
     return f"both halves say {answer!r}"
 
 
-def _overlap(first: Problem, second: Problem, least: float) -> str:
+def _overlap(first: Problem, second: Problem, least: float) -> str | None:
+    if _has_no_words(first, second):
+        return None
     share = text.overlap(text.words(first.sentence), text.words(second.sentence))
     if share >= least:
         return ""
     return f"the halves share {share * 100:.1f} % of their words; {least * 100:.0f} % are asked for"
 
 
-def _edit(first: Problem, second: Problem, most: float) -> str:
+def _edit(first: Problem, second: Problem, most: float) -> str | None:
     mine, theirs = text.tokens(first.sentence), text.tokens(second.sentence)
     distance, longer = text.edit_distance(mine, theirs), max(len(mine), len(theirs))
     if distance == 0:
         return "the halves are the same sentence"
+    if _has_no_words(first, second):
+        return None
     if distance <= most * longer:
         return ""
     return f"the halves differ in {distance} of {longer} tokens; at most {most * 100:.0f} % may"
+
+
+def _has_no_words(*halves: Problem) -> bool:
+    return any(text.writing(half.sentence) == "unspaced" for half in halves)
 
 
 def _plain(option: str) -> str:

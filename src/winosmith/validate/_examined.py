@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from winosmith.dataset import Dataset, Filtered
+from winosmith.validate._authored import Applied
 
 __all__ = ["Examined", "Finding", "Outcome", "gather"]
 
@@ -51,12 +52,14 @@ class Examined:
         checked: the number of problems that each active rule could be checked on. A rule that
             lacks its input (no anchor, no votes, a withheld answer, a half that is gone) is not
             checked on that problem, and never failed.
+        applied: to which problems the rules were applied, and why; None for votes.
     """
 
     dataset: Dataset
     stage: str
     findings: tuple[Finding, ...]
     checked: Mapping[str, int]
+    applied: Applied | None = None
 
     def failed(self, rule: str) -> tuple[int, ...]:
         """Return the rows that break a rule, in order."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import get_args
 
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import RecipeError
 from winosmith.lineage import check_lineages
-from winosmith.validate._checks import OF_A_HALF, OF_A_TWIN
+from winosmith.validate._authored import Applied, RuleSet, applied
+from winosmith.validate._checks import OF_A_HALF, OF_A_TWIN, Rule
 from winosmith.validate._examined import Examined, Outcome, gather
 
 __all__ = ["StructureRules", "examine_structure", "structure"]
@@ -18,11 +20,16 @@ __all__ = ["StructureRules", "examine_structure", "structure"]
 class StructureRules:
     """The rules for halves and twins; None or False switches one off.
 
+    They are for twins as authors write them; `rules` says for which problems they are used.
+
     The numbers are WinoGrande's (section 2) where it states them. Of the released train_debiased
     and dev, 99.7 % of the problems and 99.96 % of the twins keep the first two, which is how we
     know that words between white space are counted.
 
     Attributes:
+        rules: "auto": for all problems but those that were perturbed, their roots, and those of
+            published sets that are known by their sentences (WSC, PDP, DPR, KnowRef, COPA,
+            Winogender, SuperGLUE-WSC); "winogrande": for all; "none": for none.
         length: least and greatest number of words in a half, the blank included.
         overlap: least share of words that the halves have in common, of the longer half; 0–1.
         edit: greatest token edit distance between the halves, as a share of the tokens of the
@@ -45,6 +52,7 @@ class StructureRules:
         RecipeError: a number out of its range.
     """
 
+    rules: RuleSet = "auto"
     length: tuple[int, int] | None = (15, 30)
     overlap: float | None = 0.7
     edit: float | None = 0.3
@@ -56,6 +64,8 @@ class StructureRules:
     complete: bool = False
 
     def __post_init__(self) -> None:
+        if self.rules not in get_args(RuleSet):
+            raise RecipeError(f"rules must be auto, winogrande or none, not {self.rules!r}")
         limits = self.length
         if limits is not None and not (len(limits) == 2 and 1 <= limits[0] <= limits[1]):
             raise RecipeError(f"the length must be a range such as (15, 30) words, not {limits}")
@@ -90,28 +100,37 @@ def structure(dataset: Dataset, rules: StructureRules = WINOGRANDE) -> Filtered:
 
 def examine_structure(dataset: Dataset, rules: StructureRules = WINOGRANDE) -> Examined:
     """Check each rule on each problem and twin, and return what was found."""
-    names = [rule.name for rule in (*OF_A_HALF, *OF_A_TWIN) if _is_on(getattr(rules, rule.setting))]
+    using = applied(dataset, rules.rules)
+    names = [rule.name for rule in (*OF_A_HALF, *OF_A_TWIN) if _is_on(rule, rules)]
     names += [_CROWDED] * any(len(rows) > 2 for rows in dataset.groups)
     names += ["lineage"] * any(problem.lineage for problem in dataset)
-    return gather(dataset, "structure", _outcomes(dataset, rules), names)
+    found = gather(dataset, "structure", _outcomes(dataset, rules, using), names)
+    return replace(found, applied=using)
 
 
-def _is_on(setting: object) -> bool:
-    return setting is not None and setting is not False
+def _is_on(rule: Rule, rules: StructureRules) -> bool:
+    setting = getattr(rules, rule.setting)
+    off = rules.rules == "none" and rule.setting != "complete"
+    return setting is not None and setting is not False and not off
 
 
-def _outcomes(dataset: Dataset, rules: StructureRules) -> Iterator[Outcome]:
-    set_to = [(rule, getattr(rules, rule.setting)) for rule in (*OF_A_HALF, *OF_A_TWIN)]
-    of_a_half = [(rule, value) for rule, value in set_to if rule in OF_A_HALF and _is_on(value)]
-    of_a_twin = [(rule, value) for rule, value in set_to if rule in OF_A_TWIN and _is_on(value)]
+def _outcomes(dataset: Dataset, rules: StructureRules, using: Applied) -> Iterator[Outcome]:
+    of_a_half = [(rule, getattr(rules, rule.setting)) for rule in OF_A_HALF if _is_on(rule, rules)]
+    of_a_twin = [(rule, getattr(rules, rule.setting)) for rule in OF_A_TWIN if _is_on(rule, rules)]
     for rows in dataset.groups:
         group = [dataset[row] for row in rows]
         for row, problem in zip(rows, group, strict=True):
             for rule, value in of_a_half:
-                yield Outcome(rule.name, (row,), rule.check(problem, group, value))
+                is_meant = row not in using.exempt or rule.setting == "complete"
+                yield Outcome(
+                    rule.name, (row,), rule.check(problem, group, value) if is_meant else None
+                )
         if len(group) == 2:
             for rule, value in of_a_twin:
-                yield Outcome(rule.name, rows, rule.check(group[0], group[1], value))
+                is_meant = rows[0] not in using.exempt  # as the other half
+                yield Outcome(
+                    rule.name, rows, rule.check(*group, value) if is_meant else None
+                )
     yield from _crowded(dataset)
     yield from _lineages(dataset)
 

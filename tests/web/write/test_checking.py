@@ -155,3 +155,43 @@ def test_what_was_typed_is_tidied(site: Any) -> None:
     typed = Typed.of(FORM)
     assert Typed.of(typed.as_form()) == typed
     assert Typed.of({"answer_1": "7", "domain": "<b>"}).answers == (None, 1)
+
+
+JAPANESE = {
+    "sentence_1": "棚から落ちた茶碗が急須に当たって、薄い_が粉々に割れてしまった。",
+    "sentence_2": "棚から落ちた茶碗が急須に当たって、厚い_が粉々に割れてしまった。",
+    "option_1": "茶碗",
+    "option_2": "急須",
+}
+
+
+def test_a_twin_without_spaces_can_be_sent(site: Any) -> None:
+    """In Japanese no rule that counts or knows words is checked, none fails, and the rest pass."""
+    checks = _checks(("茶碗",), **JAPANESE)
+    unchecked = {key for key, check in checks.items() if check.verdict == "unchecked"}
+    assert unchecked == {
+        *(("length", half) for half in (0, 1)),
+        *(("anchor", half) for half in (0, 1)),
+        *((rule, None) for rule in ("overlap", "edit distance", "function word")),
+    }
+    rest = {check.verdict for key, check in checks.items() if key not in unchecked}
+    assert rest == {"pass"}
+    assert {checks[key].figure for key in unchecked if key[0] != "anchor"} == {""}
+    from winosmith.web.write.fields import Typed
+    from winosmith.web.write.rules import _faults
+
+    assert _faults(Typed.of({**FORM, **JAPANESE}), ("茶碗",)) == {}
+
+
+def test_the_same_sentence_twice_fails_without_spaces_too(site: Any) -> None:
+    """That nothing was changed is a fault in every script."""
+    twice = {**JAPANESE, "sentence_2": JAPANESE["sentence_1"]}
+    assert _checks(("茶碗",), **twice)["edit distance", None].verdict == "fail"
+
+
+def test_each_half_is_checked_in_its_own_script(site: Any) -> None:
+    """An English half beside a Japanese one is counted, and what compares them is not checked."""
+    checks = _checks(sentence_2=JAPANESE["sentence_2"])
+    assert (checks["length", 0].verdict, checks["length", 1].verdict) == ("pass", "unchecked")
+    assert checks["overlap", None].verdict == "unchecked"
+    assert checks["anchor", 1].verdict == "unchecked"

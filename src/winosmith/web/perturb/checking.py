@@ -11,7 +11,7 @@ from django.utils.translation import ngettext
 
 from winosmith.lineage import Depths
 from winosmith.problem import BLANK
-from winosmith.text import edit_distance, tokens, words
+from winosmith.text import edit_distance, tokens, words, writing
 from winosmith.web.perturb.family import depths_of, digest_of
 from winosmith.web.perturb.fields import Typed
 from winosmith.web.perturb.models import Version
@@ -125,6 +125,8 @@ def _length(typed: Typed) -> Check:
     if len(typed.sentence) > LONGEST_SENTENCE:
         advice = _("Shorten it to %d characters.") % LONGEST_SENTENCE
         return Check("length", "fail", label, figure, advice, "sentence")
+    if writing(typed.sentence) == "unspaced":  # there are no words to count
+        return Check("length", "pass", label, "", "", "sentence")
     advice = _("Write %d words or more.") % FEWEST_WORDS
     short: Verdict = "fail" if typed.sentence else "todo"
     verdict = "pass" if number >= FEWEST_WORDS else short

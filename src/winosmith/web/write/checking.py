@@ -20,16 +20,20 @@ from winosmith.web.write.fields import LONGEST_OPTION, LONGEST_SENTENCE, Typed
 
 __all__ = ["Check", "anchor_of", "examine"]
 
-RULES = StructureRules()
-"""WinoGrande's rules for authors."""
+RULES = StructureRules("winogrande")
+"""WinoGrande's rules for authors, for what an author is just writing."""
 
 LEAST, MOST = RULES.length or (1, LONGEST_SENTENCE)
 OVERLAP, EDIT = RULES.overlap or 0.0, RULES.edit or 1.0
 
+OF_WORDS, OF_ENGLISH = ("length", "overlap", "edit distance"), ("anchor", "function word")
+"""The rules that are not checked in text without spaces, and outside Latin letters."""
+
 STAND_INS = ("option 1", "option 2")
 """Options of a half whose own can't be used yet; no rule that reads options is believed then."""
 
-Verdict = Literal["pass", "fail", "todo"]
+Verdict = Literal["pass", "fail", "todo", "unchecked"]
+"""The last where the script does not let the rule be checked (`winosmith.text.writing`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +43,7 @@ class Check:
     Attributes:
         rule: its name, in `winosmith.validate` where it is one of those.
         half: 0 or 1; None for what concerns both.
-        verdict: "todo" as long as too little is written to tell.
+        verdict: "todo" as long as too little is written to tell; "unchecked" is in nobody's way.
         label: what is asked for.
         figure: how it stands ("17 words"); "" where there is no figure.
         advice: what to do, where it does not pass.
@@ -100,12 +104,23 @@ class _Seen:
         needed = self.rows.keys() if half is not None else {0, 1}
         if (half is not None and half not in self.rows) or needed != needed & self.rows.keys():
             return "todo"
-        if not self.found.checked.get(rule):
-            return "todo"
         failed = self.found.failed(rule)
-        return "fail" if (self.rows[half] in failed if half is not None else failed) else "pass"
+        if self.rows[half] in failed if half is not None else failed:
+            return "fail"
+        if self.is_unreadable(rule, half):
+            return "unchecked"
+        return "pass" if self.found.checked.get(rule) else "todo"
+
+    def is_unreadable(self, rule: str, half: int | None = None) -> bool:
+        """Tell whether a rule can't be checked in the script of a half, or of one of the two."""
+        sentences = [self.typed.sentences[half]] if half is not None else self.typed.sentences
+        if rule in OF_ENGLISH:
+            return any(text.writing(one) != "latin" for one in (*sentences, *self.anchors))
+        return rule in OF_WORDS and any(text.writing(one) == "unspaced" for one in sentences)
 
     def short(self, half: int) -> bool:
+        if text.writing(self.typed.sentences[half]) == "unspaced":
+            return False
         return len(text.words(self.typed.sentences[half])) < LEAST
 
 
@@ -175,6 +190,9 @@ def _length(seen: _Seen, half: int, field: str) -> Check:
         verdict = "fail"
     if verdict == "fail" and count < LEAST:
         verdict = "todo"
+    figure = str(count)
+    if seen.is_unreadable("length", half):
+        verdict, figure = "unchecked", ""
     label = _("%(least)d–%(most)d words") % {"least": LEAST, "most": MOST}
     if count < LEAST:
         missing = LEAST - count
@@ -184,7 +202,7 @@ def _length(seen: _Seen, half: int, field: str) -> Check:
         advice = ngettext("Take away %d word.", "Take away %d words.", extra) % extra
     if len(sentence) > LONGEST_SENTENCE:
         verdict, advice = "fail", _("A half has %d characters at most.") % LONGEST_SENTENCE
-    return Check("length", half, verdict, label, str(count), advice, field)
+    return Check("length", half, verdict, label, figure, advice, field)
 
 
 def _present(seen: _Seen, half: int, field: str) -> Check:
@@ -241,7 +259,8 @@ def _flipped(seen: _Seen) -> Check:
 def _overlap(seen: _Seen) -> Check:
     first, second = map(text.words, seen.typed.sentences)
     share = text.overlap(first, second) if first and second else 0.0
-    figure = f"{int(share * 100)} %" if first and second else ""
+    is_told = first and second and not seen.is_unreadable("overlap")
+    figure = f"{int(share * 100)} %" if is_told else ""
     label = _("At least %d %% of the words shared") % round(OVERLAP * 100)
     advice = _("Let the second half repeat the first but for the words that decide.")
     return Check("overlap", None, _patient(seen, "overlap"), label, figure, advice, "sentence_2")
@@ -252,7 +271,7 @@ def _edit(seen: _Seen) -> Check:
     figure = ""
     distance = text.edit_distance(first, second)
     longer = max(len(first), len(second))
-    if first and second:
+    if first and second and not seen.is_unreadable("edit distance"):
         figure = _("%(distance)d of %(longer)d") % {"distance": distance, "longer": longer}
     label = _("A few words differ, %d %% at most") % round(EDIT * 100)
     same = first == second

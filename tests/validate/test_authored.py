@@ -1,0 +1,162 @@
+"""WinoGrande's rules are for twins as authors write them, and for text whose words can be told."""
+
+from __future__ import annotations
+
+import runpy
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from winosmith import Dataset, Lineage, Origin, Problem, Response, formats, validate
+from winosmith.testing import made_families, made_twins
+from winosmith.validate import StructureRules
+
+JAPANESE = [
+    Problem(f"{n}", sentence, ("茶碗", "急須"), n, "t")
+    for n, sentence in enumerate(
+        [
+            "棚から落ちた茶碗が急須に当たって、薄い_が粉々に割れてしまった。",
+            "棚から落ちた茶碗が急須に当たって、厚い_が粉々に割れてしまった。",
+        ]
+    )
+]
+RUSSIAN = [
+    Problem(f"{n}", f"Чашка стукнула чайник, и {which} _ разбилась.", ("Чашка", "чайник"), n, "t")
+    for n, which in enumerate(["тонкая", "толстая"])
+]
+
+
+def agreed(data: Dataset) -> list[Response]:
+    """Return three right votes on each problem, by people who saw no other half."""
+    return [
+        Response(p.id, f"{who}-{p.id}", "validate", p.answer) for p in data for who in "xyz"
+    ]
+
+
+def checked_on(problems: Sequence[Problem], **rules: object) -> dict[str, int]:
+    """Return how many problems each rule was checked on."""
+    found = validate.examine_structure(Dataset(problems), StructureRules(**rules))  # type: ignore[arg-type]
+    assert found.findings == ()
+    return dict(found.checked)
+
+
+def test_an_evolved_set_that_judges_find_valid_keeps_everything() -> None:
+    """Short roots and what was perturbed from them are dropped for no rule of authors."""
+    data = made_families([1, 3, 5], [2, 2])
+    assert len(validate.structure(data, StructureRules("winogrande")).kept) < len(data)
+    checked = validate.check(data, agreed(data))
+    assert checked.kept.ids == data.ids
+    assert str(checked.applied) == (
+        "Rules: none of WinoGrande's for authors: 7 perturbed or their roots"
+    )
+
+
+def test_what_was_perturbed_is_apart_from_the_twins_beside_it() -> None:
+    """In one pool the rules are for the twins alone; a twin with a perturbed half is none."""
+    twins = made_twins(3)
+    child = Problem("child", "A _ .", ("x", "y"), 0, lineage=Lineage(twins[0].id, twins[0].id))
+    data = Dataset([*twins, child])
+    found = validate.examine_structure(data)
+    assert found.checked["length"] == 4
+    assert found.applied is not None
+    assert sorted(found.applied.exempt) == [0, 1, 6]
+    assert str(found.applied) == (
+        "Rules: WinoGrande's for authors, on 4 of 7; not on 3 perturbed or their roots"
+    )
+    assert validate.structure(data).input() == data
+
+
+@pytest.mark.parametrize("rules", ["winogrande", "none"])
+def test_the_rules_can_be_named(rules: validate.RuleSet) -> None:
+    """With "winogrande" all problems are checked, with "none" none but lineages are."""
+    data = made_families([1])
+    found = validate.examine_structure(data, StructureRules(rules))
+    assert set(found.checked) >= {"lineage"}
+    assert ("length" in found.checked) == (rules == "winogrande")
+    assert bool(found.findings) == (rules == "winogrande")
+    assert str(found.applied).endswith("as asked for")
+    assert f"|rules:{rules}|" in str(validate.check(data, None, StructureRules(rules)).signature)
+
+
+def test_without_rules_complete_twins_can_be_asked_for() -> None:
+    """That the other half is there is no rule of WinoGrande's, and is checked when asked for."""
+    single = made_twins(1).select([0])
+    rules = StructureRules("none", complete=True)
+    assert validate.structure(single, rules).dropped[0].reason.startswith("other half")
+
+
+def test_japanese_is_not_checked_for_its_words() -> None:
+    """Text without spaces has no length, overlap, edit or anchor; options and answers are told."""
+    anchored = [replace(half, origin=Origin(anchor="棚")) for half in JAPANESE]
+    counts = checked_on(anchored)
+    assert {rule for rule, count in counts.items() if count} == {
+        "options",
+        "same options",
+        "flipped answers",
+    }
+    checked = validate.check(Dataset(anchored), agreed(Dataset(anchored)))
+    assert len(checked.kept) == 2
+    assert checked.applied.lines[1].startswith("2 without spaces between words: rules that count")
+
+
+def test_the_same_japanese_sentence_twice_is_no_twin() -> None:
+    """That nothing was changed can be told in any script."""
+    twice = [JAPANESE[0], replace(JAPANESE[1], sentence=JAPANESE[0].sentence)]
+    found = validate.examine_structure(Dataset(twice))
+    assert [f.rule for f in found.findings] == ["edit distance"]
+
+
+def test_russian_words_are_counted_and_its_function_words_unknown() -> None:
+    """Words between spaces have a length and an overlap; an anchor is compared in English alone."""
+    anchored = [replace(half, origin=Origin(anchor="и чашки")) for half in RUSSIAN]
+    found = validate.examine_structure(Dataset(anchored))
+    assert [f.detail for f in found.findings] == ["7 words; 15 to 30 are asked for"] * 2
+    assert (found.checked["overlap"], found.checked["edit distance"]) == (2, 2)
+    assert (found.checked["anchor"], found.checked["function word"]) == (0, 0)
+    assert found.applied is not None
+    assert found.applied.lines[1].startswith("2 in another script than Latin")
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("path", "number", "name"),
+    [
+        ("wsc/WSCollection.xml", 285, "WSC"),
+        ("wsc/wsc-273.jsonl", 273, "WSC"),
+        ("wsc/wsc273.json", 273, "WSC"),
+        ("pdp/PDPChallenge2016.xml", 60, "PDP"),
+        ("dpr/test.c.txt", 564, "DPR"),
+        ("dpr/test.tsv", 564, "DPR"),
+        ("knowref/knowref_test.json", 1267, "KnowRef"),
+        ("copa/copa-all.xml", 1000, "COPA"),
+        ("superglue_copa/val.jsonl", 100, "COPA"),
+        ("winogender/all_sentences.tsv", 720, "Winogender"),
+    ],
+)
+def test_published_sets_are_recognised_and_kept(
+    data_dir: Path, path: str, number: int, name: str
+) -> None:
+    """Every problem of WSC, PDP, DPR, KnowRef, COPA and Winogender stays, in any encoding."""
+    data = formats.read(data_dir / path, skip_bad="/dev/null")
+    checked = validate.check(data, agreed(data))
+    assert len(checked.kept) == len(data) == number
+    assert set(checked.applied.exempt.values()) == {f"of {name}, published"}
+    plain = Dataset(Problem(f"{n}", p.sentence, p.options) for n, p in enumerate(data))
+    assert len(validate.structure(plain).kept) == number
+
+
+@pytest.mark.data
+def test_winogrande_itself_and_the_practice_twins_are_authors_twins(data_dir: Path) -> None:
+    """The rules were made for WinoGrande, and none of its sentences is of another set."""
+    data = formats.read(data_dir / "winogrande/train_debiased.jsonl")
+    assert validate.applied(data, "auto").exempt == {}
+
+
+@pytest.mark.data
+def test_the_shipped_digests_are_those_of_the_published_files(data_dir: Path) -> None:
+    """What `docs/make_published.py` writes is what the package holds."""
+    script = Path(__file__).parents[2] / "docs/make_published.py"
+    made = runpy.run_path(str(script))
+    assert made["text"](data_dir) == Path(made["HERE"]).read_text("utf-8")
