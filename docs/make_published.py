@@ -1,8 +1,8 @@
-"""Write what the published sets are known by: `src/winosmith/validate/published.json`.
+"""Write what the published sets are known by: `src/winosmith/published.json`.
 
     WINOSMITH_DATA=FOLDER python docs/make_published.py
 
-The file holds digests of 5 bytes, no sentence. `tests/validate/test_authored.py` fails when it is
+The file holds digests of 5 bytes, no sentence; see `winosmith.published`. `tests/test_published.py` fails when it is
 not what this writes. The folder is laid out as the tests need it.
 """
 
@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from winosmith import formats
-from winosmith.validate import published_index
+from winosmith.published import index
 
-HERE = Path(__file__).resolve().parents[1] / "src/winosmith/validate/published.json"
+HERE = Path(__file__).resolve().parents[1] / "src/winosmith/published.json"
 
 SETS = {
     "WSC": ["wsc/WSCollection.xml", "wsc/wsc-273.jsonl"],
@@ -26,6 +26,7 @@ SETS = {
     "COPA": ["copa/copa-all.xml"],
     "Winogender": ["winogender/all_sentences.tsv"],
     "SuperGLUE-WSC": [f"superglue_wsc/{part}.jsonl" for part in ("train", "val", "test")],
+    "WinoGrande": [f"winogrande/{part}.jsonl" for part in ("train_xl", "dev", "test")],
 }
 """The files of each set. The perturbed WSC is known by its lineages."""
 
@@ -40,7 +41,7 @@ def sentences(folder: Path, files: list[str]) -> Iterator[str]:
 def text(folder: Path) -> str:
     """Return the file's content."""
     found = {name: sentences(folder, files) for name, files in SETS.items()}
-    return json.dumps(published_index(found), indent=1) + "\n"
+    return json.dumps(index(found), indent=1) + "\n"
 
 
 if __name__ == "__main__":

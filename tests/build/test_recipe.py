@@ -67,7 +67,10 @@ def test_what_does_not_fit_is_named(changes, message):
 
 def test_false_switches_a_rule_off():
     """A rule of structure that is set to false is not applied."""
-    recipe = recipe_of(table(structure={"length": False, "overlap": 0.5, "anchor": False}))
+    recipe = recipe_of(
+        table(structure={"rules": "none", "length": False, "overlap": 0.5, "anchor": False})
+    )
+    assert recipe.structure.rules == "none"
     assert recipe.structure.length is None
     assert recipe.structure.overlap == 0.5
     assert not recipe.structure.anchor

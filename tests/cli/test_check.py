@@ -12,7 +12,7 @@ import pytest
 from winosmith import Dataset, Response, formats, practice
 from winosmith.cli import main
 from winosmith.lineage import perturbed
-from winosmith.testing import made_twins
+from winosmith.testing import made_families, made_twins
 from winosmith.validate import read_votes, write_votes
 
 TEXT = pytest.CaptureFixture[str]
@@ -57,6 +57,30 @@ def test_the_funnel_the_rules_and_examples_are_printed(twins: Path, capsys: TEXT
     assert ("structure", "length", "10", "0", "1") in rules
     assert ("structure", "anchor", "0", "10", "0") in rules
     assert "Signature: data:" in shown
+
+
+def test_the_first_line_says_which_rules_were_used(
+    twins: Path, votes: Path, tmp_path: Path, capsys: TEXT
+) -> None:
+    """Authors' twins have WinoGrande's rules, an evolved set none; --rules names them."""
+    evolved = tmp_path / "evolved.jsonl"
+    formats.write(made_families([1, 2], [3]), evolved)
+
+    def first_line(*arguments: object) -> str:
+        assert main(["check", *map(str, arguments)]) == 0
+        return capsys.readouterr().out.splitlines()[0]
+
+    told = first_line(twins, "--votes", votes)
+    assert told == "Rules: WinoGrande's for authors; no problem is perturbed or known as published"
+    assert first_line(evolved) == (
+        "Rules: none of WinoGrande's for authors: 5 perturbed or their roots"
+    )
+    assert first_line(evolved, "--rules", "winogrande").endswith("on all 5, as asked for")
+    assert first_line(twins, "--rules", "none").endswith(
+        "none of WinoGrande's for authors, as asked for"
+    )
+    assert report(capsys, evolved)["rules_used"]["not_applied"] == {"perturbed or their roots": 5}
+    assert report(capsys, twins, "--rules", "none")["funnel"]["steps"][0]["dropped"] == {}
 
 
 def test_json_is_the_same_report(twins: Path, votes: Path, capsys: TEXT) -> None:

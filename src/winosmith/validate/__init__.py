@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from winosmith.validate._authored import Applied, RuleSet, applied, published_index
+from winosmith.validate._authored import Applied, RuleSet, applied
 from winosmith.validate._check import Checked, check
 from winosmith.validate._eligible import SetAside, eligible
 from winosmith.validate._examined import Examined, Finding
@@ -39,7 +39,6 @@ __all__ = [
     "examine_votes",
     "found_valid",
     "funnel",
-    "published_index",
     "read_votes",
     "structure",
     "unvalidated",

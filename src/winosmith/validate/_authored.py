@@ -7,21 +7,16 @@ published was written under other rules: of the 273 Winograd schemas, 126 break 
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib import resources
 from typing import Any, Literal
 
+from winosmith import published
 from winosmith.dataset import Dataset
-from winosmith.problem import BLANK
 from winosmith.text import writing
 
-__all__ = ["Applied", "RuleSet", "applied", "published_index"]
+__all__ = ["Applied", "RuleSet", "applied"]
 
 RuleSet = Literal["auto", "winogrande", "none"]
 """Which rules are used: WinoGrande's for everything, none of them, or "auto": WinoGrande's, but not
@@ -30,14 +25,8 @@ for problems that were perturbed, their roots, and problems of published sets th
 PERTURBED = "perturbed or their roots"
 """Why the rules do not apply to a family with lineages."""
 
-_DIGEST = 5
-"""Bytes of a digest: a sentence of one's own passes for one of 5,000 once in 200 million times."""
-
-NEARLY_ALL = 0.9
-"""The share of known sentences from which on a data set is that set, in an encoding that differs in
-the others."""
-
-_ARTICLES = frozenset({"a", "an", "the"})
+MADE_FOR = frozenset({"WinoGrande"})
+"""The published sets whose rules they are."""
 
 
 @dataclass(frozen=True)
@@ -123,17 +112,14 @@ def applied(dataset: Dataset, rules: RuleSet) -> Applied:
 
 
 def _exempt(dataset: Dataset) -> dict[int, str]:
-    known = _index()
     exempt: dict[int, str] = {}
     for rows in dataset.families.values():
         if any(dataset[row].lineage for row in rows):
             exempt |= dict.fromkeys(rows, PERTURBED)
-    names = {row: known.get(_digest(problem.sentence)) for row, problem in enumerate(dataset)}
-    found = Counter(filter(None, names.values())).most_common(1) or [("", 0)]
-    most, count = found[0]
-    for row, name in names.items():
-        name = name or (most if count >= NEARLY_ALL * len(dataset) else None)
-        if name is not None:
+    whole = published.set_of(dataset)
+    for row, problem in enumerate(dataset):
+        name = published.name_of(problem.sentence) or whole
+        if name is not None and name not in MADE_FOR:
             exempt.setdefault(row, f"of {name}, published")
     for rows in dataset.groups:
         why = next((exempt[row] for row in rows if row in exempt), None)
@@ -141,43 +127,3 @@ def _exempt(dataset: Dataset) -> dict[int, str]:
             for row in rows:
                 exempt.setdefault(row, why)
     return dict(sorted(exempt.items()))
-
-
-def _digest(sentence: str) -> bytes:
-    """Return what a sentence is known by: its letters and digits, without articles and the blank.
-
-    The encodings of one set differ in case, punctuation, and in what belongs to an option ("the _",
-    or "_" with "the trophy").
-    """
-    kept = (
-        "".join(filter(str.isalnum, word)) for word in sentence.casefold().replace(BLANK, " ").split()
-    )
-    text = "".join(word for word in kept if word not in _ARTICLES)
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_DIGEST).digest()
-
-
-def published_index(sets: Mapping[str, Iterable[str]]) -> dict[str, str]:
-    """Return the digests of the sentences of published sets, by name, as the shipped file has them.
-
-    Args:
-        sets: the sentences of each set, with the blank in the pronoun's place.
-    """
-    return {
-        name: base64.b64encode(b"".join(sorted({*map(_digest, sentences)}))).decode("ascii")
-        for name, sentences in sets.items()
-    }
-
-
-@lru_cache(1)
-def _index() -> Mapping[bytes, str]:
-    """Return the name of the published set of each digest; the first one that holds it."""
-    file = resources.files("winosmith.validate") / "published.json"
-    held: dict[bytes, str] = {}
-    for name, digests in json.loads(file.read_text("utf-8")).items():
-        for digest in _parts(base64.b64decode(digests)):
-            held.setdefault(digest, name)
-    return held
-
-
-def _parts(digests: bytes) -> Iterator[bytes]:
-    return (digests[at : at + _DIGEST] for at in range(0, len(digests), _DIGEST))

@@ -128,9 +128,7 @@ def _outcomes(dataset: Dataset, rules: StructureRules, using: Applied) -> Iterat
         if len(group) == 2:
             for rule, value in of_a_twin:
                 is_meant = rows[0] not in using.exempt  # as the other half
-                yield Outcome(
-                    rule.name, rows, rule.check(*group, value) if is_meant else None
-                )
+                yield Outcome(rule.name, rows, rule.check(*group, value) if is_meant else None)
     yield from _crowded(dataset)
     yield from _lineages(dataset)
 
