@@ -2,8 +2,8 @@
 
     WINOSMITH_DATA=FOLDER python docs/make_published.py
 
-The file holds digests of 5 bytes, no sentence; see `winosmith.published`. `tests/test_published.py` fails when it is
-not what this writes. The folder is laid out as the tests need it.
+The file holds digests of 5 bytes, no sentence; see `winosmith.published`. `tests/test_published.py`
+fails when it is not what this writes. The folder is laid out as the tests need it.
 """
 
 from __future__ import annotations

@@ -277,7 +277,7 @@ def test_copies_of_published_sets(data_dir: Path, name: str) -> None:
 
 
 def test_text_without_spaces_looks_alike_by_its_letters():
-    """A Japanese twin whose id got lost is a block; other sentences on its options are not in it."""
+    """A Japanese twin whose id got lost is a block, and others on its options are not in it."""
     sentences = [
         "棚から落ちた茶碗が急須に当たって、薄い_が粉々に割れてしまった。",
         "棚から落ちた茶碗が急須に当たって、厚い_が粉々に割れてしまった。",

@@ -125,8 +125,9 @@ def command(
 
     Prints which rules were used and why, how many problems each stage kept, which rules were
     broken, with examples, and which votes did not count. A rule that lacks its input (no anchor,
-    an answer that is withheld, words that no spaces part) is not checked, and never failed. Generated problems that enough judges find valid lose the mark
-    `evolve.unvalidated` in kept.jsonl.
+    an answer that is withheld, words that no spaces part) is not checked, and never failed.
+    Generated problems that enough judges find valid lose the mark `evolve.unvalidated` in
+    kept.jsonl.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""To which problems WinoGrande's rules for authors apply: twins as people write them for a benchmark.
+"""To which problems WinoGrande's rules for authors apply: twins as people write them.
 
 They were made for that alone (WinoGrande, section 2). A problem that was perturbed from another one
 is meant to differ from it a little, so it may be shorter or share other words; and what others
