@@ -122,13 +122,13 @@ def _outcomes(dataset: Dataset, rules: StructureRules, using: Applied) -> Iterat
         for row, problem in zip(rows, group, strict=True):
             for rule, value in of_a_half:
                 is_meant = row not in using.exempt or rule.setting == "complete"
-                yield Outcome(
-                    rule.name, (row,), rule.check(problem, group, value) if is_meant else None
-                )
+                detail = rule.check(problem, group, value) if is_meant else None
+                yield Outcome(rule.name, (row,), detail)
         if len(group) == 2:
             for rule, value in of_a_twin:
                 is_meant = rows[0] not in using.exempt  # as the other half
-                yield Outcome(rule.name, rows, rule.check(*group, value) if is_meant else None)
+                detail = rule.check(group[0], group[1], value) if is_meant else None
+                yield Outcome(rule.name, rows, detail)
     yield from _crowded(dataset)
     yield from _lineages(dataset)
 
