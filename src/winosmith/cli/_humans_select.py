@@ -52,7 +52,12 @@ _FILE = click.Path(exists=True, dir_okay=False)
               "answer, domain or options within a tolerance, such as answer=0.05.")  # fmt: skip
 @click.option("--folds", type=click.IntRange(min=2), default=10, show_default=True,
               help="Of people, for the estimate by cross-fitting.")  # fmt: skip
-@click.option("--seed", default=0, show_default=True, help="Settles ties, and deals the people.")
+@click.option(
+    "--seed",
+    default=0,
+    show_default=True,
+    help="Draws the halves, settles ties, and deals the people.",
+)
 @click.option("--out", type=click.Path(file_okay=False), metavar="DIR",
               help="Write chosen.jsonl, left-out.jsonl and report.json there.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace what another selection wrote to DIR.")
@@ -61,9 +66,10 @@ def command(**options: Any) -> None:
     """Choose the problems of DATA that people agree on, by their RESPONSES.
 
     The choice is exact: the most problems that the constraints let through, or --size of them,
-    with the highest agreement; of a schema one half, when both are sound. Every problem that is
-    left out has a reason. The agreement of the chosen is told twice: as those same answers have
-    it, which is optimistic, and by people who had no part in the choice.
+    with the highest agreement. A schema is judged by the agreement on both of its halves; when
+    both are sound, one is drawn by lot. Every problem that is left out has a reason. The agreement
+    of the chosen is told twice: as those same answers have it, which is optimistic, and by people
+    who had no part in the choice.
 
     RESPONSES are files of `winosmith humans enter`, or tables of responses; without any, the
     counts that DATA holds are used, as in the file of the PDP challenge of 2016.
@@ -174,6 +180,15 @@ def _print(
         ("intended", "of", "problems"),
         [(right, of, count) for (right, of), count in found.levels.items()],
     )
+    if found.schemas:
+        print_table(
+            "Both halves of the chosen schemas, by people who gave the intended answer",
+            ("half", "other half", "schemas"),
+            [
+                (*(f"{right} of {of}" for right, of in both), count)
+                for both, count in found.schemas.items()
+            ],
+        )
     reasons = Counter(_kind(left.reason) for left in found.filtered.dropped).most_common()
     print_table("Left out", ("problems", "because"), [(n, why) for why, n in reasons[:_REASONS]])
     if found.answers:

@@ -1,4 +1,4 @@
-"""The exact choice: most problems, then the highest agreement, then by the seed."""
+"""The exact choice: most problems, then the highest agreement, then by lot."""
 
 from __future__ import annotations
 
@@ -20,19 +20,20 @@ _ROUNDING = 1e-7
 
 
 def choose(
-    agreement: Floats, limits: Sequence[Limit], size: int | None, seed: int, seconds: float = 60.0
+    agreement: Floats, limits: Sequence[Limit], size: int | None, lot: Floats, seconds: float = 60.0
 ) -> Chosen:
     """Return which problems to take, (n,) of bool.
 
     Three integer programmes, each solved to the end (scipy's `milp`, HiGHS; Huangfu & Hall 2018):
     the most problems; of these choices the one with the largest sum of agreement; of equal ones
-    the one that a random order by the seed prefers.
+    the one with the largest sum of lots.
 
     Args:
-        agreement: of each problem, (n,), 0–1.
+        agreement: of each problem, (n,), 0–1; that of a schema, for both of its halves alike.
         limits: what any choice must keep within.
         size: how many to choose; None for as many as possible.
-        seed: settles ties.
+        lot: what each problem drew, (n,), 0–1: it settles which half of a schema is taken, and
+            other ties.
         seconds: the longest that one programme may take.
 
     Raises:
@@ -54,8 +55,7 @@ def choose(
     exactly = [Limit(every, wanted, ""), Limit(-every, -wanted, "")]
     best = _best(agreement, [*limits, *exactly], seconds)
     reached = Limit(-agreement, _ROUNDING - float(agreement @ best), "")
-    order = np.random.default_rng(seed).permutation(len(agreement)) / len(agreement)
-    return _best(order, [*limits, *exactly, reached], seconds)
+    return _best(lot, [*limits, *exactly, reached], seconds)
 
 
 def _best(worth: Floats, limits: Sequence[Limit], seconds: float) -> Chosen:

@@ -26,7 +26,7 @@ class Rules:
         subjects: how many people must have answered a problem.
         per_text: the most problems on one text; the challenge took 3 (section 5).
         both_halves: take a half of a schema only when the other half is sound, too (section 4.4);
-            never are both halves taken.
+            never are both halves taken, and which one is drawn by lot.
         balance: how far a share among the chosen may be from its target, 0–1, for "answer" (each
             place of the options as often as guessing would have it), "domain" and "options" (as
             among the sound problems).

@@ -1,7 +1,13 @@
-"""The reliable subset: chosen exactly, with the reason for every problem that is left out."""
+"""The reliable subset: chosen exactly, with the reason for every problem that is left out.
+
+A schema is judged by the agreement on both of its halves, and which half is taken is drawn by lot
+(Davis et al. 2016, section 4.4: "the choice of half used should be made at random"). To take the
+half that people agree on more would be to choose by luck, and the other half is published with it.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,6 +27,9 @@ __all__ = ["Selection", "select"]
 
 STAGE = "reliable subset"
 
+Level = tuple[int, int]
+"""How many people gave the intended answer, and how many answered."""
+
 
 @dataclass(frozen=True)
 class Selection:
@@ -33,6 +42,8 @@ class Selection:
         right, answers: of all people's answers to the chosen problems, how many are the intended
             ones. Their share is *naive*: the same answers chose the problems; see `cross_fit`.
         levels: (intended, people) → how many of the chosen problems have it, the best first.
+        schemas: (intended, people) of the better half and of the other one → how many of the
+            schemas have it of which a half is chosen, the best first.
     """
 
     filtered: Filtered
@@ -40,7 +51,8 @@ class Selection:
     sound: int
     right: int
     answers: int
-    levels: dict[tuple[int, int], int]
+    levels: dict[Level, int]
+    schemas: dict[tuple[Level, Level], int]
 
     @property
     def naive(self) -> float:
@@ -56,6 +68,7 @@ class Selection:
             "right": self.right,
             "answers": self.answers,
             "levels": [[right, of, count] for (right, of), count in self.levels.items()],
+            "schemas": [[*one, *other, count] for (one, other), count in self.schemas.items()],
             "left_out": {left.problem.id: left.reason for left in self.filtered.dropped},
         }
 
@@ -67,7 +80,8 @@ def select(dataset: Dataset, counts: Tally, rules: Rules | None = None, seed: in
         dataset: the problems with the intended answers.
         counts: of people's answers, from `tally` or `tally_of_counts`.
         rules: the constraints.
-        seed: settles ties, such as which half of a schema is taken.
+        seed: draws the half of a schema that is taken, and settles ties. The lots are the same
+            whatever the order of the problems and of their options.
 
     Raises:
         InputError: the rules ask for more problems than they let through.
@@ -92,18 +106,70 @@ def select(dataset: Dataset, counts: Tally, rules: Rules | None = None, seed: in
     reasons = unsound(dataset, counts, rules)
     sound = [row for row in range(len(dataset)) if row not in reasons]
     bounds = limits(dataset, sound, rules)
-    chosen = choose(counts.shares()[sound], bounds, rules.size, seed)
+    worth = _by_schema(dataset, counts, sound)
+    chosen = choose(worth, bounds, rules.size, _lots(dataset, sound, seed))
     reasons |= _not_chosen(sound, chosen, bounds, rules)
     rows = tuple(row for row, taken in zip(sound, chosen, strict=True) if taken)
-    pairs = Counter((int(counts.intended[row]), int(counts.subjects[row])) for row in rows)
+    level = list(zip(counts.intended.tolist(), counts.subjects.tolist(), strict=True))
+    levels, schemas = Counter(level[row] for row in rows), Counter(_schemas(dataset, level, rows))
     return Selection(
         dataset.drop(reasons, STAGE),
         rows,
         len(sound),
         int(counts.intended[list(rows)].sum()),
         int(counts.subjects[list(rows)].sum()),
-        dict(sorted(pairs.items(), key=lambda pair: (-pair[0][0] / pair[0][1], -pair[0][1]))),
+        dict(sorted(levels.items(), key=lambda found: _best_first(found[0]))),
+        dict(sorted(schemas.items(), key=lambda found: [*map(_best_first, found[0])])),
     )
+
+
+def _by_schema(dataset: Dataset, counts: Tally, sound: Sequence[int]) -> npt.NDArray[np.float64]:
+    """Return the agreement that each sound problem is judged by, (n,): its schema's, if it has one.
+
+    That of a schema is the mean of its halves' shares, where both are sound.
+    """
+    shares, worth = counts.shares(), counts.shares()
+    may_be_taken = set(sound)
+    for pair in dataset.twins:
+        if may_be_taken.issuperset(pair):
+            worth[list(pair)] = shares[list(pair)].mean()
+    return worth[list(sound)]
+
+
+def _lots(dataset: Dataset, rows: Sequence[int], seed: int) -> npt.NDArray[np.float64]:
+    """Return what each problem drew, (n,), above 0 and at most 1, all of them different.
+
+    The lot hangs on the seed and on what is shown, not on answers, agreement or the file's order.
+    """
+
+    def digest(row: int) -> tuple[bytes, str]:
+        p = dataset[row]
+        shown = "\0".join((str(seed), p.sentence, p.pronoun or "", *sorted(p.options)))
+        return hashlib.sha256(shown.encode("utf-8", "surrogatepass")).digest(), p.id
+
+    order = sorted(range(len(rows)), key=lambda at: digest(rows[at]))
+    lots = np.zeros(len(rows))
+    lots[order] = np.arange(1, len(rows) + 1) / max(1, len(rows))
+    return lots
+
+
+def _schemas(
+    dataset: Dataset, level: Sequence[Level], rows: Sequence[int]
+) -> list[tuple[Level, Level]]:
+    """Return the levels of both halves of each schema that has a chosen half, the better first."""
+    taken = set(rows)
+    return [
+        (level[first], level[second])
+        for first, second in (
+            sorted(pair, key=lambda row: _best_first(level[row])) for pair in dataset.twins
+        )
+        if not taken.isdisjoint((first, second))
+    ]
+
+
+def _best_first(level: Level) -> tuple[float, int]:
+    right, of = level
+    return -right / max(1, of), -of
 
 
 def _not_chosen(
