@@ -65,12 +65,19 @@ def test_a_new_file_has_the_usual_rights(tmp_path: Path) -> None:
     assert (tmp_path / "ours").stat().st_mode == (tmp_path / "usual").stat().st_mode
 
 
-def test_a_missing_folder_is_told(tmp_path: Path) -> None:
-    """Writing into a folder that is not there says so, and what to do."""
-    with (
-        pytest.raises(OutputError, match="its folder does not exist; make the folder first"),
-        write_aside(tmp_path / "missing" / "a.txt"),
-    ):
+def test_missing_folders_are_made(tmp_path: Path) -> None:
+    """Writing into a folder that is not there makes it, and those above it."""
+    with write_aside(tmp_path / "missing" / "too" / "a.txt") as file:
+        file.write("a")
+    assert (tmp_path / "missing" / "too" / "a.txt").read_text() == "a"
+
+
+@pytest.mark.parametrize("below", ["a.txt", "folder/a.txt"])
+def test_a_folder_that_is_a_file_is_told(tmp_path: Path, below: str) -> None:
+    """Writing below what is a file says so, and what to do."""
+    (tmp_path / "file").touch()
+    told = "a file has the name of .* choose another place"
+    with pytest.raises(OutputError, match=told), write_aside(tmp_path / "file" / below):
         pass
 
 

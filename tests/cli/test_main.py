@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -57,8 +58,35 @@ def test_a_command_that_is_none_is_bad_input(capsys: pytest.CaptureFixture[str])
     """An unknown command ends with code 2, and is told on the error stream."""
     assert main(["fly"]) == 2
     output = capsys.readouterr()
-    assert "No such command 'fly'" in output.err
+    assert "there is no command 'fly'" in output.err
     assert output.out == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "nearest"),
+    [
+        (["biuld"], "build"),
+        (["practise"], "practice"),
+        (["humans", "sheet"], "sheets"),
+        (["admin", "backups", "site"], "backup"),
+        (["admin", "round", ".", "strat"], "start"),
+        (["admin", "study", ".", "shwo"], "show"),
+        (["admin", "test", ".", "publsh"], "publish"),
+        (["data", "lst"], "list"),
+    ],
+)
+def test_a_misspelt_command_gets_a_suggestion(
+    capsys: pytest.CaptureFixture[str], words: list[str], nearest: str
+) -> None:
+    """An unknown command, of a group of commands too, names the one that is spelt most like it."""
+    assert main(words) == 2
+    assert re.search(rf"did you mean .*\b{nearest}\b.*\?", capsys.readouterr().err)
+
+
+def test_an_option_in_the_place_of_a_command_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """An option that the group has not is refused as an option."""
+    assert main(["--versoin"]) == 2
+    assert "No such option" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -118,9 +118,10 @@ def test_damaged_and_foreign_files_are_refused(tmp_path: Path) -> None:
         load_array(tmp_path / "other.npz")
 
 
-def test_a_missing_folder_is_refused(tmp_path: Path) -> None:
-    """Writing where there is no folder says so."""
-    with pytest.raises(OutputError, match="make the folder first"):
+def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    """Writing where there can be no folder says so."""
+    (tmp_path / "none").touch()
+    with pytest.raises(OutputError, match="a file has the name of its folder"):
         save_array(tmp_path / "none" / "x.npz", X, PROBLEMS.ids)
 
 

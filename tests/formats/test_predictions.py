@@ -209,9 +209,10 @@ def test_a_list_that_does_not_fit_is_told(tmp_path: Path, text: str, message: st
 
 
 def test_nothing_half_written_is_left(tmp_path: Path) -> None:
-    """Predictions that don't fit the data set, or a missing folder, leave no file behind."""
+    """Predictions that don't fit the data set, or have no place, leave no file behind."""
     with pytest.raises(DataError, match="1 of 10 problems have no prediction"):
         formats.write_predictions(predictions()[1:], tmp_path / "p", PROBLEMS, solver="mine")
-    with pytest.raises(OutputError, match="make the folder first"):
+    (tmp_path / "no").touch()
+    with pytest.raises(OutputError, match="a file has the name of its folder"):
         formats.write_predictions(predictions(), tmp_path / "no" / "p", PROBLEMS, solver="mine")
-    assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.iterdir()) == [tmp_path / "no"]

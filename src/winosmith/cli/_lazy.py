@@ -1,17 +1,34 @@
-"""A group of commands of which only the one that is called is loaded."""
+"""Groups of commands: what is misspelt gets a suggestion, and only what is called is loaded."""
 
 from __future__ import annotations
 
+import difflib
 import importlib
 from collections.abc import Mapping
 from typing import Any
 
 import click
 
-__all__ = ["LazyGroup"]
+__all__ = ["LazyGroup", "SuggestingGroup"]
 
 
-class LazyGroup(click.Group):
+class SuggestingGroup(click.Group):
+    """Names the commands that are spelt most like one that there is none of."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        # An option in its place is click's to refuse: it knows those that are nearest.
+        if not (ctx.resilient_parsing or name.startswith("-") or self.get_command(ctx, name)):
+            known = self.list_commands(ctx)
+            near = " or ".join(difflib.get_close_matches(name, known))
+            told = f"did you mean {near}?" if near else f"there are {', '.join(known)}"
+            ctx.fail(f"there is no command {name!r}; {told}")
+        return super().resolve_command(ctx, args)
+
+
+class LazyGroup(SuggestingGroup):
     """Loads a command's module only when that command is called or asked for help.
 
     Args:

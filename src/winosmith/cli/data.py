@@ -6,12 +6,13 @@ import click
 
 from winosmith import fetch
 from winosmith.cli._common import json_option, print_json, progress, say
+from winosmith.cli._lazy import SuggestingGroup
 from winosmith.cli._tables import print_table
 
 __all__ = ["command"]
 
 
-@click.group()
+@click.group(cls=SuggestingGroup)
 def command() -> None:
     """List and download the data sets that others have published.
 

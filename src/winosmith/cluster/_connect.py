@@ -18,7 +18,11 @@ from winosmith.extras import require
 __all__ = ["connect"]
 
 TIMEOUT = 20.0
-"""Seconds in which a scheduler must answer, and have a worker."""
+"""Seconds in which a scheduler must be there, and have a worker."""
+
+HANDSHAKE = 10.0
+"""Seconds in which a scheduler that is there must let somebody in, at first and after the
+connection broke off: so long it takes to notice that one is gone."""
 
 
 @contextlib.contextmanager
@@ -64,7 +68,7 @@ def connect(
     with _quietly(), contextlib.ExitStack() as stack:
         try:
             client = distributed.Client(
-                where, security=security, timeout=timeout, set_as_default=False, name="winosmith"
+                where, security=security, timeout=HANDSHAKE, set_as_default=False, name="winosmith"
             )
         except (OSError, ValueError, TypeError) as error:
             raise _silent(where, error) from error

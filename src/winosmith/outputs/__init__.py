@@ -18,7 +18,7 @@ or the new one.
 
 from __future__ import annotations
 
-from winosmith.outputs._files import sha256, write_aside
+from winosmith.outputs._files import sha256, told, write_aside
 from winosmith.outputs._folder import MANIFEST, PRIVATE, OutputFolder
 
-__all__ = ["MANIFEST", "PRIVATE", "OutputFolder", "sha256", "write_aside"]
+__all__ = ["MANIFEST", "PRIVATE", "OutputFolder", "sha256", "told", "write_aside"]

@@ -24,11 +24,12 @@ ROOM = 1 << 20
 def write_aside(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
     r"""Open a file that takes its name only when the block ends without an error.
 
-    Text is UTF-8 with `\n` line ends. The file is synced to the disk before it is renamed. What is
-    no file (/dev/null, a pipe) is written to as it is, and never replaced.
+    Folders that are missing are made. Text is UTF-8 with `\n` line ends. The file is synced to the
+    disk before it is renamed. What is no file (/dev/null, a pipe) is written to as it is, and never
+    replaced.
 
     Raises:
-        OutputError: the folder is missing, not writable, or the disk is full.
+        OutputError: the folder can't be made or written to, or the disk is full.
     """
     path = Path(path)
     text = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
@@ -37,6 +38,7 @@ def write_aside(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
             yield file
         return
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except OSError as error:
         raise told(error, path) from error
@@ -63,7 +65,8 @@ def told(error: OSError, path: Path) -> OutputError:
         errno.ENOSPC: "the disk is full; free some space and run the same command again",
         errno.EACCES: "it may not be written to; choose another place or change its rights",
         errno.EROFS: "the disk is read-only; choose another place",
-        errno.ENOENT: "its folder does not exist; make the folder first",
+        errno.EEXIST: "a file has the name of its folder; choose another place",
+        errno.ENOTDIR: "a file has the name of one of its folders; choose another place",
     }
     number = error.errno
     if number is None and shutil.disk_usage(path.parent).free < ROOM:

@@ -23,7 +23,7 @@ from typing import Any, BinaryIO
 
 from winosmith import __version__
 from winosmith.errors import InputError, OutputError
-from winosmith.outputs import sha256
+from winosmith.outputs import sha256, told
 from winosmith.web import _dump
 from winosmith.web._beside import files_beside, is_beside
 from winosmith.web._site import Site
@@ -73,8 +73,10 @@ def backup(site: Site, file: str | Path) -> Contents:
         raise OutputError(
             f"{path} exists already; name a new file, such as site-$(date +%F).tar.gz"
         )
-    if not path.absolute().parent.is_dir():
-        raise OutputError(f"{path}: its folder does not exist; make the folder first")
+    try:
+        path.absolute().parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise told(error, path) from error
     with _aside(path) as folder:
         kind = "postgresql" if site.database.url else "sqlite"
         dump = folder / DUMPS[kind]
