@@ -41,6 +41,7 @@ __all__ = [
     "pieces",
     "tokens",
     "trigger",
+    "with_blank_apart",
     "words",
     "writing",
 ]
@@ -74,6 +75,15 @@ _APART: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\b(can)(not)\b|\b(gon|wan)(na)\b", re.IGNORECASE), r"\1\3 \2\4"),
 )
 """The Treebank's conventions (Marcus et al. 1993, and its tokenisation page), in their order."""
+
+_SPACED = "A-Za-z0-9\u00c0-\u024f\u0370-\u058f\u10a0-\u10ff\u1e00-\u1fff"
+"""Digits and the letters of scripts in which a word stands apart: Latin, Greek, Cyrillic,
+Armenian, Georgian. In Chinese, Japanese, Thai, and by prefixes and particles in Arabic, Hebrew and
+Korean, what touches the blank belongs there."""
+
+_GLUED_BEFORE = re.compile(rf"(?<=[{_SPACED}]){BLANK}")
+_GLUED_AFTER = re.compile(rf"{BLANK}(?=[{_SPACED}])(?!(?:s|es)(?![{_SPACED}]))")
+"""But for an ending: "the _s were full" asks for "cups"."""
 
 LONGEST_KEPT = 1000
 """Characters of a text whose tokens are kept for a while: more than a problem has."""
@@ -183,6 +193,24 @@ def content_words(text: str) -> list[str]:
     """
     lowered = (token.lower() for token in tokens(text))
     return [t for t in lowered if t not in FUNCTION_WORDS and any(map(str.isalnum, t))]
+
+
+def with_blank_apart(sentence: str) -> str:
+    """Return the sentence with a space between its blank and a word that it stands against.
+
+    EvoGrad prints its blanks so ("because _had", appendix A.1). Filled in, the option would run
+    into the word, and the two would count as one token. Marks ("_,", "(_)", "_'s", "_-like") and
+    the ending of a plural ("_s") stay, as does what touches the blank in a script whose words are
+    not set apart by spaces. A sentence with no blank, or several, is returned as it is.
+
+    >>> with_blank_apart("Monica was kind because _had time.")
+    'Monica was kind because _ had time.'
+    >>> with_blank_apart("She was glad (_'s hat was back).")
+    "She was glad (_'s hat was back)."
+    """
+    if sentence.count(BLANK) != 1:
+        return sentence
+    return _GLUED_AFTER.sub(f"{BLANK} ", _GLUED_BEFORE.sub(f" {BLANK}", sentence))
 
 
 def overlap(first: Sequence[str], second: Sequence[str]) -> float:

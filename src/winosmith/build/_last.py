@@ -91,7 +91,9 @@ def _published(folder: Path) -> Iterator[Former]:
     seen = set[str]()
     for name, side in _PUBLISHED:
         path = folder / f"{name}{known.suffix}"
-        for problem in formats.read(path, known.name) if path.stat().st_size else ():
+        for problem in (
+            formats.read(path, known.name, as_written=True) if path.stat().st_size else ()
+        ):
             if problem.id not in seen:
                 seen.add(problem.id)
                 yield Former(_in_pool(problem, old), side)

@@ -23,6 +23,7 @@ from winosmith.formats._predictions import (
 from winosmith.formats._predictions_read import read_predictions
 from winosmith.formats._read import (
     Contents,
+    ReadingNote,
     detect,
     format_named,
     read,
@@ -43,6 +44,7 @@ __all__ = [
     "Item",
     "Losses",
     "Predictions",
+    "ReadingNote",
     "Source",
     "detect",
     "format_named",

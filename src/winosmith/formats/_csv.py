@@ -22,6 +22,7 @@ from winosmith.formats._base import Entry, Format, Item, cannot_write, option_nu
 from winosmith.formats._evograd import is_evograd
 from winosmith.formats._source import Source
 from winosmith.formats._table import Row, has_columns, table, write_rows
+from winosmith.formats._twins import would_be_paired
 from winosmith.problem import MAX_OPTIONS, Problem, Scalar
 from winosmith.records import canonical, problem_of, problem_record
 
@@ -99,8 +100,11 @@ def _scalar(cell: str) -> Scalar:
 
 
 def _write(items: Sequence[Item], file: IO[str]) -> None:
-    found = [_cells(problem) for problem in problems_of(items)]
+    problems = list(problems_of(items))
+    found = [_cells(problem) for problem in problems]
     used = {name for cells in found for name in cells}
+    if not used & {"twin_id", "root"} and would_be_paired(problems):  # the empty column says no
+        used.add("twin_id")
     known = ["id", "sentence", *_OPTIONS, "answer", *_FIELDS]
     header = [name for name in known if name in used] + sorted(used - set(known))
     write_rows(file, header, ([cells.get(name, "") for name in header] for cells in found))
@@ -137,6 +141,10 @@ def _text(value: Scalar) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+def _is_silent(source: Source) -> bool:
+    return not has_columns(source, {"twin_id"}) and not has_columns(source, {"root"})
+
+
 def _recognises(source: Source) -> bool:
     needed = {"sentence", "option1", "option2"}
     return has_columns(source, needed) and not is_evograd(source)
@@ -156,4 +164,5 @@ CSV = Format(
     keeps=frozenset(
         "id sentence options answer twin_id pronoun origin lineage embargo extra".split()
     ),
+    silent_on_twins=_is_silent,
 )

@@ -19,7 +19,8 @@ from winosmith.errors import ProblemError
 from winosmith.formats._base import Entry, Format, Item, entry, problems_of
 from winosmith.formats._source import Source
 from winosmith.formats._table import Row, has_columns, rows, write_rows
-from winosmith.formats._wording import halves, paired
+from winosmith.formats._twins import paired
+from winosmith.formats._wording import halves
 from winosmith.problem import BLANK, Extra, Problem
 
 __all__ = ["DPR_TSV"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,14 +14,17 @@ from typing import IO
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
 from winosmith.formats._base import Entry, Format, Item, cannot_write, named
+from winosmith.formats._blanks import with_blanks_apart
 from winosmith.formats._known import FORMATS
 from winosmith.formats._lineages import with_lineages_checked
 from winosmith.formats._source import Source
+from winosmith.formats._twins import paired_apart, paired_by
 from winosmith.outputs import write_aside
 from winosmith.problem import Claim, Problem
 
 __all__ = [
     "Contents",
+    "ReadingNote",
     "detect",
     "format_named",
     "read",
@@ -60,6 +64,10 @@ def detect(source: Source) -> Format:
     raise FormatError(f"{what} its content; name one with --from ({names})", source.path)
 
 
+class ReadingNote(UserWarning):
+    """What a reader did beyond what the file says."""
+
+
 @dataclass(frozen=True)
 class Contents:
     """What a file holds.
@@ -69,12 +77,15 @@ class Contents:
         items: the problems or claims, in order.
         lines: the 1-based line where each of the items starts.
         bad: the records that can't be read, each with its line and reason.
+        notes: what the reader did beyond what the file says, a sentence each: twins that it told
+            by their texts, blanks that it set apart from a word.
     """
 
     format: Format
     items: list[Item]
     lines: list[int]
     bad: list[Entry]
+    notes: tuple[str, ...] = ()
 
     def first_error(self, path: str | Path) -> FormatError:
         """Return the error for the first bad record, which says how many more there are."""
@@ -84,16 +95,41 @@ class Contents:
         return FormatError(f"{first.reason}{others}", path, first.line)
 
 
-def scan(path: str | Path, format_name: str | None = None) -> Contents:
+def scan(
+    path: str | Path,
+    format_name: str | None = None,
+    *,
+    pair_by: str | None = None,
+    as_written: bool = False,
+) -> Contents:
     """Read every record of a file, the bad ones with the reason.
 
+    Args:
+        path: the file.
+        format_name: its format; found from its content when None.
+        pair_by: a further column, or key of `extra`, that the halves of a twin share; it takes the
+            place of all that the file else says of twins.
+        as_written: look for no twins that the file does not mark itself, and leave a blank that
+            stands against a word ("because _had") where it is.
+
     Raises:
-        FormatError: the file can't be opened or decoded, or no format fits.
+        FormatError: the file can't be opened or decoded, no format fits, or nothing can be paired
+            by that column.
     """
     source = Source(path)
     known = format_named(format_name) if format_name else detect(source)
-    contents = Contents(known, [], [], [])
-    for found in with_lineages_checked(_distinct(known.read(source))):
+    entries: list[Entry] = list(_distinct(known.read(source)))
+    notes: list[str] = []
+    if not as_written:
+        entries, apart = with_blanks_apart(entries)
+        notes += apart
+    if pair_by is not None:
+        entries = _paired_by(entries, pair_by, path)
+    elif known.silent_on_twins and not as_written and known.silent_on_twins(source):
+        entries, told = _with_twins_found(entries)
+        notes += told
+    contents = Contents(known, [], [], [], tuple(notes))
+    for found in with_lineages_checked(entries):
         if found.item is None:
             contents.bad.append(found)
         else:
@@ -102,10 +138,40 @@ def scan(path: str | Path, format_name: str | None = None) -> Contents:
     return contents
 
 
+def _paired_by(entries: list[Entry], column: str, path: str | Path) -> list[Entry]:
+    try:
+        return paired_by(entries, column)
+    except FormatError as error:
+        raise FormatError(error.reason, path) from None
+
+
+def _with_twins_found(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
+    """Pair by their texts problems of which none has a twin id or a lineage; say so."""
+    problems = [one.item for one in entries if isinstance(one.item, Problem)]
+    if any(problem.twin_id or problem.lineage for problem in problems):
+        return entries, []
+    found = paired_apart(entries)
+    halves = sum(isinstance(one.item, Problem) and one.item.twin_id is not None for one in found)
+    if not halves:
+        return entries, []
+    return found, [
+        f"{halves:,} of {len(problems):,} problems are read as {halves // 2:,} "
+        f"twin{'s' * (halves > 2)}, told by their texts: no id or column marks twins (name one "
+        "with --pair-by, or give each problem a twin_id)"
+    ]
+
+
 def read_items(
-    path: str | Path, format_name: str | None = None, *, skip_bad: str | Path | None = None
+    path: str | Path,
+    format_name: str | None = None,
+    *,
+    skip_bad: str | Path | None = None,
+    pair_by: str | None = None,
+    as_written: bool = False,
 ) -> list[Item]:
     """Read the problems or claims of a file, in order.
+
+    What was done beyond what the file says (`Contents.notes`) is told as a warning.
 
     Args:
         path: the file.
@@ -113,29 +179,38 @@ def read_items(
         skip_bad: a file for the records that can't be read, as JSON Lines with `line`, `reason`
             and `record`; it is written only when there are any. When None, the first bad record
             ends the reading.
+        pair_by: a further column that the halves of a twin share; see `scan`.
+        as_written: neither look for twins nor mend blanks; see `scan`.
 
     Raises:
         FormatError: no format fits, a record can't be read (file, line, reason), or none is left.
     """
-    contents = scan(path, format_name)
+    contents = scan(path, format_name, pair_by=pair_by, as_written=as_written)
     if contents.bad and skip_bad is None:
         raise contents.first_error(path)
     if contents.bad and skip_bad is not None:
         set_aside(contents.bad, skip_bad)
     if not contents.items:
         raise FormatError("the file holds no record that can be read", path)
+    for note in contents.notes:
+        warnings.warn(f"{path}: {note}", ReadingNote, stacklevel=2)
     return contents.items
 
 
 def read(
-    path: str | Path, format_name: str | None = None, *, skip_bad: str | Path | None = None
+    path: str | Path,
+    format_name: str | None = None,
+    *,
+    skip_bad: str | Path | None = None,
+    pair_by: str | None = None,
+    as_written: bool = False,
 ) -> Dataset:
     """Read a file of problems as a data set named after the file; see `read_items`.
 
     Raises:
         FormatError: as `read_items`, or the file holds claims.
     """
-    items = read_items(path, format_name, skip_bad=skip_bad)
+    items = read_items(path, format_name, skip_bad=skip_bad, pair_by=pair_by, as_written=as_written)
     problems = [item for item in items if isinstance(item, Problem)]
     if len(problems) < len(items):
         raise FormatError(

@@ -8,7 +8,7 @@ answer itself. The id is kept as published because everybody's predictions are k
 Three files have this form and are told apart by their further keys, which go to `extra`:
 
 - `winogrande`: none. Without qID (as other hubs export it) a problem's id is its 0-based line,
-  and twins are told by their order.
+  and twins are told by their texts; so they are where no qID is a task's.
 - `wsc273-jsonl` (of the KnowRef-60k benchmark): `ed`; qIDs "wsc-1" to "wsc-273".
 - `perturbed-wsc-jsonl` (Abdou et al. 2020): `pair_number`, `associative`, `switchable`; qIDs are
   "q", one digit for the kind of change, and the 0-based schema: "q110" is schema 10 in the other
@@ -35,7 +35,7 @@ from winosmith.formats._base import (
 )
 from winosmith.formats._json import json_lines, text_field
 from winosmith.formats._source import Source
-from winosmith.formats._wording import paired
+from winosmith.formats._twins import paired
 from winosmith.problem import Extra, Lineage, Problem
 
 __all__ = ["PERTURBED_JSONL", "PERTURBED_QID", "WINOGRANDE", "WSC273_JSONL"]
@@ -69,8 +69,7 @@ def _problem(record: Mapping[str, Any], position: int, format_key: str) -> Probl
 
 
 def _read_winogrande(source: Source) -> Iterable[Entry]:
-    entries = json_lines(source, lambda record, at: _problem(record, at, "winogrande"))
-    return entries if "qID" in source.first_record else paired(entries)
+    return json_lines(source, lambda record, at: _problem(record, at, "winogrande"))
 
 
 def _read_wsc273(source: Source) -> list[Entry]:
@@ -124,6 +123,7 @@ WINOGRANDE = Format(
     write=lambda items, file: _write("winogrande", items, file),
     suffix=".jsonl",
     keeps=frozenset({"id", "sentence", "options", "answer"}),
+    silent_on_twins=lambda source: True,  # but for ids of the crowd's tasks, which are twin ids
 )
 
 WSC273_JSONL = Format(

@@ -6,7 +6,8 @@ from winosmith.errors import ProblemError
 from winosmith.formats._base import Entry, Format
 from winosmith.formats._source import Source
 from winosmith.formats._table import Row, has_columns, table
-from winosmith.formats._wording import blanked, paired, tidy
+from winosmith.formats._twins import paired
+from winosmith.formats._wording import blanked, tidy
 from winosmith.problem import Extra, Problem
 
 __all__ = ["WSC_CSV"]

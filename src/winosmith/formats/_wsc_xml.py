@@ -25,7 +25,8 @@ from xml.etree.ElementTree import Element, SubElement
 from winosmith.errors import ProblemError
 from winosmith.formats._base import Entry, Format, Item, cannot_write, entry, problems_of
 from winosmith.formats._source import Source
-from winosmith.formats._wording import blanked, halves, paired, restored, tidy
+from winosmith.formats._twins import paired
+from winosmith.formats._wording import blanked, halves, restored, tidy
 from winosmith.formats._xml import child_text, elements, legal, write_tree
 from winosmith.problem import Extra, Problem, Scalar
 

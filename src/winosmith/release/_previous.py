@@ -90,7 +90,7 @@ def read_previous(folder: str | Path) -> Previous:
             told["digest"],
             told["canary"],
             {
-                part: Dataset(formats.read(folder / path, "winosmith"), part)
+                part: Dataset(formats.read(folder / path, "winosmith", as_written=True), part)
                 for part, path in paths.items()
             },
             tuple(_records(folder / "tombstones.jsonl")),

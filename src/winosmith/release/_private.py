@@ -46,7 +46,7 @@ def read_secrets(folder: str | Path) -> Secrets:
     folder = Path(folder)
     if not (folder / "test.jsonl").is_file():
         raise InputError(f"{folder} holds no test.jsonl; name the folder private/ of the build")
-    told = formats.read(folder / "test.jsonl")
+    told = formats.read(folder / "test.jsonl", as_written=True)
     names = sorted(path for path in folder.iterdir() if path.is_file())
     return Secrets(
         told,

@@ -118,7 +118,7 @@ def _build(folder: Path) -> Source:
     for path in sorted(folder.iterdir()):
         part = part_named(path.stem)
         if part is not None and path.suffix != ".lst" and path.is_file() and path.stat().st_size:
-            parts[part] = Dataset(formats.read(path), part)
+            parts[part] = Dataset(formats.read(path, as_written=True), part)
     private = folder / PRIVATE
     dropped = _records(folder / "dropped.jsonl")
     away = [*dropped, *_records(private / "withheld.jsonl")]
@@ -164,4 +164,4 @@ def _check_finished(folder: Path) -> None:
 def told_answers(private: Path | None) -> Dataset | None:
     """Return the test problems with their answers from a private folder, or None."""
     path = private and private / f"{TEST}.jsonl"
-    return formats.read(path) if path and path.is_file() else None
+    return formats.read(path, as_written=True) if path and path.is_file() else None

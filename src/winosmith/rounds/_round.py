@@ -143,7 +143,7 @@ def _last_dev(folder: Path) -> Dataset:
     found = sorted((folder / BUILD).glob("dev.jsonl"))
     if not found:
         raise InputError(f"{folder / BUILD} holds no dev set; is this the folder of a round?")
-    return Dataset(formats.read(found[0]), "last dev")
+    return Dataset(formats.read(found[0], as_written=True), "last dev")
 
 
 def _solved(

@@ -45,7 +45,9 @@ def release_sets(recipe: Recipe, folder: Path) -> ReleaseSets:
 
     def read(name: str) -> Dataset:
         path = folder / f"{name}{known.suffix}"
-        return formats.read(path, known.name) if path.stat().st_size else Dataset([], name)
+        if not path.stat().st_size:
+            return Dataset([], name)
+        return formats.read(path, known.name, as_written=True)
 
     return ReleaseSets(read("train_xl"), read("dev"), read(f"{PRIVATE}/test"))
 

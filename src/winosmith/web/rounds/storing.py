@@ -113,4 +113,4 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _read(path: Path) -> Iterable[Any]:
-    return formats.read(path) if path.stat().st_size else ()
+    return formats.read(path, as_written=True) if path.stat().st_size else ()

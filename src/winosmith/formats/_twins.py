@@ -1,0 +1,214 @@
+"""Which problems are twins, where a file does not say so.
+
+Three ways, the first that a file has:
+
+- It says so: an id that both halves share. Then nothing else is looked for.
+- A column that the user names (`pair_by`): problems with the same value there belong together.
+- The texts: neighbours that ask for different options of the same two (`paired`), as in all files
+  that keep twins by their order; and, in the formats that anybody may write, halves that stand
+  apart (`mirrored`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+from winosmith.errors import FormatError
+from winosmith.formats._base import Entry
+from winosmith.formats._wording import tidy
+from winosmith.problem import BLANK, Problem
+from winosmith.text import overlap, tokens, words
+
+__all__ = ["alike", "paired", "paired_apart", "paired_by", "would_be_paired"]
+
+_ALIKE, _ALIKE_WITHOUT_OPTIONS = 0.3, 0.7
+"""The share of words that makes neighbours a twin: with equal options (in DPR, which has nothing
+but twins, the least is 0.32), and with one option changed (WinoGrande's rule, section 2)."""
+
+_APART = 0.7
+"""The share of words that makes a twin of two problems that do not stand together. With the lines
+of WinoGrande's dev, train_debiased and train_xl shuffled and their ids taken away, this finds
+284 of 284, 1,999 of 2,011 and 19,995 of 20,199 twins, and no pair that is none."""
+
+_MOST = 400
+"""How many problems with the same options are compared with each other, each with each."""
+
+Pair = tuple[int, int]
+
+_Test = Callable[[Problem, Problem, float], bool]
+"""Whether two problems are a twin, given the share of words that they must have in common."""
+
+
+def paired(entries: Iterable[Entry]) -> list[Entry]:
+    """Give the halves of a twin a common `twin_id`, in a file that says only by order who they are.
+
+    Two neighbours are a twin when they have the same options, in any case and order, different
+    answers, and 30 % of their words in common; or when one option was changed, as in four schemas
+    of the WSC, the other one is right in one of the two, and they share 70 % of their words. Two
+    pronouns of one text, as in the PDPs, are no twin.
+    """
+    found = list(entries)
+    return _named(found, _neighbours(found, _twins))
+
+
+def paired_apart(entries: Iterable[Entry]) -> list[Entry]:
+    """Give the halves of a twin a common `twin_id`, wherever they stand in the file.
+
+    Those that stand together come first (`paired`). Of the others two are a twin when they have
+    the same options, different answers and 70 % of their words in common, and neither has that
+    with a third. Copies of one sentence are no twin, whatever their answers.
+    """
+    found = list(entries)
+    _named(found, _neighbours(found, _unequal_twins))
+    return _named(found, _mirrored(found, _unequal_twins))
+
+
+def would_be_paired(problems: Iterable[Problem]) -> bool:
+    """Tell whether problems without twin ids would get some when they are read from a file."""
+    entries = paired_apart(Entry(0, "", item=problem) for problem in problems)
+    return any(isinstance(one.item, Problem) and one.item.twin_id for one in entries)
+
+
+def paired_by(entries: Iterable[Entry], column: str) -> list[Entry]:
+    """Give problems with the same value of a column a common `twin_id`, and all others none.
+
+    Args:
+        entries: of a file.
+        column: a key of `extra`, whole ("csv.pair") or without the format's name ("pair").
+
+    Raises:
+        FormatError: no problem has such a key, or no two share a value of it.
+    """
+    found = list(entries)
+    values: dict[int, str] = {}
+    keys: set[str] = set()
+    for row, one in enumerate(found):
+        if not isinstance(one.item, Problem):
+            continue
+        keys |= one.item.extra.keys()
+        names = [key for key in one.item.extra if column in (key, key.partition(".")[2])]
+        if names and one.item.extra[names[0]] is not None:
+            values[row] = str(one.item.extra[names[0]])
+    if not values:
+        known = ", ".join(sorted(key.partition(".")[2] for key in keys)) or "none"
+        raise FormatError(f"there is no column {column!r} to pair by; further columns are: {known}")
+    shared = Counter(values.values())
+    if max(shared.values()) < 2:
+        raise FormatError(f"no two problems share a value of {column!r}: it marks no twins")
+    for row, one in enumerate(found):
+        if isinstance(one.item, Problem):
+            value = values.get(row)
+            twin = value if value is not None and value.strip() and shared[value] > 1 else None
+            found[row] = replace(one, item=replace(one.item, twin_id=twin))
+    return found
+
+
+def alike(problems: Sequence[Problem]) -> list[Pair]:
+    """Return the rows of pairs that look like twins though nothing marks them.
+
+    Looked at are problems without a twin id and without a lineage. A pair looks like a twin as
+    for `paired_apart`; where an answer is withheld, as far as that can be told without it.
+    """
+    found = [Entry(row, "", item=problem) for row, problem in enumerate(problems)]
+    pairs = _neighbours(found, _may_be_twins)
+    taken = {row for pair in pairs for row in pair}
+    rest = [replace(one, item=None) if row in taken else one for row, one in enumerate(found)]
+    return sorted([*pairs, *_mirrored(rest, _may_be_twins)])
+
+
+def _named(entries: list[Entry], pairs: Iterable[Pair]) -> list[Entry]:
+    for pair in pairs:
+        first = entries[pair[0]].item
+        for row in pair:
+            item = entries[row].item
+            if isinstance(first, Problem) and isinstance(item, Problem):
+                twin = f"twin-{first.id}"
+                entries[row] = replace(entries[row], item=replace(item, twin_id=twin))
+    return entries
+
+
+def _neighbours(entries: Sequence[Entry], are_twins: _Test) -> list[Pair]:
+    pairs = []
+    row = 0
+    while row + 1 < len(entries):
+        first, second = entries[row].item, entries[row + 1].item
+        if (
+            isinstance(first, Problem)
+            and isinstance(second, Problem)
+            and are_twins(first, second, _ALIKE)
+        ):
+            pairs.append((row, row + 1))
+            row += 1
+        row += 1
+    return pairs
+
+
+def _mirrored(entries: Sequence[Entry], are_twins: _Test) -> list[Pair]:
+    groups: dict[tuple[str, ...], list[tuple[int, Problem]]] = defaultdict(list)
+    for row, one in enumerate(entries):
+        if isinstance(one.item, Problem) and not one.item.twin_id:
+            groups[tuple(sorted(_plain(one.item)))].append((row, one.item))
+    pairs = [
+        (row, other)
+        for group in groups.values()
+        if len(group) <= _MOST
+        for (row, first), (other, second) in combinations(group, 2)
+        if are_twins(first, second, _APART)
+    ]
+    times = Counter(row for pair in pairs for row in pair)
+    return [pair for pair in pairs if times[pair[0]] == times[pair[1]] == 1]
+
+
+def _plain(problem: Problem) -> list[str]:
+    return [tidy(option).casefold() for option in problem.options]
+
+
+def _twins(first: Problem, second: Problem, least: float) -> bool:
+    if first.twin_id or second.twin_id or first.answer is None or second.answer is None:
+        return False
+    one, other = _plain(first), _plain(second)
+    shared = set(one) & set(other)
+    right, other_right = one[first.answer], other[second.answer]
+    if len(shared) < len(one):  # an option was changed: the one that stayed is right once
+        least, flipped = _ALIKE_WITHOUT_OPTIONS, (right in shared) != (other_right in shared)
+    else:
+        flipped = right != other_right
+    return flipped and _are_alike(first, second, least)
+
+
+def _unequal_twins(first: Problem, second: Problem, least: float) -> bool:
+    return _are_unequal(first, second) and _twins(first, second, least)
+
+
+def _may_be_twins(first: Problem, second: Problem, least: float) -> bool:
+    """Tell whether two unmarked problems look like a twin, perhaps without their answers."""
+    if first.twin_id or second.twin_id or first.lineage or second.lineage:
+        return False
+    if not _are_unequal(first, second):
+        return False
+    if first.answer is not None and second.answer is not None:
+        return _twins(first, second, least)
+    return sorted(_plain(first)) == sorted(_plain(second)) and _are_alike(first, second, _APART)
+
+
+def _are_alike(first: Problem, second: Problem, least: float) -> bool:
+    """Tell whether two texts have enough words in common, and are not one text asked twice."""
+    if _is_same_text(tokens(first.sentence), tokens(second.sentence)):
+        return False
+    return overlap(words(first.sentence), words(second.sentence)) >= least
+
+
+def _are_unequal(first: Problem, second: Problem) -> bool:
+    return words(first.sentence.casefold()) != words(second.sentence.casefold())
+
+
+def _is_same_text(one: list[str], other: list[str]) -> bool:
+    """Tell whether two sentences differ only in which of their pronouns is the blank."""
+    one, other = ([t for t in found if t[0].isalnum() or t == BLANK] for found in (one, other))
+    if len(one) != len(other) or BLANK not in one or BLANK not in other:
+        return False
+    unequal = {at for at, pair in enumerate(zip(one, other, strict=True)) if len(set(pair)) > 1}
+    return unequal == {one.index(BLANK), other.index(BLANK)} and len(unequal) == 2
