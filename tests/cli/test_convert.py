@@ -67,6 +67,7 @@ def test_the_report_is_json_too(
     assert json.loads(capsys.readouterr().out) == {
         "from": "winosmith",
         "to": "dpr",
+        "notes": [],
         "read": 2,
         "left_over": {},
         "embargoed": 0,

@@ -153,3 +153,44 @@ def test_without_a_lineage_nothing_is_said_of_depths(tmp_path: Path, capsys: TEX
     assert "depth" not in capsys.readouterr().out
     assert main(["stats", str(tmp_path / "made.jsonl"), "--json"]) == 0
     assert "lineages" not in json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("command", ["stats", "check"])
+def test_pairs_that_nothing_marks_are_told(tmp_path: Path, capsys: TEXT, command: str) -> None:
+    """A file that marks some of its twins is believed; how many others look like one is said."""
+    data = made_twins(5).problems
+    mixed = [*data[:6], *(replace(p, twin_id=None) for p in data[6:])]
+    formats.write(mixed, tmp_path / "mixed.jsonl")
+    assert main([command, str(tmp_path / "mixed.jsonl")]) == 0
+    output = capsys.readouterr()
+    said = " ".join((output.out + output.err).split())
+    assert "2 pairs of singles look like twins, though nothing marks them" in said
+    assert "--pair-by" in said
+
+
+def test_a_column_pairs_what_a_command_reads(tmp_path: Path, capsys: TEXT) -> None:
+    """With --pair-by, problems with the same value of the column are twins; convert keeps that."""
+    head = "sentence,option1,option2,answer,group\n"
+    rows = [f'"The cup hit the jug and _ {verb}.",cup,jug,{n}' for verb, n in
+            (("broke", 1), ("bounced", 2), ("sang", 1), ("fell", 2))]  # fmt: skip
+    table = head + "".join(f"{row},{'abba'[at]}\n" for at, row in enumerate(rows))
+    (tmp_path / "t.csv").write_text(table)
+    pair = ["--pair-by", "group"]
+    assert main(["stats", str(tmp_path / "t.csv"), *pair, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["twins"] == 2
+    out = str(tmp_path / "out.jsonl")
+    assert main(["convert", str(tmp_path / "t.csv"), out, *pair]) == 0
+    assert formats.read(out).twins == ((0, 3), (1, 2))
+    assert main(["check", str(tmp_path / "t.csv"), "--pair-by", "nothing"]) == 2
+    assert "there is no column 'nothing' to pair by" in capsys.readouterr().err
+
+
+def test_convert_tells_what_was_mended(tmp_path: Path, capsys: TEXT) -> None:
+    """What a reader did beyond what the file says is a note of convert, in text and in JSON."""
+    (tmp_path / "t.csv").write_text("sentence,option1,option2,answer\nAs _had it.,Ann,Bea,1\n")
+    assert main(["convert", str(tmp_path / "t.csv"), str(tmp_path / "o.jsonl")]) == 0
+    told = "note: 1 sentence has its blank against a word ('As _had')"
+    assert told in capsys.readouterr().err
+    again = ["convert", str(tmp_path / "t.csv"), str(tmp_path / "o.jsonl"), "--force", "--json"]
+    assert main(again) == 0
+    assert "1 sentence has its blank" in json.loads(capsys.readouterr().out)["notes"][0]

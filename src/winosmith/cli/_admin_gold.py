@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from winosmith.cli._admin_common import database_option, existing_site, site_argument
-from winosmith.cli._common import data_argument, format_option
+from winosmith.cli._common import data_argument, format_option, read_data
 
 __all__ = ["command"]
 
@@ -25,11 +25,10 @@ def command(
     judge reads afterwards. `gold.attention` marks a sentence that says itself what to choose.
     They are never part of the data.
     """
-    from winosmith import formats
     from winosmith.web import hosting
 
     site = existing_site(folder, database)
-    dataset = formats.read(file, format_name)
+    dataset = read_data(file, format_name)
     if new_ids:
         dataset = hosting.with_new_ids(dataset, site.secret)
     made = hosting.import_problems(dataset, "gold")

@@ -9,7 +9,14 @@ import click
 
 from winosmith.cli._admin_common import database_option, existing_site
 from winosmith.cli._asked import asked
-from winosmith.cli._common import data_argument, format_option, json_option, print_json, say
+from winosmith.cli._common import (
+    data_argument,
+    format_option,
+    json_option,
+    print_json,
+    read_data,
+    say,
+)
 from winosmith.cli._tables import print_table
 from winosmith.humans import DECLARED, TITLE
 
@@ -50,13 +57,11 @@ def command(folder: str, /, **options: Any) -> None:
     Example:
         winosmith admin test DIR open schemas.jsonl --name spring --orders 4
     """  # noqa: D301
-    from winosmith import formats
-
     site = existing_site(folder, options["database"])
     from winosmith.web import hosting
     from winosmith.web.take.opening import open_round
 
-    dataset = formats.read(options["file"], options["format_name"])
+    dataset = read_data(options["file"], options["format_name"])
     if options["new_ids"]:
         dataset = hosting.with_new_ids(dataset, site.secret)
     consent = options["consent"] and Path(options["consent"]).read_text("utf-8")

@@ -14,7 +14,7 @@ import click
 
 from winosmith import formats
 from winosmith.answers import Prediction
-from winosmith.cli._common import say
+from winosmith.cli._common import read_data, say
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError, ProblemError
 from winosmith.formats import Predictions
@@ -69,7 +69,7 @@ def answered(path: str, format_name: str | None, labels: str | None = None) -> D
     Raises:
         FormatError: the labels are not as many as the problems.
     """
-    dataset = formats.read(path, format_name)
+    dataset = read_data(path, format_name)
     if labels is None:
         return dataset
     answers = formats.read_labels(labels)

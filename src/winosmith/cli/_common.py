@@ -7,11 +7,26 @@ import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-__all__ = ["data_argument", "format_option", "json_option", "print_json", "progress", "say", "told"]
+if TYPE_CHECKING:
+    from winosmith.dataset import Dataset
+
+__all__ = [
+    "data_argument",
+    "format_option",
+    "json_option",
+    "print_json",
+    "progress",
+    "read_data",
+    "say",
+    "told",
+    "unmarked_twins",
+]
+
+_PAIR_BY = "pair_by"
 
 
 def data_argument(name: str = "data") -> Callable[[Any], Any]:
@@ -20,13 +35,54 @@ def data_argument(name: str = "data") -> Callable[[Any], Any]:
 
 
 def format_option(function: Any) -> Any:
-    """Add `--from FORMAT`, for the files whose format their content does not tell."""
+    """Add `--from FORMAT` and `--pair-by COLUMN`: how `read_data` is to read the file.
+
+    The command gets `format_name`; the column waits in click's context for `read_data`.
+    """
+    function = click.option(
+        "--pair-by",
+        _PAIR_BY,
+        metavar="COLUMN",
+        expose_value=False,
+        callback=lambda context, _, column: context.meta.update({_PAIR_BY: column}),
+        help="A further column that both halves of a twin share; left out, twins are found by "
+        "their ids, or else by their texts.",
+    )(function)
     return click.option(
         "--from",
         "format_name",
         metavar="FORMAT",
         help="Format of the input; found from its content when left out.",
     )(function)
+
+
+def read_data(path: str, format_name: str | None) -> Dataset:
+    """Read a command's DATA as its options `--from` and `--pair-by` say.
+
+    Raises:
+        FormatError: see `winosmith.formats.read`.
+    """
+    from winosmith import formats
+
+    column = click.get_current_context().meta.get(_PAIR_BY)
+    return formats.read(path, format_name, pair_by=column)
+
+
+def unmarked_twins(dataset: Dataset) -> tuple[int, str]:
+    """Return how many pairs look like twins though nothing marks them, and what to do; or ""."""
+    from winosmith import formats
+
+    pairs = formats.alike(dataset.problems)
+    if not pairs:
+        return 0, ""
+    first, second = (dataset[row].id for row in pairs[0])
+    one = len(pairs) == 1
+    return len(pairs), (
+        f"{len(pairs):,} pair{'s' * (not one)} of singles look{'s' * one} like {'a ' * one}"
+        f"twin{'s' * (not one)}, though nothing marks {'it' if one else 'them'} (as {first!r} and "
+        f"{second!r}): name a column that both halves share with --pair-by, or give both one "
+        "twin_id"
+    )
 
 
 def json_option(function: Any) -> Any:

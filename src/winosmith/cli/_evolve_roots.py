@@ -7,6 +7,7 @@ from typing import Any
 
 from winosmith import formats
 from winosmith.answers import Prediction
+from winosmith.cli._common import read_data
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError
 from winosmith.evolve import Roots, draw_roots, not_solved
@@ -21,7 +22,7 @@ def all_roots(options: Mapping[str, Any]) -> Roots:
         InputError: options that do not go together.
         DataError: problems clash, or predictions fit no data set.
     """
-    datasets = [formats.read(path, options["format_name"]) for path in options["data"]]
+    datasets = [read_data(path, options["format_name"]) for path in options["data"]]
     wanted = options["roots"]
     if not wanted:
         return _everything(datasets, options)

@@ -7,7 +7,14 @@ from pathlib import Path
 import click
 
 from winosmith import formats
-from winosmith.cli._common import data_argument, format_option, json_option, print_json, say
+from winosmith.cli._common import (
+    data_argument,
+    format_option,
+    json_option,
+    print_json,
+    read_data,
+    say,
+)
 from winosmith.dataset import Dataset
 from winosmith.humans import publish
 from winosmith.outputs import PRIVATE, OutputFolder
@@ -45,7 +52,7 @@ def command(
     Example:
         winosmith humans publish schemas.jsonl reliable/chosen.jsonl --out after-the-round
     """  # noqa: D301
-    dataset = formats.read(data, format_name)
+    dataset = read_data(data, format_name)
     asked = formats.read(used)
     after = publish(dataset, asked.ids)
     recipe = {"command": "humans publish", "data": dataset.digest, "used": asked.digest}

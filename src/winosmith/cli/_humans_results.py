@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from winosmith import formats, report
+from winosmith import report
 from winosmith.answers import Response
-from winosmith.cli._common import data_argument, format_option, json_option, print_json
+from winosmith.cli._common import data_argument, format_option, json_option, print_json, read_data
 from winosmith.cli._humans_results_page import counts_page, results_page
 from winosmith.cli._humans_results_tables import print_counts, print_results
 from winosmith.dataset import Dataset
@@ -53,7 +53,7 @@ def command(**options: Any) -> None:
             --subjects answers/subjects.jsonl --out results.html
         winosmith humans results PDPChallenge2016.xml
     """  # noqa: D301
-    dataset = formats.read(options["data"], options["format_name"])
+    dataset = read_data(options["data"], options["format_name"])
     if not options["responses"]:
         _of_counts(dataset, options)
         return

@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from winosmith import formats
 from winosmith.answers import Response
 from winosmith.cli._common import (
     data_argument,
@@ -17,6 +16,7 @@ from winosmith.cli._common import (
     json_option,
     print_json,
     progress,
+    read_data,
     say,
 )
 from winosmith.cli._tables import print_table
@@ -81,7 +81,7 @@ def command(**options: Any) -> None:
     """  # noqa: D301
     from winosmith.validate import read_votes
 
-    dataset = formats.read(options["data"], options["format_name"])
+    dataset = read_data(options["data"], options["format_name"])
     said = [response for path in options["responses"] for response in read_votes(path)]
     rules = _rules(options)
     counts = tally(dataset, said) if options["responses"] else tally_of_counts(dataset)

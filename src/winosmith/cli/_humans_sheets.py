@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from winosmith import formats
 from winosmith.cli._asked import asked
 from winosmith.cli._common import (
     data_argument,
@@ -17,6 +16,7 @@ from winosmith.cli._common import (
     json_option,
     print_json,
     progress,
+    read_data,
     say,
 )
 from winosmith.cli._humans_assign import LEDGER, enrol, read_subjects_file
@@ -80,7 +80,7 @@ def command(**options: Any) -> None:
     Example:
         winosmith humans sheets schemas.jsonl --out sheets --orders 4 --form
     """  # noqa: D301
-    dataset = formats.read(options["data"], options["format_name"])
+    dataset = read_data(options["data"], options["format_name"])
     made = make_sheets(
         dataset,
         versions=[name.strip() for name in options["versions"].split(",")],

@@ -8,9 +8,17 @@ from typing import Any
 
 import click
 
-from winosmith import formats, validate
+from winosmith import validate
 from winosmith.cli._check_report import check_record, print_check
-from winosmith.cli._common import data_argument, format_option, json_option, print_json, say
+from winosmith.cli._common import (
+    data_argument,
+    format_option,
+    json_option,
+    print_json,
+    read_data,
+    say,
+    unmarked_twins,
+)
 from winosmith.dataset import Dataset, Dropped
 from winosmith.outputs import OutputFolder
 from winosmith.records import canonical, problem_record
@@ -134,8 +142,10 @@ def command(
         winosmith check twins.jsonl --votes votes.csv --out checked
     """  # noqa: D301
     structure, votes = _rules(skip, rules)
-    dataset = formats.read(data, format_name)
+    dataset = read_data(data, format_name)
     _say_what_is_gone(dataset, data)
+    if advice := unmarked_twins(dataset)[1]:
+        say(f"{advice}.")
     responses = validate.read_votes(votes_path) if votes_path else None
     checked = validate.check(dataset, responses, structure, votes)
     if out:

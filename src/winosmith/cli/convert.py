@@ -40,6 +40,12 @@ _HINT = "; add --skip-bad FILE to set such records aside and go on"
     help="Format of IN; found from its content when left out.",
 )
 @click.option(
+    "--pair-by",
+    metavar="COLUMN",
+    help="A further column of IN that both halves of a twin share; left out, twins are found by "
+    "their ids, or else by their texts.",
+)
+@click.option(
     "--to",
     "to_name",
     type=click.Choice([*(known.name for known in WRITABLE), *HARNESSES]),
@@ -69,6 +75,7 @@ def command(
     source: str,
     target: str,
     format_name: str | None,
+    pair_by: str | None,
     to_name: str | None,
     kind: str | None,
     skip_bad: str | None,
@@ -96,15 +103,16 @@ def command(
 
     """  # noqa: D301
     if to_name in HARNESSES:
-        if kind or skip_bad or with_embargo or force:
+        if kind or skip_bad or with_embargo or force or pair_by:
             raise OutputError(
-                "a harness takes neither --recast nor --skip-bad nor --with-embargo nor --force"
+                "a harness takes neither --recast nor --skip-bad nor --with-embargo nor --force "
+                "nor --pair-by"
             )
         export(source, target, format_name, to_name, as_json)
         return
     into = target_format(target, to_name)
     check_paths(source, target, skip_bad, force)
-    contents = formats.scan(source, format_name)
+    contents = formats.scan(source, format_name, pair_by=pair_by)
     if contents.bad and skip_bad is None:
         raise _hinted(contents.first_error(source))
     made = _written(made_of(contents, kind, with_embargo), target, into, skip_bad)
@@ -157,6 +165,8 @@ def _tell(
 ) -> None:
     what = noun(made.items)
     say(f"read: {source} ({contents.format.name}), {counted(contents.items)}")
+    for note in contents.notes:
+        say(f"note: {note}")
     if made.embargoed:
         say(f"left out: {made.embargoed} under embargo")
     if made.aside:
@@ -176,6 +186,7 @@ def _report(contents: Contents, made: Made, into: Format, lost: Losses) -> dict[
         "from": contents.format.name,
         "to": into.name,
         "read": len(contents.items),
+        "notes": list(contents.notes),
         "left_over": dict(made.reasons()),
         "embargoed": made.embargoed,
         "written": len(made.items),

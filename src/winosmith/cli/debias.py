@@ -11,7 +11,15 @@ import click
 
 from winosmith.cli._built import tell_filter
 from winosmith.cli._cluster import cluster_option, on_cluster
-from winosmith.cli._common import data_argument, format_option, json_option, progress, say, told
+from winosmith.cli._common import (
+    data_argument,
+    format_option,
+    json_option,
+    progress,
+    read_data,
+    say,
+    told,
+)
 from winosmith.errors import InputError
 
 if TYPE_CHECKING:
@@ -106,11 +114,10 @@ def command(**options: Any) -> None:
         winosmith debias train.jsonl --out filtered --null stop
         winosmith debias train.jsonl --out filtered --with bert.npz --with e5.npz --least 2
     """  # noqa: D301
-    from winosmith import formats
     from winosmith.build import EmbedRecipe, FilterRecipe, debias_to_folder, finished_filter
     from winosmith.validate import read_votes
 
-    data, out = formats.read(options["data"], options["format_name"]), options["out"]
+    data, out = read_data(options["data"], options["format_name"]), options["out"]
     asked: dict[str, Any] = {
         "embed": _picked(
             EmbedRecipe, options, array=options["embeddings"], encoder=options["encoder"]

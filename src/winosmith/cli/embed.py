@@ -19,6 +19,7 @@ from winosmith.cli._common import (
     json_option,
     print_json,
     progress,
+    read_data,
     say,
 )
 from winosmith.dataset import Dataset
@@ -90,9 +91,8 @@ def command(**options: Any) -> None:
         raise OutputError(f"{out} exists; add --force to replace it")
     if not out.parent.is_dir():
         raise OutputError(f"{out.parent}: there is no such folder; make it first")
-    from winosmith import formats
 
-    dataset = formats.read(options["data"], options["format_name"])
+    dataset = read_data(options["data"], options["format_name"])
     with ExitStack() as stack:
         _embed(dataset, out, options, stack)
 

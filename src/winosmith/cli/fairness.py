@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from winosmith.cli._answered import graded
-from winosmith.cli._common import data_argument, format_option, json_option, print_json, say
+from winosmith.cli._common import (
+    data_argument,
+    format_option,
+    json_option,
+    print_json,
+    read_data,
+    say,
+)
 from winosmith.cli._fairness_report import fairness_page, fairness_tables
 from winosmith.cli._tables import print_table
 from winosmith.errors import DataError, FormatError, InputError
@@ -63,14 +70,14 @@ def command(**options: Any) -> None:
         winosmith fairness pool.jsonl filtered --votes votes.csv --out fairness.html
         winosmith fairness pool.jsonl by-bert by-e5 --predictions a.jsonl --predictions b.jsonl
     """  # noqa: D301
-    from winosmith import debias, formats
+    from winosmith import debias
     from winosmith.validate import read_votes
 
     if len(options["kept"]) > MOST:
         raise InputError(f"{len(options['kept'])} kept sets; at most {MOST} are compared at once")
     if len(options["predictions"]) == 1:
         raise InputError("one model has no order; give the --predictions of two or more")
-    pool = formats.read(options["pool"], options["format_name"])
+    pool = read_data(options["pool"], options["format_name"])
     marks = {"planted": _planted(options["planted"], pool)} if options["planted"] else {}
     dynamics = None
     if options["dynamics"]:

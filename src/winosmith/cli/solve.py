@@ -12,7 +12,14 @@ from click.core import ParameterSource
 
 from winosmith.cli._chat_options import chat_options, interviewed
 from winosmith.cli._cluster import cluster_option, on_cluster
-from winosmith.cli._common import data_argument, format_option, json_option, print_json, progress
+from winosmith.cli._common import (
+    data_argument,
+    format_option,
+    json_option,
+    print_json,
+    progress,
+    read_data,
+)
 from winosmith.cli._solvers import SOLVERS, TAKES, check_options, made
 from winosmith.cli._tables import print_table
 from winosmith.dataset import Dataset
@@ -92,7 +99,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     check_options(options["solver"], told & own)
     if options["cluster"] and options["solver"] in ("chat", "hunting"):
         raise click.UsageError(f"{options['solver']} works from this machine; leave --cluster out")
-    dataset = formats.read(options["data"], options["format_name"])
+    dataset = read_data(options["data"], options["format_name"])
     train = formats.read(options["train"]) if options["train"] else None
     solver, predictions = _solved(dataset, train, options)
     _report(dataset, predictions, interviewed(solver, dataset), options)

@@ -6,8 +6,14 @@ import textwrap
 
 import click
 
-from winosmith import formats
-from winosmith.cli._common import data_argument, format_option, json_option, print_json
+from winosmith.cli._common import (
+    data_argument,
+    format_option,
+    json_option,
+    print_json,
+    read_data,
+    unmarked_twins,
+)
 from winosmith.cli._tables import print_table
 from winosmith.metrics import LineageStatistics, Statistics, lineage_statistics, statistics
 from winosmith.report import shown
@@ -32,13 +38,17 @@ def command(data: str, format_name: str | None, seed: int, as_json: bool) -> Non
     Example:
         winosmith stats dev.jsonl
     """  # noqa: D301
-    dataset = formats.read(data, format_name)
+    dataset = read_data(data, format_name)
     found, families = statistics(dataset, seed), lineage_statistics(dataset)
+    pairs, advice = unmarked_twins(dataset)
     if as_json:
         lineages = {"lineages": families.record()} if families else {}
-        print_json({"data": dataset.name, **found.record(), **lineages})
+        told = {"unmarked_twins": pairs} if pairs else {}
+        print_json({"data": dataset.name, **found.record(), **told, **lineages})
         return
     _print(dataset.name, found)
+    if pairs:
+        click.echo(textwrap.fill(shown(advice), 80, subsequent_indent="  ") + "\n")
     for line in found.copies.told():
         click.echo(textwrap.fill(shown(line), 80, subsequent_indent="  ") + "\n")
     if families:

@@ -35,6 +35,7 @@ from winosmith.formats._read import (
     write,
 )
 from winosmith.formats._source import Source
+from winosmith.formats._twins import alike
 
 __all__ = [
     "FORMATS",
@@ -46,6 +47,7 @@ __all__ = [
     "Predictions",
     "ReadingNote",
     "Source",
+    "alike",
     "detect",
     "format_named",
     "losses",

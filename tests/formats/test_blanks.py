@@ -1,0 +1,100 @@
+"""Blanks that touch a word, and blanks that are written otherwise."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from winosmith import Lineage, Problem, formats
+from winosmith.formats import ReadingNote
+from winosmith.lineage import depths
+from winosmith.problem import Edit
+from winosmith.text import tokens, with_blank_apart
+
+ROOT = "Monica was kind to Rebecca because _ had time."
+GLUED = "Monica was kind to Rebecca because _had time."
+
+
+@pytest.mark.parametrize(
+    ("printed", "meant"),
+    [
+        (GLUED, ROOT),
+        ("He said the_ was full.", "He said the _ was full."),
+        ("the_was", "the _ was"),
+        ("Он сказал, что _ушла.", "Он сказал, что _ ушла."),
+        ('She said: "_had it."', 'She said: "_ had it."'),
+    ],
+)
+def test_a_word_is_parted_from_the_blank(printed: str, meant: str) -> None:
+    """A space parts the blank from the word on either side of it."""
+    assert with_blank_apart(printed) == meant
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "It was _'s hat.", "It was _, not he.", "Ann (_) left.", "The _-like thing.",
+        "Two _s fell.", "l'_ est là", "トロフィーは_が大きい", "他把_放在", "_는 갔다",
+        "قال إن ال_ كبير", "no blank", "_ and _had", "The ex-_ left.", "\u201c_\u201d fell.",
+    ],
+)  # fmt: skip
+def test_what_belongs_to_the_blank_stays(sentence: str) -> None:
+    """Marks, endings, and scripts whose words no spaces part are left as they are."""
+    assert with_blank_apart(sentence) == sentence
+
+
+def files(tmp_path: Path) -> dict[str, Path]:
+    """Return a small file with a glued blank in each of four formats."""
+    own = {"id": "x", "sentence": GLUED, "options": ["Monica", "Rebecca"]}
+    theirs = {"qID": "x", "sentence": GLUED, "option1": "Monica", "option2": "Rebecca"}
+    made = {
+        "csv": f"sentence,option1,option2,answer\n{GLUED},Monica,Rebecca,1\n",
+        "evograd": "index,sentence,option1,option2,answer,distance\n"
+        f"0,{ROOT},Monica,Rebecca,1,0\n1,{GLUED.replace('kind', 'mean')},Monica,Rebecca,2,1\n",
+        "winogrande": json.dumps(theirs),
+        "winosmith": json.dumps(own),
+    }
+    for name, text in made.items():
+        (tmp_path / name).write_text(text)
+    return {name: tmp_path / name for name in made}
+
+
+@pytest.mark.parametrize("name", ["csv", "evograd", "winogrande", "winosmith"])
+def test_glued_blanks_are_parted_when_read(tmp_path: Path, name: str) -> None:
+    """Whatever the format, no option runs into a word, and how many blanks were mended is said."""
+    with pytest.warns(ReadingNote, match=r"1 sentence has its blank against .*'because _had"):
+        problem = formats.read(files(tmp_path)[name])[-1]
+    assert "because Monica had time." in problem.fill(0)
+
+
+def test_as_written_leaves_them(tmp_path: Path) -> None:
+    """`as_written` gives the sentence as it stands in the file."""
+    assert formats.read(files(tmp_path)["csv"], as_written=True)[0].sentence == GLUED
+
+
+def test_one_edit_beside_a_glued_blank_is_one_edit(tmp_path: Path) -> None:
+    """EvoGrad's child of one changed word has edit depth 1, though its blank is printed glued."""
+    with pytest.warns(ReadingNote):
+        data = formats.read(files(tmp_path)["evograd"])
+    assert depths(data)[1].edit == 1
+
+
+def test_edits_that_counted_glued_words_are_counted_anew(tmp_path: Path) -> None:
+    """Edits that fitted the sentences as they stood fit them as they are read."""
+    root = Problem("r", GLUED, ("Monica", "Rebecca"), 0)
+    changed = GLUED.replace("time", "money")
+    at = tokens(GLUED).index("time")
+    child = Problem(
+        "c",
+        changed,
+        ("Monica", "Rebecca"),
+        0,
+        lineage=Lineage("r", "r", (Edit("substitute", at, "time", "money"),)),
+    )
+    formats.write([root, child], tmp_path / "family.jsonl")
+    with pytest.warns(ReadingNote, match="2 sentences have their blanks"):
+        data = formats.read(tmp_path / "family.jsonl")
+    assert data[1].lineage == Lineage("r", "r", (Edit("substitute", at + 1, "time", "money"),))
+    assert depths(data)[1] == (None, 1, 1)

@@ -1,0 +1,173 @@
+"""Twins that a file does not mark, in the formats that anybody may write."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from winosmith import Dataset, Problem, formats
+from winosmith.errors import FormatError
+from winosmith.formats import ReadingNote
+from winosmith.testing import made_twins
+
+
+def bare(problems: Sequence[Problem]) -> list[Problem]:
+    """Return the problems without what marks them as twins, under new ids."""
+    return [replace(p, id=f"q{at}", twin_id=None) for at, p in enumerate(problems)]
+
+
+def as_csv(problems: Sequence[Problem], **columns: Callable[[int], str]) -> str:
+    """Return a table as people write it, with further columns by row."""
+    head = ["sentence", "option1", "option2", "answer", *columns]
+    rows = [
+        [
+            f'"{p.sentence}"',
+            *p.options,
+            str((p.answer or 0) + 1),
+            *(c(at) for c in columns.values()),
+        ]
+        for at, p in enumerate(problems)
+    ]
+    return "".join(",".join(row) + "\n" for row in [head, *rows])
+
+
+def as_own(problems: Sequence[Problem]) -> str:
+    """Return our own JSON Lines as people write them: ids, sentences, options, answers."""
+    keys = ("id", "sentence", "options", "answer")
+    return "".join(json.dumps({key: getattr(p, key) for key in keys}) + "\n" for p in problems)
+
+
+def as_winogrande(problems: Sequence[Problem]) -> str:
+    """Return WinoGrande's form with ids that are no crowd task's."""
+    return "".join(
+        json.dumps(
+            {
+                "qID": p.id,
+                "sentence": p.sentence,
+                "option1": p.options[0],
+                "option2": p.options[1],
+                "answer": str((p.answer or 0) + 1),
+            }
+        )
+        + "\n"
+        for p in problems
+    )
+
+
+WAYS = {"csv": as_csv, "winosmith": as_own, "winogrande": as_winogrande}
+
+
+def told(path: Path, text: str) -> Dataset:
+    """Return what is read of a file with this text, which must be said."""
+    path.write_text(text)
+    with pytest.warns(ReadingNote, match="told by their texts"):
+        return formats.read(path)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_twins_that_stand_together_are_found(tmp_path: Path, way: str) -> None:
+    """136 unmarked pairs, option by option the same, are 136 twins in every form, and said."""
+    pairs = bare(made_twins(136).problems)
+    read = told(tmp_path / "square", WAYS[way](pairs))
+    assert (len(read), len(read.twins), len(read.singles)) == (272, 136, 0)
+    assert read.twins == tuple((at, at + 1) for at in range(0, 272, 2))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_twins_that_stand_apart_are_found(tmp_path: Path, data_dir: Path, way: str) -> None:
+    """WinoGrande's dev set, shuffled and without its ids, has the same 284 twins, and no others."""
+    dev = list(formats.read(data_dir / "winogrande/dev.jsonl"))
+    dev = [dev[row] for row in np.random.default_rng(0).permutation(len(dev))]
+    plain = [replace(p, sentence=p.sentence.replace('"', "'")) for p in bare(dev)]
+    read = told(tmp_path / "dev", WAYS[way](plain))
+    assert len(read.twins) == 284
+    for first, second in read.twins:
+        assert dev[first].twin_id == dev[second].twin_id
+
+
+def test_what_says_who_is_a_twin_is_believed(tmp_path: Path) -> None:
+    """A column or key `twin_id`, even an empty one, is the file's own word: nothing is paired."""
+    pairs = bare(made_twins(3).problems)
+    (tmp_path / "a.csv").write_text(as_csv(pairs, twin_id=lambda at: ""))
+    assert not formats.read(tmp_path / "a.csv").twins
+    lines = as_own(pairs).splitlines()
+    lines[0] = lines[0].replace("}", ', "twin_id": null}')
+    (tmp_path / "a.jsonl").write_text("\n".join(lines))
+    assert not formats.read(tmp_path / "a.jsonl").twins
+    assert not formats.read(tmp_path / "a.jsonl", as_written=True).twins
+
+
+@pytest.mark.parametrize("name", ["csv", "winosmith"])
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(marked=st.sets(st.integers(0, 5)), rows=st.permutations(range(12)))
+def test_reading_what_was_written_changes_no_twin(
+    tmp_path_factory: pytest.TempPathFactory, name: str, marked: set[int], rows: list[int]
+) -> None:
+    """Of look-alikes, those that are twins and those that are none come back as they were."""
+    data = made_twins(6).problems
+    problems = [
+        data[row] if row // 2 in marked else replace(data[row], twin_id=None) for row in rows
+    ]
+    path = tmp_path_factory.mktemp("back") / "file"
+    formats.write(problems, path, name)
+    assert formats.read_items(path) == problems
+
+
+def test_families_and_copies_are_no_twins(tmp_path: Path) -> None:
+    """A child that flips its parent's answer, and a copy that contradicts, are no twin's half."""
+    first, second = bare(made_twins(1).problems)
+    copy = replace(first, id="copy", answer=1 - (first.answer or 0))
+    path = tmp_path / "copies.jsonl"
+    path.write_text(as_own([first, copy]))
+    assert not formats.read(path).twins
+    child = json.loads(as_own([second])) | {"lineage": {"root": first.id, "parent": first.id}}
+    path.write_text(as_own([first]) + json.dumps(child) + "\n")
+    assert not formats.read(path).twins
+
+
+def test_a_column_pairs(tmp_path: Path) -> None:
+    """`pair_by` makes twins of rows that share a value, wherever they stand; others are singles."""
+    pairs = bare(made_twins(4).problems)
+    path = tmp_path / "pairs.csv"
+    path.write_text(as_csv([*pairs[::2], *pairs[1::2]], group=lambda at: "abcdabx"[at : at + 1]))
+    read = formats.read(path, pair_by="group")
+    assert read.twins == ((0, 4), (1, 5))
+    assert formats.read(path, pair_by="csv.group").twins == read.twins
+    assert read[0].twin_id == "a"
+    assert read[2].twin_id is None
+
+
+def test_a_key_pairs(tmp_path: Path) -> None:
+    """In WinoGrande's form the further key is named as it stands, and a task's ids give way."""
+    lines = [json.loads(line) for line in as_winogrande(made_twins(2).problems).splitlines()]
+    for at, record in enumerate(lines):
+        record |= {"qID": f"task-{1 + at % 2}" if at < 2 else f"z{at}", "pairing": at % 2}
+    path = tmp_path / "pairs.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in lines))
+    assert formats.read(path, pair_by="pairing").twins == ((0, 2), (1, 3))
+
+
+def test_a_column_that_pairs_nothing_is_refused(tmp_path: Path) -> None:
+    """A column that is not there is refused with those that are; so is one that nobody shares."""
+    path = tmp_path / "pairs.csv"
+    path.write_text(as_csv(made_twins(2).problems, group=str, seen=lambda at: "x"))
+    with pytest.raises(FormatError, match=r"no column 'pair' to pair by; .*: group, seen"):
+        formats.read(path, pair_by="pair")
+    with pytest.raises(FormatError, match=r"no two problems share a value of 'group'"):
+        formats.read(path, pair_by="group")
+
+
+def test_what_looks_like_twins_is_counted() -> None:
+    """Pairs of singles that look like twins are found, also when their answers are withheld."""
+    data = made_twins(5).problems
+    mixed = [*data[:4], *bare(data[4:])]
+    assert formats.alike(mixed) == [(4, 5), (6, 7), (8, 9)]
+    assert formats.alike([replace(p, answer=None) for p in mixed]) == [(4, 5), (6, 7), (8, 9)]
+    assert formats.alike(data) == []
