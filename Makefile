@@ -8,7 +8,7 @@ JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN || echo 1) + 2)
 # Tests start hundreds of processes; each would compile the sources anew without what is kept.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test lint bench trials clean
+.PHONY: demo test lint docs bench trials clean
 
 $(BIN)/winosmith: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -36,6 +36,10 @@ lint: $(VENV)/.tests-installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# What the pages print, the reference, and the README's picture: all of one run.
+docs: $(VENV)/.tests-installed
+	OMP_NUM_THREADS=1 $(BIN)/python docs/make.py
 
 bench: $(VENV)/.tests-installed
 	for file in benchmarks/bench_*.py; do $(BIN)/python $$file || exit 1; done

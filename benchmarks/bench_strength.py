@@ -46,6 +46,19 @@ def summed(found, share):
     return (np.mean(values), min(values), max(values)) if values else None
 
 
+def percent(share, digits=1):
+    """Return a share as a page has it."""
+    return f"{100 * share:.{digits}f} %"
+
+
+def told(found):
+    """Return mean, least and greatest as a page has them."""
+    if found is None:
+        return "—"
+    mean, least, most = found
+    return f"{percent(mean)} ({100 * least:.1f}–{100 * most:.1f})"
+
+
 def main():
     """Measure, print, draw."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -59,24 +72,28 @@ def main():
         for strength in STRENGTHS
     }
     print(f"{asked.twins} twins, {asked.seeds} seeds: mean (least to greatest)\n")
-    print("| strength | filter | planted found | sound taken |")
+    print("| planted twins | filter | planted found | sound taken |")
     print("|---|---|---|---|")
     for strength, runs in results.items():
-        for name in runs[0]:
-            cells = [
-                "—" if s is None else f"{s[0]:.1%} ({s[1]:.1%}–{s[2]:.1%})"
+        rows = {
+            name: " | ".join(
+                told(summed([run[name] for run in runs], share))
                 for share in ("recall", "false_removals")
-                for s in [summed([run[name] for run in runs], share)]
-            ]
-            print(f"| {strength:.0%} | {name} | {cells[0]} | {cells[1]} |")
+            )
+            for name in sorted(runs[0], key=("AFLite", STOP, "PMI", "random").index)
+        }
+        if len(set(rows.values())) == 1:
+            rows = {", ".join(rows): next(iter(rows.values()))}
+        for number, (names, cells) in enumerate(rows.items()):
+            print(f"| {'' if number else f'{percent(strength, 0)} '}| {names} | {cells} |")
     kinds = list(results[STRENGTHS[-1]][0]["AFLite"].by_kind)
-    print("\nPlanted found by AFLite, by kind\n")
-    print("| strength | " + " | ".join(kinds) + " |")
+    print("\nFound by AFLite, by kind:\n")
+    print("| planted twins | " + " | ".join(kinds) + " |")
     print("|---" * (len(kinds) + 1) + "|")
     for strength, runs in results.items():
         if strength:
             means = [np.mean([r["AFLite"].by_kind[kind].value for r in runs]) for kind in kinds]
-            print(f"| {strength:.0%} | " + " | ".join(f"{mean:.1%}" for mean in means) + " |")
+            print(f"| {percent(strength, 0)} | " + " | ".join(map(percent, means)) + " |")
     if asked.svg:
         draw(results, asked.svg)
 

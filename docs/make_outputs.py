@@ -8,10 +8,9 @@ What the fenced blocks of a page hold is worked through from top to bottom, in a
 - any block with a file's name after its language ("toml mine.toml") is written to that file;
 - `bash` and all others are left alone: what needs a download, or more than a minute.
 
-    python docs/make_outputs.py [PAGE ...]      # write into the pages what their commands print
-
-`tests/test_docs.py` runs the pages too, and compares: words must be equal, and figures near enough
-for a machine that rounds otherwise (`alike`).
+`python docs/make.py` writes into the pages what their commands print. `tests/test_docs.py` runs
+them too, and compares: words must be equal, and figures near enough for a machine that rounds
+otherwise (`alike`).
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import chdir
 from dataclasses import dataclass
@@ -160,16 +158,9 @@ def alike(expected: str, got: str) -> bool:
     return all(abs(a - b) <= max(TOLERANCE * max(a, b), 2 * max(a, b) ** 0.5) for a, b in numbers)
 
 
-def main() -> None:
-    """Write into the pages what their commands print."""
-    for path in map(Path.resolve, map(Path, sys.argv[1:])) if sys.argv[1:] else pages():
-        text = path.read_text("utf-8")
-        with tempfile.TemporaryDirectory() as folder:
-            for block, shown in reversed(list(run(text, Path(folder).resolve(), path.name))):
-                text = text[: block.start] + shown + text[block.end :]
-        path.write_text(text, "utf-8")
-        print(f"{path.relative_to(ROOT)} is up to date")  # noqa: T201
-
-
-if __name__ == "__main__":
-    main()
+def write(path: Path, folder: Path) -> None:
+    """Work through a page in a folder, and write into the page what its commands print."""
+    text = path.read_text("utf-8")
+    for block, shown in reversed(list(run(text, folder, path.name))):
+        text = text[: block.start] + _ONCE.sub("", shown) + text[block.end :]
+    path.write_text(text, "utf-8")

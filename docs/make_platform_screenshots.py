@@ -2,7 +2,8 @@
 
     python docs/make_platform_screenshots.py [FOLDER OF A SITE THAT IS MADE]
 
-Needs the extras `web` and `test`, and Chromium. Written: docs/images/platform-*.png.
+`python docs/make.py --platform` takes them, too. Needs the extras `web` and `test`, and Chromium.
+Written: docs/images/platform-*.png.
 """
 
 from __future__ import annotations
@@ -246,9 +247,8 @@ def log_in(page: Page, address: str, name: str) -> None:
     page.locator("main form button").first.click()
 
 
-def main() -> None:
-    """Make the site, serve it, and take every picture."""
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(tempfile.mkdtemp()) / "site"
+def take_all(folder: Path) -> None:
+    """Make a site in a folder, unless one is there, serve it, and take every picture."""
     if not (folder / "site.sqlite3").exists():
         # A process of its own: Django serves one site a process.
         code = f"import sys; sys.path.insert(0, {str(TARGET.parent)!r}); "
@@ -301,4 +301,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    take_all(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(tempfile.mkdtemp()) / "site")

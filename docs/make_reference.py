@@ -1,8 +1,6 @@
 """Write the pages of reference that come from the code: the commands' help and the recipe's keys.
 
-    python docs/make_reference.py
-
-`tests/test_docs.py` fails when a page is not what this writes.
+`python docs/make.py` runs this; `tests/test_docs.py` fails when a page is not what it writes.
 """
 
 from __future__ import annotations
@@ -160,7 +158,12 @@ def _assigned(key: Field[Any]) -> str:
 PAGES = {HERE / "cli.md": cli_page, HERE / "recipe.md": recipe_page}
 """The pages, and what makes each."""
 
-if __name__ == "__main__":
+
+def write() -> None:
+    """Write the pages."""
     for page, made in PAGES.items():
         page.write_text(made(), "utf-8")
-        print(page)  # noqa: T201
+
+
+if __name__ == "__main__":
+    write()

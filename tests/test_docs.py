@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import importlib.util
 import json
 import re
@@ -14,6 +15,7 @@ from types import ModuleType
 
 import click
 import pytest
+from PIL import Image
 
 from tests import forking
 from tests.conftest import absent, need_wordnet
@@ -42,6 +44,7 @@ def _script(name: str) -> ModuleType:
 
 outputs = _script("make_outputs")
 reference = _script("make_reference")
+make = _script("make")
 
 PAGES = {str(page.relative_to(ROOT)): page.read_text("utf-8") for page in outputs.pages()}
 
@@ -63,6 +66,7 @@ def forked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     command.kill()
 
 
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("page", [page for page, text in PAGES.items() if _run(text)])
 def test_what_a_page_shows_is_what_happens(page: str, tmp_path: Path, forked: Path) -> None:
     """Every command and every line of Python on the page runs, and prints what the page says.
@@ -77,6 +81,47 @@ def test_what_a_page_shows_is_what_happens(page: str, tmp_path: Path, forked: Pa
     programs = outputs.PROGRAMS if page == "README.md" else forked
     for block, shown in outputs.run(PAGES[page], tmp_path.resolve(), page, programs):
         assert outputs.alike(block.body, shown), f"{page} says\n{block.body}\nbut it is\n{shown}"
+
+
+@pytest.mark.parametrize("script", [outputs, make], ids=lambda script: script.__name__)
+def test_the_scripts_that_make_the_pages_do_what_they_say(script: ModuleType) -> None:
+    """The examples in their docstrings hold."""
+    found = doctest.testmod(script)
+    assert (found.failed, found.attempted > 0) == (0, True)
+
+
+def test_every_measured_command_draws_for_a_page() -> None:
+    """`docs/make.py --measured` finds the benchmarks of the pages that have charts of theirs."""
+    named = {page for page, text in PAGES.items() if make._MEASURED.search(text)}
+    drawn = {page for page, text in PAGES.items() if re.search(r"\]\(images/[\w-]+\.svg\)", text)}
+    assert named == drawn
+    for page in named:
+        for command in make._MEASURED.findall(PAGES[page]):
+            assert (ROOT / command.split()[0]).is_file()
+
+
+_FIGURE = re.compile(r"\d[\d,]*(?:\.\d+)?")
+
+
+def _figures(text: str) -> set[str]:
+    return set(_FIGURE.findall(text))
+
+
+def test_the_picture_of_the_readme_and_its_text_are_of_one_run() -> None:
+    """What the demo prints has the signature and the figures of the report in the picture."""
+    with Image.open(ROOT / "docs" / "images" / "report.png") as picture:
+        words = picture.text["Description"]
+    printed = next(
+        shown
+        for block in outputs.blocks(PAGES["README.md"])
+        if block.language == "console"
+        for command, shown in outputs.commands(block.body)
+        if command == "winosmith demo"
+    )
+    assert re.findall(r"data:\S+\|version:\S+", printed)[0] in words
+    told = printed.partition("artifact\n")[2].partition("The report is")[0]
+    assert len(_figures(told)) > 10
+    assert _figures(told) <= _figures(words)
 
 
 def _sections(text: str) -> set[str]:
@@ -208,8 +253,8 @@ def test_the_number_of_formats_is_what_the_readme_says() -> None:
 
 @pytest.mark.parametrize("page", sorted(reference.PAGES), ids=lambda page: page.name)
 def test_the_reference_is_what_the_code_says(page: Path) -> None:
-    """A generated page is what `python docs/make_reference.py` writes."""
-    assert page.read_text("utf-8") == reference.PAGES[page](), "run: python docs/make_reference.py"
+    """A generated page is what `python docs/make.py` writes."""
+    assert page.read_text("utf-8") == reference.PAGES[page](), "run: python docs/make.py"
 
 
 @pytest.fixture(scope="module")

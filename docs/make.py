@@ -1,0 +1,108 @@
+"""Make the documentation: everything in it that a program can tell, in one run.
+
+    make docs                                  # or: python docs/make.py
+    python docs/make.py README.md docs/tutorial.md
+    python docs/make.py --platform --measured
+
+In this order:
+
+- `docs/reference`: the commands' help and the recipe's keys (`make_reference.py`);
+- every page, or those that are named: what its commands print (`make_outputs.py`). The README's
+  picture is taken of the report that the command in its text has just written
+  (`make_screenshot.py`), and holds that report's words, so that `tests/test_docs.py` can compare;
+- with `--measured`: the benchmarks that pages name with `--svg docs/images` run again: they draw
+  the pictures, and tables of the page with the head of one that they print are replaced. This takes
+  an hour, and prose that speaks of figures is yours to go through;
+- with `--platform`: the pictures of the platform (`make_platform_screenshots.py`).
+
+The pictures need playwright, Chromium and Pillow.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import make_outputs
+import make_reference
+
+ROOT = make_outputs.ROOT
+
+README = ROOT / "README.md"
+
+_MEASURED = re.compile(r"`python (benchmarks/[^`]*--svg docs/images[^`]*)`")
+_TABLE = re.compile(r"^\|.*\|\n\|[-|: ]+\|\n(?:\|.*\|\n)+", re.MULTILINE)
+
+
+def make_page(path: Path) -> str:
+    """Write into a page what its commands print; return what there is to say of it."""
+    started = time.monotonic()
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            make_outputs.write(path, Path(folder).resolve())
+            if path == README:
+                import make_screenshot
+
+                make_screenshot.take(Path(folder) / make_screenshot.REPORT)
+    except BaseException:  # noqa: BLE001 - the other pages are to be made all the same
+        return f"FAILED {path.relative_to(ROOT)}\n{traceback.format_exc()}"
+    return f"{path.relative_to(ROOT)}: {time.monotonic() - started:.0f} s"
+
+
+def with_tables(text: str, printed: str) -> str:
+    r"""Return a page with its tables replaced by printed ones that have the same head.
+
+    >>> with_tables("a\n| x |\n|---|\n| 1 |\n\nb", "| x |\n|---|\n| 2 |\n")
+    'a\n| x |\n|---|\n| 2 |\n\nb'
+    """
+    made = {table[0].split("\n", 1)[0]: table[0] for table in _TABLE.finditer(printed)}
+    return _TABLE.sub(lambda own: made.get(own[0].split("\n", 1)[0], own[0]), text)
+
+
+def measure(path: Path) -> None:
+    """Run the benchmarks that draw a page's pictures; put in the tables that they print."""
+    for command in _MEASURED.findall(path.read_text("utf-8")):
+        words = shlex.split(os.path.expandvars(command))
+        done = subprocess.run(  # noqa: S603 - these pages are our own
+            [sys.executable, *words], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True
+        )
+        print(f"{path.relative_to(ROOT)}: {command}\n{done.stdout}", flush=True)  # noqa: T201
+        path.write_text(with_tables(path.read_text("utf-8"), done.stdout), "utf-8")
+
+
+def main() -> int:
+    """Make what is asked for; return 1 when a page failed."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("pages", nargs="*", type=Path, help="all that there are when none is named")
+    parser.add_argument("--jobs", type=int, default=1, help="pages at the same time")
+    parser.add_argument("--measured", action="store_true", help="the long benchmarks, too")
+    parser.add_argument("--platform", action="store_true", help="the platform's pictures, too")
+    asked = parser.parse_args()
+    make_reference.write()
+    pages = [path.resolve() for path in asked.pages] or make_outputs.pages()
+    failed = 0
+    with ProcessPoolExecutor(asked.jobs) as executor:
+        for told in executor.map(make_page, pages):
+            failed += told.startswith("FAILED")
+            print(told, flush=True)  # noqa: T201
+    if asked.measured:
+        for page in pages:
+            measure(page)
+    if asked.platform:
+        import make_platform_screenshots
+
+        make_platform_screenshots.take_all(Path(tempfile.mkdtemp()) / "site")
+    return min(failed, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
