@@ -15,11 +15,20 @@ from typing import Any
 from winosmith.errors import FormatError, ProblemError
 from winosmith.problem import Claim, Edit, Extra, Lineage, Origin, Problem
 
-__all__ = ["canonical", "claim_of", "claim_record", "json_lines", "problem_of", "problem_record"]
+__all__ = [
+    "canonical",
+    "claim_of",
+    "claim_record",
+    "dropped_problem",
+    "json_lines",
+    "problem_of",
+    "problem_record",
+]
 
 Record = dict[str, Any]
 
 _PROBLEM_KEYS = {f.name for f in fields(Problem)}
+_DROPPED_KEYS = {"stage", "reason", "copy_of"}
 _CLAIM_KEYS = {f.name for f in fields(Claim)}
 
 
@@ -99,6 +108,19 @@ def problem_of(record: Mapping[str, Any]) -> Problem:
         embargo=_flag("embargo", record.get("embargo", False)),
         extra=Extra(record.get("extra")),
     )
+
+
+def dropped_problem(record: Mapping[str, Any]) -> Problem:
+    """Return the problem of a line that also says why a build dropped it.
+
+    Raises:
+        ProblemError: as `problem_of`.
+
+    >>> line = {"id": "a", "sentence": "A _ b.", "options": ["x", "y"], "stage": "votes"}
+    >>> dropped_problem(line).id
+    'a'
+    """
+    return problem_of({k: v for k, v in record.items() if k not in _DROPPED_KEYS})
 
 
 def claim_record(claim: Claim) -> Record:

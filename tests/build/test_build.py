@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from winosmith import Dataset, formats, practice, validate
+from winosmith import Dataset, Extra, formats, practice, validate
 from winosmith.build import build, read_recipe, recipe_of
+from winosmith.cli._built import tell_build
 from winosmith.errors import DataError, OutputError
 from winosmith.outputs import sha256
 from winosmith.testing import made_twins
@@ -289,3 +290,38 @@ def test_scores_tell_of_every_problem_that_was_filtered(small_build):
     guessed = [told["score"] * told["votes"] for told in scores.values() if told["votes"]]
     assert np.allclose(guessed, np.round(guessed))
     assert max(told["votes"] for told in scores.values()) <= AFLITE["ensemble_size"]
+
+
+@pytest.mark.parametrize("format_name", ["winosmith", "winogrande"])
+def test_columns_are_out_of_dev_and_test_but_not_lost(make_build, capsys, format_name):
+    """What only a file's format knew stays in train and in private/, and it is said where."""
+    made = [
+        replace(p, extra=Extra({"site.key": f"{p.answer}", "site.row": row}))
+        for row, p in enumerate(made_twins(40))
+    ]
+    by_text = {p.sentence: p.extra for p in made}
+    built = make_build(Dataset(made), filter={"method": "none"}, files={"format": format_name})
+    folder = built.folder
+    tell_build(folder, as_json=False)
+    told = capsys.readouterr().err
+    assert "The columns site.key, site.row are not in dev" in told
+    for name in ("dev", "test"):
+        public = (folder / f"{name}.jsonl").read_text("utf-8")
+        assert "site." not in public
+    if format_name == "winogrande":
+        assert "dev, test, train_xl and train_debiased: the format of the files has no room" in told
+        assert not (folder / "private/dev.jsonl").exists()
+        return
+    assert "private/dev.jsonl and private/test.jsonl have them" in told
+    for name in ("train_xl", "private/dev", "private/test"):
+        held = formats.read(folder / f"{name}.jsonl")
+        assert [p.extra for p in held] == [by_text[p.sentence] for p in held]
+    assert "site." in built.report.read_text("utf-8")
+
+
+def test_without_such_columns_nothing_is_said_of_them(small_build, capsys):
+    """A pool without extra columns gives no private dev, and no word of it."""
+    tell_build(small_build.folder, as_json=False)
+    assert "column" not in capsys.readouterr().err
+    assert not (small_build.folder / "private/dev.jsonl").exists()
+    assert "columns" not in json.loads((small_build.folder / "report.json").read_text("utf-8"))

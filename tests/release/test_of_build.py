@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -94,3 +95,23 @@ def test_a_build_that_publishes_what_is_withheld_is_refused(built: Path, tmp_pat
     with pytest.raises(DataError, match=r"^dev: .* is withheld"):
         release(copy, about(), tmp_path / "out")
     assert leak.answer is not None
+
+
+def test_a_copy_held_back_beside_dev_stops_no_release(tmp_path: Path) -> None:
+    """What was left out as a copy of a dev problem tells nothing that dev does not tell."""
+    data = practice.corpus(60, seed=2).dataset
+    again = [replace(p, id=f"{p.id}-x", twin_id=f"{p.twin_id}-x") for p in data]
+    formats.write([*data, *again], tmp_path / "twins.jsonl")
+    table: dict[str, Any] = {
+        "name": "pool",
+        "data": "twins.jsonl",
+        "embed": {"dimensions": 8},
+        "split": {"dev": 0.2, "test": 0.3},
+        "filter": {"method": "none"},
+    }
+    built = build(recipe_of(table, folder=tmp_path), tmp_path / "built").folder
+    withheld = [json.loads(line) for line in lines(built / "private/withheld.jsonl")]
+    of_dev = set(formats.read(built / "dev.jsonl").ids)
+    assert {record["copy_of"] in of_dev for record in withheld} == {True, False}
+    done = release(built, about(), tmp_path / "out")
+    assert found(done.folder, private=built / "private") == []

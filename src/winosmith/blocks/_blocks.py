@@ -102,14 +102,15 @@ def _look_alike(one: _Counted, other: _Counted) -> bool:
     return shorter >= ALIKE * longer and (a & b).total() >= ALIKE * longer
 
 
-def _place(problem: Problem, seed: int) -> bytes:
+def _place(problem: Problem, seed: int) -> tuple[bytes, bytes]:
     """Return a problem's place in the shuffled order: a digest of what a solver may see.
 
     The order of the input may follow the answers (right option first, say), and the seed is
-    published; so neither the input's order nor its ids nor its answers may enter.
+    published; so neither the input's order nor its ids nor its answers may enter. Only between
+    copies to the letter does a digest of the id decide, since nothing else tells them apart.
     """
     seen = "\0".join((str(seed), problem.sentence, *problem.options))
-    return hashlib.sha256(seen.encode()).digest()
+    return hashlib.sha256(seen.encode()).digest(), hashlib.sha256(problem.id.encode()).digest()
 
 
 def shuffled_blocks(dataset: Dataset, seed: int) -> list[list[int]]:

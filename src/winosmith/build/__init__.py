@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from winosmith.build._build import Built, build, finished_build
+from winosmith.build._copies import copies_told
 from winosmith.build._debias import Debiased, debias_to_folder, finished_filter
 from winosmith.build._filter import NAMES, FilterRun, kept_as, run_filter
 from winosmith.build._last import LastBuild, digest_of, read_last
@@ -16,6 +17,7 @@ from winosmith.build._measure import Measures, measure
 from winosmith.build._panel import Panel
 from winosmith.build._pool import names_of, read_pool, read_pool_votes
 from winosmith.build._progress import Advance, Step, silent
+from winosmith.build._publish import columns_told
 from winosmith.build._recipe import (
     EmbedRecipe,
     FilesRecipe,
@@ -50,6 +52,8 @@ __all__ = [
     "SplitRecipe",
     "Step",
     "build",
+    "columns_told",
+    "copies_told",
     "debias_to_folder",
     "digest_of",
     "embedded",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,13 @@ import numpy as np
 from winosmith import debias, validate
 from winosmith.blocks import shuffled
 from winosmith.build._anonymous import anonymous
+from winosmith.build._copies import copies_record
 from winosmith.build._filter import FilterRun, run_filter
 from winosmith.build._last import LastBuild, read_last, sides_record, write_sides
 from winosmith.build._measure import Measures, measure
 from winosmith.build._panel import Panel, embedders, lent, place_of
 from winosmith.build._progress import Step, silent, watched
-from winosmith.build._publish import publish, write_scores
+from winosmith.build._publish import columns_record, publish, write_scores
 from winosmith.build._recipe import EmbedRecipe, Recipe
 from winosmith.build._record import (
     LAST,
@@ -36,7 +37,14 @@ from winosmith.build._record import (
     write_run,
 )
 from winosmith.build._split import Split, split
-from winosmith.build._stages import Inputs, Stages, check, read_inputs, set_aside
+from winosmith.build._stages import (
+    Inputs,
+    Stages,
+    check,
+    read_inputs,
+    set_aside,
+    without_copies,
+)
 from winosmith.build._vectors import Embedded, embedded
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError, OutputError
@@ -68,6 +76,8 @@ class Built:
         sides: what stayed on the side that it had in the last build, what is new, what was
             joined; None where there is no last build.
         applied: to which problems the rules for authors were applied, and why.
+        copies: what was there more than once, and what became of it; empty where nothing was.
+        columns: which columns of the input are not in the public sets, and where they are.
     """
 
     recipe: Recipe
@@ -81,6 +91,8 @@ class Built:
     shown: Sequence[int]
     sides: Mapping[str, Any] | None = None
     applied: validate.Applied | None = None
+    copies: Mapping[str, Any] = field(default_factory=dict)
+    columns: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def report(self) -> Path:
@@ -214,6 +226,7 @@ def _carried_out(job: _Job) -> Built:
     with job.step("checking", None):
         stages = Stages(job.collected)
         check(stages, recipe, job.inputs.votes)
+        without_copies(stages, recipe, _published_before(job.last))
         tuning = set_aside(stages, recipe, job.order)
         pool = stages.rows()
     found = _embedded(job, stages, tuning, recipe.embed)
@@ -249,9 +262,21 @@ def _carried_out(job: _Job) -> Built:
             loose,
             sides_record(parts, job.dataset.ids, job.last) if job.last else None,
             stages.applied,
+            copies_record(
+                stages.copies,
+                recipe.copies,
+                job.dataset.ids,
+                {job.dataset.ids[row] for row, side in parts.sides.items() if side == "train"},
+            ),
+            columns_record(job.dataset, parts, recipe.files.format),
         )
         write_reports(job.folder, built, job.shown)
     return built
+
+
+def _published_before(last: LastBuild | None) -> set[str]:
+    """Return the ids that problems of a side had in the pool of the last build."""
+    return {former.problem.id for former in last.former if former.side} if last else set()
 
 
 def _panel(

@@ -17,7 +17,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError, ProblemError
 from winosmith.outputs import PRIVATE, OutputFolder
 from winosmith.problem import Extra, Lineage, Problem
-from winosmith.records import canonical, problem_of, problem_record
+from winosmith.records import canonical, dropped_problem, problem_of, problem_record
 
 __all__ = ["LastBuild", "digest_of", "read_last", "sides_record", "write_sides"]
 
@@ -99,13 +99,9 @@ def _published(folder: Path) -> Iterator[Former]:
                 yield Former(_in_pool(problem, old), side)
     for record in _records(folder / "dropped.jsonl"):
         if record["id"] not in seen:
-            yield Former(_in_pool(_dropped(record), old), "train")
+            yield Former(_in_pool(dropped_problem(record), old), "train")
     for record in _records(folder / PRIVATE / "withheld.jsonl"):
-        yield Former(_in_pool(_dropped(record), old), None)
-
-
-def _dropped(record: Mapping[str, Any]) -> Problem:
-    return problem_of({k: v for k, v in record.items() if k not in ("stage", "reason")})
+        yield Former(_in_pool(dropped_problem(record), old), None)
 
 
 def _in_pool(problem: Problem, old: Mapping[str, str]) -> Problem:

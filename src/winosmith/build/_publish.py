@@ -16,15 +16,22 @@ from winosmith.outputs import PRIVATE, OutputFolder
 from winosmith.problem import Problem
 from winosmith.records import canonical, problem_record
 
-__all__ = ["Verdict", "publish", "write_scores"]
+__all__ = ["Verdict", "columns_record", "columns_told", "publish", "write_scores"]
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Why a problem is not among the kept: the stage that dropped it, and its reason."""
+    """Why a problem is not among the kept.
+
+    Attributes:
+        stage: what dropped it.
+        reason: why.
+        copy_of: the row of the kept problem that it is a copy of; None where it is none.
+    """
 
     stage: str
     reason: str
+    copy_of: int | None = None
 
 
 def publish(
@@ -39,8 +46,9 @@ def publish(
 
     Public: train_xs … train_xl (whole twins, nested), train_debiased, dev, test without answers,
     labels apart, and dropped.jsonl with what no dev or test problem is tied to. Private: the
-    answers of test, what was withheld beside dev and test or is under embargo, and which new id was
-    which old one.
+    answers of test; dev and test with what only their file's format knew (`extra`), which may tell
+    an answer; what was withheld beside dev and test or is under embargo; and which new id was which
+    old one.
 
     Args:
         folder: where to.
@@ -70,7 +78,9 @@ def publish(
     write_problems(f"test{writer.suffix}", [problem.blind() for problem in problems(parts.test)])
     with folder.write(f"{PRIVATE}/test-labels.lst") as file:
         _write_labels(problems(parts.test), file)
-    write_problems(f"{PRIVATE}/test{writer.suffix}", problems(parts.test))
+    write_problems(f"{PRIVATE}/test{writer.suffix}", [dataset[row] for row in parts.test])
+    if any(dataset[row].extra for row in parts.dev) and "extra" in writer.keeps:
+        write_problems(f"{PRIVATE}/dev{writer.suffix}", [dataset[row] for row in parts.dev])
     embargoed = {row for row, problem in enumerate(dataset) if problem.embargo}
     hidden = {*parts.withheld, *held_out, *embargoed}
     with folder.write("dropped.jsonl") as file:
@@ -84,6 +94,51 @@ def publish(
             file.write(canonical({"id": new, "old_id": old}) + "\n")
     counts = {name: len(rows) for name, rows in public.items()}
     return {**counts, "test": len(parts.test), "withheld": len(parts.withheld)}
+
+
+def columns_record(dataset: Dataset, parts: Split, format_name: str) -> dict[str, Any]:
+    """Return which columns of the input are not in the public sets, and which files have them.
+
+    Args:
+        dataset: everything that was collected.
+        parts: which rows are published where.
+        format_name: of the public files.
+    """
+    writer = formats.format_named(format_name)
+    sets = {"dev": parts.dev, "test": parts.test}
+    if "extra" not in writer.keeps:
+        sets |= {"train_xl": parts.train, "train_debiased": parts.debiased}
+    keys = {
+        name: {key for row in rows for key in dataset[row].extra} for name, rows in sets.items()
+    }
+    without = [name for name, found in keys.items() if found]
+    held = [f"{PRIVATE}/{name}{writer.suffix}" for name in without]
+    return {
+        "columns": sorted(set[str]().union(*keys.values())),
+        "not_in": without,
+        "but_in": held if "extra" in writer.keeps else [],
+    }
+
+
+def columns_told(record: Mapping[str, Any] | None) -> list[str]:
+    """Return what a build says of the columns that are not in its public sets.
+
+    >>> columns_told({"columns": ["x.gender"], "not_in": ["dev"], "but_in": ["private/dev.jsonl"]})
+    ['The column x.gender is not in dev, where it may tell answers; private/dev.jsonl has it']
+    """
+    if not record or not record["columns"]:
+        return []
+    one = len(record["columns"]) == 1
+    named = f"column{'' if one else 's'} {', '.join(record['columns'])}"
+    *others, last = record["not_in"]
+    where = f"{', '.join(others)} and {last}" if others else last
+    start = f"The {named} {'is' if one else 'are'} not in {where}"
+    it, they = ("it", "it") if one else ("them", "they")
+    if not record["but_in"]:
+        return [f"{start}: the format of the files has no room for {it}"]
+    held = " and ".join(record["but_in"])
+    have = "has" if len(record["but_in"]) == 1 else "have"
+    return [f"{start}, where {they} may tell answers; {held} {have} {it}"]
 
 
 def write_scores(folder: OutputFolder, run: FilterRun, old_ids: Mapping[str, str]) -> None:
@@ -133,4 +188,7 @@ def _write_dropped(
     for row in sorted(rows, key=dataset.ids.__getitem__):
         verdict = verdicts[row]
         record: dict[str, Any] = problem_record(dataset[row])
-        file.write(canonical({**record, "stage": verdict.stage, "reason": verdict.reason}) + "\n")
+        record |= {"stage": verdict.stage, "reason": verdict.reason}
+        if verdict.copy_of is not None:
+            record["copy_of"] = dataset.ids[verdict.copy_of]
+        file.write(canonical(record) + "\n")

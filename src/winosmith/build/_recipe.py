@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from winosmith.build._copies import Copies
 from winosmith.build._pool import Files, names_of
 from winosmith.build._recipe_consensus import ARRAYS, ConsensusRecipe
 from winosmith.build._split import Disjoint
@@ -182,6 +183,9 @@ class Recipe:
         planted: a JSON file that maps the ids of problems known to hold an artifact to its
             kinds, as `winosmith practice` writes it; the report then says how many were found.
         seed: of every draw.
+        copies: "once" keeps one of each problem that is there more than once, in whole twins, and
+            none whose copies have different answers; "keep" keeps them all, to build a published
+            set again.
         structure: the rules for twins, `winosmith.validate.StructureRules`.
         votes: the rules for votes, `winosmith.validate.VoteRules`.
         embed, filter, consensus, split, files: the tables above.
@@ -193,6 +197,7 @@ class Recipe:
     votes_file: Files | None = None
     planted: str | None = None
     seed: int = 0
+    copies: Copies = "once"
     structure: StructureRules = field(default_factory=StructureRules)
     votes: VoteRules = field(default_factory=VoteRules)
     embed: EmbedRecipe = field(default_factory=EmbedRecipe)

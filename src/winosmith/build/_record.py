@@ -131,6 +131,8 @@ def write_reports(folder: OutputFolder, built: Built, recipe: Mapping[str, Any])
         "counts": built.counts,
         "unvalidated": dict(built.unvalidated),
         **({} if built.sides is None else {"sides": built.sides}),
+        **({"copies": dict(built.copies)} if built.copies else {}),
+        **({"columns": dict(built.columns)} if built.columns.get("columns") else {}),
         "embedding": built.told,
         "figures": [asdict(figure) for figure in key_figures(built.run, built.measures)],
         "recipe": recipe,

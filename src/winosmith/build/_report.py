@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from winosmith import report, validate
+from winosmith.build._copies import copies_told
+from winosmith.build._publish import columns_told
 from winosmith.build._report_filter import filter_sections, key_figures
 from winosmith.build._report_sides import sides_blocks
 
@@ -34,7 +36,7 @@ def report_page(built: Built, recipe: Mapping[str, Any]) -> str:
     funnel = built.funnel
     sections = [
         report.Section("In short", [report.Cards(_cards(built))]),
-        report.Section("From twins to problems", _funnel_blocks(funnel), lead=_funnel_lead(built)),
+        report.Section("From twins to problems", _funnel(built), lead=_funnel_lead(built)),
         *filter_sections(built.run, built.measures, built.shown),
         report.Section("What is published", _published(built)),
         report.Section("How it was made", _making(built, recipe)),
@@ -65,6 +67,11 @@ def _funnel_lead(built: Built) -> str:
         return rules.strip()
     share = report.shown(built.funnel.share, ".0%")
     return f"{share} of what was collected is left; nothing was dropped without a reason.{rules}"
+
+
+def _funnel(built: Built) -> list[report.Block]:
+    told = [f"{line}." for line in copies_told(built.copies)]
+    return [*_funnel_blocks(built.funnel), *([report.Text(told)] if told else [])]
 
 
 def _funnel_blocks(funnel: validate.Funnel) -> list[report.Block]:
@@ -100,6 +107,8 @@ def _count(count: validate.Count) -> tuple[int, int, int]:
 
 def _published(built: Built) -> list[report.Block]:
     blocks: list[report.Block] = [_sets(built.counts), *sides_blocks(built.sides)]
+    if columns := columns_told(built.columns):
+        blocks.append(report.Text([f"{line}." for line in columns]))
     if built.unvalidated:
         told = ", ".join(f"{count:,} of {name}" for name, count in built.unvalidated.items())
         blocks.append(

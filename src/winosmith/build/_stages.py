@@ -13,13 +13,23 @@ import numpy as np
 from winosmith import validate
 from winosmith.answers import Response
 from winosmith.blocks import draw
+from winosmith.build._copies import COPIES, Once, once
 from winosmith.build._pool import read_pool, read_pool_votes
 from winosmith.build._publish import Verdict
 from winosmith.build._recipe import Recipe
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import RecipeError
 
-__all__ = ["DISCARDED", "Inputs", "Stages", "check", "read_inputs", "set_aside", "tuned_on"]
+__all__ = [
+    "DISCARDED",
+    "Inputs",
+    "Stages",
+    "check",
+    "read_inputs",
+    "set_aside",
+    "tuned_on",
+    "without_copies",
+]
 
 DISCARDED = "embed split", "discarded: it fine-tuned the encoder"
 """The stage and the reason of problems that fine-tuned an encoder."""
@@ -74,12 +84,14 @@ class Stages:
         done: what each stage kept and dropped, in order.
         valid: the ids of the problems that enough judges found valid.
         applied: to which problems the rules for authors were applied, and why.
+        copies: what was found to be there more than once, by the rows of the collected problems.
     """
 
     collected: Dataset
     done: dict[str, Filtered] = field(default_factory=dict)
     valid: frozenset[str] = frozenset()
     applied: validate.Applied | None = None
+    copies: Once = field(default_factory=lambda: Once({}, {}, (), ()))
 
     @property
     def left(self) -> Dataset:
@@ -97,9 +109,10 @@ class Stages:
     def verdicts(self) -> dict[int, Verdict]:
         """Return why each dropped problem was dropped, by its row."""
         return {
-            self.collected.row(entry.problem.id): Verdict(entry.stage, entry.reason)
+            row: Verdict(entry.stage, entry.reason, self.copies.of.get(row))
             for result in self.done.values()
             for entry in result.dropped
+            for row in [self.collected.row(entry.problem.id)]
         }
 
 
@@ -114,6 +127,29 @@ def check(stages: Stages, recipe: Recipe, votes: Sequence[Response]) -> None:
     for examined in checked.stages:
         stages.add(examined.stage, examined.filtered())
     stages.valid, stages.applied = checked.valid, checked.applied
+
+
+def without_copies(stages: Stages, recipe: Recipe, known: Collection[str]) -> None:
+    """Find what passed the checks more than once; take it out, unless the recipe keeps it.
+
+    After the checks, for a copy that breaks a rule, or that judges refuse, is none to choose; of
+    two with different answers the judges may have found out which one is right.
+
+    Args:
+        stages: the problems.
+        recipe: says what becomes of copies.
+        known: the ids of problems that were published before; of several, one of these stays.
+    """
+    rows = stages.rows()
+    found = once(stages.left, recipe.seed, known)
+    stages.copies = Once(
+        {rows[row]: reason for row, reason in found.reasons.items()},
+        {rows[row]: rows[of] for row, of in found.of.items()} if recipe.copies == "once" else {},
+        [[rows[row] for row in group] for group in found.groups],
+        [[rows[row] for row in group] for group in found.contradictory],
+    )
+    if recipe.copies == "once" and found.reasons:
+        stages.add(COPIES, stages.left.drop(dict(found.reasons), COPIES))
 
 
 def set_aside(

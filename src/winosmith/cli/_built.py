@@ -27,7 +27,7 @@ def tell_build(folder: Path, as_json: bool) -> None:
     """Print where the report is, and the figures that matter in it; or the report as JSON."""
     if _printed(folder, as_json):
         return
-    from winosmith.build import sides_told
+    from winosmith.build import columns_told, copies_told, sides_told
 
     record = _record(folder)
     for line in record.get("rules_used", {}).get("words", ()):
@@ -40,7 +40,11 @@ def tell_build(folder: Path, as_json: bool) -> None:
     )
     click.echo(f"  {kept['twins']:,} whole twins and {kept['singles']:,} singles")
     _figures(folder, record)
+    for line in copies_told(record.get("copies")):
+        say(f"{line}.")
     for line in sides_told(record.get("sides")):
+        say(f"{line}.")
+    for line in columns_told(record.get("columns")):
         say(f"{line}.")
     if record.get("unvalidated"):
         told = ", ".join(f"{count:,} of {name}" for name, count in record["unvalidated"].items())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import InputError
 from winosmith.outputs import sha256
 from winosmith.problem import Problem
-from winosmith.records import problem_of
+from winosmith.records import dropped_problem
 from winosmith.release._checks import tells
 from winosmith.release._ids import sight
 from winosmith.release._parts import TEST
@@ -50,17 +50,18 @@ def read_secrets(folder: str | Path) -> Secrets:
     names = sorted(path for path in folder.iterdir() if path.is_file())
     return Secrets(
         told,
-        dict(_withheld(folder / "withheld.jsonl")),
+        dict(_withheld(folder / "withheld.jsonl", {*told.ids})),
         frozenset(_old_ids(folder / "ids.jsonl")),
         frozenset(sha256(path) for path in names),
     )
 
 
-def _withheld(path: Path) -> Iterator[tuple[str, str]]:
+def _withheld(path: Path, test: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield what is held back; a copy of what is in dev tells nothing that dev does not."""
     for record in _lines(path):
-        plain = {k: v for k, v in record.items() if k not in ("stage", "reason")}
-        problem = problem_of(plain)
-        yield sight(problem), problem.id
+        if "copy_of" not in record or record["copy_of"] in test:
+            problem = dropped_problem(record)
+            yield sight(problem), problem.id
 
 
 def _old_ids(path: Path) -> Iterator[str]:

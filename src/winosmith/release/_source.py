@@ -13,7 +13,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError
 from winosmith.outputs import PRIVATE, sha256
 from winosmith.problem import Problem
-from winosmith.records import problem_of
+from winosmith.records import dropped_problem
 from winosmith.release._parts import PARTS, PROBLEMS, TEST, part_named
 from winosmith.release._provenance import Removed, removed
 
@@ -122,10 +122,7 @@ def _build(folder: Path) -> Source:
     private = folder / PRIVATE
     dropped = _records(folder / "dropped.jsonl")
     away = [*dropped, *_records(private / "withheld.jsonl")]
-    problems = (
-        problem_of({k: v for k, v in record.items() if k not in ("stage", "reason")})
-        for record in away
-    )
+    problems = map(dropped_problem, away)
     return Source(
         _ordered(parts),
         {key: report[key] for key in _KEPT if report.get(key)},

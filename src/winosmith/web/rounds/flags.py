@@ -126,6 +126,13 @@ _WORDS = {
         gettext_lazy("It was drawn by lot, to make the set smaller. That says nothing about it."),
         "",
     ),
+    "copies": (
+        gettext_lazy(
+            "It, or its other half, is in the data more than once. A set holds one of each, in "
+            "whole twins, and none of which two copies have different answers."
+        ),
+        "",
+    ),
     "embed split": (
         gettext_lazy(
             "It was drawn by lot to teach the model that turns sentences into numbers, and what "

@@ -25,6 +25,7 @@ _STAGES = {
     "embargo": gettext_lazy("embargo"),
     "structure": gettext_lazy("structure"),
     "votes": gettext_lazy("votes"),
+    "copies": gettext_lazy("there more than once"),
     "embed split": gettext_lazy("taught the encoder"),
     "aflite": gettext_lazy("filter (AFLite)"),
     "pmi": gettext_lazy("filter (word association)"),
