@@ -248,6 +248,10 @@ def test_winogenders_genders_are_one_block_and_no_copies(data_dir: Path) -> None
 
 _PUBLISHED = {
     "winogrande/train_xl.jsonl": (4, 8, 2),
+    "winogrande/train_xs.jsonl": (0, 0, 0),
+    "winogrande/train_s.jsonl": (2, 4, 0),
+    "winogrande/train_m.jsonl": (2, 4, 0),
+    "winogrande/train_l.jsonl": (2, 4, 0),
     "winogrande/train_debiased.jsonl": (2, 4, 0),
     "winogrande/dev.jsonl": (0, 0, 0),
     "winogrande/test.jsonl": (0, 0, 0),

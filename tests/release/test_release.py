@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import json
 import re
 import signal
 import subprocess
@@ -17,8 +18,9 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 
 from tests.conftest import everything
-from tests.release.conftest import about, by, found, sets, write_sets
+from tests.release.conftest import ABOUT, about, by, found, sets, write_sets
 from winosmith import Dataset, Extra, Origin, Response, formats, practice, validate
+from winosmith.cli import main
 from winosmith.errors import OutputError, RecipeError
 from winosmith.humans import CANARY
 from winosmith.release import Released, Splitting, read_about, release
@@ -281,3 +283,42 @@ def test_fields_of_the_sources_format_stay_where_answers_are_public(tmp_path: Pa
     done = release(write_sets(tmp_path / "source", parts), about(), tmp_path / "out")
     assert done.content.parts["dev"][0].extra["wsc.source"] == "page 0"
     assert not any("wsc.source" in p.extra for p in done.content.parts["test"])
+
+
+def test_copies_are_counted_wherever_a_release_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Card, datasheet, release.json, terminal and proof count copies and contradictions.
+
+    Contradictions in test are told to the owner alone: only there the answers are known.
+    """
+    parts = sets()
+    train, test = parts["train_xl"], parts["test"]
+    copy, liar = (replace(p, id=f"{p.id}-x", twin_id=None) for p in (train[0], test[0]))
+    liar = replace(liar, answer=1 - (liar.answer or 0))
+    parts |= {"train_xl": Dataset([*train, copy]), "test": Dataset([*test, liar])}
+    source = write_sets(tmp_path / "source", parts)
+    keys = [f"{key} = {json.dumps(value)}" for key, value in ABOUT.items() if key != "source"]
+    sources = [
+        "\n".join(["[[source]]", *(f"{key} = {json.dumps(value)}" for key, value in one.items())])
+        for one in ABOUT["source"]
+    ]
+    (tmp_path / "release.toml").write_text("\n".join([*keys, *sources]))
+    arguments = ["--about", f"{tmp_path / 'release.toml'}", "--out", f"{tmp_path / 'out'}"]
+    assert main(["release", str(source), *arguments]) == 0
+    told = " ".join(capsys.readouterr().err.split())
+    pair = f"{test[0].id} = {liar.id}"
+    assert "2 groups of identical problems, 4 problems in all:" in told
+    assert f"1 group of identical problems with different answers: {pair}" in told
+    (folder,) = tmp_path.glob("out/small-1.0.0-*")
+    assert found(folder) == []
+    for name in ("README.md", "DATASHEET.md"):
+        text = (folder / name).read_text("utf-8")
+        assert "2 groups of identical problems, 4 problems in all:" in text
+        assert "different answers" not in text
+    record = json.loads((folder / "release.json").read_text("utf-8"))
+    assert (record["copies"]["problems"], record["contradictions"]["problems"]) == (4, 0)
+    assert main(["verify", str(folder)]) == 0
+    assert "2 groups of identical problems" in " ".join(capsys.readouterr().err.split())
+    assert main(["verify", str(folder), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["copies"]["count"] == 2

@@ -118,6 +118,7 @@ def _report(done: Released) -> dict[str, object]:
         "canary": content.canary,
         "counts": content.counts,
         "left_out": dict(content.left_out),
+        **done.copies.record(),
         "changes": dict(content.changes),
     }
 
@@ -129,6 +130,8 @@ def _tell(done: Released) -> None:
     click.echo(f"{counts['all']['problems']:,} problems: {parts}")
     for reason, count in content.left_out.items():
         say(f"left out: {count:,} {reason}")
+    for line in done.copies.told():
+        say(line)
     if content.changes and content.previous:
         told = ", ".join(f"{count:,} {kind}" for kind, count in content.changes.items())
         say(f"against {content.previous['version']}: {told}")

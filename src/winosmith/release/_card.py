@@ -243,6 +243,8 @@ def _limits(content: Content) -> Iterator[str]:
     yield from ("## Bias, Risks, and Limitations", "", or_not_stated(content.about.known_limits))
     generated = unvalidated(content)
     yield from ("", generated) if generated else ()
+    for line in content.copies.told():
+        yield from ("", cell(line))
     risks = content.about.datasheet.get("risks", "")
     yield from ("", "### Recommendations", "", or_not_stated(risks), "")
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from winosmith._version import __version__
 from winosmith.dataset import Dataset
+from winosmith.metrics import Copies, copies
 from winosmith.problem import Problem
 from winosmith.release._about import About
 from winosmith.report import Signature
@@ -68,6 +69,11 @@ class Content:
         """What each part counts, and all of them under "all"."""
         counted = {part: counts_of(dataset) for part, dataset in self.parts.items()}
         return {**counted, "all": counts_of(self.dataset)}
+
+    @cached_property
+    def copies(self) -> Copies:
+        """What is there more than once; of test, whose answers are not here, no contradiction."""
+        return copies(self.dataset)
 
     @property
     def signature(self) -> str:

@@ -56,7 +56,7 @@ def _known(content: Content) -> Iterator[tuple[str, str]]:
     yield "relations", "`twin_id` joins the halves of a twin, `root` and `parent` a family."
     yield "splits", "; ".join(f"{part}: {TOLD[part]}" for part in content.parts) + "."
     yield "external", "It stands alone: no record refers to a file elsewhere."
-    yield "noise", unvalidated(content)
+    yield "noise", "\n\n".join(filter(None, [unvalidated(content), *content.copies.told()]))
     yield "identifiable", "Contributors appear by pseudonym alone; no hour of writing is given."
     days = sorted({p.origin.created for p in content.problems if p.origin and p.origin.created})
     if days:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from winosmith import validate
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError
 from winosmith.humans import canary
+from winosmith.metrics import Copies, copies
 from winosmith.problem import Problem
 from winosmith.release._about import About
 from winosmith.release._changes import Changes, changelog, changes, tombstones
@@ -71,6 +72,23 @@ class Gathered:
     content: Content
     told: Dataset | None
     source_ids: Mapping[str, str]
+
+    @property
+    def copies(self) -> Copies:
+        """What is there more than once, its contradictions in test included."""
+        if self.told is None:
+            return self.content.copies
+        known: dict[str, list[int | None]] = {}
+        for problem in self.told:
+            known.setdefault(sight(problem), []).append(problem.answer)
+        return copies(
+            Dataset(
+                replace(p, answer=known[seen].pop())
+                if p.answer is None and known.get(seen := sight(p))
+                else p
+                for p in self.content.dataset
+            )
+        )
 
 
 def gathered(

@@ -35,6 +35,7 @@ def record_of(content: Content, files: Mapping[str, Mapping[str, Any]]) -> dict[
         "counts": content.counts,
         "configurations": configurations(content.parts),
         "left_out": dict(content.left_out),
+        **(content.copies.record() if content.copies.told() else {}),
         "previous": dict(content.previous) if content.previous else None,
         "changes": dict(content.changes),
         "about": content.about.record(),

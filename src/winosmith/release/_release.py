@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from winosmith.errors import OutputError
+from winosmith.metrics import Copies
 from winosmith.release._about import About
 from winosmith.release._content import Content
 from winosmith.release._gather import Splitting, gathered
@@ -37,12 +38,14 @@ class Released:
         key: the folder below private/ with what its owner keeps: the answers of test, and which
             id was which one of the source; None where neither is known.
         anew: whether it was written now, or was there already with the same bytes.
+        copies: what is there more than once; of test, too, where its answers are known.
     """
 
     folder: Path
     content: Content
     key: Path | None
     anew: bool
+    copies: Copies
 
 
 def release(
@@ -105,7 +108,7 @@ def release(
         folder = out / address(record)
         anew = placed(hidden, folder)
         key = owners_key(content, done.told, done.source_ids, folder)
-    return Released(folder, content, key, anew)
+    return Released(folder, content, key, anew, done.copies)
 
 
 def _listed(paths: _Paths) -> list[str | Path]:

@@ -53,6 +53,7 @@ class Verified:
             "faults": [fault.record() for fault in self.faults],
             "notes": list(self.notes),
             "problems": len(self.content.dataset) if self.content else None,
+            **(self.content.copies.record() if self.content else {}),
             "private": self.private,
         }
 
