@@ -10,6 +10,7 @@ import shlex
 import sys
 import tomllib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -19,7 +20,7 @@ from PIL import Image
 
 from tests import forking
 from tests.conftest import absent, need_wordnet
-from winosmith import formats
+from winosmith import Extra, formats
 from winosmith.build import FilterRecipe, Recipe, build, debias_to_folder, recipe_of
 from winosmith.build._recipe import EmbedRecipe
 from winosmith.cli import main
@@ -261,7 +262,8 @@ def test_the_reference_is_what_the_code_says(page: Path) -> None:
 def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     """Return the files that each command writes, from small runs."""
     folder = tmp_path_factory.mktemp("files")
-    formats.write(made_twins(60).problems, folder / "twins.jsonl")
+    twins = [replace(p, extra=Extra({"site.row": row})) for row, p in enumerate(made_twins(60))]
+    formats.write(twins, folder / "twins.jsonl")
     small = FilterRecipe("random", keep=90)
     build(Recipe("mine", str(folder / "twins.jsonl")), folder / "build")
     debias_to_folder(made_twins(60), folder / "debias", embed=EmbedRecipe(), chosen=small)
