@@ -33,7 +33,6 @@ SETS = {
 
 def report_page(built: Built, recipe: Mapping[str, Any]) -> str:
     """Return the report of a build as one HTML page."""
-    funnel = built.funnel
     sections = [
         report.Section("In short", [report.Cards(_cards(built))]),
         report.Section("From twins to problems", _funnel(built), lead=_funnel_lead(built)),
