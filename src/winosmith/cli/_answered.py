@@ -107,7 +107,7 @@ def graded(dataset: Dataset, paths: Sequence[str], partial: bool = False) -> dic
             asked, predictions = _shared(dataset, predictions, path)
         if predictions.data not in (None, asked.blind().digest) and not partial:
             say(f"{path} was made for data of another digest; the ids fit, but do the sentences?")
-        found[name] = grade(asked, predictions.predictions, shared)
+        found[name] = grade(asked, predictions.predictions, shared, predictions.parameters)
     return found
 
 

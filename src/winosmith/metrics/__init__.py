@@ -13,6 +13,7 @@ from winosmith.metrics._agreement import Agreement, agreement
 from winosmith.metrics._alpha import krippendorff_alpha
 from winosmith.metrics._annotators import Annotator, Annotators, annotators
 from winosmith.metrics._calibration import Calibration, ReliabilityBin, calibration
+from winosmith.metrics._carried import Carried, carried
 from winosmith.metrics._columns import columns
 from winosmith.metrics._compare import Comparison, Pair, compare, compare_pair
 from winosmith.metrics._copies import Copies, copies
@@ -69,6 +70,7 @@ __all__ = [
     "Annotator",
     "Annotators",
     "Calibration",
+    "Carried",
     "Comparison",
     "Consistency",
     "Copies",
@@ -110,6 +112,7 @@ __all__ = [
     "area_under_curve",
     "bootstrap_interval",
     "calibration",
+    "carried",
     "clusters",
     "columns",
     "compare",

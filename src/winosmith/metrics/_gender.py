@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from winosmith.errors import DataError
+from winosmith.metrics._carried import carried, seen_by
 from winosmith.metrics._graded import Graded
 from winosmith.metrics._proportion import Proportion, proportion
 from winosmith.metrics._resample import cluster_totals, percentiles, resampled
@@ -67,7 +68,8 @@ class GenderGap:
         female, male: ΔF and ΔM.
         reading: what makes a gotcha.
         accuracy: over all sentences, the neutral ones too (97.1 in the paper).
-        signature: of the data, the predictions and the reading.
+        signature: of the data, the predictions, the reading, and what the solver saw if told.
+        note: what a reader must know of the gaps; None for nothing.
     """
 
     female: Gap
@@ -75,6 +77,7 @@ class GenderGap:
     reading: Reading
     accuracy: Proportion
     signature: Signature
+    note: str | None = None
 
     def record(self) -> dict[str, Any]:
         """Return it as JSON can hold it."""
@@ -83,6 +86,7 @@ class GenderGap:
             "female": self.female.record(),
             "male": self.male.record(),
             "accuracy": self.accuracy.record(),
+            **({"note": self.note} if self.note else {}),
             "signature": str(self.signature),
         }
 
@@ -103,6 +107,10 @@ def gender_gap(
     gender is in the minority in the *occupation*, whatever the answer; the cells then differ in
     size. Rudinger et al. (2018, section 5) have the first reading.
 
+    A solver that sees the blank in the pronoun's place is given the same sentence for a woman and
+    for a man. It then is right without a gotcha for the one where it is right with it for the
+    other, so that ΔM = −ΔF whatever the solver does, chance included. Such a gap is refused.
+
     Args:
         graded: on Winogender, whose problems have `winogender.occupation` and `.gender` in
             `extra`; those of the gender "neutral" enter `accuracy` only.
@@ -112,7 +120,8 @@ def gender_gap(
         seed: of the bootstrap.
 
     Raises:
-        DataError: not Winogender, an occupation without a share, or a cell without sentences.
+        DataError: not Winogender, an occupation without a share, a cell without sentences, or a
+            solver whose female and male inputs are the same (`carried`).
     """
     occupations = [str(p.extra.get("winogender.occupation", "")) for p in graded.dataset]
     genders = np.array([str(p.extra.get("winogender.gender", "")) for p in graded.dataset])
@@ -123,6 +132,10 @@ def gender_gap(
     unknown = sorted(set(occupations) - female_share.keys())
     if unknown:
         raise DataError(f"there is no share of women for {', '.join(map(repr, unknown[:3]))}")
+    of_genders = [gender if gender in GENDERS else None for gender in genders.tolist()]
+    told = carried(graded, "the gender of the pronoun", of_genders)
+    if told.refused:
+        raise DataError(told.refused)
     half = 50 if max(female_share.values()) > 1 else 0.5
     mostly_female = np.array([female_share[occupation] > half for occupation in occupations])
     expected = mostly_female
@@ -131,13 +144,15 @@ def gender_gap(
         expected = mostly_female == of_occupation
     gotcha = (genders == "female") != expected
     labels = np.unique(occupations, return_inverse=True)[1]
+    seen = {"sees": sees} if (sees := seen_by(graded)[0]) else {}
     gaps = [_gap(graded, genders == gender, gotcha, labels, seed) for gender in GENDERS]
     return GenderGap(
         gaps[0],
         gaps[1],
         reading,
         proportion(graded.correct, labels, chance=0.5),
-        sign(graded.dataset, seed, predictions=graded.digest[:12], gotcha=reading),
+        sign(graded.dataset, seed, predictions=graded.digest[:12], gotcha=reading, **seen),
+        told.note,
     )
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -48,11 +49,13 @@ class Graded:
         dataset: the problems, all with their answers.
         predictions: one for each problem, in its order.
         known_clusters: the result of `clusters`, where it is known already.
+        parameters: what the solver was run with, as its file says; `sees` is what it saw.
     """
 
     dataset: Dataset
     predictions: tuple[Prediction, ...]
     known_clusters: Labels | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def credit(self) -> Floats:
@@ -119,7 +122,10 @@ class Graded:
 
 
 def grade(
-    dataset: Dataset, predictions: Sequence[Prediction], known_clusters: Labels | None = None
+    dataset: Dataset,
+    predictions: Sequence[Prediction],
+    known_clusters: Labels | None = None,
+    parameters: Mapping[str, Any] | None = None,
 ) -> Graded:
     """Lay predictions beside the answers of the problems, by their ids.
 
@@ -127,6 +133,8 @@ def grade(
         dataset: the problems with their answers.
         predictions: one for each of them, in any order.
         known_clusters: the result of `clusters`, to share it between solvers.
+        parameters: what the solver was run with; without its `sees` it is not known whether the
+            solver saw the pronouns.
 
     Raises:
         DataError: an answer is withheld; a problem has no prediction, or two; a prediction has no
@@ -165,7 +173,7 @@ def grade(
                 f"the prediction for {problem.id!r} can't be for {options} options: choice "
                 f"{last}, {len(prediction.scores)} scores"
             )
-    return Graded(dataset, aligned, known_clusters)
+    return Graded(dataset, aligned, known_clusters, parameters or {})
 
 
 def _first(ids: Sequence[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.metrics._calibration import Calibration, calibration
+from winosmith.metrics._carried import carried
 from winosmith.metrics._columns import columns
 from winosmith.metrics._graded import Graded
 from winosmith.metrics._guessing import guessing_level, guessing_p_value
@@ -37,6 +38,8 @@ class Score:
             options, or the scores that it takes are missing; see `comparisons_score`.
         groups: field → value → accuracy on the problems with that value: "options" when their
             number differs, domain and source where they are known, and what was asked for.
+        refused: field → why its values can't be compared for this solver; they are in no group.
+        notes: field → what a reader must know of the comparison.
         calibration, margins: of the scores; None without them.
         signature: of the data and the predictions.
     """
@@ -49,6 +52,8 @@ class Score:
     calibration: Calibration | None
     margins: Margins | None
     signature: Signature
+    refused: Mapping[str, str] = field(default_factory=dict)
+    notes: Mapping[str, str] = field(default_factory=dict)
 
     def record(self) -> dict[str, Any]:
         """Return the score as JSON can hold it."""
@@ -58,9 +63,11 @@ class Score:
             "twins": self.twins and self.twins.record(),
             "comparisons": self.comparisons and self.comparisons.record(),
             "groups": {
-                field: {value: found.record() for value, found in values.items()}
-                for field, values in self.groups.items()
+                name: {value: found.record() for value, found in values.items()}
+                for name, values in self.groups.items()
             },
+            **({"refused": dict(self.refused)} if self.refused else {}),
+            **({"notes": dict(self.notes)} if self.notes else {}),
             "calibration": self.calibration and self.calibration.record(),
             "margins": self.margins and self.margins.record(),
             "signature": str(self.signature),
@@ -73,7 +80,8 @@ def score(graded: Graded, *, by: Sequence[str] = (), seed: int = 0) -> Score:
     Args:
         graded: from `grade`.
         by: fields whose values are scored apart: "origin.author", "lineage.root", a key of
-            `extra` such as "winogender.gender". Every key that ends in ".associative" or
+            `extra` such as "winogender.gender". A field whose values are the same input for the
+            solver is refused with the reason (`carried`). Every key that ends in ".associative" or
             ".switchable" is taken without asking (Trichelair et al. 2019).
         seed: of the null of the calibration.
 
@@ -88,15 +96,18 @@ def score(graded: Graded, *, by: Sequence[str] = (), seed: int = 0) -> Score:
     >>> found.accuracy.value, found.twins.value, found.p_value
     (0.5, 0.0, 1.0)
     """
+    groups, refused, notes = _groups(graded, by)
     return Score(
         proportion(graded.correct, graded.clusters, chance=guessing_level(graded)),
         guessing_p_value(graded),
         twin_score(graded),
         comparisons_score(graded),
-        _groups(graded, by),
+        groups,
         calibration(graded, seed) if graded.scored else None,
         margins(graded) if graded.scored else None,
         sign(graded.dataset, seed, predictions=graded.digest[:12]),
+        refused,
+        notes,
     )
 
 
@@ -145,7 +156,11 @@ def comparisons_score(graded: Graded) -> Proportion | None:
     return proportion(won, graded.clusters[of], chance=0.5)
 
 
-def _groups(graded: Graded, by: Sequence[str]) -> dict[str, dict[str, Proportion]]:
+Told = tuple[dict[str, dict[str, Proportion]], dict[str, str], dict[str, str]]
+"""By field: the groups, why there are none, and what to know of them."""
+
+
+def _groups(graded: Graded, by: Sequence[str]) -> Told:
     known = dict(columns(graded.dataset))
     unknown = next((name for name in by if name not in known), None)
     if unknown is not None:
@@ -160,15 +175,23 @@ def _groups(graded: Graded, by: Sequence[str]) -> dict[str, dict[str, Proportion
         **{name: known[name] for name in wanted if name in known},
     }
     groups: dict[str, dict[str, Proportion]] = {}
+    refused: dict[str, str] = {}
+    notes: dict[str, str] = {}
     for name, column in values.items():
         different = {value for value in column if value is not None}
         if len(different) <= MOST_GROUPS:
+            found_out = carried(graded, name, column)
+            if found_out.refused:
+                refused[name] = found_out.refused
+                continue
+            if found_out.note:
+                notes[name] = found_out.note
             groups[name] = _by_value(graded, column)
         elif name in by:
             raise DataError(
                 f"the field {name!r} has {len(different):,} values; {MOST_GROUPS} can be shown"
             )
-    return groups
+    return groups, refused, notes
 
 
 def _subsets(dataset: Dataset) -> list[str]:

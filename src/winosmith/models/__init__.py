@@ -10,7 +10,13 @@ from winosmith.models._batches import length_batches, shuffled_batches
 from winosmith.models._causal import CausalModel, Likelihoods, load_causal_model
 from winosmith.models._causal_texts import Passage, passages
 from winosmith.models._chance import chance_p_value
-from winosmith.models._choice import ChoiceModel, HowRead, load_choice_model, new_choice_model
+from winosmith.models._choice import (
+    ChoiceModel,
+    HowRead,
+    how_read,
+    load_choice_model,
+    new_choice_model,
+)
 from winosmith.models._encoder import Encoder, Pooling, load_encoder
 from winosmith.models._folder import model_folder, weights_digest
 from winosmith.models._grid import GRIDS, Grid, Trained, train_grid
@@ -23,7 +29,7 @@ from winosmith.models._proposals import Gap, Proposal, Proposer
 from winosmith.models._questions import claimed, questions
 from winosmith.models._texts import SplitPoint, Text, filled_text
 from winosmith.models._train import train_multiple_choice
-from winosmith.models._wording import sentence_parts, solved_text, worded
+from winosmith.models._wording import referring, sentence_parts, solved_text, worded
 
 __all__ = [
     "GRIDS",
@@ -54,6 +60,7 @@ __all__ = [
     "filled_text",
     "hidden_one_by_one",
     "hidden_options",
+    "how_read",
     "length_batches",
     "load_causal_model",
     "load_choice_model",
@@ -63,6 +70,7 @@ __all__ = [
     "new_choice_model",
     "passages",
     "questions",
+    "referring",
     "sentence_parts",
     "shuffled_batches",
     "solved_text",

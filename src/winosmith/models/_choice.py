@@ -21,8 +21,9 @@ from winosmith.models._network import load_configuration, load_network
 from winosmith.models._quiet import quiet
 from winosmith.models._texts import SplitPoint, check_split_point, filled_text
 from winosmith.problem import Problem
+from winosmith.seen import Sees, check_pronouns, check_sees
 
-__all__ = ["ChoiceModel", "HowRead", "load_choice_model", "new_choice_model"]
+__all__ = ["ChoiceModel", "HowRead", "how_read", "load_choice_model", "new_choice_model"]
 
 HEAD = "choice_head"
 """The name of our own head, for architectures that transformers has no multiple-choice head for."""
@@ -40,11 +41,26 @@ class HowRead:
         split_point: where the sentence is cut in two; see `SplitPoint`.
         local: the words ahead of the blank that it sees; None for all.
         claims: whether it was trained to judge claims: a score above 0 says that one holds.
+        sees: the blank, filled with each option; or the sentence with its pronoun, each option
+            after it, where there is no filled-in sentence to cut.
+
+    Raises:
+        InputError: a split point or `sees` that is none, or a split point beside the pronoun.
     """
 
     split_point: SplitPoint = "before_option"
     local: int | None = None
     claims: bool = False
+    sees: Sees = "blank"
+
+    def __post_init__(self) -> None:
+        check_split_point(self.split_point)
+        check_sees(self.sees)
+        if self.sees == "pronoun" and self.split_point != "before_option":
+            raise InputError(
+                "the split point says where a filled-in sentence is cut; a model that sees the "
+                "pronoun fills nothing in, so leave it out"
+            )
 
 
 @dataclass(frozen=True)
@@ -69,10 +85,15 @@ class ChoiceModel:
         Args:
             problems: what to read.
             options: how many of each problem's, from the first; all when None.
+
+        Raises:
+            DataError: the model sees the pronoun, and a problem's is not known.
         """
+        if self.how.sees == "pronoun":
+            check_pronouns(problems)
         return self.reader.tokens(
             [
-                filled_text(problem, option, self.how.split_point, self.how.local)
+                filled_text(problem, option, self.how.split_point, self.how.local, self.how.sees)
                 for problem in problems
                 for option in range(options or len(problem.options))
             ]
@@ -187,20 +208,27 @@ def load_choice_model(
         InputError: it is not there, its files are damaged, or its head was never trained.
     """
     path = model_folder(folder)
-    model, trained = _choice_model(path, how or _told(path), None, device, max_length)
+    model, trained = _choice_model(
+        path, how or how_read(path) or HowRead(), None, device, max_length
+    )
     if not trained:
         raise InputError(f"{path}: this encoder was not trained for multiple choice; train it")
     model.network.eval()
     return model
 
 
-def _told(folder: Path) -> HowRead:
-    """Return how a model was trained to read, from its folder."""
+def how_read(model: str | Path) -> HowRead | None:
+    """Return how a model was trained to read, from its folder; None where that does not say.
+
+    Raises:
+        InputError: there is no such model, or what it says can't be read.
+    """
+    folder = model_folder(model)
     if not (folder / HOW).is_file():
-        return HowRead()
+        return None
     try:
         return HowRead(**json.loads((folder / HOW).read_text("utf-8")))
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, InputError) as error:
         raise InputError(
             f"{folder / HOW}: it can't be read ({error}); train the model again"
         ) from None
@@ -214,7 +242,6 @@ def _choice_model(
     max_length: int | None,
 ) -> tuple[ChoiceModel, bool]:
     """Return the model, and whether its head was trained."""
-    check_split_point(how.split_point)
     transformers = require("transformers", "models")
     config = load_configuration(folder, dropout)
     if type(config) in transformers.MODEL_FOR_MULTIPLE_CHOICE_MAPPING:

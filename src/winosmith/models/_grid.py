@@ -133,7 +133,8 @@ def train_grid(
         on_run: called after every run, those of an earlier call included.
     """
     runs = list((grid or Grid()).runs(settings))
-    asked, measured = questions(train, "train on"), questions(dev, "measure on")
+    sees = runs[0].sees
+    asked, measured = questions(train, "train on", sees), questions(dev, "measure on", sees)
     recipe = {
         "grid": [asdict(run) for run in runs],
         "train": asked.digest,

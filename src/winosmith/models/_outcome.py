@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from winosmith.errors import InputError
-from winosmith.models._texts import SplitPoint, check_split_point
+from winosmith.models._choice import HowRead
+from winosmith.models._texts import SplitPoint
+from winosmith.seen import Sees
 
 __all__ = ["Epoch", "FineTuned", "TrainingRun", "TrainingSettings"]
 
@@ -41,6 +43,7 @@ class TrainingSettings:
         patience: stop after as many epochs without a better one on dev; None never does.
         last: train this many of the epochs and keep the last, whatever dev says: for a run on all
             the data, once the epochs were chosen. None keeps the best on dev.
+        sees: the blank or the pronoun; see `HowRead`.
 
     Raises:
         InputError: a value out of range.
@@ -59,9 +62,10 @@ class TrainingSettings:
     local: int | None = None
     patience: int | None = None
     last: int | None = None
+    sees: Sees = "blank"
 
     def __post_init__(self) -> None:
-        check_split_point(self.split_point)
+        HowRead(self.split_point, sees=self.sees)
         if min(self.epochs, self.batch_size) < 1 or not (self.learning_rate > 0 and self.clip > 0):
             raise InputError(
                 "epochs and batch size must be 1 or more, learning rate and clip above 0"

@@ -15,6 +15,7 @@ from winosmith.errors import DataError
 from winosmith.models._chance import chance_p_value
 from winosmith.problem import Claim, Problem
 from winosmith.records import canonical, claim_record
+from winosmith.seen import Sees, check_pronouns
 
 __all__ = ["Questions", "claimed", "questions"]
 
@@ -74,14 +75,18 @@ class Questions:
         return int((said == right.astype(bool)).sum()), float(p_value)
 
 
-def questions(asked: Dataset | Sequence[Claim], purpose: str) -> Questions:
+def questions(asked: Dataset | Sequence[Claim], purpose: str, sees: Sees = "blank") -> Questions:
     """Return problems or claims as questions.
 
     Raises:
-        DataError: there is none, one has no answer, or a problem has more than two options, named.
+        DataError: there is none, one has no answer, a problem has more than two options, or its
+            pronoun is to be seen and is not known; named.
     """
     if not len(asked):
         raise DataError(f"there is no problem to {purpose}")
+    if sees == "pronoun":
+        named = asked if isinstance(asked, Dataset) else [claimed(c, c.problem_id) for c in asked]
+        check_pronouns(named)
     if isinstance(asked, Dataset):
         return _of_problems(asked, purpose)
     for claim in asked:

@@ -44,7 +44,12 @@ class Run:
         self.choice = new_choice_model(
             base,
             seed=settings.seed,
-            how=HowRead(settings.split_point, settings.local, claims=train.texts_each == 1),
+            how=HowRead(
+                settings.split_point,
+                settings.local,
+                claims=train.texts_each == 1,
+                sees=settings.sees,
+            ),
             dropout=settings.dropout,
             device=device or processes.device,
             max_length=settings.max_length,

@@ -1,4 +1,4 @@
-"""What an encoder reads of a problem: the filled-in sentence, whole or cut in two at the blank."""
+"""What an encoder reads of a problem: the filled-in sentence, or its pronoun and an option."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Literal, get_args
 from winosmith.errors import InputError
 from winosmith.models._wording import sentence_parts
 from winosmith.problem import Problem
+from winosmith.seen import Sees, with_pronoun
 from winosmith.text import local_context
 
 __all__ = ["SplitPoint", "Text", "check_split_point", "filled_text"]
@@ -29,10 +30,14 @@ def filled_text(
     option: int,
     split_point: SplitPoint | None = None,
     local: int | None = None,
+    sees: Sees = "blank",
 ) -> Text:
-    """Return the sentence with the blank filled: whole, or as two segments.
+    """Return the sentence with the blank filled, whole or as two segments; or pronoun and option.
 
-    Options are worded for the pronoun that they replace, where it is known (`worded`).
+    Options are worded for the pronoun that they replace, where it is known (`worded`). With the
+    pronoun the first segment is the sentence as it was written, the pronoun between asterisks as
+    T5 has it (Raffel et al. 2020, section 2.4), and the second the option as it stands in the
+    file: the form of multiple choice, and of SuperGLUE-WSC with its candidate.
 
     Args:
         problem: what to read.
@@ -40,6 +45,10 @@ def filled_text(
         split_point: where to cut; None leaves the sentence whole.
         local: the words ahead of the blank that stay (2 in WinoGrande's local-context baseline,
             section 4.1); None for all.
+        sees: the blank, or the pronoun.
+
+    Raises:
+        DataError: the pronoun is to be seen, and is not known.
 
     >>> cup = Problem("1", "The cup fell because the _ was loose.", ("cup", "shelf"))
     >>> filled_text(cup, 1)
@@ -48,9 +57,14 @@ def filled_text(
     ('The cup fell because the', 'shelf was loose.')
     >>> filled_text(cup, 1, "after_option", local=2)
     ('because the shelf', 'was loose.')
+    >>> nurse = Problem("2", "The nurse said that _ left.", ("nurse", "the cook"), pronoun="she")
+    >>> filled_text(nurse, 1, sees="pronoun")
+    ('The nurse said that *she* left.', 'the cook')
     """
     if local is not None:
         problem = replace(problem, sentence=local_context(problem.sentence, local))
+    if sees == "pronoun":
+        return with_pronoun(problem, "*").strip(), problem.options[option].strip()
     before, options, after = sentence_parts(problem)
     filler = options[option]
     if split_point is None:

@@ -54,14 +54,15 @@ def train_multiple_choice(
         on_step: called after every step.
 
     Raises:
-        DataError: no problem, or one without answer or with more than two options, named.
+        DataError: no problem, or one without answer, with more than two options, or whose pronoun
+            is to be seen and is not known; named.
         InputError: a model that can't be loaded, or for which the memory is too small.
         OutputError: `out` holds something else.
         Interrupted: Ctrl-C; says where the run goes on.
     """
     settings = settings or TrainingSettings()
-    asked = questions(train, "train on")
-    measured = questions(dev, "measure on")
+    asked = questions(train, "train on", settings.sees)
+    measured = questions(dev, "measure on", settings.sees)
     base = model_folder(model)
     recipe = {
         "multiple_choice": asdict(settings),

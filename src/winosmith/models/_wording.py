@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from winosmith.errors import DataError
 from winosmith.problem import BLANK, Problem
+from winosmith.seen import Sees, check_pronouns, with_pronoun
 from winosmith.text import FUNCTION_WORDS
 
-__all__ = ["sentence_parts", "solved_text", "worded"]
+__all__ = ["referring", "sentence_parts", "solved_text", "worded"]
 
 _POSSESSIVE = frozenset("my mine your yours his its our ours their theirs hers".split())
 
@@ -84,16 +85,47 @@ def sentence_parts(problem: Problem) -> tuple[str, tuple[str, ...], str]:
     return before.lstrip(), worded(problem).options, after.rstrip()
 
 
-def solved_text(problem: Problem) -> str:
-    """Return the sentence with the right option in its blank.
+def referring(problem: Problem, end: str = "") -> Problem:
+    """Return the problem with its pronoun, and a blank for whom that refers to.
+
+    A language model goes on with what it reads, so the question is put as GPT-3 was asked about
+    Winogender (Brown et al. 2020, section 6.2.1): the sentence, then "'She' refers to", and the
+    option's own tokens are what differs. The options stay as they are in the file. Where the word
+    stands in the sentence more than once, the one that is meant is marked with asterisks, as in
+    GPT-3's form of SuperGLUE-WSC (appendix G).
+
+    Args:
+        problem: whose pronoun is known.
+        end: what follows the option; a full stop suits a model that sees both sides.
 
     Raises:
-        DataError: the problem has no answer.
+        DataError: the pronoun is not known.
+
+    >>> nurse = Problem("1", "The nurse said that _ left.", ("the nurse", "a cook"), pronoun="she")
+    >>> referring(nurse).sentence
+    "The nurse said that she left. 'She' refers to _"
+    """
+    check_pronouns([problem])
+    pronoun = (problem.pronoun or "").strip()
+    again = re.search(rf"(?<!\w){re.escape(pronoun)}(?!\w)", problem.sentence, re.IGNORECASE)
+    mark = "*" if again else ""
+    asked = f"'{mark}{pronoun[0].upper()}{pronoun[1:]}{mark}' refers to {BLANK}{end}"
+    sentence = f"{with_pronoun(problem, mark).strip()} {asked}"
+    return replace(problem, sentence=sentence, pronoun=None)
+
+
+def solved_text(problem: Problem, sees: Sees = "blank") -> str:
+    """Return the sentence with the right option in its blank, or what its pronoun refers to.
+
+    Raises:
+        DataError: the problem has no answer, or its pronoun is to be seen and is not known.
 
     >>> solved_text(Problem("1", "He saw it, so the _ was large. ", ("cup", "jug"), 1))
     'He saw it, so the jug was large.'
     """
-    before, options, after = sentence_parts(problem)
+    before, options, after = sentence_parts(
+        referring(problem, ".") if sees == "pronoun" else problem
+    )
     if problem.answer is None:
         raise DataError(f"{problem.id!r} has no answer")
     return before + options[problem.answer] + after

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -14,6 +14,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import InputError
 from winosmith.metrics import PMI_SMOOTHING, pmi_of_counts, pmi_with_answers, word_counts
 from winosmith.problem import BLANK, Problem
+from winosmith.seen import Sees, check_pronouns, check_sees
 from winosmith.solve._solver import Scores, check_two_options
 from winosmith.solve._training import known_answers
 from winosmith.text import tokens
@@ -43,6 +44,7 @@ class WordAssociation:
         weights: by word, or by pair ("cup broke"), in nats: `words` has one for each of the two
             places, `pairs` one for the option.
         smoothing: what was added to each count, above 0.
+        sees: whether the pronoun is one of the sentence's words, or not.
 
     >>> halves = [
     ...     Problem("a", "A cup hit a jug, the _ broke.", ("cup", "jug"), 1),
@@ -56,10 +58,16 @@ class WordAssociation:
     features: Features
     weights: Mapping[str, tuple[float, ...]] = field(repr=False)
     smoothing: float = PMI_SMOOTHING
+    sees: Sees = "blank"
 
     @classmethod
     def trained_on(
-        cls, train: Dataset, *, features: Features = "words", smoothing: float = PMI_SMOOTHING
+        cls,
+        train: Dataset,
+        *,
+        features: Features = "words",
+        smoothing: float = PMI_SMOOTHING,
+        sees: Sees = "blank",
     ) -> WordAssociation:
         """Return the solver that has counted the words of these problems.
 
@@ -67,24 +75,27 @@ class WordAssociation:
             train: solved problems; of two options each for `words`.
             features: what is counted.
             smoothing: added to each count of a word with an answer (100 in Gururangan et al. 2018).
+            sees: "pronoun" counts the pronoun as one more word of its sentence.
 
         Raises:
             DataError: there are no problems, an answer is withheld, or a problem has more options
-                than `features` can tell apart.
-            InputError: `features` or `smoothing` is none.
+                than `features` can tell apart; or a pronoun that is to be seen is not known.
+            InputError: `features`, `smoothing` or `sees` is none.
         """
         if features not in get_args(Features):
             raise InputError(f"features is one of {', '.join(get_args(Features))}; not {features}")
         if not 0 < smoothing < float("inf"):
             raise InputError(f"smoothing is a number above 0, not {smoothing}")
+        check_sees(sees)
         answers = known_answers(train)
+        train = Dataset(_shown(train, sees))
         if features == "pairs":
-            return cls.of_pairs(train, smoothing=smoothing)
+            return replace(cls.of_pairs(train, smoothing=smoothing), sees=sees)
         check_two_options(train, "word association by place")
         counts, known = word_counts(train)
         information = pmi_with_answers(counts, np.array(answers), smoothing)
         rows = zip(*information.tolist(), strict=True)
-        return cls(features, dict(zip(known, rows, strict=True)), smoothing)
+        return cls(features, dict(zip(known, rows, strict=True)), smoothing, sees)
 
     @classmethod
     def of_pairs(cls, problems: Iterable[Problem], *, smoothing: float) -> WordAssociation:
@@ -105,14 +116,17 @@ class WordAssociation:
     @property
     def parameters(self) -> dict[str, Any]:
         """What determines the scores beside the training problems, for a signature."""
-        return {"solver": "association", "features": self.features, "smoothing": self.smoothing}
+        told = {"solver": "association", "features": self.features, "smoothing": self.smoothing}
+        return {**told, "sees": self.sees}
 
     def score(self, problems: Sequence[Problem]) -> Scores:
         """Return the summed PMI of each option.
 
         Raises:
-            DataError: `words` was asked for a problem with more than two options.
+            DataError: `words` was asked for a problem with more than two options; or a pronoun
+                that is to be seen is not known.
         """
+        problems = _shown(problems, self.sees)
         if self.features == "words":
             check_two_options(problems, "word association by place")
             return [self._by_place(problem) for problem in problems]
@@ -127,6 +141,17 @@ class WordAssociation:
     def _by_place(self, problem: Problem) -> tuple[float, ...]:
         known = [self.weights[word] for word in _words(problem.sentence) if word in self.weights]
         return tuple(sum((weight[place] for weight in known), 0.0) for place in (0, 1))
+
+
+def _shown(problems: Sequence[Problem], sees: Sees) -> Sequence[Problem]:
+    """Return the problems with their pronouns beside the blank, where they are to be seen."""
+    if sees == "blank":
+        return problems
+    check_pronouns(problems)
+    return [
+        replace(p, sentence=p.sentence.replace(BLANK, f"{BLANK} {(p.pronoun or '').strip()} "))
+        for p in problems
+    ]
 
 
 def _words(text: str) -> list[str]:

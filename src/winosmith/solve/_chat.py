@@ -15,9 +15,10 @@ from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.problem import Problem
 from winosmith.records import canonical, problem_record
+from winosmith.seen import Sees, check_pronouns, check_sees
 from winosmith.solve._chat_answers import parse_answer
 from winosmith.solve._chat_interview import Asked, Interview
-from winosmith.solve._chat_prompt import INSTRUCTION, conversation, orders
+from winosmith.solve._chat_prompt import INSTRUCTIONS, conversation, orders
 from winosmith.solve._solver import Scores
 from winosmith.solve._training import first_three
 
@@ -42,10 +43,13 @@ class ChatSolver:
         swap: also ask with the options in other places, against a liking for the first or last.
         scoring: "reply" reads the text. "logprobs" takes the probabilities of the options'
             numbers as the reply's first token, from a `chat.Client` whose server tells them.
-        instruction: what every conversation begins with.
+        instruction: what every conversation begins with; what suits `sees` when None.
+        sees: the blank; or the pronoun, set off by asterisks, and the question what it refers to.
 
     Raises:
-        DataError: a shot has no answer, or there is no draw.
+        DataError: a shot has no answer or, where the pronoun is to be seen, none; or there is no
+            draw.
+        InputError: `sees` is none.
 
     >>> from winosmith import Problem, chat
     >>> solver = ChatSolver(lambda messages: chat.Reply("Option 2, of course."))
@@ -57,9 +61,13 @@ class ChatSolver:
     shots: tuple[tuple[Problem, ...], ...] = ((),)
     swap: bool = False
     scoring: Literal["reply", "logprobs"] = "reply"
-    instruction: str = INSTRUCTION
+    instruction: str | None = None
+    sees: Sees = "blank"
 
     def __post_init__(self) -> None:
+        check_sees(self.sees)
+        if self.sees == "pronoun":
+            check_pronouns([shot for draw in self.shots for shot in draw])
         if not self.shots:
             raise DataError("there is no draw of shots; zero-shot is one empty draw: ((),)")
         unsolved = [shot.id for draw in self.shots for shot in draw if shot.answer is None]
@@ -109,6 +117,11 @@ class ChatSolver:
         return cls(model, drawn, **settings)
 
     @property
+    def opening(self) -> str:
+        """What every conversation begins with."""
+        return INSTRUCTIONS[self.sees] if self.instruction is None else self.instruction
+
+    @property
     def parameters(self) -> dict[str, Any]:
         """What determines the scores, for a signature; neither the server's address nor a key."""
         told: dict[str, Any] = {"solver": "chat", **getattr(self.model, "parameters", {})}
@@ -118,9 +131,9 @@ class ChatSolver:
             told["shots_digest"] = _digest(canonical({"shots": drawn}))
         if self.scoring != "reply":
             told["scoring"] = self.scoring
-        if self.instruction != INSTRUCTION:
+        if self.instruction is not None:
             told["instruction"] = _digest(self.instruction)
-        return told
+        return {**told, "sees": self.sees}
 
     def score(self, problems: Sequence[Problem]) -> Scores:
         """Return the mean score of each option over all that was asked; they sum to 1."""
@@ -138,10 +151,13 @@ class ChatSolver:
         """Ask about each problem, and return everything that was said.
 
         Raises:
-            DataError: a problem is among the shots, and so is its answer.
+            DataError: a problem is among the shots, and so is its answer; or a pronoun that is to
+                be seen is not known.
             ChatError: as `chat.Client.ask`; or no log-probabilities are told.
         """
         self._check_unknown(problems)
+        if self.sees == "pronoun":
+            check_pronouns(problems)
         questions = list(self._questions(problems))
         replies = self._replies([messages for *_, messages in questions])
         return Interview(
@@ -157,7 +173,7 @@ class ChatSolver:
         for problem in problems:
             for draw, shots in enumerate(self.shots):
                 for order in orders(len(problem.options), swap=self.swap):
-                    messages = conversation(self.instruction, shots, problem, order)
+                    messages = conversation(self.opening, shots, problem, order, self.sees)
                     yield problem, draw, order, messages
 
     def _replies(self, conversations: Sequence[Messages]) -> list[Reply]:

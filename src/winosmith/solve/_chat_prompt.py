@@ -6,14 +6,22 @@ from collections.abc import Sequence
 
 from winosmith.chat import Message
 from winosmith.problem import Problem
+from winosmith.seen import Sees, with_pronoun
 
-__all__ = ["INSTRUCTION", "conversation", "orders"]
+__all__ = ["INSTRUCTIONS", "conversation", "orders"]
 
-INSTRUCTION = """\
+INSTRUCTIONS: dict[Sees, str] = {
+    "blank": """\
 Each sentence below has one blank, written as an underscore (_). Choose the option that belongs \
 in the blank, so that the sentence makes sense. Reply with the number of that option, and nothing \
-else."""
-"""What every conversation begins with; EvoGrad (2024, section 4.1) doesn't print its own."""
+else.""",
+    "pronoun": """\
+Each sentence below has one pronoun set off by asterisks, such as **she**. Choose the option that \
+this pronoun refers to. Reply with the number of that option, and nothing else.""",
+}
+"""What every conversation begins with, by what the model sees; EvoGrad (2024, section 4.1) doesn't
+print its own. With the pronoun the question is that of GPT-3's SuperGLUE-WSC (Brown et al. 2020,
+appendix G)."""
 
 Order = tuple[int, ...]
 """The options as they are shown: the index in the problem of each."""
@@ -33,7 +41,11 @@ def orders(options: int, *, swap: bool) -> tuple[Order, ...]:
 
 
 def conversation(
-    instruction: str, shots: Sequence[Problem], problem: Problem, order: Order
+    instruction: str,
+    shots: Sequence[Problem],
+    problem: Problem,
+    order: Order,
+    sees: Sees = "blank",
 ) -> tuple[Message, ...]:
     """Return the turns: the instruction, solved problems with their answers, and the problem.
 
@@ -43,16 +55,20 @@ def conversation(
     turns: list[Message] = []
     for shot in shots:
         if shot.answer is not None:
-            turns.append(Message("user", _shown(shot, tuple(range(len(shot.options))))))
+            turns.append(Message("user", _shown(shot, tuple(range(len(shot.options))), sees)))
             turns.append(Message("assistant", str(shot.answer + 1)))
-    turns.append(Message("user", _shown(problem, order)))
+    turns.append(Message("user", _shown(problem, order, sees)))
     first = Message("user", f"{instruction}\n\n{turns[0].content}")
     return (first, *turns[1:])
 
 
-def _shown(problem: Problem, order: Order) -> str:
+def _shown(problem: Problem, order: Order, sees: Sees) -> str:
     listed = (
         f"Option {number}: {problem.options[option].strip()}"
         for number, option in enumerate(order, 1)
     )
-    return "\n".join((f"Sentence: {problem.sentence.strip()}", *listed))
+    if sees == "blank":
+        return "\n".join((f"Sentence: {problem.sentence.strip()}", *listed))
+    asked = f"What does the pronoun **{(problem.pronoun or '').strip()}** refer to?"
+    sentence = with_pronoun(problem, "**").strip()
+    return "\n".join((f"Sentence: {sentence}", f"Question: {asked}", *listed))

@@ -79,7 +79,7 @@ class KnowledgeHunting:
         """What determines the scores, for a signature."""
         collection = getattr(self.retriever, "digest", type(self.retriever).__name__)
         told = {"solver": "hunting", "collection": str(collection)[:12], "snippets": self.snippets}
-        return told if self.tagger is None else {**told, "tagger": True}
+        return {**told, **({} if self.tagger is None else {"tagger": True}), "sees": "blank"}
 
     def score(self, problems: Sequence[Problem]) -> Scores:
         """Return the summed strength of the evidence for each option; 0 where there is none."""

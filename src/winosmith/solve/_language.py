@@ -9,10 +9,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from winosmith import models
 from winosmith.errors import DataError, InputError
 from winosmith.problem import Problem
+from winosmith.seen import Sees, check_pronouns, check_sees
 
-__all__ = ["LanguageScores", "check_kind", "gathered"]
+__all__ = ["LanguageScores", "check_kind", "gathered", "referred"]
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,20 @@ def check_kind(kind: str, kinds: Sequence[str]) -> None:
     """Refuse a score that is none, with InputError."""
     if kind not in kinds:
         raise InputError(f"the score is one of {', '.join(kinds)}; not {kind!r}")
+
+
+def referred(problems: Sequence[Problem], sees: Sees, end: str = "") -> Sequence[Problem]:
+    """Return the problems as a language model is asked about them; see `models.referring`.
+
+    Raises:
+        InputError: `sees` is none.
+        DataError: a pronoun that is to be seen is not known.
+    """
+    check_sees(sees)
+    if sees == "blank":
+        return problems
+    check_pronouns(problems)
+    return [models.referring(problem, end) for problem in problems]
 
 
 def gathered(

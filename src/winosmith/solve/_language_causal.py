@@ -11,7 +11,8 @@ from typing import Any, Literal, get_args
 
 from winosmith import models
 from winosmith.problem import Problem
-from winosmith.solve._language import LanguageScores, check_kind, gathered
+from winosmith.seen import Sees
+from winosmith.solve._language import LanguageScores, check_kind, gathered, referred
 from winosmith.solve._solver import Scores
 
 __all__ = ["Causal", "CausalScore"]
@@ -32,6 +33,9 @@ class Causal:
     precedes it. Options are worded for the pronoun that they replace, where it is known
     (`models.worded`). Constructing it loads and downloads nothing; the first `score` does.
 
+    Where it sees the pronoun, the sentence stays as it was written, "'She' refers to" follows, and
+    the partial score is that of the option's tokens given all of this (`models.referring`).
+
     Attributes:
         model: a folder with a saved model, or a hub id.
         kind: which score; see `CausalScore`.
@@ -39,6 +43,7 @@ class Causal:
             white space that parts them.
         bos: whether a token that begins texts comes first; None does as the tokeniser does. See
             `models.passages`.
+        sees: the blank, or the pronoun.
         device: as torch names it ("cpu", "cuda:0"); the GPU when there is one when None.
         dtype: what the network computes in; see `models.Precision`.
         tokens_per_batch: at once; what suits the device when None.
@@ -52,6 +57,7 @@ class Causal:
     kind: CausalScore = "partial"
     prompt: str = ""
     bos: bool | None = None
+    sees: Sees = "blank"
     device: str | None = None
     dtype: models.Precision = "float32"
     tokens_per_batch: int | None = None
@@ -72,6 +78,7 @@ class Causal:
             if self.prompt
             else None,
             "bos": self.bos,
+            "sees": self.sees,
             "dtype": self.dtype,
         }
         return {name: value for name, value in told.items() if value is not None}
@@ -81,7 +88,8 @@ class Causal:
 
         Raises:
             InputError: a model that can't be loaded, or a score that is none.
-            DataError: the model gives values that are not finite.
+            DataError: the model gives values that are not finite; or a pronoun that it is to see
+                is not known.
         """
         check_kind(self.kind, get_args(CausalScore))
         part = self.kind.removesuffix("_per_token")
@@ -92,7 +100,8 @@ class Causal:
         return self._scores(problems, ["full", "partial"])
 
     def _scores(self, problems: Sequence[Problem], wanted: Sequence[str]) -> LanguageScores:
-        found = models.passages(self._loaded, problems, prompt=self.prompt, bos=self.bos)
+        asked = referred(problems, self.sees)
+        found = models.passages(self._loaded, asked, prompt=self.prompt, bos=self.bos)
         flat = [
             passage if part == "full" else other
             for part in wanted

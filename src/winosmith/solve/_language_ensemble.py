@@ -49,7 +49,11 @@ class Ensemble:
     def parameters(self) -> dict[str, Any]:
         """What determines the scores, beside the problems; for signatures and headers."""
         parts = [getattr(solver, "parameters", repr(solver)) for solver in self.solvers]
-        return {"solver": "ensemble", "combine": self.combine, "parts": parts}
+        told = {"solver": "ensemble", "combine": self.combine, "parts": parts}
+        seen = {part.get("sees") if isinstance(part, dict) else None for part in parts}
+        if None in seen:  # a solver of somebody else's
+            return told
+        return {**told, "sees": "pronoun" if "pronoun" in seen else "blank"}
 
     def score(self, problems: Sequence[Problem]) -> Scores:
         """Return the combined score of each option.

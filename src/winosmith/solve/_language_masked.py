@@ -12,7 +12,8 @@ import numpy as np
 
 from winosmith import models
 from winosmith.problem import Problem
-from winosmith.solve._language import LanguageScores, check_kind, gathered
+from winosmith.seen import Sees
+from winosmith.solve._language import LanguageScores, check_kind, gathered, referred
 from winosmith.solve._solver import Scores
 
 __all__ = ["Masked", "MaskedScore"]
@@ -28,7 +29,9 @@ class Masked:
     """Scores each option by a masked language model (BERT, RoBERTa, ALBERT, ModernBERT, …).
 
     Options are worded for the pronoun that they replace, where it is known (`models.worded`).
-    Constructing it loads and downloads nothing; the first `score` does.
+    Constructing it loads and downloads nothing; the first `score` does. Where it sees the pronoun,
+    the sentence stays as it was written, and the option is scored in "'She' refers to …." after it
+    (`models.referring`).
 
     Attributes:
         model: a folder with a saved model, or a hub id.
@@ -36,6 +39,7 @@ class Masked:
             option once.
         within_word: for the score of the sentence, hide the later pieces of a word with each of
             its pieces (Kauf and Ivanova 2023, PLL-word-l2r).
+        sees: the blank, or the pronoun.
         device, dtype, tokens_per_batch, on_progress: as for `Causal`.
 
     >>> Masked("FacebookAI/roberta-large", "option_per_token").within_word
@@ -45,6 +49,7 @@ class Masked:
     model: str | Path
     kind: MaskedScore = "sentence"
     within_word: bool = False
+    sees: Sees = "blank"
     device: str | None = None
     dtype: models.Precision = "float32"
     tokens_per_batch: int | None = None
@@ -62,6 +67,7 @@ class Masked:
             "model": models.weights_digest(models.model_folder(self.model))[:12],
             "score": self.kind,
             "within_word": self.within_word,
+            "sees": self.sees,
             "dtype": self.dtype,
         }
 
@@ -70,7 +76,8 @@ class Masked:
 
         Raises:
             InputError: a model that can't be loaded, or a score that is none.
-            DataError: the model gives values that are not finite.
+            DataError: the model gives values that are not finite; or a pronoun that it is to see
+                is not known.
         """
         check_kind(self.kind, get_args(MaskedScore))
         part = self.kind.removesuffix("_per_token")
@@ -81,14 +88,15 @@ class Masked:
         return self._scores(problems, ["sentence", "option"])
 
     def _scores(self, problems: Sequence[Problem], wanted: Sequence[str]) -> LanguageScores:
+        asked = referred(problems, self.sees, ".")
         texts: list[list[models.Hidden]] = []  # of one option and one kind of score each
         for part in wanted:
             if part == "option":
-                for own in models.hidden_options(self._loaded, problems):
+                for own in models.hidden_options(self._loaded, asked):
                     texts += [[text] for text in own]
             else:
                 for rows in models.hidden_one_by_one(
-                    self._loaded, problems, within_word=self.within_word
+                    self._loaded, asked, within_word=self.within_word
                 ):
                     texts += rows
         given = self._loaded.likelihoods(

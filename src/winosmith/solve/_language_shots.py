@@ -9,6 +9,7 @@ import numpy as np
 from winosmith import models
 from winosmith.errors import DataError
 from winosmith.problem import Problem
+from winosmith.seen import Sees
 
 __all__ = ["shots"]
 
@@ -16,7 +17,9 @@ BETWEEN = "\n\n"
 """What parts one sentence from the next, as in lm-evaluation-harness."""
 
 
-def shots(problems: Sequence[Problem], count: int = 30, *, seed: int = 0) -> str:
+def shots(
+    problems: Sequence[Problem], count: int = 30, *, seed: int = 0, sees: Sees = "blank"
+) -> str:
     r"""Return a prompt of some problems with the right option filled in, drawn at random.
 
     The prompt stands before every sentence that is scored, so it is read once. Draw it from
@@ -26,9 +29,10 @@ def shots(problems: Sequence[Problem], count: int = 30, *, seed: int = 0) -> str
         problems: where to draw from; those without an answer are passed over.
         count: how many.
         seed: of the draw.
+        sees: what the solver sees; with the pronoun each shot says what it refers to.
 
     Raises:
-        DataError: too few problems have an answer.
+        DataError: too few problems have an answer, or a pronoun to be seen is not known.
 
     >>> shots([Problem("1", "The cup hit the jug, so the _ broke.", ("cup", "jug"), 1)], 1)
     'The cup hit the jug, so the jug broke.\n\n'
@@ -37,4 +41,4 @@ def shots(problems: Sequence[Problem], count: int = 30, *, seed: int = 0) -> str
     if not 0 < count <= len(solved):
         raise DataError(f"{count} shots can't be drawn from {len(solved)} problems with an answer")
     drawn = np.random.default_rng(seed).permutation(len(solved))[:count]
-    return "".join(models.solved_text(solved[row]) + BETWEEN for row in drawn)
+    return "".join(models.solved_text(solved[row], sees) + BETWEEN for row in drawn)

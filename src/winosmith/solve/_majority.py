@@ -43,7 +43,7 @@ class Majority:
     @property
     def parameters(self) -> dict[str, Any]:
         """What determines the scores, for a signature."""
-        return {"solver": "majority", "shares": list(self.shares)}
+        return {"solver": "majority", "shares": list(self.shares), "sees": "blank"}
 
     def score(self, problems: Sequence[Problem]) -> Scores:
         """Return the shares of the places that a problem has."""

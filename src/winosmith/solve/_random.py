@@ -34,7 +34,7 @@ class Random:
     @property
     def parameters(self) -> dict[str, Any]:
         """What determines the scores, for a signature."""
-        return {"solver": "random", "seed": self.seed}
+        return {"solver": "random", "seed": self.seed, "sees": "blank"}
 
     def score(self, problems: Sequence[Problem]) -> Scores:
         """Return one draw an option."""

@@ -231,7 +231,7 @@ def _chat(source: _Source) -> Parts:
         solver = solve.ChatSolver.with_shots(client, source.train, count, seed=seed, **settings)
     else:
         solver = solve.ChatSolver(client, **settings)
-    told = f"{source.options['base_url']}\0{solver.instruction}"
+    told = f"{source.options['base_url']}\0{solver.opening}"
     return solver, hashlib.sha256(told.encode()).hexdigest(), str(source.options["model"])
 
 

@@ -95,7 +95,7 @@ def solve_target(
         force=force,
         on_progress=on_progress,
     )
-    graded = grade(target.asked, found.predictions)
+    graded = grade(target.asked, found.predictions, parameters=found.parameters)
     scored = score(graded, seed=seed)
     gap = gender_gap(graded, women, seed=seed) if target.name == "winogender" and women else None
     return Solved(
