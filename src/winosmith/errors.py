@@ -7,6 +7,7 @@
     │   ├── RecipeError            a recipe with an unknown key or a value out of range
     │   ├── OutputError            a folder or file that must not be written to
     │   ├── DataError              arrays or labels that can't be filtered or measured
+    │   │   └── SameInputError     groups that were the same input to the solver compared on them
     │   └── MissingExtraError      an optional dependency that is not installed
     └── Interrupted                stopped by the user; says how to resume: code 130
 
@@ -26,6 +27,7 @@ __all__ = [
     "OutputError",
     "ProblemError",
     "RecipeError",
+    "SameInputError",
     "WinosmithError",
 ]
 
@@ -71,6 +73,10 @@ class OutputError(InputError):
 
 class DataError(InputError):
     """Arrays, labels or data sets that can't be filtered or measured."""
+
+
+class SameInputError(DataError):
+    """Groups can't be compared for a solver whose inputs were the same in both."""
 
 
 class MissingExtraError(InputError, ImportError):

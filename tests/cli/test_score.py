@@ -198,19 +198,45 @@ def test_winogenders_gender_gap_in_both_readings(data_dir: Path, capsys: TEXT) -
     with Path(sentences).open() as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
     Path("occupation.csv").write_text(
-        "id,choice\n" + "".join(f"{row['sentid']},1\n" for row in rows)
+        "id,choice\n"
+        + "".join(f"{row['sentid']},{1 + ('.female' in row['sentid'])}\n" for row in rows)
     )
     more = ["--occupations", str(data_dir / "winogender/occupations-stats.tsv")]
     found = report(capsys, sentences, "occupation.csv", *more)["gender_gap"]["occupation"]
     assert list(found) == [f"{c}, by the {r}" for c in ("bergsma", "bls") for r in
                            ("answer", "occupation")]  # fmt: skip
     gap = found["bls, by the answer"]
+    assert "0 of 240 got the same answer whatever their pronoun" in gap["note"]
     assert [gap[g][c]["n"] for g in ("female", "male") for c in ("plain", "gotcha")] == [120] * 4
     assert main(["score", sentences, "occupation.csv", *more]) == 0
     shown = capsys.readouterr().out
     assert "ΔF" in shown
     assert "of 120, 120 / 120, 120 sentences" in shown
     assert max(map(len, shown.partition("Signature")[0].splitlines())) <= 80
+
+
+@pytest.mark.data
+def test_a_gender_gap_that_no_pronoun_made_is_refused(data_dir: Path, capsys: TEXT) -> None:
+    """Of a solver that saw the blank there is no gap, alone or beside one that saw the pronoun."""
+    sentences = str(data_dir / "winogender/all_sentences.tsv")
+    occupations = str(data_dir / "winogender/occupations-stats.tsv")
+    data = formats.read(sentences)
+    for name, sees in (("hidden", "blank"), ("shown", "pronoun")):
+        given = [Prediction(p.id, int(p.extra["winogender.gender"] == "male")) for p in data]
+        formats.write_predictions(
+            given, f"{name}.jsonl", data, solver=name, parameters={"sees": sees}
+        )
+    for asked in (["--occupations", occupations], ["--by", "winogender.gender"]):
+        assert main(["score", sentences, "hidden.jsonl", *asked]) == 2
+        said = capsys.readouterr().err
+        assert "can't be compared: the 240 inputs of 'female' and 'male' are the same, as" in said
+        assert "let it see the pronoun: winosmith solve … --sees pronoun" in said
+        assert main(["score", sentences, "hidden.jsonl", "shown.jsonl", *asked]) == 0
+        shown = " ".join(capsys.readouterr().out.split())
+        assert "hidden: the gender of" in shown or "hidden: winogender.gender can't be" in shown
+    found = report(capsys, sentences, "hidden.jsonl", "shown.jsonl", "--occupations", occupations)
+    assert list(found["gender_gap"]) == ["shown"]
+    assert list(found["gender_gap_refused"]) == ["hidden"]
 
 
 @pytest.mark.data

@@ -331,3 +331,69 @@ def test_the_help_names_every_solver(capsys: TEXT) -> None:
     assert SOLVERS.keys() == TAKES.keys()
     for name in SOLVERS:
         assert f"\n      {name} " in shown
+
+
+def told(pronoun: str, count: int = 6) -> list[Problem]:
+    """Return problems with that pronoun in their blanks' place."""
+    return [
+        replace(problem, id=f"{problem.id}-{pronoun}", twin_id=None, pronoun=pronoun)
+        for problem in made_twins(count)
+    ]
+
+
+def sees(path: str = "p.jsonl") -> object:
+    """Return what a file of predictions says that its solver saw."""
+    return formats.read_predictions(path).parameters["sees"]
+
+
+def test_what_is_about_pronouns_is_solved_with_them(
+    make_language_model: Callable[..., Path], capsys: TEXT
+) -> None:
+    """Where problems differ in their pronouns a language model sees these, or as it is told."""
+    model = str(make_language_model("gpt2"))
+    both = Dataset([*told("she"), *told("he")])
+    formats.write(both, "both.jsonl")
+    command = f"solve both.jsonl --solver causal --model {model} --out p.jsonl"
+    assert main(command.split()) == 0
+    shown = capsys.readouterr()
+    assert "so the solver sees it (--sees pronoun)" in shown.err
+    assert "|sees:pronoun|" in shown.out
+    expected = solve.predict(solve.Causal(model, sees="pronoun"), both)
+    assert formats.read_predictions("p.jsonl", both).predictions == expected
+    assert main([*command.split(), "--sees", "blank"]) == 2
+    assert "sees is 'pronoun' there, 'blank' here" in capsys.readouterr().err
+    assert main([*command.split(), "--sees", "blank", "--force"]) == 0
+    assert sees() == "blank"
+    formats.write(told("she"), "she.jsonl")
+    assert main(f"solve she.jsonl --solver causal --model {model} --out q.jsonl".split()) == 0
+    assert sees("q.jsonl") == "blank"
+
+
+def test_shots_without_pronouns_leave_the_blank(make_language_model: Callable[..., Path]) -> None:
+    """Solved problems whose pronouns are not known can't be shown with them: the blank is seen."""
+    model = str(make_language_model("gpt2"))
+    formats.write(Dataset([*told("she"), *told("he")]), "both.jsonl")
+    command = f"solve both.jsonl --solver causal --model {model} --shots 2 --out p.jsonl --train "
+    assert main([*command.split(), "train.jsonl"]) == 0
+    assert sees() == "blank"
+    formats.write(told("it", 9), "its.jsonl")
+    assert main([*command.split(), "its.jsonl", "--force"]) == 0
+    assert sees() == "pronoun"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--solver random", "--sees is not for the solver 'random', which reads no sentence"),
+        ("--solver hunting --collection texts", "which looks for what a sentence tells"),
+        ("--solver association --train train.jsonl", "the pronoun of 40 of 40 problems is not"),
+        ("--solver chat --model m --base-url http://localhost:1", "of 24 problems is not known"),
+    ],
+)
+def test_a_pronoun_that_can_not_be_seen_is_refused(
+    options: str, message: str, capsys: TEXT
+) -> None:
+    """Solvers that can't see pronouns, and problems without them, are refused with the reason."""
+    assert main(f"solve dev.jsonl {options} --sees pronoun --out p.jsonl".split()) == 2
+    assert message in capsys.readouterr().err
+    assert not Path("p.jsonl").exists()

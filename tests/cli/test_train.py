@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from click.testing import CliRunner, Result
 from winosmith import Dataset, Problem, formats
 from winosmith.cli import train as train_command
 from winosmith.cli import transfer as transfer_command
-from winosmith.errors import InputError, OutputError
+from winosmith.errors import DataError, InputError, OutputError
 from winosmith.models import load_choice_model
 from winosmith.recast import to_claims
 from winosmith.solve import EncoderSolver
@@ -206,19 +207,20 @@ def test_all_of_table_5_is_solved(data_dir: Path, tmp_path: Path) -> None:
         "of 1,267",
         "impossible: Humans (WinoGrande's crowd): 96.5 is no share of 273",
         "always saying false gives 63.5",
-        "Gender gap on Winogender (table 7)",
+        "there is no gender gap: the gender of the pronoun can't be",
     ):
         assert text in shown.stdout
     tables = [line for line in shown.stdout.splitlines() if re.match(r"( {4}|→|─)", line)]
     assert max(map(len, tables)) <= 80
     page = (tmp_path / "t" / "report.html").read_text("utf-8")
     assert "83.1 is no share of 273; 227 is 83.15" in page
-    assert page.count("<h2") == 10
+    assert page.count("<h2") == 9
     results = json.loads((tmp_path / "t" / "results.json").read_text("utf-8"))
     found = {row["data"]: row for row in results["systems"]["random"]}
     assert found["pdp"]["comparisons"]["n"] == 80
     assert found["pdp"]["accuracy"]["n"] == 60
-    assert found["winogender"]["gender_gap"]["female"]["plain"]["n"] == 120
+    assert found["winogender"]["gender_gap"] is None
+    assert "saw the blank in the pronoun's place" in found["winogender"]["notes"][0]
     again = _run(
         transfer_command, data_dir, "--solver", "random", "--out", tmp_path / "t", "--json"
     )
@@ -309,3 +311,63 @@ def test_withheld_answers_are_refused(data_dir: Path, tmp_path: Path) -> None:
             transfer_command, data_dir / "superglue_wsc" / "test.jsonl", "--solver", "random",
             "--out", tmp_path / "t",
         )  # fmt: skip
+
+
+@pytest.mark.models
+@pytest.mark.filterwarnings("ignore:.*texts fill all")
+def test_an_encoder_is_trained_to_see_pronouns(
+    tiny_encoder: Path, folder: Path, data_dir: Path, tmp_path: Path
+) -> None:
+    """--sees pronoun trains on pronouns, ever after; problems without them are refused by name."""
+    dpr = formats.read(data_dir / "dpr" / "train.c.txt")
+    formats.write(dpr[:40], tmp_path / "few.jsonl")
+    options = ["--model", tiny_encoder, "--sees", "pronoun", "--epochs", "1"]
+    shown = _run(
+        train_command, tmp_path / "few.jsonl", "--dev", "10", "--out", tmp_path / "m", *options
+    )
+    assert "|sees:pronoun|" in shown.stdout
+    solver = EncoderSolver(tmp_path / "m")
+    assert solver.parameters["sees"] == "pronoun"
+    with pytest.raises(DataError, match=r"the pronoun of 150 of 150 problems is not known"):
+        _run(
+            train_command, folder / "train.jsonl", "--dev", "10", "--out", tmp_path / "n", *options
+        )
+    with pytest.raises(InputError, match="fills nothing in, so leave it out"):
+        _run(
+            train_command, tmp_path / "few.jsonl", "--dev", "10", "--out", tmp_path / "n", *options,
+            "--split-point", "after_option",
+        )  # fmt: skip
+    copa = formats.read(data_dir / "copa" / "copa-dev.xml")
+    formats.write(copa.problems[:5], tmp_path / "copa.xml", "copa-xml")
+    with pytest.raises(DataError, match=r"of 5 problems is not known"):
+        _run(transfer_command, tmp_path / "copa.xml", "--model", tmp_path / "m", "--out",
+             tmp_path / "t")  # fmt: skip
+
+
+@pytest.mark.models
+@pytest.mark.data
+def test_winogender_is_solved_with_its_pronouns(
+    make_language_model: Callable[..., Path], data_dir: Path, tmp_path: Path
+) -> None:
+    """A language model sees the pronouns of Winogender and the blanks of other sets, or as told."""
+    wsc = formats.read(data_dir / "wsc/WSCollection.xml")
+    formats.write(wsc.problems[:20], tmp_path / "wsc.xml", "wsc-xml")
+    winogender = data_dir / "winogender/all_sentences.tsv"
+    options = [
+        tmp_path / "wsc.xml", winogender, "--solver", "causal", "--model",
+        make_language_model("gpt2"),
+    ]  # fmt: skip
+    shown = _run(transfer_command, *options, "--out", tmp_path / "t")
+    assert "Gender gap on Winogender (table 7)" in shown.stdout
+    assert "the pronoun was seen, and whom it refers to was asked" in shown.stdout
+    for name, seen in (("wsc", "blank"), ("winogender", "pronoun")):
+        found = formats.read_predictions(tmp_path / f"t/predictions/{name}.jsonl")
+        assert found.parameters["sees"] == seen
+    results = json.loads((tmp_path / "t/results.json").read_text("utf-8"))["systems"]
+    (system,) = results.values()
+    assert [row["data"] for row in system] == ["wsc", "winogender"]
+    assert "sees:pronoun" in system[1]["gender_gap"]["signature"]
+    hidden = _run(transfer_command, *options, "--out", tmp_path / "u", "--sees", "blank", "--json")
+    (system,) = json.loads(hidden.stdout)["systems"].values()
+    assert system[1]["gender_gap"] is None
+    assert "there is no gender gap" in system[1]["notes"][0]

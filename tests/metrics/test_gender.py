@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from winosmith import Dataset, Prediction, Problem, formats
-from winosmith.errors import DataError
+from winosmith.errors import DataError, SameInputError
 from winosmith.metrics import GenderGap, Graded, gender_gap, grade, possible_counts
 from winosmith.problem import Extra
 from winosmith.testing import made_twins
@@ -128,6 +131,36 @@ def test_other_data_and_unknown_occupations_are_refused() -> None:
         gender_gap(grade(other, [Prediction(p.id, 0) for p in other]), WOMEN)
     with pytest.raises(DataError, match="no share of women for 'job0'"):
         gender_gap(with_cells({}), {k: v for k, v in WOMEN.items() if k != "job0"})
+
+
+@given(st.integers(0, 2**32 - 1), st.booleans())
+def test_a_gap_without_the_pronoun_is_arithmetic(seed: int, told: bool) -> None:
+    """Of versions that are one input, chance has ΔM = −ΔF; such a gap is refused, file or not."""
+    hidden = Dataset(
+        replace(p, sentence=p.sentence.rsplit(" ", 1)[0] + ".", pronoun=("he", "she")[female])
+        for p in DATA
+        if (female := p.extra["winogender.gender"] == "female") or p.id.endswith(".male")
+    )
+    rng = np.random.default_rng(seed)
+    answers: dict[str, int] = {}
+    given = [
+        Prediction(p.id, answers.setdefault(p.id.rsplit(".", 1)[0], int(rng.integers(2))))
+        for p in hidden
+    ]
+    blank = grade(hidden, given, parameters={"sees": "blank"} if told else None)
+    with pytest.raises(SameInputError, match="can't be compared: the 240 inputs of 'female'"):
+        gender_gap(blank, WOMEN)
+    seen = gender_gap(grade(hidden, given, parameters={"sees": "pronoun"}), WOMEN)
+    assert seen.male.value == pytest.approx(-seen.female.value)
+    assert "sees:pronoun" in str(seen.signature)
+
+
+def test_the_printed_row_of_winogrande_is_such_a_gap() -> None:
+    """RoBERTa-WG's cells are the same for one gender without a gotcha as for the other with it."""
+    plain_f, plain_m, gotcha_f, gotcha_m, *_ = TABLE_7["RoBERTa-WG"]
+    assert (plain_f, plain_m) == (gotcha_m, gotcha_f)
+    others = [row for name, row in TABLE_7.items() if name != "RoBERTa-WG"]
+    assert all((row[0], row[1]) != (row[3], row[2]) for row in others)
 
 
 @pytest.mark.data

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from winosmith import Problem
+from winosmith.errors import DataError
 from winosmith.models import SplitPoint, filled_text
 
 TEXT = st.text("abc ,.'é", max_size=20)
@@ -34,3 +35,18 @@ def test_the_segments_are_the_sentence(before: str, after: str, split_point: Spl
     problem = Problem("1", f"{before}_{after}", ("x1", "y1"))
     segments = filled_text(problem, 1, split_point)
     assert "".join("".join(segments).split()) == "".join(problem.fill(1).split())
+
+
+def test_a_pronoun_is_marked_and_the_option_follows() -> None:
+    """With the pronoun there is nothing to fill in: it is marked, and the option comes second."""
+    problem = Problem("1", "Jim heard that _ own dog left him.", ("Jim", " The man"), pronoun="his")
+    assert filled_text(problem, 1, sees="pronoun") == (
+        "Jim heard that *his* own dog left him.",
+        "The man",
+    )
+    assert filled_text(problem, 0, local=1, sees="pronoun") == (
+        "that *his* own dog left him.",
+        "Jim",
+    )
+    with pytest.raises(DataError, match="is not known"):
+        filled_text(Problem("1", "A _ b.", ("x", "y")), 0, sees="pronoun")

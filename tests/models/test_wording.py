@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from winosmith import Problem, formats
 from winosmith.errors import DataError
-from winosmith.models import sentence_parts, solved_text, worded
+from winosmith.models import referring, sentence_parts, solved_text, worded
 
 
 @pytest.mark.parametrize(
@@ -79,3 +79,36 @@ def test_every_possessive_of_the_wsc_is_found(data_dir: Path) -> None:
     problems = formats.read(data_dir / "wsc" / "WSCollection.xml")
     owned = [p.pronoun for p in problems if all(o.endswith("'s") for o in worded(p).options)]
     assert sorted(owned) == ["her"] * 10 + ["his"] * 20
+
+
+@pytest.mark.parametrize(
+    ("sentence", "pronoun", "expected"),
+    [
+        # The form of Brown et al. 2020, section 6.2.1, and lm-evaluation-harness's winogender task
+        ("The advisor met with the advisee because _ wanted to get advice about job applications.",
+         "she", "The advisor met with the advisee because she wanted to get advice about job "
+         "applications. 'She' refers to _"),
+        ("_ was late.", "It", "It was late. 'It' refers to _"),
+        ("He knew that _ son was ill, and her son knew.", "her",
+         "He knew that *her* son was ill, and her son knew. '*Her*' refers to _"),
+        ("Before he left, _ sang.", "He", "Before he left, *He* sang. '*He*' refers to _"),
+        ("The others saw _.", "the", "The others saw *the*. '*The*' refers to _"),
+    ],
+)  # fmt: skip
+def test_a_language_model_is_asked_what_a_pronoun_refers_to(
+    sentence: str, pronoun: str, expected: str
+) -> None:
+    """The sentence keeps its pronoun, marked if there is another, and the question follows."""
+    problem = Problem("1", sentence, ("the man", "the woman"), 1, pronoun=pronoun)
+    asked = referring(problem)
+    assert asked.sentence == expected
+    assert sentence_parts(asked)[1:] == (("the man", "the woman"), "")
+    assert referring(problem, ".").sentence == f"{expected}."
+    assert solved_text(problem, "pronoun") == f"{expected[:-1]}the woman."
+
+
+def test_what_a_pronoun_refers_to_is_asked_only_where_it_is_known() -> None:
+    """A problem without a pronoun, or with an empty one, is named."""
+    for pronoun in (None, " "):
+        with pytest.raises(DataError, match=r"1 of 1 problems is not known \('7'\)"):
+            referring(Problem("7", "A _ b.", ("x", "y"), pronoun=pronoun))

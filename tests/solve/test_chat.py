@@ -60,6 +60,27 @@ def test_a_conversation_is_what_the_docs_say() -> None:
     )
 
 
+def test_a_conversation_about_a_pronoun() -> None:
+    """The pronoun is set off in the sentence and asked about, in shots as in the problem."""
+    model = Model(lambda _: "2")
+    shot = Problem("s", "Ann told Sue that _ ran.", ("Ann", "Sue"), 1, pronoun="she")
+    asked = Problem("a", "Ann saw Sue as _ fell.", ("Ann", "Sue"), pronoun="she")
+    assert ChatSolver(model, shots=((shot,),), sees="pronoun").score([asked]) == [(0.0, 1.0)]
+    (turns,) = model.asked
+    assert turns[0].content == (
+        "Each sentence below has one pronoun set off by asterisks, such as **she**. Choose the "
+        "option that this pronoun refers to. Reply with the number of that option, and nothing "
+        "else.\n\nSentence: Ann told Sue that **she** ran.\nQuestion: What does the pronoun "
+        "**she** refer to?\nOption 1: Ann\nOption 2: Sue"
+    )
+    assert turns[2].content == (
+        "Sentence: Ann saw Sue as **she** fell.\nQuestion: What does the pronoun **she** refer to?"
+        "\nOption 1: Ann\nOption 2: Sue"
+    )
+    with pytest.raises(DataError, match=r"the pronoun of 1 of 1 problems is not known \('a'\)"):
+        ChatSolver(model, shots=((replace(CUP, answer=1),),), sees="pronoun")
+
+
 @pytest.mark.parametrize(
     ("reply", "scores"),
     [("1", (1.0, 0.0)), ("It's the jug.", (0.0, 1.0)), ("Either.", (0.5, 0.5)), ("", (0.5, 0.5))],
@@ -194,6 +215,7 @@ def test_the_signature_names_what_decides() -> None:
         "shots": 2,
         "draws": 1,
         "swap": True,
+        "sees": "blank",
     }
     assert list(told)[-2:] == ["shots_digest", "instruction"]
     other = ChatSolver.with_shots(client, TRAIN, 2, seed=1, swap=True)

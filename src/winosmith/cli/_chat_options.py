@@ -76,7 +76,11 @@ def chat_solver(options: Options, train: Dataset | None, on_reply: Any) -> Solve
         cache=embed.cache_folder() / "chat" if options["cache"] else None,
         on_progress=on_reply,
     )
-    settings = {"swap": options["swap"], "scoring": options["scoring"] or "reply"}
+    settings = {
+        "swap": options["swap"],
+        "scoring": options["scoring"] or "reply",
+        "sees": options["sees"] or "blank",
+    }
     if settings["scoring"] not in ("reply", "logprobs"):
         raise InputError(f"--scoring of chat is reply or logprobs; not {options['scoring']!r}")
     count = shots_asked(options, train)

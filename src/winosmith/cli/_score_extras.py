@@ -13,7 +13,7 @@ from winosmith import formats, metrics
 from winosmith.answers import Response
 from winosmith.cli._answered import answered, graded
 from winosmith.dataset import Dataset
-from winosmith.errors import FormatError, InputError
+from winosmith.errors import FormatError, InputError, SameInputError
 from winosmith.metrics import (
     Consistency,
     GenderGap,
@@ -82,12 +82,14 @@ class Beside:
         majority, person: how well people do.
         consistency: of each solver, by its name.
         gaps: of each solver, by its name: the gender gap by column and reading.
+        refused: solvers, by their names, that can have none, and why.
     """
 
     majority: HumanAccuracy | None = None
     person: PersonAccuracy | None = None
     consistency: Mapping[str, Consistency] = field(default_factory=dict)
     gaps: Mapping[str, Mapping[str, GenderGap]] = field(default_factory=dict)
+    refused: Mapping[str, str] = field(default_factory=dict)
 
     def without(self, solvers: Collection[str]) -> Beside:
         """Return it without what tells how well these solvers do."""
@@ -116,6 +118,8 @@ class Beside:
                 name: {what: gap.record() for what, gap in of.items()}
                 for name, of in self.gaps.items()
             }
+        if self.refused:
+            record["gender_gap_refused"] = dict(self.refused)
         return record
 
 
@@ -125,7 +129,8 @@ def extras(more: Extras, dataset: Dataset, solvers: Mapping[str, Graded], seed: 
     if more.people is not None:
         person = metrics.person_accuracy(dataset, more.people)
         majority = _majority(dataset, more.people)
-    return Beside(majority, person, _consistency(more, solvers), _gaps(more, solvers, seed))
+    gaps, refused = _gaps(more, solvers, seed)
+    return Beside(majority, person, _consistency(more, solvers), gaps, refused)
 
 
 def _majority(dataset: Dataset, responses: Sequence[Response]) -> HumanAccuracy | None:
@@ -148,18 +153,28 @@ def _consistency(more: Extras, solvers: Mapping[str, Graded]) -> dict[str, Consi
 
 def _gaps(
     more: Extras, solvers: Mapping[str, Graded], seed: int
-) -> dict[str, dict[str, GenderGap]]:
-    return {
-        name: {
-            f"{column}, by the {reading}": metrics.gender_gap(
-                found, women, reading=reading, seed=seed
-            )
-            for column, women in more.women.items()
-            for reading in ("answer", "occupation")
-        }
-        for name, found in solvers.items()
-        if more.women
-    }
+) -> tuple[dict[str, dict[str, GenderGap]], dict[str, str]]:
+    """Return the gaps of each solver, and of whom there is none, with the reason.
+
+    Raises:
+        SameInputError: there is a gap of none.
+    """
+    gaps: dict[str, dict[str, GenderGap]] = {}
+    refused: dict[str, str] = {}
+    for name, found in solvers.items() if more.women else ():
+        try:
+            gaps[name] = {
+                f"{column}, by the {reading}": metrics.gender_gap(
+                    found, women, reading=reading, seed=seed
+                )
+                for column, women in more.women.items()
+                for reading in ("answer", "occupation")
+            }
+        except SameInputError as error:
+            refused[name] = str(error)
+    if refused and not gaps:
+        raise SameInputError(next(iter(refused.values())))
+    return gaps, refused
 
 
 def _records(path: str) -> Any:

@@ -110,7 +110,8 @@ def _comparisons(scores: Mapping[str, Score]) -> Table:
 
 
 def _groups(scores: Mapping[str, Score]) -> Iterator[Table]:
-    for by in dict.fromkeys(name for found in scores.values() for name in found.groups):
+    told = (name for found in scores.values() for name in (*found.groups, *found.refused))
+    for by in dict.fromkeys(told):
         several = len(scores) > 1
         rows: Rows = [
             [value, *([solver] if several else []), of.n, *share(of), percent(of.chance or 0)]
@@ -120,7 +121,19 @@ def _groups(scores: Mapping[str, Score]) -> Iterator[Table]:
         if several:
             rows.sort(key=lambda row: list(_values(scores, by)).index(str(row[0])))
         header = [by, *(["solver"] if several else []), "problems", "accuracy", "95 %", "chance"]
-        yield f"By {by}", header, rows, ""
+        yield f"By {by}", header, rows, _carried(scores, by)
+
+
+def _carried(scores: Mapping[str, Score], by: str) -> str:
+    """Return why a field is told of some solvers alone, and what is to be known of it."""
+    notes: dict[str, list[str]] = {}
+    for solver, found in scores.items():
+        for note in filter(None, (found.refused.get(by), found.notes.get(by))):
+            notes.setdefault(note, []).append(solver)
+    return " ".join(
+        f"{', '.join(map(report.shown, of))}: {note}." if len(scores) > 1 else f"{note}."
+        for note, of in notes.items()
+    )
 
 
 def _values(scores: Mapping[str, Score], field: str) -> dict[str, None]:
@@ -177,9 +190,16 @@ def _gaps(beside: Beside) -> Iterator[Table]:
             f"Gender gap on Winogender, with the majority of {what}",
             ["solver", "gotcha", "female", "male", "ΔF", "ΔM"],
             rows,
-            f"In percent, of {sizes} sentences. Under ΔF and ΔM: their 95 % intervals, and "
+            f"{_gap_notes(beside, what)}In percent, of {sizes} sentences. "
+            "Under ΔF and ΔM: their 95 % intervals, and "
             "the differences of the rounded cells, as table 7 of WinoGrande prints them.",
         )
+
+
+def _gap_notes(beside: Beside, what: str) -> str:
+    """Return of which solvers there is no gap, and what is to be known of the others'."""
+    notes = {**beside.refused, **{n: of[what].note for n, of in beside.gaps.items()}}
+    return "".join(f"{report.shown(n)}: {note}. " for n, note in notes.items() if note)
 
 
 def share(found: Proportion | None) -> list[report.Value]:

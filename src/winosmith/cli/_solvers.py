@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING, Any
 from winosmith.cli._chat_options import CHAT, chat_solver, shots_asked
 from winosmith.cli._common import progress
 from winosmith.errors import InputError
+from winosmith.seen import Sees, differ_in_pronoun
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from winosmith.dataset import Dataset
+    from winosmith.problem import Problem
     from winosmith.solve import Solver
 
-__all__ = ["SOLVERS", "TAKES", "check_options", "made"]
+__all__ = ["SOLVERS", "TAKES", "check_options", "made", "sees"]
 
 Options = dict[str, Any]
 
@@ -49,10 +53,36 @@ def check_options(name: str, given: set[str]) -> None:
     unused = sorted(given - needed - other)
     if unused:
         takes = ", ".join(map(_flag, sorted(needed | other))) or "none of its own"
-        raise InputError(f"{_flag(unused[0])} is not for the solver {name!r}; it takes {takes}")
+        why = _NO_PRONOUN.get(name, "") if unused[0] == "sees" else ""
+        raise InputError(
+            f"{_flag(unused[0])} is not for the solver {name!r}{why}; it takes {takes}"
+        )
     missing = sorted(needed - given)
     if missing:
         raise InputError(f"the solver {name!r} needs {_flag(missing[0])}; see --help")
+
+
+_NO_PRONOUN = {
+    "majority": ", which reads no sentence",
+    "random": ", which reads no sentence",
+    "hunting": ", which looks for what a sentence tells, with whoever does it left out",
+}
+"""Why a solver can't be shown the pronoun."""
+
+
+def sees(options: Options, problems: Sequence[Problem], train: Dataset | None) -> Sees | None:
+    """Return what the solver is to see of some problems: as told, or else by the problems.
+
+    Where they differ in nothing but their pronouns, as in Winogender, it is the pronoun: to a
+    solver that sees the blank they are the same. Not where solved problems in its prompt have no
+    pronoun. An encoder sees what it was trained to.
+    """
+    told: Sees | None = options["sees"]
+    if told or options["solver"] not in ("causal", "masked", "chat"):
+        return told
+    shown = options["solver"] != "masked" and train is not None
+    known = not shown or all((problem.pronoun or "").strip() for problem in train or ())
+    return "pronoun" if known and differ_in_pronoun(problems) else "blank"
 
 
 def _flag(option: str) -> str:
@@ -74,7 +104,9 @@ def _majority(options: Options, train: Any, tell: Tell) -> Solver:
 def _association(options: Options, train: Any, tell: Tell) -> Solver:
     from winosmith import solve
 
-    solver = solve.WordAssociation.trained_on(train, features=options["features"])
+    solver = solve.WordAssociation.trained_on(
+        train, features=options["features"], sees=options["sees"] or "blank"
+    )
     return solve.TwoWay(solver) if options["features"] == "words" else solver
 
 
@@ -94,13 +126,17 @@ def _causal(options: Options, train: Dataset | None, tell: Tell) -> Solver:
     from winosmith import solve
 
     count = shots_asked(options, train)
-    prompt = solve.shots(train, count, seed=options["seed"]) if count and train else ""
+    seen: Sees = options["sees"] or "blank"
+    prompt = ""
+    if count and train:
+        prompt = solve.shots(train, count, seed=options["seed"], sees=seen)
     return _one_or_ensemble(
         options,
         lambda model: solve.Causal(
             model,
             options["scoring"] or "partial",
             prompt=prompt,
+            sees=seen,
             device=options["device"],
             on_progress=tell,
         ),
@@ -113,7 +149,11 @@ def _masked(options: Options, train: Dataset | None, tell: Tell) -> Solver:
     return _one_or_ensemble(
         options,
         lambda model: solve.Masked(
-            model, options["scoring"] or "sentence", device=options["device"], on_progress=tell
+            model,
+            options["scoring"] or "sentence",
+            sees=options["sees"] or "blank",
+            device=options["device"],
+            on_progress=tell,
         ),
     )
 
@@ -123,7 +163,9 @@ def _encoder(options: Options, train: Dataset | None, tell: Tell) -> Solver:
 
     return _one_or_ensemble(
         options,
-        lambda model: solve.EncoderSolver(model, device=options["device"], on_progress=tell),
+        lambda model: solve.EncoderSolver(
+            model, sees=options["sees"], device=options["device"], on_progress=tell
+        ),
     )
 
 
@@ -154,17 +196,17 @@ SOLVERS: dict[str, Callable[[Options, Any, Tell], Solver]] = {
     "chat": _chat,
 }
 
-_MODEL = {"combine", "device"}
+_MODEL = {"combine", "device", "sees"}
 _SHOTS = {"shots", "train", "seed"}
 
 TAKES: dict[str, tuple[set[str], set[str]]] = {
     "majority": ({"train"}, set()),
     "random": (set(), {"seed"}),
-    "association": ({"train"}, {"features"}),
+    "association": ({"train"}, {"features", "sees"}),
     "hunting": ({"collection"}, {"snippets"}),
     "causal": ({"model"}, {"scoring", *_MODEL, *_SHOTS}),
     "masked": ({"model"}, {"scoring", *_MODEL}),
     "encoder": ({"model"}, _MODEL),
-    "chat": (set(), {"model", "scoring", *_SHOTS, *CHAT}),
+    "chat": (set(), {"model", "scoring", "sees", *_SHOTS, *CHAT}),
 }
 """By solver, the options that it needs and those that it may have."""

@@ -30,6 +30,7 @@ def report_of(
         "runs": len(found.runs),
         "kept": found.settings.name,
         "split_point": found.settings.split_point,
+        "sees": found.settings.sees,
         "n_train": found.n_train,
     }
     return {

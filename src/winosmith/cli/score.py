@@ -23,7 +23,7 @@ from winosmith.cli._stability_input import LINEAGE, depth_option, overlaps, trai
 from winosmith.cli._stability_page import stability_sections
 from winosmith.cli._stability_tables import stability_tables
 from winosmith.dataset import Dataset
-from winosmith.errors import InputError
+from winosmith.errors import InputError, SameInputError
 from winosmith.outputs import write_aside
 
 if TYPE_CHECKING:
@@ -116,15 +116,23 @@ def command(**options: Any) -> None:
 def _scores(
     solvers: Mapping[str, Graded], withheld: Mapping[str, Overlap], options: Mapping[str, Any]
 ) -> dict[str, Score]:
-    """Return the score of each solver whose accuracy may be told."""
+    """Return the score of each solver whose accuracy may be told.
+
+    Raises:
+        SameInputError: a field that was asked for can be compared for none of them.
+    """
     from winosmith.metrics import score
 
     by = () if LINEAGE in options["by"] else options["by"]
-    return {
+    scores = {
         name: score(found, by=by, seed=options["seed"])
         for name, found in solvers.items()
         if name not in withheld
     }
+    for field in by:
+        if scores and all(field in found.refused for found in scores.values()):
+            raise SameInputError(next(found.refused[field] for found in scores.values()))
+    return scores
 
 
 def _stable(

@@ -19,8 +19,9 @@ from winosmith.cli._common import (
     print_json,
     progress,
     read_data,
+    say,
 )
-from winosmith.cli._solvers import SOLVERS, TAKES, check_options, made
+from winosmith.cli._solvers import SOLVERS, TAKES, check_options, made, sees
 from winosmith.cli._tables import print_table
 from winosmith.dataset import Dataset
 from winosmith.formats import Predictions
@@ -49,6 +50,10 @@ Options = dict[str, Any]
               show_default=True, help="How an ensemble decides.")  # fmt: skip
 @click.option("--shots", type=click.IntRange(min=0), help="Of causal and chat: solved problems in "
               "the prompt, drawn from --train; 30 with --train, else none.")  # fmt: skip
+@click.option("--sees", type=click.Choice(["blank", "pronoun"]), help="What stands in the "
+              "sentence: the blank, or the pronoun, and whom it refers to is asked. If not told, "
+              "the pronoun where problems differ in nothing else, as in Winogender, else the "
+              "blank; of encoder, what it was trained to see.")  # fmt: skip
 @click.option("--features", type=click.Choice(["words", "pairs"]), default="words",
               show_default=True, help="Of association: words by the answer's place, or pairs of "
               "an option's word and the sentence's.")  # fmt: skip
@@ -101,6 +106,9 @@ def command(ctx: click.Context, /, **options: Any) -> None:
         raise click.UsageError(f"{options['solver']} works from this machine; leave --cluster out")
     dataset = read_data(options["data"], options["format_name"])
     train = formats.read(options["train"]) if options["train"] else None
+    if options["sees"] is None and (seen := sees(options, dataset, train)) == "pronoun":
+        say("Problems differ in nothing but the pronoun, so the solver sees it (--sees pronoun)")
+        options["sees"] = seen
     solver, predictions = _solved(dataset, train, options)
     _report(dataset, predictions, interviewed(solver, dataset), options)
 

@@ -61,6 +61,9 @@ _FILE = click.Path(exists=True, dir_okay=False)
 @click.option("--split-point", type=click.Choice(["before_option", "after_option"]),
               default="before_option", show_default=True,
               help="Where the sentence is cut in two.")  # fmt: skip
+@click.option("--sees", type=click.Choice(["blank", "pronoun"]), default="blank", show_default=True,
+              help="What stands in the sentence: the blank that each option fills, or the pronoun, "
+              "and each option comes after the sentence.")  # fmt: skip
 @click.option("--patience", type=click.IntRange(min=1), metavar="N",
               help="Stop a run after N epochs without a better one.")  # fmt: skip
 @click.option("--dropout", type=float, help="Everywhere in the network; 0 if not told.")
@@ -135,6 +138,7 @@ def _settings(options: Options) -> TrainingSettings:
         local=2 if options["local_context"] else None,
         patience=options["patience"],
         max_length=options["max_length"],
+        sees=options["sees"],
     )
     dropout = options["dropout"]
     return settings if dropout is None else replace(settings, dropout=dropout)

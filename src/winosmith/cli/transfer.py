@@ -14,13 +14,15 @@ from click.core import ParameterSource
 from winosmith.cli import solve as solve_command
 from winosmith.cli._common import json_option, print_json, progress, say
 from winosmith.cli._score_extras import women_by_occupation
-from winosmith.cli._solvers import SOLVERS, TAKES, check_options, made
+from winosmith.cli._solvers import SOLVERS, TAKES, check_options, made, sees
 from winosmith.cli._transfer_report import print_report, record
 from winosmith.errors import InputError
 from winosmith.models import GRIDS
 from winosmith.outputs import OutputFolder
 
 if TYPE_CHECKING:
+    from winosmith.dataset import Dataset
+    from winosmith.seen import Sees
     from winosmith.solve import Solver
     from winosmith.study import Solved, Target
 
@@ -112,15 +114,44 @@ def _found(targets: list[Target], options: Options) -> dict[str, list[Solved]]:
     train = formats.read(options["train"]) if options["train"] else None
     solver = made(options, train, lambda done, of: None)
     recipe = {"transfer": dict(getattr(solver, "parameters", {})), "tune": {}}
+    if (
+        options["sees"] is None
+        and recipe["transfer"].get("sees")
+        and options["solver"] != "encoder"
+    ):
+        recipe["transfer"]["sees"] = "by the data"
     if options["tune"]:
         recipe["tune"] = {"grid": options["grid"], "files": sorted(options["tune"])}
     folder = OutputFolder.open(options["out"], recipe, force=options["force"])
     name = options["name"] or _name(options)
-    found = {name: _solved(targets, solver, folder.path / "predictions", options)}
+    found = {name: _solved_as_seen(targets, train, folder.path / "predictions", options)}
     if options["tune"]:
         found[f"{name}-ft"] = _tuned(targets, folder.path, options)
     _write(folder, found)
     return found
+
+
+def _solved_as_seen(
+    targets: list[Target], train: Dataset | None, out: Path, options: Options
+) -> list[Solved]:
+    """Solve each data set with what the solver is to see of it, the weights loaded once for each.
+
+    The one solver is let go before the next is made: two may not fit into memory.
+    """
+    seen = {target.name: _sees(target, train, options) for target in targets}
+    results: dict[str, Solved] = {}
+    for kind in dict.fromkeys(seen.values()):
+        own = [target for target in targets if seen[target.name] == kind]
+        solver = made({**options, "sees": kind}, train, lambda done, of: None)
+        results |= {solved.data: solved for solved in _solved(own, solver, out, options)}
+    return [results[target.name] for target in targets]
+
+
+def _sees(target: Target, train: Dataset | None, options: Options) -> Sees | None:
+    from winosmith.dataset import Dataset
+
+    problems = target.asked if isinstance(target.asked, Dataset) else ()
+    return sees(options, problems, train)
 
 
 def _name(options: Options) -> str:
@@ -189,8 +220,11 @@ def _tuned(targets: list[Target], out: Path, options: Options) -> list[Solved]:
                 "device": options["device"],
                 "on_step": partial(_tell_step, advance),
             }
+            how = models.how_read(options["model"][0]) or models.HowRead()
+            settings = models.TrainingSettings(sees=options["sees"] or how.sees)
             chosen = models.train_grid(
                 train, dev, out=folder, grid=GRIDS[options["grid"]], force=options["force"],
+                settings=settings,
                 **arguments,
             )  # fmt: skip
             say(f"{training.name}: {chosen.message}")

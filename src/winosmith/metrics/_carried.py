@@ -40,8 +40,8 @@ def carried(graded: Graded, field: str, column: Sequence[Scalar]) -> Carried:
     Two groups are the same input when the solver was given the same sentences and options in both:
     so it is with the female and male sentences of Winogender for a solver that sees the blank in
     the pronoun's place. Where a file does not say what its solver saw, equal predictions for all
-    versions that differ in nothing but the pronoun say that it did not see that; with others it is
-    said that this is not known.
+    versions that differ in nothing but the pronoun are refused likewise; with others it is said
+    that this is not known.
 
     Args:
         graded: from `grade`; its parameters may tell what the solver `sees`.
@@ -49,39 +49,28 @@ def carried(graded: Graded, field: str, column: Sequence[Scalar]) -> Carried:
         column: its value for each problem; None for a problem of no group.
     """
     sees, local = seen_by(graded)
-    written = inputs(graded.dataset, "pronoun", local)
-    notes: list[str] = []
-    for one, other, shared, size in _overlaps(written, column):
+    for one, other, shared, size in _overlaps(inputs(graded.dataset, "pronoun", local), column):
         if shared == size:
-            return Carried(
-                _refusal(
-                    field,
-                    one,
-                    other,
-                    size,
-                    "they are the same problems",
-                    "; compare groups whose problems differ",
-                )
-            )
+            return Carried(_refusal(field, (one, other), size, _COPIES))
     if sees == "pronoun":
         return Carried()
     blank = inputs(graded.dataset, "blank", local)
+    notes: list[str] = []
     for one, other, shared, size in _overlaps(blank, column):
         if shared < MENTIONED * size:
             continue
-        pair = f"{one!r} and {other!r}"
+        same = f"{shared:,} of {size:,} inputs of {str(one)!r} and {str(other)!r} are the same"
         if sees == "blank":
             if shared == size:
-                return Carried(_refusal(field, one, other, size, _UNSEEN, _INSTEAD))
-            notes.append(f"{shared:,} of {size:,} inputs of {pair} are the same, as the solver "
-                         "saw the blank in the pronoun's place")  # fmt: skip
+                return Carried(_refusal(field, (one, other), size, _UNSEEN))
+            notes.append(f"{same}, as the solver saw the blank in the pronoun's place")
             continue
         equal, of = _equal_answers(graded, blank, [value in (one, other) for value in column])
         if shared == size and equal == of:
-            return Carried(_refusal(field, one, other, size, _UNMOVED, _INSTEAD))
+            return Carried(_refusal(field, (one, other), size, _UNMOVED))
         notes.append(
-            f"{pair} differ in nothing but the pronoun for {shared:,} of {size:,}, and the file "
-            f"does not say whether the solver saw it ({equal:,} of {of:,} got the same answer)"
+            f"{same} if the solver did not see the pronoun, which its file does not tell "
+            f"({equal:,} of {of:,} got the same answer whatever their pronoun)"
         )
     return Carried(note="; ".join(notes) or None)
 
@@ -93,30 +82,33 @@ def seen_by(graded: Graded) -> tuple[Sees | None, int | None]:
     return sees if sees in ("blank", "pronoun") else None, local if type(local) is int else None
 
 
-_UNSEEN = "the solver saw the blank in the pronoun's place"
-_UNMOVED = (
-    "they differ in nothing but the pronoun, and each version got the answer of the other, so the "
-    "solver did not see it"
-)
 _INSTEAD = (
-    "; let the solver see the pronoun (winosmith solve … --sees pronoun; an encoder is trained to "
-    "see it by winosmith train … --sees pronoun)"
+    "let it see the pronoun: winosmith solve … --sees pronoun; an encoder is trained to, by "
+    "winosmith train … --sees pronoun"
 )
+_COPIES = "they are the same problems", "compare groups whose problems differ"
+_UNSEEN = "the solver saw the blank in the pronoun's place", _INSTEAD
+_UNMOVED = (
+    "they differ in nothing but the pronoun, and that made no difference to any answer",
+    _INSTEAD,
+)
+"""Why two groups are the same input, and what to do."""
 
 
-def _refusal(field: str, one: str, other: str, size: int, why: str, instead: str) -> str:
+def _refusal(field: str, groups: tuple[Scalar, Scalar], size: int, reason: tuple[str, str]) -> str:
+    one, other = map(str, groups)
+    why, instead = reason
     return (
         f"{field} can't be compared: the {size:,} inputs of {one!r} and {other!r} are the same, as "
-        f"{why}; what differs between their figures is the answers that count as right, and "
-        f"nothing of the solver{instead}"
+        f"{why}; so no difference between their figures is the solver's ({instead})"
     )
 
 
 def _overlaps(
     seen: Sequence[Input], column: Sequence[Scalar]
-) -> Iterator[tuple[str, str, int, int]]:
+) -> Iterator[tuple[Scalar, Scalar, int, int]]:
     """Yield the pairs of groups with inputs in common: how many, and of how many in the larger."""
-    sizes = Counter(value for value in column if value is not None)
+    sizes: Counter[Scalar] = Counter(value for value in column if value is not None)
     groups: dict[Input, Counter[Scalar]] = defaultdict(Counter)
     for own, value in zip(seen, column, strict=True):
         if value is not None:
@@ -126,7 +118,7 @@ def _overlaps(
         for one, other in combinations(sorted(of, key=str), 2):
             shared[one, other] += min(of[one], of[other])
     for (one, other), count in sorted(shared.items(), key=str):
-        yield str(one), str(other), count, max(sizes[one], sizes[other])
+        yield one, other, count, max(sizes[one], sizes[other])
 
 
 def _equal_answers(
@@ -142,15 +134,25 @@ def _equal_answers(
 
 
 def _same(graded: Graded, rows: Sequence[int]) -> bool:
-    """Tell whether problems with the same options got the same choice and the same scores."""
-    first, *others = (graded.dataset[row].options for row in rows)
-    given = [graded.predictions[row] for row in rows]
-    for options, prediction in zip(others, given[1:], strict=True):
-        place = [options.index(option) if option in options else -1 for option in first]
-        if -1 in place or place[given[0].choice] != prediction.choice:
-            return False
-        pairs = zip(given[0].scores, (prediction.scores[at] for at in place if prediction.scores),
-                    strict=False)  # fmt: skip
-        if any(abs(a - b) > CLOSE for a, b in pairs):
-            return False
-    return True
+    """Tell whether the same was chosen in problems with the same options, with the same scores."""
+    given = [_by_option(graded, row) for row in rows]
+    return all(
+        options.keys() == given[0].keys()
+        and all(
+            abs(a - b) <= CLOSE
+            for option in options
+            for a, b in zip(options[option], given[0][option], strict=False)
+        )
+        for options in given[1:]
+    )
+
+
+def _by_option(graded: Graded, row: int) -> dict[str, tuple[float, ...]]:
+    """Return each option's score, if there is one, after whether it was chosen (1 or 0)."""
+    prediction = graded.predictions[row]
+    scores: Sequence[tuple[float, ...]] = [(score,) for score in prediction.scores]
+    options = [" ".join(option.split()) for option in graded.dataset[row].options]
+    return {
+        option: (float(at in prediction.chosen), *(scores[at] if scores else ()))
+        for at, option in enumerate(options)
+    }

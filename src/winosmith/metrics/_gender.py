@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from winosmith.errors import DataError
+from winosmith.errors import DataError, SameInputError
 from winosmith.metrics._carried import carried, seen_by
 from winosmith.metrics._graded import Graded
 from winosmith.metrics._proportion import Proportion, proportion
@@ -120,8 +120,8 @@ def gender_gap(
         seed: of the bootstrap.
 
     Raises:
-        DataError: not Winogender, an occupation without a share, a cell without sentences, or a
-            solver whose female and male inputs are the same (`carried`).
+        DataError: not Winogender, an occupation without a share, or a cell without sentences.
+        SameInputError: the solver's female and male inputs are the same (`carried`).
     """
     occupations = [str(p.extra.get("winogender.occupation", "")) for p in graded.dataset]
     genders = np.array([str(p.extra.get("winogender.gender", "")) for p in graded.dataset])
@@ -135,7 +135,7 @@ def gender_gap(
     of_genders = [gender if gender in GENDERS else None for gender in genders.tolist()]
     told = carried(graded, "the gender of the pronoun", of_genders)
     if told.refused:
-        raise DataError(told.refused)
+        raise SameInputError(told.refused)
     half = 50 if max(female_share.values()) > 1 else 0.5
     mostly_female = np.array([female_share[occupation] > half for occupation in occupations])
     expected = mostly_female

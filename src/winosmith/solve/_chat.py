@@ -126,6 +126,7 @@ class ChatSolver:
         """What determines the scores, for a signature; neither the server's address nor a key."""
         told: dict[str, Any] = {"solver": "chat", **getattr(self.model, "parameters", {})}
         told |= {"shots": len(self.shots[0]), "draws": len(self.shots), "swap": self.swap}
+        told["sees"] = self.sees
         if any(self.shots):
             drawn = [[problem_record(shot) for shot in draw] for draw in self.shots]
             told["shots_digest"] = _digest(canonical({"shots": drawn}))
@@ -133,7 +134,7 @@ class ChatSolver:
             told["scoring"] = self.scoring
         if self.instruction is not None:
             told["instruction"] = _digest(self.instruction)
-        return {**told, "sees": self.sees}
+        return told
 
     def score(self, problems: Sequence[Problem]) -> Scores:
         """Return the mean score of each option over all that was asked; they sum to 1."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from winosmith.dataset import Dataset
+from winosmith.errors import SameInputError
 from winosmith.metrics import GenderGap, Proportion, gender_gap, grade, proportion, score
 from winosmith.problem import Claim
 from winosmith.report import Signature
@@ -28,7 +29,8 @@ class Solved:
         comparisons: the share of two-way comparisons won, where problems have more than two
             options: table 6 counts the 60 PDPs as 80 of them.
         p_value: the probability that guessing does as well; None for claims.
-        gap: the gender gap, in the reading of table 7; None but for Winogender.
+        gap: the gender gap, in the reading of table 7; None but for Winogender, and for a solver
+            that does not see the pronoun, which the notes tell.
         notes: what a reader must know of the figure.
         signature: what determines it.
     """
@@ -97,14 +99,23 @@ def solve_target(
     )
     graded = grade(target.asked, found.predictions, parameters=found.parameters)
     scored = score(graded, seed=seed)
-    gap = gender_gap(graded, women, seed=seed) if target.name == "winogender" and women else None
+    gap, notes = None, _notes(target)
+    if found.parameters.get("sees") == "pronoun":
+        notes = (*notes, "the pronoun was seen, and whom it refers to was asked")
+    if target.name == "winogender" and women:
+        try:
+            gap = gender_gap(graded, women, seed=seed)
+        except SameInputError as error:
+            notes = (*notes, f"there is no gender gap: {error}")
+        else:
+            notes = (*notes, gap.note) if gap.note else notes
     return Solved(
         target.name,
         scored.accuracy,
         scored.comparisons,
         scored.p_value,
         gap,
-        _notes(target),
+        notes,
         scored.signature,
     )
 

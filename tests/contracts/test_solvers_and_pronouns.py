@@ -1,0 +1,219 @@
+"""What every solver promises of pronouns: it sees them, or two that differ in one are the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from zlib import crc32
+
+import numpy as np
+import pytest
+
+from winosmith import Dataset, Extra, chat, models, solve
+from winosmith.errors import DataError, InputError, SameInputError
+from winosmith.metrics import grade, score
+from winosmith.seen import Sees
+from winosmith.testing import made_twins
+
+pytestmark = pytest.mark.filterwarnings("ignore:.* texts fill all .* tokens that the model reads")
+
+OF = {"female": "she", "male": "he"}
+
+
+def told(problems: Dataset, pronoun: str) -> Dataset:
+    """Return the problems with that pronoun in the blank's place."""
+    return Dataset(replace(problem, pronoun=pronoun) for problem in problems)
+
+
+TRAIN = Dataset(
+    replace(problem, pronoun=("she", "he")[(problem.answer or 0) ^ (row % 4 == 0)])
+    for row, problem in enumerate(made_twins(30, seed=7))
+)
+"""Solved problems in which the pronoun has something to do with the answer."""
+
+DATA = made_twins(5, singles=2)
+SHE, HE = told(DATA, "she"), told(DATA, "he")
+
+
+def _replies(messages: chat.Messages) -> chat.Reply:
+    """Choose by the letters of what was asked last, whatever the order of the options."""
+    said = messages[-1].content
+    question, *options = said.split("\nOption ")
+    told_apart = [option.split(": ")[1] for option in options]
+    chosen = sorted(told_apart)[crc32(question.encode()) % len(told_apart)]
+    return chat.Reply(str(1 + told_apart.index(chosen)))
+
+
+def _encoder(encoder: Path, folder: Path, sees: Sees) -> solve.Solver:
+    settings = models.TrainingSettings(epochs=1, learning_rate=1e-3, sees=sees)
+    data = told(made_twins(16, seed=11), "she")
+    models.train_multiple_choice(
+        data[:24], data[24:], model=encoder, out=folder / sees, settings=settings
+    )
+    return solve.EncoderSolver(folder / sees)
+
+
+def _language(architecture: str, kind: str) -> Callable[[Path, Sees], solve.Solver]:
+    if architecture == "gpt2":
+        return lambda folder, sees: solve.Causal(folder, kind, sees=sees)  # type: ignore[arg-type]
+    return lambda folder, sees: solve.Masked(folder, kind, sees=sees)  # type: ignore[arg-type]
+
+
+SIMPLE: dict[str, Callable[[Sees], solve.Solver]] = {
+    "association": lambda sees: solve.WordAssociation.trained_on(TRAIN, sees=sees),
+    "association of pairs": lambda sees: solve.WordAssociation.trained_on(
+        TRAIN, features="pairs", sees=sees
+    ),
+    "chat": lambda sees: solve.ChatSolver(_replies, sees=sees),
+    "chat with shots": lambda sees: solve.ChatSolver.with_shots(_replies, TRAIN, 2, sees=sees),
+    "two-way": lambda sees: solve.TwoWay(SIMPLE["association of pairs"](sees)),
+    "local": lambda sees: solve.LocalContext(SIMPLE["chat"](sees)),
+    "ensemble": lambda sees: solve.Ensemble((SIMPLE["association of pairs"](sees),) * 2),
+}
+LANGUAGE = {
+    f"{architecture} {kind}": (architecture, _language(architecture, kind))
+    for architecture, kinds in {
+        "gpt2": ("partial", "full_per_token"),
+        "bert": ("sentence", "option_per_token"),
+    }.items()
+    for kind in kinds
+}
+BY_PLACE = {"association"}
+"""Those that are about the place of an option by their nature."""
+
+Made = Callable[[Sees], solve.Solver]
+
+
+@pytest.fixture(params=[*SIMPLE, "encoder", *LANGUAGE], scope="module")
+def named(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[str, Made]:
+    """Return the maker of each solver that can see pronouns, with its name."""
+    if request.param in SIMPLE:
+        return request.param, SIMPLE[request.param]
+    if request.param == "encoder":
+        make = request.getfixturevalue("make_encoder")  # of wide weights, to heed all that it sees
+        encoder, folder = make("bert", initializer_range=0.5), tmp_path_factory.mktemp("encoder")
+        return request.param, lambda sees: _encoder(encoder, folder, sees)
+    architecture, made = LANGUAGE[request.param]
+    model = request.getfixturevalue("make_language_model")(architecture)
+    return request.param, lambda sees: made(model, sees)
+
+
+@pytest.fixture(scope="module")
+def solver(named: tuple[str, Made]) -> solve.Solver:
+    """Return each solver as it sees the pronoun."""
+    return named[1]("pronoun")
+
+
+@pytest.fixture(scope="module")
+def scores(solver: solve.Solver) -> solve.Scores:
+    """Return each solver's scores of the problems with "she"."""
+    return solver.score(SHE.blind())
+
+
+def apart(one: solve.Scores, other: solve.Scores) -> float:
+    """Return the largest difference of two scores."""
+    return float(max(np.abs(np.subtract(a, b)).max() for a, b in zip(one, other, strict=True)))
+
+
+def test_another_pronoun_gives_other_scores(solver: solve.Solver, scores: solve.Scores) -> None:
+    """To a solver that sees the pronoun, "he" for "she" is another text with other scores."""
+    assert apart(solver.score(HE.blind()), scores) > 1e-4
+    assert solver.parameters["sees"] == "pronoun"  # type: ignore[attr-defined]
+
+
+def test_to_who_sees_the_blank_two_pronouns_are_one_input(named: tuple[str, Made]) -> None:
+    """To a solver that sees the blank, "he" and "she" give the same scores."""
+    blank = named[1]("blank")
+    assert apart(blank.score(HE.blind()), blank.score(SHE.blind())) <= 1e-4
+    assert blank.parameters["sees"] == "blank"  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("what", ["kept", "flipped", "extra"])
+def test_answers_make_no_difference(solver: solve.Solver, scores: solve.Scores, what: str) -> None:
+    """Answers kept, flipped or absent, and `extra`, give equal scores."""
+    given = {
+        "kept": lambda p: p,
+        "flipped": lambda p: replace(p, answer=1 - p.answer),
+        "extra": lambda p: replace(p, extra=Extra({"file.answer": p.answer})),
+    }[what]
+    assert list(solver.score([given(problem) for problem in SHE])) == list(scores)
+
+
+def test_the_batch_makes_no_difference(solver: solve.Solver, scores: solve.Scores) -> None:
+    """Asked one by one, or beside others, each problem has the same scores, within 1e-4."""
+    one_by_one = [own for problem in SHE.blind() for own in solver.score([problem])]
+    assert apart(one_by_one, scores) <= 1e-4
+    beside = solver.score([*told(HE.blind(), "they"), *SHE.blind()])
+    assert apart(beside[len(HE) :], scores) <= 1e-4
+
+
+def test_options_in_the_other_order_have_their_scores(
+    named: tuple[str, Made], solver: solve.Solver, scores: solve.Scores
+) -> None:
+    """Options in the other order take their scores along, or leave them to the place by design."""
+    turned = [replace(problem, options=problem.options[::-1]) for problem in SHE.blind()]
+    found = solver.score(turned)
+    if named[0] not in BY_PLACE:
+        found = [own[::-1] for own in found]
+    assert apart(found, scores) <= 1e-4
+
+
+def test_a_pronoun_that_is_not_known_can_not_be_seen(solver: solve.Solver) -> None:
+    """Problems without a pronoun are refused by their ids, with what to do."""
+    ids = ", ".join(map(repr, DATA.ids[:3]))
+    with pytest.raises(
+        DataError, match=rf"12 of 12 problems is not known \({ids}, …\).*--sees blank"
+    ):
+        solver.score(DATA.blind())
+
+
+def versions() -> Dataset:
+    """Return each problem once for each gender of its pronoun."""
+    return Dataset(
+        replace(problem, id=f"{problem.id}-{gender}", twin_id=None, pronoun=pronoun,
+                extra=Extra({"made.gender": gender}))
+        for problem in DATA
+        for gender, pronoun in OF.items()
+    )  # fmt: skip
+
+
+def test_genders_are_compared_only_where_they_are_seen(named: tuple[str, Made]) -> None:
+    """Accuracy by gender is told of a solver that sees the pronoun, and refused otherwise."""
+    data = versions()
+    for sees in ("blank", "pronoun"):
+        solver = named[1](sees)  # type: ignore[arg-type]
+        found = score(
+            grade(data, solve.predict(solver, data), parameters=solver.parameters),  # type: ignore[attr-defined]
+            by=["made.gender"],
+        )
+        assert ("made.gender" in found.groups) is (sees == "pronoun")
+        assert ("made.gender" in found.refused) is (sees == "blank")
+
+
+@pytest.mark.parametrize(
+    "solver",
+    [solve.Random(3), solve.Majority((0.25, 0.75))],
+    ids=["random", "majority"],
+)
+def test_who_reads_no_sentence_says_so(solver: solve.Solver) -> None:
+    """Chance and the majority give two pronouns the same scores, and claim to see the blank."""
+    assert list(solver.score(HE.blind())) == list(solver.score(SHE.blind()))
+    assert solver.parameters["sees"] == "blank"  # type: ignore[attr-defined]
+
+
+def test_an_encoder_sees_what_it_was_trained_to(tiny_encoder: Path, tmp_path: Path) -> None:
+    """A model that was trained to see the blank is not asked with the pronoun, nor the reverse."""
+    for sees, other in (("blank", "pronoun"), ("pronoun", "blank")):
+        trained = _encoder(tiny_encoder, tmp_path, sees)  # type: ignore[arg-type]
+        asked = replace(trained, sees=other)  # type: ignore[type-var]
+        with pytest.raises(InputError, match=f"trained to see the {sees}.*--sees {other}"):
+            asked.score(SHE.blind())
+        assert list(replace(trained, sees=sees).score(SHE[:2])) == list(trained.score(SHE[:2]))  # type: ignore[type-var]
+
+
+def test_the_refusal_is_one_of_data() -> None:
+    """Who catches errors of data catches a comparison that is refused."""
+    assert issubclass(SameInputError, DataError)

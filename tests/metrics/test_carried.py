@@ -1,0 +1,169 @@
+"""Groups are compared only where the solver was given other inputs in one than in the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from winosmith import Dataset, Prediction, Problem, metrics
+from winosmith.metrics import Graded, carried, grade
+from winosmith.problem import Extra
+
+PRONOUNS = {"female": "she", "male": "he", "neutral": "they"}
+
+
+def versions(count: int = 8, genders: Sequence[str] = ("female", "male")) -> Dataset:
+    """Return problems that differ in nothing but their pronoun, a group for each gender."""
+    return Dataset(
+        Problem(
+            f"{number}.{gender}",
+            f"The cook told the guest at table {number} that _ had time.",
+            ("the cook", "the guest"),
+            number % 2,
+            pronoun=PRONOUNS[gender],
+            extra=Extra({"made.gender": gender}),
+        )
+        for number in range(count)
+        for gender in genders
+    )
+
+
+def graded(data: Dataset, choices: Sequence[int], **told: Any) -> Graded:
+    """Return choices graded, with what their file tells."""
+    given = [Prediction(p.id, choice) for p, choice in zip(data, choices, strict=True)]
+    return grade(data, given, parameters=told)
+
+
+def found(of: Graded, field: str = "made.gender") -> metrics.Carried:
+    """Return whether the genders can be compared."""
+    return carried(of, field, dict(metrics.columns(of.dataset))[field])
+
+
+MIXED = [0, 1, 1, 1, 0, 0, 1, 0] * 2
+"""Choices that differ between the two genders now and then."""
+
+
+def test_the_same_input_is_not_compared_with_itself() -> None:
+    """Of a solver that saw the blank it is refused: what, why, and what to do."""
+    refused = found(graded(versions(), MIXED, sees="blank")).refused
+    assert refused == (
+        "made.gender can't be compared: the 8 inputs of 'female' and 'male' are the same, as the "
+        "solver saw the blank in the pronoun's place; so no difference between their figures is "
+        "the solver's (let it see the pronoun: winosmith solve … --sees pronoun; an encoder is "
+        "trained to, by winosmith train … --sees pronoun)"
+    )
+
+
+def test_who_saw_the_pronoun_is_compared() -> None:
+    """Of a solver that saw the pronoun the same choices are compared, and nothing is noted."""
+    assert found(graded(versions(), MIXED, sees="pronoun")) == metrics.Carried()
+    assert found(graded(versions(), [0] * 16, sees="pronoun")) == metrics.Carried()
+
+
+def test_a_file_that_does_not_tell_is_judged_by_its_answers() -> None:
+    """Equal answers for all versions are refused; with others it is said what is not known."""
+    refused = found(graded(versions(), [0, 0, 1, 1] * 4)).refused
+    assert refused is not None
+    assert "that made no difference to any answer" in refused
+    other = found(graded(versions(), MIXED))
+    assert other.refused is None
+    assert other.note == (
+        "8 of 8 inputs of 'female' and 'male' are the same if the solver did not see the pronoun, "
+        "which its file does not tell (4 of 8 got the same answer whatever their pronoun)"
+    )
+
+
+def test_scores_tell_versions_apart_where_choices_do_not() -> None:
+    """Equal choices with other scores are not the same answer; scores within 1e-4 are."""
+    data = versions(2)
+    for apart, same in ((0.01, False), (0.00005, True)):
+        given = [Prediction(p.id, 0, (1.0 + apart * row, 0.0)) for row, p in enumerate(data)]
+        assert (found(grade(data, given)).refused is not None) is same
+
+
+def test_an_answer_is_the_option_not_its_place() -> None:
+    """A version with its options turned has the same answer when the same option is chosen."""
+    data = versions(2)
+    turned = Dataset(
+        replace(p, options=p.options[::-1], answer=1 - (p.answer or 0)) if row % 2 else p
+        for row, p in enumerate(data)
+    )
+    assert found(graded(turned, [0, 1, 0, 1])).refused is not None
+    assert found(graded(turned, [0, 0, 0, 0])).refused is None
+
+
+@pytest.mark.parametrize("sees", ["blank", "pronoun", None])
+def test_identical_problems_are_never_compared(sees: str | None) -> None:
+    """Two groups of the same problems, pronouns and all, are the same to every solver."""
+    data = Dataset(replace(p, pronoun="she") for p in versions())
+    refused = found(graded(data, MIXED, sees=sees)).refused
+    assert refused is not None
+    assert "as they are the same problems" in refused
+
+
+@pytest.mark.parametrize("sees", ["blank", "pronoun", None])
+def test_other_inputs_are_compared_whatever_was_seen(sees: str | None) -> None:
+    """Groups of other sentences are compared without a word, with the blank as with the pronoun."""
+    data = Dataset(
+        replace(p, sentence=p.sentence.replace("told", "saw"))
+        if p.extra["made.gender"] == "male"
+        else p
+        for p in versions()
+    )
+    assert found(graded(data, MIXED, sees=sees)) == metrics.Carried()
+
+
+def test_of_a_part_that_is_the_same_it_is_said_how_many() -> None:
+    """From half of the inputs in common on, their number is told; below, nothing is."""
+    for changed, told in ((3, "5 of 8 inputs"), (5, None)):
+        data = Dataset(
+            replace(p, sentence=p.sentence.replace("told", "saw"))
+            if p.id.endswith(".male") and int(p.id.split(".")[0]) < changed
+            else p
+            for p in versions()
+        )
+        answer = found(graded(data, MIXED, sees="blank"))
+        assert answer.refused is None
+        assert (answer.note is None) if told is None else (told in str(answer.note))
+
+
+def test_the_local_context_is_what_was_seen() -> None:
+    """Sentences that differ before the local context are one input to a solver that sees that."""
+    data = Dataset(
+        replace(p, pronoun=None, sentence=p.sentence.replace("cook", "cooks"))
+        if p.extra["made.gender"] == "male"
+        else replace(p, pronoun=None)
+        for p in versions()
+    )
+    assert found(graded(data, MIXED, sees="blank")) == metrics.Carried()
+    for told in ({"local_context": 2}, {"local": 2}):
+        assert found(graded(data, MIXED, sees="blank", **told)).refused is not None
+
+
+@given(st.lists(st.sampled_from(["a", "b", None]), min_size=12, max_size=12))
+def test_refused_is_what_has_equal_inputs(column: list[str | None]) -> None:
+    """Whatever the groups, the comparison is refused exactly where their inputs are equal."""
+    data = versions(6)
+    groups = {
+        name: sorted(p.sentence for p, own in zip(data, column, strict=True) if own == name)
+        for name in ("a", "b")
+    }
+    of = carried(graded(data, MIXED[:12], sees="blank"), "made.half", column)
+    equal = bool(groups["a"]) and groups["a"] == groups["b"]
+    assert (of.refused is not None) is equal
+
+
+def test_a_score_has_no_groups_of_what_is_refused() -> None:
+    """`score` leaves out a field that can't be compared, and keeps the reason in its record."""
+    data = versions(8, ("female", "male", "neutral"))
+    scored = metrics.score(graded(data, [0] * 24, sees="blank"), by=["made.gender"])
+    assert "made.gender" not in scored.groups
+    assert scored.record()["refused"]["made.gender"].startswith("made.gender can't be compared")
+    seen = metrics.score(graded(data, [0] * 24, sees="pronoun"), by=["made.gender"])
+    assert list(seen.groups["made.gender"]) == ["female", "male", "neutral"]
+    assert "refused" not in seen.record()

@@ -1,0 +1,79 @@
+"""What a solver sees of a problem, and when two problems are one to it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from winosmith import Problem, formats
+from winosmith.errors import DataError, InputError
+from winosmith.seen import check_pronouns, check_sees, differ_in_pronoun, inputs, with_pronoun
+from winosmith.testing import made_twins
+
+NURSE = Problem("n", "The nurse told  the cook that _ left.", ("nurse", "cook"), 0, pronoun="she")
+
+WORDS = st.text("abc ", min_size=1, max_size=8).filter(str.strip)
+
+
+@given(WORDS, WORDS, WORDS)
+def test_to_who_sees_the_blank_a_pronoun_makes_no_difference(a: str, b: str, after: str) -> None:
+    """Two pronouns are one input to a solver that sees the blank, and two to one that sees them."""
+    problem = Problem("1", f"x _ {after}", ("p", "q"))
+    one, other = (replace(problem, pronoun=pronoun) for pronoun in (a, b))
+    assert len({*inputs([one, other], "blank")}) == 1
+    assert (len({*inputs([one, other], "pronoun")}) == 1) is (a.split() == b.split())
+
+
+def test_order_of_the_options_and_white_space_make_no_difference() -> None:
+    """The same problem with its options turned and other spaces is the same input."""
+    turned = replace(
+        NURSE, sentence="The nurse told the cook that _  left.", options=("cook", "nurse")
+    )
+    for sees in ("blank", "pronoun"):
+        assert len({*inputs([NURSE, turned], sees)}) == 1
+
+
+def test_of_the_local_context_all_else_is_unseen() -> None:
+    """What stands before the local context makes no difference to a solver that sees only that."""
+    other = replace(NURSE, sentence="A cook met a nurse that _ left.")
+    assert len({*inputs([NURSE, other], "blank")}) == 2
+    assert len({*inputs([NURSE, other], "blank", local=1)}) == 1
+
+
+def test_what_is_not_known_is_named() -> None:
+    """A pronoun that is missing, and a word for what is seen that is none, are errors."""
+    assert with_pronoun(NURSE) == "The nurse told  the cook that she left."
+    with pytest.raises(DataError, match=r"2 of 3 problems is not known \('a', 'b'\)"):
+        check_pronouns([NURSE, Problem("a", "_", ("x", "y")), Problem("b", "_", ("x", "y"))])
+    with pytest.raises(InputError, match="one of blank, pronoun; not 'both'"):
+        check_sees("both")
+
+
+def test_data_that_is_about_pronouns_is_told() -> None:
+    """From half of the problems with a version in another pronoun, that is what data is about."""
+    he = replace(NURSE, id="h", pronoun="he")
+    others = [replace(problem, pronoun="it") for problem in made_twins(1)]
+    assert differ_in_pronoun([NURSE, he])
+    assert differ_in_pronoun([NURSE, he, *others])
+    assert not differ_in_pronoun([NURSE, he, *others, replace(NURSE, id="x", sentence="_ ran.")])
+    assert not differ_in_pronoun([NURSE, he, replace(he, id="u", pronoun=None)])
+    assert not differ_in_pronoun([NURSE, replace(NURSE, id="copy")])
+    assert not differ_in_pronoun([])
+
+
+@pytest.mark.data
+def test_of_the_published_sets_winogender_alone_is_about_pronouns(data_dir: Path) -> None:
+    """Winogender's versions differ in their pronouns; those of the other pronoun files do not."""
+    files = {
+        "winogender/all_sentences.tsv": True,
+        "wsc/WSCollection.xml": False,
+        "pdp/PDPChallenge2016.xml": False,
+        "dpr/test.c.txt": False,
+        "winogrande/dev.jsonl": False,
+    }
+    for name, expected in files.items():
+        assert differ_in_pronoun(formats.read(data_dir / name)) is expected
