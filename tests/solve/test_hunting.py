@@ -218,7 +218,12 @@ def test_any_object_that_searches_is_a_retriever() -> None:
     assert solver.score([COUNCIL]) == [(0.0, 4.0)]
     assert library.asked[0] == ("refused", "feared violence")
     assert ("demonstrators", "feared violence") in library.asked
-    assert solver.parameters == {"solver": "hunting", "collection": "Library", "snippets": 7}
+    assert solver.parameters == {
+        "solver": "hunting",
+        "collection": "Library",
+        "snippets": 7,
+        "sees": "blank",
+    }
 
 
 @pytest.mark.data

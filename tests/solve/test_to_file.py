@@ -22,7 +22,7 @@ PROBLEMS = made_twins(300)
 class Stops:
     """A solver that is stopped at its third chunk, and keeps how many problems it was asked."""
 
-    parameters: dict[str, object] = field(default_factory=lambda: {"solver": "random", "seed": 4})
+    parameters: dict[str, object] = field(default_factory=lambda: dict(solve.Random(4).parameters))
     chunks: list[int] = field(default_factory=list)
 
     def score(self, problems: Sequence[Problem]) -> solve.Scores:
@@ -41,7 +41,10 @@ def test_the_file_holds_what_the_solver_says(tmp_path: Path) -> None:
         solve.Random(4), PROBLEMS, out, parameters={"train": "abc"}, on_progress=seen.append
     )
     assert found.predictions == solve.predict(solve.Random(4), PROBLEMS)
-    assert (found.solver, found.parameters) == ("random", {"seed": 4, "train": "abc"})
+    assert (found.solver, found.parameters) == (
+        "random",
+        {"seed": 4, "sees": "blank", "train": "abc"},
+    )
     assert formats.read_predictions(out, PROBLEMS) == found
     assert seen == [0, 256, 512, 600]
     assert [path.name for path in tmp_path.iterdir()] == ["p.jsonl"]
@@ -56,7 +59,7 @@ def test_it_is_the_file_that_write_predictions_writes(tmp_path: Path) -> None:
         other,
         PROBLEMS,
         solver="random",
-        parameters={"seed": 4},
+        parameters={"seed": 4, "sees": "blank"},
     )
     assert out.read_bytes() == other.read_bytes()
 
@@ -135,7 +138,7 @@ def test_two_processes_do_not_write_one_file(tmp_path: Path) -> None:
         "from winosmith import solve\n"
         "from winosmith.testing import made_twins\n"
         "class Waits:\n"
-        "    parameters = {'solver': 'random', 'seed': 4}\n"
+        "    parameters = {'solver': 'random', 'seed': 4, 'sees': 'blank'}\n"
         "    def score(self, problems):\n"
         "        print('solving', flush=True)\n"
         "        sys.stdin.readline()\n"
