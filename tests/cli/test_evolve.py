@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import absent, need_wordnet
-from winosmith import Dataset, Response, formats, practice, validate
+from winosmith import Dataset, Problem, Response, formats, practice, validate
 from winosmith.chat import Message
 from winosmith.cli import main
 from winosmith.lineage import UNVALIDATED, check_lineages
@@ -335,3 +335,41 @@ def test_what_does_not_go_together_is_told(
     assert main(["evolve", *line.split()]) == 2
     assert said in " ".join(capsys.readouterr().err.split())
     assert not Path("o").exists()
+
+
+def test_more_than_two_options_are_perturbed(folder: Path, wordnet: None, capsys: TEXT) -> None:
+    """Problems with three to five options make families, roots and sets like any others."""
+    nouns = "car boat bottle house road store street woman baby dog".split()
+    many = [
+        Problem(
+            f"m{n}",
+            f"The {nouns[n % 10]}, the {nouns[(n + 1) % 10]} and the {nouns[(n + 2) % 10]} were "
+            f"seen by {name} because the _ was big.",
+            tuple(f"the {nouns[(n + k) % 10]}" for k in range(3 + n % 3)),
+            n % (3 + n % 3),
+        )
+        for n, name in enumerate("Ann Bea Cleo Dora Edna Fay Gwen Hope Ida June".split())
+    ]
+    formats.write(many, "many.jsonl")
+    run("evolve many.jsonl --with wordnet-paper --count 4 --out out --json")
+    told = json.loads(capsys.readouterr().out)
+    evolved = formats.read("out/evolved.jsonl")
+    assert told["parts"]["evolved"]["answers"].keys() > {"A", "B", "C"}
+    assert sum(told["parts"]["evolved"]["answers"].values()) == len(evolved) > 30
+    old = {problem.id: problem for problem in many}
+    children = [p for p in evolved if p.lineage]
+    assert all(len(p.options) == len(old[p.root].options) for p in children)
+    assert any(p.options != old[p.root].options for p in children)
+    run("evolve many.jsonl --roots 8 --with wordnet-paper --with wordnet-paper --sets --out sets")
+    assert "A / B / C / D" in capsys.readouterr().out
+    assert len(formats.read("sets/large-train.jsonl")) > len(formats.read("sets/small.jsonl"))
+
+
+def test_a_chat_model_is_not_asked_about_three_options(folder: Path, capsys: TEXT) -> None:
+    """That it takes problems with two options alone is said before anything is done."""
+    three = [Problem("x", "A, B and C met because _ called.", ("A", "B", "C"), 2)]
+    formats.write(three, "three.jsonl")
+    line = "evolve three.jsonl --with chat --model m --base-url http://localhost:9/v1 --out out"
+    assert main(line.split()) == 2
+    assert "1 of 1 problems have more than two options (first: 'x')" in capsys.readouterr().err
+    assert not Path("out").exists()

@@ -62,6 +62,11 @@ def _wordnet(_: pytest.FixtureRequest) -> Perturber:
     return WordNetPerturber(3)
 
 
+def _wordnet_paper(_: pytest.FixtureRequest) -> Perturber:
+    need_wordnet()
+    return WordNetPerturber(3, as_published=True)
+
+
 def _masked(request: pytest.FixtureRequest) -> Perturber:
     return MaskedPerturber(request.getfixturevalue("masked_model"), count=3, device="cpu")
 
@@ -74,6 +79,7 @@ def _chat(_: pytest.FixtureRequest) -> Perturber:
 
 MAKERS: dict[str, Callable[[pytest.FixtureRequest], Perturber]] = {
     "wordnet": _wordnet,
+    "wordnet-paper": _wordnet_paper,
     "masked": _masked,
     "chat": _chat,
     "own": lambda _: _Adding(),

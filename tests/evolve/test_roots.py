@@ -70,7 +70,7 @@ def test_ids_that_clash_are_told_apart() -> None:
 
 
 def test_what_can_be_no_root_is_not_drawn() -> None:
-    """Neither under embargo, nor without an answer, with three options, or itself perturbed."""
+    """Neither under embargo, nor without an answer, with options too many, or itself perturbed."""
     first, second, third, fourth, *_ = (p for p in TWO if p.id.endswith(TWO.ids[0][-1]))
     unfit = {
         first.id: replace(first, embargo=True),
@@ -80,7 +80,7 @@ def test_what_can_be_no_root_is_not_drawn() -> None:
     }
     mixed = Dataset((unfit.get(p.id, p) for p in TWO), "mixed")
     for seed in range(5):
-        roots = draw_roots([mixed], [12], seed=seed)
+        roots = draw_roots([mixed], [12], seed=seed, options=2)
         assert not set(unfit) & set(roots.dataset.ids)
     reasons = {d.problem.id: d.reason for d in roots.left_out[0].dropped}
     assert [reasons[problem_id] for problem_id in unfit] == [
@@ -89,6 +89,14 @@ def test_what_can_be_no_root_is_not_drawn() -> None:
         "it has 3 options",
         "it is perturbed itself",
     ]
+
+
+def test_a_root_may_have_more_options() -> None:
+    """With no number of options told, problems with three are drawn like others."""
+    three = Dataset((replace(p, options=(*p.options, "the third thing")) for p in TWO), "three")
+    assert len(draw_roots([three], [12]).dataset) == 12
+    with pytest.raises(DataError, match="with an answer, 2 options, no embargo"):
+        draw_roots([three], [12], options=2)
 
 
 def test_too_many_roots_and_equal_names_are_refused() -> None:

@@ -13,7 +13,7 @@ import pytest
 from tests.conftest import need_wordnet
 from winosmith import Dataset, Problem, formats
 from winosmith.errors import InputError
-from winosmith.evolve import WordNetPerturber
+from winosmith.evolve import WordNetPerturber, evolve
 from winosmith.language import WordNet, is_name
 from winosmith.lineage import UNVALIDATED, apply_edits, check_lineages
 from winosmith.parallel import ordered_map
@@ -178,3 +178,37 @@ def test_less_care_gives_more_children(roots: list[Problem]) -> None:
         sum(len(list(perturber.perturb(root, 0))) for root in roots) for perturber in (sure, wide)
     )
     assert 1.5 * few < many
+
+
+def test_as_published_reaches_the_papers_sizes(data_dir: Path) -> None:
+    """As the paper does it, M's 1,010 and 202 problems get the children that L's sizes need.
+
+    L has 2,963 and 526 (table 1); with care, the same problems get too few.
+    """
+    data = formats.read(data_dir / "winogrande/train_m.jsonl")
+    rows = np.random.default_rng(0).choice(len(data), 1010 + 202, False)
+    for wanted, chosen in ((2963, rows[:1010]), (526, rows[1010:])):
+        part = data.select(sorted(chosen.tolist()))
+        grown = evolve(part, WordNetPerturber(2, as_published=True))
+        assert len(grown.dataset) >= wanted
+        if len(part) == 202:
+            assert len(evolve(part, WordNetPerturber(2)).dataset) < wanted
+
+
+def test_as_published_says_so_and_changes_options_along() -> None:
+    """Any synonym of any sense is taken, the children's source says so, and options follow."""
+    made = list(WordNetPerturber(12, as_published=True).perturb(CAR, 0))
+    assert len(made) == 12
+    assert {child.origin and child.origin.source for child in made} == {"wordnet-paper"}
+    assert all(child.extra[UNVALIDATED] for child in made)
+    changed = [child for child in made if child.options != CAR.options]
+    assert changed
+    for child in changed:
+        assert all(option in child.sentence for option in child.options)
+        assert "Rachel" in child.sentence
+
+
+def test_less_care_than_none_is_refused() -> None:
+    """`wide` and `as_published` exclude each other."""
+    with pytest.raises(InputError, match="does not take at all"):
+        WordNetPerturber(wide=True, as_published=True)

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["KINDS", "executor_for", "perturber", "perturber_options", "settled"]
 
-KINDS = ("wordnet", "chat", "masked")
+KINDS = ("wordnet", "wordnet-paper", "chat", "masked")
+
+_WORDNET = {"wordnet", "wordnet-paper"}
 
 _FEW = 500
 """Problems below which starting processes costs more than it saves."""
@@ -31,10 +33,11 @@ def perturber_options(function: Any) -> Any:
     """Add the options of the perturbers."""
     options = [
         click.option("--count", type=click.IntRange(min=1), default=2, show_default=True,
-                     help="Of wordnet and masked: children of a problem at most."),
+                     help="Of wordnet, wordnet-paper and masked: children of a problem at most."),
         click.option("--wordnet", "wordnet_folder", metavar="FOLDER",
                      type=click.Path(exists=True, file_okay=False),
-                     help="Of wordnet: its dictionary files, where they are not found."),
+                     help="Of wordnet and wordnet-paper: its dictionary files, where they are not "
+                     "found."),
         click.option("--wide", is_flag=True, help="Of wordnet: take synonyms that are less sure; "
                      "twice as many children, more of them wrong."),
         click.option("--model", metavar="NAME|FOLDER", help="Of masked: a hub id or a folder. Of "
@@ -72,7 +75,7 @@ def settled(options: Options) -> Options:
     if {"masked", "chat"} <= kinds:
         raise InputError("masked and chat would share --model; run one after the other")
     _batches(options["batches"])
-    if "wordnet" in kinds:
+    if kinds & _WORDNET:
         from winosmith.language import wordnet_folder
 
         wordnet_folder(options["wordnet_folder"])
@@ -107,13 +110,14 @@ def perturber(
     """
     from winosmith import evolve
 
-    if kind == "wordnet":
+    if kind in _WORDNET:
         from winosmith.language import WordNet, wordnet_folder
 
         return evolve.WordNetPerturber(
             options["count"],
             WordNet(wordnet_folder(options["wordnet_folder"])),
-            wide=options["wide"],
+            wide=options["wide"] and kind == "wordnet",
+            as_published=kind == "wordnet-paper",
         )
     if kind == "masked":
         return evolve.MaskedPerturber(
@@ -150,7 +154,7 @@ def executor_for(kind: str, problems: int, options: Options) -> Iterator[Executo
     if options["cluster"] and kind != "chat":
         with on_cluster(options["cluster"]) as executor:
             yield executor
-    elif kind == "wordnet" and options["workers"] > 1 and problems >= _FEW:
+    elif kind in _WORDNET and options["workers"] > 1 and problems >= _FEW:
         with ProcessPoolExecutor(options["workers"]) as executor:
             yield executor
     else:

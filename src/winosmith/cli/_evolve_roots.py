@@ -14,6 +14,9 @@ from winosmith.evolve import Roots, draw_roots, not_solved
 
 __all__ = ["all_roots"]
 
+TWO = 2
+"""Options that a problem must have for a dialogue with a chat model: EvoGrad's table has two."""
+
 
 def all_roots(options: Mapping[str, Any]) -> Roots:
     """Return the problems that families grow from.
@@ -32,7 +35,13 @@ def all_roots(options: Mapping[str, Any]) -> Roots:
             "or once for each"
         )
     numbers = wanted * len(datasets) if len(wanted) == 1 else wanted
-    return draw_roots(datasets, numbers, _wrong(datasets, options["right"]), options["seed"])
+    return draw_roots(
+        datasets,
+        numbers,
+        _wrong(datasets, options["right"]),
+        options["seed"],
+        options=TWO if "chat" in options["kinds"] else None,
+    )
 
 
 def _everything(datasets: Sequence[Dataset], options: Mapping[str, Any]) -> Roots:
@@ -42,6 +51,13 @@ def _everything(datasets: Sequence[Dataset], options: Mapping[str, Any]) -> Root
         raise InputError("--sets needs roots; add --roots N")
     if len(datasets) > 1:
         raise InputError("several data sets need --roots N, which makes their ids distinct")
+    others = [problem.id for problem in datasets[0] if len(problem.options) != TWO]
+    if "chat" in options["kinds"] and others:
+        raise InputError(
+            f"{len(others):,} of {len(datasets[0]):,} problems have more than two options (first: "
+            f"{others[0]!r}), for which a chat model can't be asked; draw from the others with "
+            "--roots N, or take --with wordnet or masked"
+        )
     return Roots(datasets[0], {}, ())
 
 

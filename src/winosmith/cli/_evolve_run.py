@@ -28,8 +28,8 @@ _NOT_OF_RECIPE = {"out", "force", "as_json", "workers", "cluster", "format_name"
 """Options that change no problem."""
 
 _OF = {
-    "count": {"wordnet", "masked"},
-    "wordnet_folder": {"wordnet"},
+    "count": {"wordnet", "wordnet-paper", "masked"},
+    "wordnet_folder": {"wordnet", "wordnet-paper"},
     "wide": {"wordnet"},
     "model": {"masked", "chat"},
     "wanted": {"chat"},

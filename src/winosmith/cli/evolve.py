@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from string import ascii_uppercase
 from typing import Any
 
 import click
@@ -41,7 +42,7 @@ _FILE = click.Path(exists=True, dir_okay=False)
               help="Of --sets: shares of the roots.")  # fmt: skip
 @perturber_options
 @click.option("--workers", type=click.IntRange(min=1), default=os.cpu_count() or 1,
-              help="Of wordnet: processes; one a core when not told.")  # fmt: skip
+              help="Of wordnet, wordnet-paper: processes; one a core when not told.")  # fmt: skip
 @cluster_option
 @click.option("--seed", default=0, show_default=True, help="Of every draw.")
 @click.option("--force", is_flag=True, help="Replace what another recipe wrote to DIR.")
@@ -56,9 +57,10 @@ def command(**options: Any) -> None:
 
     \b
     Perturbers:
-        wordnet   a synonym of the sense that is meant, inflected    needs WordNet
-        chat      a chat model, asked as an expert, row by row       --model --base-url
-        masked    what a masked language model would say there       --model
+        wordnet        a synonym of the sense that is meant, inflected    needs WordNet
+        wordnet-paper  any synonym of any word, as EvoGrad did it         needs WordNet
+        chat           a chat model, asked as an expert, row by row       --model --base-url
+        masked         what a masked language model would say there       --model
 
     \b
     Example:
@@ -81,16 +83,18 @@ def _print(report: Mapping[str, Any]) -> None:
     from winosmith.report import shown
 
     made, perturbed = report["made"], report["perturbed"]
+    found = {letter for part in report["parts"].values() for letter in part["answers"]} - {"—"}
+    letters = ascii_uppercase[: ascii_uppercase.index(max(found | {"B"})) + 1]
     print_table(
         f"{shown(made)} {'child' if made == 1 else 'children'} of "
         f"{shown(perturbed)} {'problem' if perturbed == 1 else 'problems'}",
-        ("set", "problems", "families", "A / B", "mean depth", "not judged"),
+        ("set", "problems", "families", " / ".join(letters), "mean depth", "not judged"),
         [
             (
                 name,
                 part["problems"],
                 part["families"],
-                " / ".join(str(part["answers"].get(place, 0)) for place in "AB"),
+                " / ".join(str(part["answers"].get(place, 0)) for place in letters),
                 "—" if part["mean_edit_depth"] is None else f"{part['mean_edit_depth']:.1f}",
                 part["unvalidated"],
             )

@@ -74,12 +74,13 @@ def draw_roots(
     seed: int = 0,
     *,
     fewer: bool = False,
+    options: int | None = None,
 ) -> Roots:
     """Draw roots at random among the problems that every solver gets right.
 
     The paper drew 7 of WSC273 and 7 of WinoGrande's dev set. Drawn from a block (a twin, a
-    family, look-alikes) is one problem at most, and nothing under embargo, without an answer,
-    with more than two options, or itself perturbed.
+    family, look-alikes) is one problem at most, and nothing under embargo, without an answer, or
+    itself perturbed.
 
     What is trained on the children of a root has seen the root's data set: roots from a set make
     measuring on that set afterwards unsafe. `Roots.sources` keeps which.
@@ -90,6 +91,7 @@ def draw_roots(
         wrong: for each data set, the ids of what is no root (`not_solved`); none when left out.
         seed: of the draw.
         fewer: where a data set has too few problems to draw from, draw those.
+        options: draw only problems with so many options; with any number when None.
 
     Raises:
         InputError: not one number for each data set, or a number below 0.
@@ -109,7 +111,9 @@ def draw_roots(
     sources: dict[str, tuple[str, ...]] = {}
     left_out: list[Filtered] = []
     for number, dataset in enumerate(datasets):
-        rows, reasons = _drawn(dataset, wanted[number], wrong[number], seed + number, fewer)
+        rows, reasons = _drawn(
+            dataset, wanted[number], wrong[number], seed + number, fewer=fewer, options=options
+        )
         roots += [_root(dataset[row], dataset.name, clashing) for row in rows]
         sources[dataset.name] = tuple(dataset[row].id for row in rows)
         left_out.append(dataset.drop(reasons, STAGE))
@@ -132,13 +136,19 @@ def _root(problem: Problem, name: str, clashing: frozenset[str]) -> Problem:
 
 
 def _drawn(
-    dataset: Dataset, wanted: int, wrong: frozenset[str], seed: int, fewer: bool
+    dataset: Dataset,
+    wanted: int,
+    wrong: frozenset[str],
+    seed: int,
+    *,
+    fewer: bool,
+    options: int | None,
 ) -> tuple[list[int], dict[int, str]]:
     """Return the rows drawn, and the reason of every other row."""
     reasons = {
         row: reason
         for row, problem in enumerate(dataset)
-        if (reason := _unfit(problem, wrong)) is not None
+        if (reason := _unfit(problem, wrong, options)) is not None
     }
     luck = np.random.default_rng(seed)
     chosen: list[int] = []
@@ -157,17 +167,18 @@ def _drawn(
         raise DataError(
             f"{wanted} roots are to be drawn from {dataset.name!r}; {free} of its "
             f"{len(dataset)} problems, one of those that go together, are fit: right by every "
-            "solver, with an answer, two options, no embargo and no parent"
+            f"solver, with an answer, {f'{options} options, ' * (options is not None)}no embargo "
+            "and no parent"
         )
     return sorted(chosen), reasons
 
 
-def _unfit(problem: Problem, wrong: frozenset[str]) -> str | None:
+def _unfit(problem: Problem, wrong: frozenset[str], options: int | None) -> str | None:
     if problem.embargo:
         return "it is under embargo"
     if problem.answer is None:
         return "its answer is withheld"
-    if len(problem.options) != 2:
+    if options is not None and len(problem.options) != options:
         return f"it has {len(problem.options)} options"
     if problem.lineage is not None:
         return "it is perturbed itself"

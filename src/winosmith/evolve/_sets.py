@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from string import ascii_uppercase
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from winosmith.blocks import blocks
 from winosmith.dataset import Dataset, Dropped
 from winosmith.errors import DataError, InputError
 from winosmith.lineage import UNVALIDATED, depths
-from winosmith.problem import Problem
+from winosmith.problem import MAX_OPTIONS, Problem
 
 __all__ = ["PARTS", "Sets", "assemble", "described", "split_roots"]
 
@@ -23,6 +24,9 @@ SHARES = (10, 2, 2)
 """Roots 1–10, 11–12 and 13–14 of EvoGrad's table 1."""
 
 STAGE = "split"
+
+LETTERS = ascii_uppercase[:MAX_OPTIONS]
+"""What the options are called in a report, in their order."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +149,7 @@ def described(dataset: Dataset, families: Dataset) -> dict[str, Any]:
     return {
         "problems": len(dataset),
         "families": len(dataset.families),
-        "answers": _counted("AB"[p.answer] if p.answer is not None else "—" for p in dataset),
+        "answers": _counted(LETTERS[p.answer] if p.answer is not None else "—" for p in dataset),
         "sources": _counted(_source(problem) for problem in dataset),
         "edit_depth": _counted(known),
         "mean_edit_depth": sum(known) / len(known) if known else None,

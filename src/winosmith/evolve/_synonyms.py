@@ -10,7 +10,7 @@ from winosmith.language import Sense, Synonym, WordNet, is_mass, is_name, lemma,
 from winosmith.problem import BLANK, Problem
 from winosmith.text import FUNCTION_WORDS, content_words, edit_distance, tokens
 
-__all__ = ["SURE", "WIDE", "Care", "Place", "places"]
+__all__ = ["SURE", "WIDE", "Care", "Place", "any_places", "places"]
 
 COMMON = -13.1
 """The least usage of a synonym: twice in a million words."""
@@ -116,6 +116,28 @@ def places(problem: Problem, wordnet: WordNet, care: Care = SURE) -> Iterator[Pl
             )  # fmt: skip
             if found:
                 yield Place(at, found)
+
+
+def any_places(problem: Problem, wordnet: WordNet) -> Iterator[Place]:
+    """Yield every word that is neither a stop word nor a name, with all synonyms of all its senses.
+
+    That is what EvoGrad (2024, section 3.3) says of its choice, and all that it says. The word's
+    part of speech is that of its tag: a synonym takes its form.
+    """
+    cut = tokens(problem.sentence)
+    for at, name in enumerate(tag(cut)):
+        word, pos = cut[at], _POS.get(name[:2])
+        if pos is None or word == BLANK or word.lower() in FUNCTION_WORDS or is_name(cut, at):
+            continue
+        own = lemma(word, name)
+        found = {
+            synonym.lemma: None
+            for sense in wordnet.senses(own, pos)
+            for synonym in sense.synonyms
+            if synonym.lemma.replace(" ", "").isalpha()
+        }
+        if found:
+            yield Place(at, tuple(found))
 
 
 def _banned(problem: Problem, cut: Sequence[str], tags: Sequence[str]) -> frozenset[str]:

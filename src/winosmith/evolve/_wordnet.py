@@ -1,4 +1,10 @@
-"""Perturbation by WordNet: one word for a synonym, in the form that its place asks for."""
+"""Perturbation by WordNet: one word for a synonym, in the form that its place asks for.
+
+With care (the default), the synonym has the sense that is likely to be meant, and most words stay
+as they are. As EvoGrad did it (`as_published`), any word but stop words and names gets any synonym
+of any of its senses: the set nearly triples, as in the paper, and many children mean something
+else. Which of them hold, only people can tell.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from winosmith.errors import InputError
-from winosmith.evolve._synonyms import SURE, WIDE, places
+from winosmith.evolve._synonyms import SURE, WIDE, any_places, places
 from winosmith.language import WordNet, replace_word
 from winosmith.lineage import perturbed
 from winosmith.problem import Problem
@@ -20,8 +26,9 @@ class WordNetPerturber:
     """Replaces one random content word by a random synonym (EvoGrad 2024, section 3.3).
 
     The word is neither a stop word nor part of a name; the synonym has the sense that is meant,
-    takes the original's form, and an option that holds the word changes along. The answer stays.
-    A child's depth is one more than its parent's along the lineage; nothing is declared.
+    takes the original's form, and an option that holds the word changes along, however many
+    options there are. The answer stays. A child's depth is one more than its parent's along the
+    lineage; nothing is declared.
 
     Args:
         count: how many children a problem gets at most; each changes another word while there
@@ -29,19 +36,35 @@ class WordNetPerturber:
         wordnet: where the synonyms come from; by default found on this machine.
         wide: take synonyms that are less sure, too: twice as many children, of which more than
             twice as many are wrong.
+        as_published: do as the paper says and no more: any word that is neither a stop word nor a
+            name, any synonym of any sense. Most problems get all their children, most of them are
+            wrong or odd, and their source says "wordnet-paper".
 
     Raises:
-        InputError: fewer than one child is asked for.
+        InputError: fewer than one child is asked for, or both `wide` and `as_published`.
     """
 
-    source = "wordnet"
-
-    def __init__(self, count: int = 2, wordnet: WordNet | None = None, *, wide: bool = False):
+    def __init__(
+        self,
+        count: int = 2,
+        wordnet: WordNet | None = None,
+        *,
+        wide: bool = False,
+        as_published: bool = False,
+    ):
         if count < 1:
             raise InputError(f"a problem can't get {count} children; ask for 1 or more")
+        if wide and as_published:
+            raise InputError("'wide' loosens the care that 'as_published' does not take at all")
         self.count = count
         self.wordnet = wordnet or WordNet()
         self.wide = wide
+        self.as_published = as_published
+
+    @property
+    def source(self) -> str:
+        """What the children's `origin.source` says."""
+        return "wordnet-paper" if self.as_published else "wordnet"
 
     def perturb(self, problem: Problem, seed: int) -> Iterator[Problem]:
         """Yield up to `count` children of a problem.
@@ -63,7 +86,11 @@ class WordNetPerturber:
         """Yield words and synonyms at random: first one synonym of each word, then the next."""
         digest = hashlib.sha256(problem.id.encode()).digest()
         luck = np.random.default_rng([seed, int.from_bytes(digest[:8])])
-        found = list(places(problem, self.wordnet, WIDE if self.wide else SURE))
+        found = list(
+            any_places(problem, self.wordnet)
+            if self.as_published
+            else places(problem, self.wordnet, WIDE if self.wide else SURE)
+        )
         order = [found[at] for at in luck.permutation(len(found))]
         shuffled = [
             (place.at, [place.synonyms[at] for at in luck.permutation(len(place.synonyms))])
