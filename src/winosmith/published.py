@@ -39,8 +39,8 @@ def name_of(sentence: str) -> str | None:
     >>> name_of("The trophy doesn't fit into the brown suitcase because _ is too large.")
     'WSC'
     """
-    name = _held().get(_digest(sentence))
-    return None if name in SAMPLED else name
+    names = _held().get(_digest(sentence), ())
+    return next((name for name in names if name not in SAMPLED), None)
 
 
 def set_of(dataset: Dataset) -> str | None:
@@ -52,7 +52,7 @@ def set_of(dataset: Dataset) -> str | None:
     """  # noqa: E501
     held = _held()
     digests = [_digest(problem.sentence) for problem in dataset]
-    found = Counter(held[digest] for digest in digests if digest in held)
+    found = Counter(name for digest in digests for name in held.get(digest, ()))
     if not found:
         return None
     name, count = found.most_common(1)[0]
@@ -91,12 +91,13 @@ def _digest(sentence: str) -> bytes:
 
 
 @lru_cache(1)
-def _held() -> Mapping[bytes, str]:
-    """Return the name of the set of each digest; the first one that holds it."""
+def _held() -> Mapping[bytes, tuple[str, ...]]:
+    """Return the names of the sets that hold each digest."""
     file = resources.files("winosmith") / "published.json"
-    held: dict[bytes, str] = {}
+    held: dict[bytes, tuple[str, ...]] = {}
     for name, coded in json.loads(file.read_text("utf-8")).items():
         digests = base64.b64decode(coded)
         for at in range(0, len(digests), _DIGEST):
-            held.setdefault(digests[at : at + _DIGEST], name)
+            digest = digests[at : at + _DIGEST]
+            held[digest] = (*held.get(digest, ()), name)
     return held

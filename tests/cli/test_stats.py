@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from winosmith import Dataset, Problem, formats
+from winosmith import Claim, Dataset, Problem, formats
 from winosmith.cli import main
 from winosmith.testing import made_twins
 
@@ -98,6 +98,57 @@ def test_a_file_that_is_none_ends_with_code_2(tmp_path: Path, capsys: TEXT, cont
     output = capsys.readouterr()
     assert "bad.jsonl" in output.err
     assert output.out == ""
+
+
+def test_text_without_spaces_is_said_to_be_uncounted(tmp_path: Path, capsys: TEXT) -> None:
+    """Of Japanese no length is printed, but that there are no spaces between words."""
+    path = tmp_path / "japanese.jsonl"
+    sentence = "棚の茶碗が急須に当たって_が割れた。"
+    formats.write([Problem("1", sentence, ("茶碗", "急須"), 0)], path)
+    assert main(["stats", str(path)]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("not counted: no spaces between words") == 2
+    assert "tokens" not in shown
+
+
+def test_several_files_are_counted_as_one(tmp_path: Path, capsys: TEXT) -> None:
+    """Files whose ids meet are put together, and twins stay within their file."""
+    for name in ("one", "two"):
+        formats.write(made_twins(2), tmp_path / f"{name}.jsonl")
+    assert main(["stats", *(str(tmp_path / f"{n}.jsonl") for n in ("one", "two")), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report["data"], report["problems"], report["twins"]) == ("one + two", 8, 4)
+
+
+def test_bad_records_are_set_aside_when_asked(tmp_path: Path, capsys: TEXT) -> None:
+    """A record that is no problem ends the command with its line, or goes to --skip-bad."""
+    path, bad = tmp_path / "made.jsonl", tmp_path / "bad.jsonl"
+    formats.write(made_twins(1), path)
+    path.write_text(
+        path.read_text() + '{"id": "x", "sentence": "no blank", "options": ["a", "b"]}\n'
+    )
+    assert main(["stats", str(path)]) == 2
+    assert "made.jsonl:3: " in (error := capsys.readouterr().err)
+    assert "--skip-bad FILE" in error
+    assert main(["stats", str(path), "--skip-bad", str(bad), "--json"]) == 0
+    output = capsys.readouterr()
+    assert json.loads(output.out)["problems"] == 2
+    assert "Left out: 1 records" in output.err
+    assert json.loads(bad.read_text())["line"] == 3
+
+
+def test_claims_are_counted(tmp_path: Path, capsys: TEXT) -> None:
+    """A file of true-or-false claims has counts of its own."""
+    path = tmp_path / "claims.jsonl"
+    claims = [
+        Claim("1", "The cup hit the jug and _ broke.", c, c == "the jug")
+        for c in ("the cup", "the jug")
+    ]
+    formats.write(claims, path)
+    assert main(["stats", str(path)]) == 0
+    shown = capsys.readouterr().out
+    assert "true: 1, false: 1" in shown
+    assert "9.00 tokens" in shown
 
 
 @pytest.mark.data

@@ -29,6 +29,16 @@ def test_what_is_counted() -> None:
     assert found.options == {2: 2, 3: 1}
 
 
+def test_text_without_spaces_is_not_counted() -> None:
+    """Japanese sentences have no average length; beside English ones they are left out and told."""
+    japanese = Problem("j", "棚の茶碗が急須に当たって_が割れた。", ("茶碗", "急須"), 0)
+    alone = metrics.statistics(Dataset([japanese]))
+    assert (alone.average_length, alone.vocabulary, alone.uncounted) == (None, None, 1)
+    beside = metrics.statistics(Dataset([japanese, CUP]))
+    assert (beside.average_length, beside.vocabulary, beside.uncounted) == (10, 8, 1)
+    assert beside.record()["without_spaces"] == 1
+
+
 def test_an_empty_data_set_counts_nothing() -> None:
     """A data set without problems has no length, no vocabulary and no leak to find."""
     found = metrics.statistics(Dataset())

@@ -1,104 +1,121 @@
-"""Table 5 of WinoGrande (2020): what the published files give, beside what the table prints."""
+"""Table 5 of WinoGrande (2020): `winosmith stats` on the published files, beside what it prints."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import pytest
 
-from winosmith import Dataset, Problem, formats, metrics, recast
+from winosmith import Dataset, Problem, formats, metrics
+from winosmith.cli import main
+from winosmith.metrics import Table5
 
-pytestmark = pytest.mark.data
+TEXT = pytest.CaptureFixture[str]
 
-
-def _files(*paths: str) -> Callable[[Path], Dataset]:
-    return lambda folder: Dataset(
-        Problem(f"{path}:{problem.id}", problem.sentence, problem.options)
-        for path in paths
-        for problem in formats.read(folder / path)
-    )
-
-
-def _pdp(folder: Path) -> Dataset:
-    """Return the 80 comparisons of the right option with a wrong one, of 60 questions."""
-    return Dataset(recast.to_pairs(formats.read(folder / "pdp/PDPChallenge2016.xml")))
-
-
-def _superglue_wsc(folder: Path) -> Dataset:
-    """Return a text once for each claim about it, as the 804 are counted."""
-    paths = [folder / f"superglue_wsc/{name}.jsonl" for name in ("train", "val", "test")]
-    claims = [claim for path in paths for claim in formats.read_claims(path)]
-    return Dataset(Problem(str(n), c.sentence, ("x", "y")) for n, c in enumerate(claims))
-
-
-def _knowref(folder: Path) -> Dataset:
-    """Return what can be read: one record has two equal options, one has two pronouns."""
-    return formats.read(folder / "knowref/knowref_test.json", skip_bad="/dev/null")
-
-
-def _copa(folder: Path) -> Dataset:
-    """Return the premise with the right alternative in place of the blank, which stands alone."""
-    found = formats.read(folder / "copa/copa-all.xml")
-    return Dataset(Problem(p.id, p.fill(p.answer or 0) + " _", ("x", "y")) for p in found)
-
-
-class Row(NamedTuple):
-    """One row: problems, average length and vocabulary, as printed and as the files give them."""
-
-    read: Callable[[Path], Dataset]
-    printed: tuple[int, float, int]
-    ours: tuple[int, float, int]
-
-
-TABLE = {
-    "WSC": Row(_files("wsc/wsc-273.jsonl"), (273, 19.1, 919), (273, 19.1, 918)),
-    "PDP": Row(_pdp, (80, 39.5, 594), (80, 39.4, 593)),
-    "SuperGLUE-WSC": Row(_superglue_wsc, (804, 28.4, 1711), (804, 28.4, 1711)),
-    "DPR": Row(_files("dpr/train.c.txt", "dpr/test.c.txt"), (1886, 15.9, 4127), (1886, 15.9, 4127)),
-    "KnowRef": Row(_knowref, (1269, 19.3, 5310), (1267, 19.3, 5307)),
-    "Winogender": Row(_files("winogender/all_sentences.tsv"), (720, 15.6, 523), (720, 15.6, 516)),
-    "WinoGrande debiased": Row(
-        _files(*(f"winogrande/{name}.jsonl" for name in ("train_debiased", "dev", "test"))),
+TABLE: dict[str, tuple[list[str], tuple[int, float, int], tuple[int, float, int]]] = {
+    "WSC": (["wsc/wsc-273.jsonl"], (273, 19.1, 919), (273, 19.1, 918)),
+    "PDP": (["pdp/PDPChallenge2016.xml"], (80, 39.5, 594), (80, 39.4, 593)),
+    "SuperGLUE-WSC": (
+        [f"superglue_wsc/{part}.jsonl" for part in ("train", "val", "test")],
+        (804, 28.4, 1711),
+        (804, 28.4, 1711),
+    ),
+    "DPR": (["dpr/train.c.txt", "dpr/test.c.txt"], (1886, 15.9, 4127), (1886, 15.9, 4127)),
+    "KnowRef": (["knowref/knowref_test.json"], (1269, 19.3, 5310), (1267, 19.3, 5307)),
+    "COPA": (["copa/copa-all.xml"], (1000, 13.3, 3369), (1000, 13.3, 3370)),
+    "Winogender": (["winogender/all_sentences.tsv"], (720, 15.6, 523), (720, 15.6, 523)),
+    "WinoGrande debiased": (
+        [f"winogrande/{part}.jsonl" for part in ("train_debiased", "dev", "test")],
         (12282, 21.1, 11408),
         (12282, 21.1, 11419),
     ),
-    "WinoGrande all": Row(
-        _files(*(f"winogrande/{name}.jsonl" for name in ("train_xl", "dev", "test"))),
+    "WinoGrande all": (
+        [f"winogrande/{part}.jsonl" for part in ("train_xl", "dev", "test")],
         (43972, 20.6, 16469),
         (43432, 20.6, 16433),
     ),
 }
-"""The vocabularies differ by a few tokens where the unstated tokeniser does: its quotation marks
-are two (WSC). KnowRef has two records that are no problems. The released training set has 40,398
-problems, not the 40,938 of "all"."""
+"""The files of each row; problems, average length and vocabulary as printed, and as they give them.
+"""
 
 
+def told(capsys: TEXT, tmp_path: Path, *files: Path) -> dict[str, Any]:
+    """Return what `winosmith stats` says of some files, as JSON."""
+    arguments = [*map(str, files), "--skip-bad", str(tmp_path / "bad.jsonl"), "--json"]
+    assert main(["stats", *arguments]) == 0
+    return json.loads(capsys.readouterr().out)  # type: ignore[no-any-return]
+
+
+@pytest.mark.data
 @pytest.mark.parametrize("name", TABLE)
-def test_a_row_of_table_5(data_dir: Path, name: str) -> None:
-    """Problems and average length come out as printed, the vocabulary within two in a hundred."""
-    row = TABLE[name]
-    found = metrics.statistics(row.read(data_dir))
-    assert (found.problems, round(found.average_length, 1), found.vocabulary) == row.ours
-    problems, length, vocabulary = row.printed
-    assert found.problems == pytest.approx(problems, rel=0.013)
-    assert found.average_length == pytest.approx(length, abs=0.1)
-    assert found.vocabulary == pytest.approx(vocabulary, rel=0.015)
+def test_the_command_prints_a_row_of_table_5(
+    data_dir: Path, tmp_path: Path, capsys: TEXT, name: str
+) -> None:
+    """Each set is counted as the table counts it, beside the printed figures and the reason.
 
-
-def test_copa_is_counted_with_its_alternatives(data_dir: Path) -> None:
-    """Table 5's 13.3 and 3,369 for COPA are of premise and right, and of premise and both, texts.
-
-    The word that joins them ("because", "so") is ours.
+    Problems and average length come out as printed, the vocabulary within two in a hundred.
     """
+    files, printed, ours = TABLE[name]
+    found = told(capsys, tmp_path, *(data_dir / file for file in files))
+    number = found["comparisons"] if name == "PDP" else found.get("claims", found.get("problems"))
+    assert (number, round(found["average_length"], 1), found["vocabulary"]) == ours
+    row = found["table5"]
+    assert (row["set"], row["whole"]) == (name.split()[0], True)
+    assert tuple(row["printed"].values()) == printed
+    assert tuple(row["published_files"].values()) == ours
+    assert bool(row["why"]) == (printed != ours)
+    for figure, paper, most in zip(ours, printed, (0.013, 0.005, 0.015), strict=True):
+        assert figure == pytest.approx(paper, rel=most)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [("dpr/test.c.txt", "DPR"), ("copa/copa-dev.xml", "COPA"), ("winogrande/dev.jsonl", None)],
+)
+def test_a_part_of_a_set_is_told_from_the_whole(
+    data_dir: Path, tmp_path: Path, capsys: TEXT, path: str, name: str | None
+) -> None:
+    """A part is counted in the same way, and the printed row is said to be of another selection."""
+    row = told(capsys, tmp_path, data_dir / path)["table5"]
+    assert (row["set"], row["whole"]) == (name or "WinoGrande", False)
+    assert main(["stats", str(data_dir / path)]) == 0
+    assert "row is of another selection" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.data
+def test_what_joins_the_texts_of_copa_is_ours(data_dir: Path) -> None:
+    """The words "because" and "so" are two of COPA's 3,370; swapped options count the same."""
     data = formats.read(data_dir / "copa/copa-all.xml")
-    assert len(data) == 1000
-    answered = metrics.statistics(_copa(data_dir))
-    assert round(answered.average_length - 1, 1) == 13.3
-    both = Dataset(
-        Problem(f"{p.id}-{n}", text + " _", ("x", "y"))
-        for p in data
-        for n, text in enumerate(p.filled())
-    )
-    assert metrics.statistics(both).vocabulary - 1 == 3370
+    words = {
+        token.lower() for p in data for text in p.filled() for token in _tokens(text.split("_")[0])
+    }
+    assert len(words) == 3370
+    assert {"because", "so"} <= words
+    swapped = Dataset(Problem(p.id, p.sentence, p.options[::-1], 1 - (p.answer or 0)) for p in data)
+    one, other = metrics.statistics(data), metrics.statistics(swapped)
+    assert (one.average_length, one.vocabulary) == (other.average_length, other.vocabulary)
+
+
+def _tokens(text: str) -> list[str]:
+    from winosmith.text import tokens
+
+    return tokens(text)
+
+
+def test_a_set_that_is_not_in_the_table_is_counted_by_its_sentences() -> None:
+    """Problems of one's own have no row, and their blank is a token."""
+    found = metrics.statistics(Dataset([Problem("a", "The _ fell.", ("cup", "jug"), 0)]))
+    assert found.table5 is None
+    assert (found.average_length, found.vocabulary) == (4, 4)
+
+
+def test_a_row_says_why_it_is_not_reproduced() -> None:
+    """Where files and paper differ, both are told with the reason."""
+    from winosmith.metrics._table5 import ROWS
+
+    said = str(Table5("KnowRef", ROWS["KnowRef"][0], True))
+    assert "It prints 1,269 problems, 19.3 tokens, vocabulary 5,310" in said
+    assert said.endswith("vocabulary 5,307: two records of the file are no problems.")

@@ -18,6 +18,7 @@ __all__ = [
     "data_argument",
     "format_option",
     "json_option",
+    "pairing_column",
     "print_json",
     "progress",
     "read_data",
@@ -64,8 +65,13 @@ def read_data(path: str, format_name: str | None) -> Dataset:
     """
     from winosmith import formats
 
-    column = click.get_current_context().meta.get(_PAIR_BY)
-    return formats.read(path, format_name, pair_by=column)
+    return formats.read(path, format_name, pair_by=pairing_column())
+
+
+def pairing_column() -> str | None:
+    """Return the column that `--pair-by` names; None without it."""
+    column: str | None = click.get_current_context().meta.get(_PAIR_BY)
+    return column
 
 
 def unmarked_twins(dataset: Dataset) -> tuple[int, str]:

@@ -55,10 +55,16 @@ from winosmith.metrics._resample import bootstrap_interval
 from winosmith.metrics._score import Score, comparisons_score, score, twin_score
 from winosmith.metrics._stability import Stability, stability
 from winosmith.metrics._stability_drawings import FEWEST, stability_drawings
-from winosmith.metrics._statistics import Statistics, statistics
+from winosmith.metrics._statistics import (
+    ClaimStatistics,
+    Statistics,
+    claim_statistics,
+    statistics,
+)
 from winosmith.metrics._survival import Survival
 from winosmith.metrics._survival_compare import SurvivalComparison, compare_survival
 from winosmith.metrics._switched import Consistency, consistency, switched
+from winosmith.metrics._table5 import Table5
 
 __all__ = [
     "FEWEST",
@@ -71,6 +77,7 @@ __all__ = [
     "Annotators",
     "Calibration",
     "Carried",
+    "ClaimStatistics",
     "Comparison",
     "Consistency",
     "Copies",
@@ -105,6 +112,7 @@ __all__ = [
     "Statistics",
     "Survival",
     "SurvivalComparison",
+    "Table5",
     "against_root",
     "agreement",
     "annotators",
@@ -113,6 +121,7 @@ __all__ = [
     "bootstrap_interval",
     "calibration",
     "carried",
+    "claim_statistics",
     "clusters",
     "columns",
     "compare",

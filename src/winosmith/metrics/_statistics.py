@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from winosmith import text
 from winosmith.dataset import Dataset
 from winosmith.metrics._copies import Copies, copies
 from winosmith.metrics._leaks import Leak, leaks
+from winosmith.metrics._table5 import Table5, counted, counted_claims
+from winosmith.problem import Claim
 from winosmith.report import Signature, sign
 
-__all__ = ["Statistics", "statistics"]
+__all__ = ["ClaimStatistics", "Statistics", "claim_statistics", "statistics"]
 
 EXAMPLES = 5
 """How many examples `Statistics.record` gives of each fault."""
@@ -25,8 +26,13 @@ class Statistics:
 
     Attributes:
         problems: how many.
-        average_length: Penn Treebank tokens a sentence, the blank included (table 5); 0 for none.
-        vocabulary: distinct lower-cased tokens of the sentences, the blank included (table 5).
+        average_length: Penn Treebank tokens a sentence, the blank included, or as table 5 counts
+            the set; 0 for no problem, None where words can't be told apart.
+        vocabulary: distinct lower-cased tokens of the same texts; None likewise.
+        uncounted: problems without spaces between words, which have no part in these two.
+        comparisons: of the right option with another one; as many as problems of two options.
+        table5: what table 5 of WinoGrande prints of the set, and how it counts; None where the
+            problems are not of one of its sets.
         twins: whole twins, two problems each.
         singles: problems that are not half of a twin.
         answers: how many problems have the option of that index as their answer.
@@ -45,8 +51,11 @@ class Statistics:
     """
 
     problems: int
-    average_length: float
-    vocabulary: int
+    average_length: float | None
+    vocabulary: int | None
+    uncounted: int
+    comparisons: int
+    table5: Table5 | None
     twins: int
     singles: int
     answers: tuple[int, ...]
@@ -64,6 +73,9 @@ class Statistics:
             "problems": self.problems,
             "average_length": self.average_length,
             "vocabulary": self.vocabulary,
+            "without_spaces": self.uncounted,
+            "comparisons": self.comparisons,
+            "table5": self.table5 and self.table5.record(),
             "twins": self.twins,
             "singles": self.singles,
             "answers": list(self.answers),
@@ -78,6 +90,57 @@ class Statistics:
             "leaks": None if self.leaks is None else [leak.record() for leak in self.leaks],
             "signature": str(self.signature),
         }
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimStatistics:
+    """What a file of true-or-false claims is made of.
+
+    Attributes:
+        claims: how many.
+        holds: how many hold, do not hold, and are withheld.
+        average_length, vocabulary, uncounted, table5: as in `Statistics`, a text counted once for
+            each claim about it.
+    """
+
+    claims: int
+    holds: tuple[int, int, int]
+    average_length: float | None
+    vocabulary: int | None
+    uncounted: int
+    table5: Table5 | None
+
+    def record(self) -> dict[str, Any]:
+        """Return them as JSON can hold them."""
+        return {
+            "claims": self.claims,
+            "true": self.holds[0],
+            "false": self.holds[1],
+            "withheld": self.holds[2],
+            "average_length": self.average_length,
+            "vocabulary": self.vocabulary,
+            "without_spaces": self.uncounted,
+            "table5": self.table5 and self.table5.record(),
+        }
+
+
+def claim_statistics(claims: Sequence[Claim]) -> ClaimStatistics:
+    """Count claims.
+
+    >>> found = claim_statistics([Claim("1", "The cup hit the jug and _ broke.", "the jug", True)])
+    >>> found.holds, found.average_length
+    ((1, 0, 0), 9.0)
+    """
+    tokens, row = counted_claims(claims)
+    said = Counter(claim.holds for claim in claims)
+    return ClaimStatistics(
+        len(claims),
+        (said[True], said[False], said[None]),
+        tokens.length,
+        tokens.vocabulary,
+        tokens.uncounted,
+        row,
+    )
 
 
 def _listed(faults: list[Any]) -> dict[str, Any]:
@@ -97,13 +160,16 @@ def statistics(dataset: Dataset, seed: int = 0) -> Statistics:
     >>> found.average_length, found.vocabulary, found.answers
     (10.0, 8, (0, 1))
     """
-    cut = [text.tokens(problem.sentence) for problem in dataset]
+    tokens, row = counted(dataset)
     answered = Counter(answer for answer in dataset.answers if answer is not None)
     most = max((len(problem.options) for problem in dataset), default=0)
     return Statistics(
         problems=len(dataset),
-        average_length=sum(map(len, cut)) / len(cut) if cut else 0.0,
-        vocabulary=len({token.lower() for sentence in cut for token in sentence}),
+        average_length=tokens.length,
+        vocabulary=tokens.vocabulary,
+        uncounted=tokens.uncounted,
+        comparisons=tokens.comparisons,
+        table5=row,
         twins=len(dataset.twins),
         singles=len(dataset.singles),
         answers=tuple(answered[index] for index in range(most)),
