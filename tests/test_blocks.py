@@ -137,6 +137,13 @@ def test_another_question_is_no_copy(other: Problem) -> None:
     assert copies(Dataset([CUP, replace(other, id="b")])) == []
 
 
+def test_letters_composed_or_not_are_the_same() -> None:
+    """An accent of its own and a letter with its accent are one text."""
+    cafe = replace(CUP, sentence="The cup hit the caf\u00e9 and _ broke.")
+    apart = replace(cafe, id="b", sentence="The cup hit the cafe\u0301 and _ broke.")
+    assert copies(Dataset([cafe, apart])) == [[0, 1]]
+
+
 def test_options_that_differ_in_case_alone_stay_two() -> None:
     """Where case tells the options apart, it also tells the answers apart."""
     polish = Problem("a", "It was _ that she needed.", ("Polish", "polish"), 0)

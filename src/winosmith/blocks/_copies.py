@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Sequence
 
 from winosmith.dataset import Dataset
@@ -14,11 +15,12 @@ __all__ = ["contradictions", "copies", "plain"]
 def copies(dataset: Dataset) -> list[list[int]]:
     """Return the rows of identical problems, two or more a group: copies of each other.
 
-    Identical are problems with the same tokens, whatever their case, with the blank at the same
-    place for the same pronoun, and with the same options in any order. Answers, ids and twins do
-    not matter. So Winogender's versions with "he" and with "she" are no copies, though they share
-    a block. A blank whose pronoun nobody noted is taken for the one pronoun that the other copies
-    name; where they name several, it is a problem of its own. The time is linear in the rows.
+    Identical are problems with the same tokens, whatever their case or Unicode form, with the blank
+    at the same place for the same pronoun, and with the same options in any order. Answers, ids
+    and twins do not matter. So Winogender's versions with "he" and with "she" are no copies, though
+    they share a block. A blank whose pronoun nobody noted is taken for the one pronoun that the
+    other copies name; where they name several, it is a problem of its own. The time is linear in
+    the rows.
 
     >>> fell = Problem("a", "The cup hit the jug and _ fell.", ("cup", "jug"), 0)
     >>> again = Problem("b", "the cup hit the jug and _ fell.", ("Jug", "Cup"), 1, pronoun="it")
@@ -52,8 +54,8 @@ def contradictions(
 
 
 def plain(text: str) -> str:
-    """Return the tokens of a text in lower case, as copies and blocks compare it."""
-    return " ".join(tokens(text.lower()))
+    """Return the tokens of a text in lower case and composed, as copies and blocks compare it."""
+    return " ".join(tokens(unicodedata.normalize("NFC", text).lower()))
 
 
 def _grouped(by_pronoun: dict[str | None, list[int]]) -> Iterable[list[int]]:
