@@ -1,4 +1,4 @@
-"""Agreement of choices is Cohen's kappa, with an interval that knows of twins."""
+"""Agreement of choices is Brennan and Prediger's kappa, with an interval that knows of twins."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def chosen(choices: np.ndarray, data: Dataset = DATA) -> Graded:
 
 
 @pytest.mark.parametrize("noise", [0.1, 0.5, 0.9])
-def test_kappa_is_scikit_learns(noise: float) -> None:
-    """Kappa is what scikit-learn says, and lies in its interval."""
+def test_kappa_is_scikit_learns_when_places_mean_nothing(noise: float) -> None:
+    """Averaged over both ways to write the options, the choices have scikit-learn's kappa."""
     rng = np.random.default_rng(1)
     a = rng.integers(0, 2, 100)
     b = np.where(rng.random(100) < noise, rng.integers(0, 2, 100), a)
     found = agreement(chosen(a), chosen(b))
-    assert found.kappa == pytest.approx(cohen_kappa_score(a, b))
-    assert found.kappa_interval is not None
+    both = [np.concatenate([side, 1 - side]) for side in (a, b)]
+    assert found.kappa == pytest.approx(cohen_kappa_score(*both))
     assert found.kappa_interval[0] <= found.kappa <= found.kappa_interval[1]
     assert found.share == (a == b).mean()
 
@@ -36,14 +36,22 @@ def test_the_same_wrong_options_are_counted() -> None:
     """With two options, all problems that both got wrong have the same wrong option."""
     a, b = np.arange(100) % 2, np.zeros(100, int)
     found = agreement(chosen(a), chosen(b))
-    wrong = ~chosen(a).correct & ~chosen(b).correct
+    wrong = (1 - chosen(a).credit) * (1 - chosen(b).credit)
     assert found.same_wrong == wrong.sum()
 
 
-def test_always_the_same_option_has_no_kappa() -> None:
-    """When both always choose the first option, kappa is not defined."""
+def test_always_the_same_option_is_full_agreement() -> None:
+    """When both always choose the first option, they choose the same everywhere."""
     found = agreement(chosen(np.zeros(100, int)), chosen(np.zeros(100, int)))
-    assert (found.kappa, found.kappa_interval, found.equal) == (None, None, 100)
+    assert (found.kappa, found.kappa_interval, found.equal) == (1.0, (1.0, 1.0), 100)
+
+
+def test_who_can_not_decide_agrees_by_chance() -> None:
+    """A tie chooses each of its options half of the time: kappa 0 with anybody, itself included."""
+    tied = grade(DATA, [Prediction(p.id, 0, tied=(0, 1)) for p in DATA])
+    for other in (tied, chosen(np.zeros(100, int))):
+        found = agreement(tied, other)
+        assert (found.equal, found.kappa, found.same_wrong) == (50, 0.0, 25)
 
 
 def test_agreement_needs_the_same_problems() -> None:

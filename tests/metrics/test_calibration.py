@@ -46,7 +46,7 @@ def test_a_solver_that_knows_is_inside_the_null_and_a_boaster_outside() -> None:
     """An honest solver's ECE is what chance gives a calibrated one; a boaster's is 0.29."""
     honest, boastful = calibration(HONEST), calibration(BOASTFUL)
     assert honest.null[1] <= honest.ece <= honest.null[2]
-    right = BOASTFUL.correct.mean()
+    right = BOASTFUL.credit.mean()
     assert boastful.ece == pytest.approx(0.99 - right)
     assert boastful.ece > 5 * boastful.null[2]
     assert len(boastful.bins) == 1
@@ -74,17 +74,18 @@ def test_margins_are_ranked_as_scikit_learn_does() -> None:
     """The ranking is the area under the ROC curve of the lead, for right against wrong."""
     found = margins(HONEST)
     lead = [abs(p.scores[0] - p.scores[1]) for p in HONEST.predictions]
-    assert found.ranking == pytest.approx(roc_auc_score(HONEST.correct, lead))
+    assert found.ranking == pytest.approx(roc_auc_score(HONEST.credit, lead))
     assert found.quartiles[0] < found.quartiles[1] < found.quartiles[2]
     surest = {p.problem_id: abs(p.scores[0] - p.scores[1]) for p in HONEST.predictions}
-    wrong = [p.id for p, right in zip(DATA, HONEST.correct, strict=True) if not right]
+    wrong = [p.id for p, right in zip(DATA, HONEST.credit, strict=True) if not right]
     assert list(found.surest_wrong) == sorted(wrong, key=lambda key: -surest[key])[:3]
 
 
 def test_ties_and_perfect_solvers_are_told() -> None:
-    """Equal scores are ties; a solver that is always right has no ranking and no wrong one."""
-    flat = margins(grade(DATA, [Prediction(p.id, 0, (1.0, 1.0)) for p in DATA]))
-    assert (flat.ties, flat.ranking) == (len(DATA), 0.5)
+    """Ties are ranked by chance and surely wrong nowhere; who is always right has no ranking."""
+    flat = grade(DATA, [Prediction(p.id, 0, (1.0, 1.0)) for p in DATA])
+    assert (margins(flat).ranking, margins(flat).surest_wrong) == (0.5, ())
+    assert (calibration(flat).confidence, calibration(flat).ece) == (0.5, 0.0)
     perfect = margins(stated(CONFIDENCE, np.ones(len(DATA), bool)))
     assert (perfect.ranking, perfect.surest_wrong) == (None, ())
 

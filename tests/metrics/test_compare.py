@@ -146,4 +146,4 @@ def test_copas_published_baselines(
     assert (pair.both, pair.only_first, pair.only_second, pair.neither) == table
     assert pair.mcnemar == pytest.approx(p_value, rel=1e-4)
     assert pair.p_value == pytest.approx(pair.mcnemar)  # COPA has no twins
-    assert pair.agreement.kappa == pytest.approx(0)
+    assert pair.agreement.kappa == pytest.approx(2 * pair.agreement.share - 1)

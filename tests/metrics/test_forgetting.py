@@ -37,7 +37,7 @@ def test_what_was_lost_and_learned_is_counted() -> None:
     assert (found.forgotten, found.learned) == (3, 1)
     assert found.change == pytest.approx(-0.02)
     assert found.interval[0] < -0.02 < found.interval[1]
-    assert found.p_value == compare_pair(after.correct, before.correct, after.clusters)
+    assert found.p_value == compare_pair(after.credit, before.credit, after.clusters)
     assert json.loads(json.dumps(found.record(), allow_nan=False)) == found.record()
 
 

@@ -17,7 +17,7 @@ RIGHT = [Prediction(p.id, p.answer or 0, (0.0, 1.0)[:: 2 * (p.answer or 0) - 1])
 
 def test_the_order_of_the_predictions_does_not_matter() -> None:
     """Predictions are found by id."""
-    assert grade(DATA, RIGHT[::-1]).correct.all()
+    assert grade(DATA, RIGHT[::-1]).credit.all()
     assert grade(DATA, RIGHT[::-1]).digest == grade(DATA, RIGHT).digest
 
 

@@ -51,6 +51,25 @@ def test_with_more_options_guessing_is_right_less_often() -> None:
     assert guessing_p_value(answered(apart, [0] * 3)) == pytest.approx(1 / 64)
 
 
+def test_the_order_of_four_options_ties_no_problems_together() -> None:
+    """Wrong answers in one cluster give the same p, whichever wrong options they are."""
+    data = Dataset([replace(p, sentence=f"{p.sentence} {p.id * 9}") for p in with_options(6, 4)])
+    assert len(set(answered(data, [0] * 6).clusters)) == 1
+    p_values = {guessing_p_value(answered(data, [0, 0, *rest])) for rest in ([1] * 4, [1, 2, 3, 3])}
+    assert len(p_values) == 1
+    tail = 0.25 + 0.75 * binom.sf(1, 4, 1 / 3)  # kept, or each wrong one hit by 1 of 3 turns
+    assert p_values.pop() == pytest.approx(tail)
+
+
+def test_ties_prove_nothing_whichever_option_is_first() -> None:
+    """Undecided everywhere has p = 1, whatever the answers; one right answer beside that 1/2."""
+    data = made_twins(0, singles=9)
+    ties = [Prediction(p.id, 0, tied=(0, 1)) for p in data]
+    assert guessing_p_value(grade(data, ties)) == 1.0
+    knows = [Prediction(data.ids[0], data[0].answer or 0), *ties[1:]]
+    assert guessing_p_value(grade(data, knows)) == 0.5
+
+
 def test_a_solver_that_ignores_the_trigger_proves_nothing() -> None:
     """The first option everywhere has one half of each twin right, and p = 1."""
     assert guessing_p_value(answered(made_twins(40), [0] * 80)) == 1.0

@@ -45,10 +45,10 @@ def test_three_error_depths_by_hand() -> None:
     assert (found.mean.value, found.mean.errors) == (3.0, 3)
     assert (found.family_mean.value, found.family_mean.errors) == (3.0, 2)
     assert (found.first.value, found.first.errors) == (2.5, 2)
-    assert [(f.root, f.mean, f.first, f.root_right) for f in found.families] == [
-        ("r0", 3.0, 2.0, True),
-        ("r1", 3.0, 3.0, True),
-        ("r2", None, None, True),
+    assert [(f.root, f.mean, f.first, f.root_credit) for f in found.families] == [
+        ("r0", 3.0, 2.0, 1.0),
+        ("r1", 3.0, 3.0, 1.0),
+        ("r2", None, None, 1.0),
     ]
     assert found.mean.interval is None  # three families tell too little
 
@@ -144,7 +144,7 @@ def test_the_interval_is_that_of_whole_families() -> None:
     data = made_families(*(rng.integers(1, 9, size=8) for _ in range(30)))
     graded = answered(data, lambda p: p.id[1] in "1357" or depth(p) > 6)
     found = stability(graded)
-    rows = [(f.depths[f.wrong].sum(), f.wrong.sum()) for f in found.families]
+    rows = [(f.depths @ f.wrong, f.wrong.sum()) for f in found.families]
     totals = np.array(rows, dtype=float)
     draws = np.random.default_rng(1).integers(0, 30, size=(10_000, 30))
     sums = totals[draws].sum(axis=1)
@@ -190,7 +190,7 @@ def test_a_distance_without_a_root_counts() -> None:
     lost = Problem("9", "A lost _ .", ("x", "y"), 0, extra=Extra({"evograd.distance": 4}))
     data = Dataset([lost, *made_families([2])])
     found = stability(answered(data, lambda p: True))
-    assert (found.n, found.mean.value, found.families[0].root_right) == (2, 3.0, None)
+    assert (found.n, found.mean.value, found.families[0].root_credit) == (2, 3.0, None)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from winosmith import report
 
 
-def version(right: bool, parent: int | None, depth: int | None = None) -> report.Version:
+def version(right: bool | None, parent: int | None, depth: int | None = None) -> report.Version:
     """Return a version with one solver's mark."""
     return report.Version([report.Change("A _ .")], "a", depth, [right], parent)
 
@@ -66,9 +66,15 @@ def test_a_line_of_ten_thousand_versions_takes_no_time() -> None:
 def test_the_strip_has_a_bar_for_each_version_by_depth() -> None:
     """The wrong version, the deepest, is the last bar and the only tall one."""
     family = report.Family("root", [version(False, 2, 7), version(True, None, 0), version(True, 1)])
-    right, wrong = family.strip(0)
+    right, wrong, tied = family.strip(0)
     assert right == "M0 10v-5h4v5zM10 10v-5h4v5z"
-    assert wrong == "M5 10v-10h4v10z"
+    assert (wrong, tied) == ("M5 10v-10h4v10z", "")
+    undecided = report.Family("root", [version(None, None, 0)])
+    assert (undecided.strip(0)[2], undecided.ties(0), undecided.wrong(0)) == (
+        "M0 10v-7.5h4v7.5z",
+        1,
+        0,
+    )
 
 
 def test_marks_are_told_in_words_too() -> None:

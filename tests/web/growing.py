@@ -76,13 +76,18 @@ def _depths(parent: Any, made: Any) -> tuple[int, int]:
 
 
 def said(model: Any, problem: Any, right: bool | None = True, **fields: Any) -> Any:
-    """Make what a model predicted about a problem; None where it has not answered."""
+    """Make what a model predicted about a problem; None where it has not answered.
+
+    With `tie` it could not decide, whatever `right` says.
+    """
     from winosmith.web.predict.models import Prediction
 
     if right is None:
         return Prediction.objects.create(problem=problem, model=model, **fields)
     choice = problem.answer if right else (problem.answer + 1) % len(problem.options)
     scores = [float(at == choice) for at in range(len(problem.options))]
+    if fields.get("tie"):
+        choice, right, scores = 0, None, [0.5] * len(problem.options)
     return Prediction.objects.create(
         problem=problem, model=model, stand="done", choice=choice, right=right, scores=scores,
         input="0" * 64, **fields,

@@ -106,10 +106,11 @@ def _place(problem: Problem, seed: int) -> tuple[bytes, bytes]:
     """Return a problem's place in the shuffled order: a digest of what a solver may see.
 
     The order of the input may follow the answers (right option first, say), and the seed is
-    published; so neither the input's order nor its ids nor its answers may enter. Only between
-    copies to the letter does a digest of the id decide, since nothing else tells them apart.
+    published; so neither the input's order nor its ids nor its answers may enter, nor which option
+    is written first. Only between copies to the letter does a digest of the id decide, since
+    nothing else tells them apart.
     """
-    seen = "\0".join((str(seed), problem.sentence, *problem.options))
+    seen = "\0".join((str(seed), problem.sentence, *sorted(problem.options)))
     return hashlib.sha256(seen.encode()).digest(), hashlib.sha256(problem.id.encode()).digest()
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from winosmith import report
 from winosmith._version import __version__
-from winosmith.cli._answered import percent, probability, span
+from winosmith.cli._answered import off_scores, percent, probability, rate, span
+from winosmith.cli._score_tables import TIES
 
 if TYPE_CHECKING:
     from winosmith.metrics import Comparison, Pair, SurvivalComparison
@@ -33,14 +34,16 @@ def compare_tables(
     problems = found.signature.n
     clusters = next(iter(found.accuracies.values())).clusters
     accuracies: Rows = [
-        [letter[solver], solver, own.right, percent(own.value), span(own.interval)]
+        [letter[solver], solver, own.right, rate(own), span(own.interval)]
         for solver, own in found.accuracies.items()
     ]
+    notes = [TIES] * any(own.ties for own in found.accuracies.values())
+    notes += off_scores(found.against_scores)
     yield (
         f"{name}: {problems:,} problems in {clusters:,} clusters",
         ["", "solver", "right", "accuracy", "95 %"],
         accuracies,
-        "",
+        " ".join(f"{note}." for note in notes),
     )
     pairs = [(letters(found, pair), pair) for pair in found.pairs]
     differences: Rows = [
@@ -59,9 +62,8 @@ def compare_tables(
     )
     shared: Rows = [
         [label, percent(pair.agreement.share),
-         None if pair.agreement.kappa is None else f"{pair.agreement.kappa:.2f}",
-         None if pair.agreement.kappa_interval is None
-         else "{:.2f} to {:.2f}".format(*pair.agreement.kappa_interval),
+         f"{pair.agreement.kappa:.2f}",
+         "{:.2f} to {:.2f}".format(*pair.agreement.kappa_interval),
          pair.both, pair.neither, pair.agreement.same_wrong]
         for label, pair in pairs
     ]  # fmt: skip
@@ -69,7 +71,8 @@ def compare_tables(
         "How often they choose the same",
         ["pair", "same", "kappa", "95 %", "both right", "both wrong", "alike"],
         shared,
-        "Kappa: 0 as by chance, 1 always the same. Alike: of both wrong, the same option.",
+        "Kappa: 0 as by chance, 1 always the same (Brennan and Prediger). Alike: of both wrong, "
+        "the same option.",
     )
 
     if lasting:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,8 +18,10 @@ from winosmith.metrics import Overlap, Score
 
 __all__ = ["More", "print_scores", "score_page"]
 
+_FIGURE = re.compile(r"\d+\.\d( %)? \(")
+
 LONGEST = 18
-"""Names of solvers are cut to so many characters in tables of the terminal."""
+"""Names of solvers are cut to so many characters in tables of the terminal; figures are not."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +108,7 @@ def _signatures(scores: Mapping[str, Score], more: More) -> dict[str, report.Sig
 
 
 def _cut(cell: report.Value) -> report.Value:
-    if isinstance(cell, str) and len(cell) > LONGEST:
+    if isinstance(cell, str) and len(cell) > LONGEST and not _FIGURE.match(cell):
         return cell[: LONGEST - 1] + "…"
     return cell
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from winosmith import report
-from winosmith.cli._answered import percent, probability, span
+from winosmith.cli._answered import off_scores, percent, probability, rate, span
 from winosmith.cli._score_extras import Beside
 from winosmith.metrics import Overlap, Proportion, Score
 
 __all__ = ["Rows", "Table", "score_tables", "share"]
+
+TIES = "A tie counts as 1 / (options tied) where the right one is among them"
 
 Rows = list[list[report.Value]]
 Table = tuple[str, list[str], Rows, str]
@@ -82,6 +84,9 @@ def _main(
         header.insert(1, "problems")
         for row in rows:
             row.insert(1, counts.get(str(row[0])))
+    if any(found.accuracy.ties for found in scores.values()):
+        notes.append(TIES)
+    notes += off_scores({solver: found.against_scores for solver, found in scores.items()})
     notes += [_withheld(solver, seen) for solver, seen in withheld.items()]
     heads = [*header, *(["both halves", "95 %"] if twins else [])]
     return title, heads, rows, " ".join(f"{note}." for note in notes)
@@ -148,11 +153,11 @@ def _calibration(scores: Mapping[str, Score]) -> Table:
             rows.append(
                 [solver, percent(own.confidence), f"{own.ece:.3f}", f"{own.null[2]:.3f}",
                  f"{own.brier:.3f}", f"{own.log_loss:.2f}",
-                 None if margins.ranking is None else f"{margins.ranking:.2f}", margins.ties]
+                 None if margins.ranking is None else f"{margins.ranking:.2f}"]
             )  # fmt: skip
     return (
         "Calibration of the softmax of the scores",
-        ["solver", "stated", "ECE", "null", "Brier", "log loss", "ranking", "ties"],
+        ["solver", "stated", "ECE", "null", "Brier", "log loss", "ranking"],
         rows,
         "ECE: calibration error; null: what 97.5 % of perfectly calibrated solvers stay "
         "below. Ranking: how often a right answer leads by more than a wrong one.",
@@ -161,8 +166,8 @@ def _calibration(scores: Mapping[str, Score]) -> Table:
 
 def _switched(beside: Beside) -> Table:
     rows: Rows = [
-        [solver, found.consistent.n, *share(found.consistent), percent(found.original.value),
-         percent(found.switched.value), percent(found.both.value)]
+        [solver, found.consistent.n, *share(found.consistent), rate(found.original),
+         rate(found.switched), percent(found.both.value)]
         for solver, found in beside.consistency.items()
     ]  # fmt: skip
     return (
@@ -180,9 +185,9 @@ def _gaps(beside: Beside) -> Iterator[Table]:
         for solver, of in beside.gaps.items():
             female, male = of[what].female, of[what].male
             sizes = f"{female.plain.n}, {male.plain.n} / {female.gotcha.n}, {male.gotcha.n}"
-            rows.append([solver, "no", _points(female.plain.value), _points(male.plain.value),
+            rows.append([solver, "no", _points(female.plain), _points(male.plain),
                          f"{100 * female.value:+.1f}", f"{100 * male.value:+.1f}"])  # fmt: skip
-            rows.append(["", "yes", _points(female.gotcha.value), _points(male.gotcha.value),
+            rows.append(["", "yes", _points(female.gotcha), _points(male.gotcha),
                          _signed_span(female.interval), _signed_span(male.interval)])  # fmt: skip
             rows.append(["", "rounded", "", "",
                          f"{female.of_rounded:+.1f}", f"{male.of_rounded:+.1f}"])  # fmt: skip
@@ -204,11 +209,11 @@ def _gap_notes(beside: Beside, what: str) -> str:
 
 def share(found: Proportion | None) -> list[report.Value]:
     """Return a share and its interval as two cells; two empty ones for None."""
-    return [None, None] if found is None else [percent(found.value), span(found.interval)]
+    return [None, None] if found is None else [rate(found), span(found.interval)]
 
 
-def _points(share: float) -> str:
-    return f"{100 * share:.1f}"
+def _points(found: Proportion) -> str:
+    return rate(found).replace(" %", "", 1)
 
 
 def _signed_span(interval: tuple[float, float]) -> str:

@@ -14,6 +14,9 @@ from winosmith.problem import Problem
 
 __all__ = ["stability_sections"]
 
+Verdicts = Mapping[str, bool | None]
+"""Whether each problem was answered rightly, by its id; None for a tie."""
+
 MOST_FAMILIES = 100
 """So many are shown; more make a page that nobody reads, and no browser opens."""
 
@@ -73,16 +76,15 @@ def _families(found: Stabilities, solvers: Mapping[str, Graded]) -> report.Famil
     dataset = next(iter(solvers.values())).dataset
     whole = dataset.select(row for row, p in enumerate(dataset) if all(p.id in x for x in answered))
     right = [
-        dict(zip(graded.dataset.ids, map(bool, graded.correct), strict=True))
-        for graded in solvers.values()
+        dict(zip(graded.dataset.ids, _verdicts(graded), strict=True)) for graded in solvers.values()
     ]
     far = [getattr(of, found.first.depth) for of in depths(whole)]
     families = [rows for rows in whole.families.values() if len(rows) > 1]
     order = sorted(families, key=lambda rows: -_wavering(whole, rows, right))
     note = (
         "A bar for each version, by depth: low and green where it is right, high and orange where "
-        "it is wrong. Each opens: what is added to its parent is underlined, what is gone is "
-        "struck out; the number is the depth."
+        "it is wrong, grey and between for a tie. Each opens: what is added to its parent is "
+        "underlined, what is gone is struck out; the number is the depth."
     )
     if len(order) > MOST_FAMILIES:
         note += f" Of {len(order):,}, the first {MOST_FAMILIES}."
@@ -94,7 +96,15 @@ def _families(found: Stabilities, solvers: Mapping[str, Graded]) -> report.Famil
     )
 
 
-def _wavering(dataset: Dataset, rows: Sequence[int], right: Sequence[Mapping[str, bool]]) -> int:
+def _verdicts(graded: Graded) -> list[bool | None]:
+    """Return whether each answer is right; None for a tie."""
+    return [
+        None if tied else credit == 1
+        for tied, credit in zip(graded.tied.tolist(), graded.credit.tolist(), strict=True)
+    ]
+
+
+def _wavering(dataset: Dataset, rows: Sequence[int], right: Sequence[Verdicts]) -> int:
     """Return how often a version is right where the root is not, or the other way round."""
     root = next((dataset[row].id for row in rows if dataset[row].lineage is None), None)
     return sum(
@@ -108,7 +118,7 @@ def _family(
     dataset: Dataset,
     rows: Sequence[int],
     far: Sequence[int | None],
-    right: Sequence[Mapping[str, bool]],
+    right: Sequence[Verdicts],
 ) -> report.Family:
     place = {dataset[row].id: at for at, row in enumerate(rows)}
     versions = []

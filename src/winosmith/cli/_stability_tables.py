@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from winosmith import report
-from winosmith.cli._answered import percent, probability
+from winosmith.cli._answered import percent, probability, rate
 from winosmith.cli._score_tables import Rows, Table, share
 from winosmith.cli._stability import Stabilities
 from winosmith.metrics import (
@@ -80,7 +80,7 @@ def _accuracies(solvers: Mapping[str, Stability]) -> Table:
         if of.accuracy is None:
             rows.append([solver, *["—"] * 5])
             continue
-        roots = None if of.roots is None else percent(of.roots.value)
+        roots = None if of.roots is None else rate(of.roots)
         rows.append([solver, *share(of.accuracy), roots, *share(of.consistency)])
     return (
         "Accuracy on perturbed problems and on roots, and families that are all right",
@@ -116,7 +116,7 @@ def _at_depth(here: Sequence[Proportion | None]) -> list[report.Value]:
     count = max((one.n for one in here if one), default=0)
     if len(here) == 1:
         return [count, *share(here[0])]
-    return [count, *(None if one is None else percent(one.value) for one in here)]
+    return [count, *(None if one is None else rate(one) for one in here)]
 
 
 def _survival(solvers: Mapping[str, Stability]) -> Table:
@@ -145,7 +145,7 @@ def _share_at(depths: Sequence[int], shares: Sequence[float], depth: int) -> flo
 
 def _beside(field: str, solver: str, found: Sequence[AgainstRoot]) -> Table:
     rows: Rows = [
-        [one.value, one.accuracy.n, _points(one.accuracy.value), _gain(one.difference),
+        [one.value, one.accuracy.n, rate(one.accuracy).replace(" %", "", 1), _gain(one.difference),
          _gains(one.interval), probability(one.mcnemar), probability(one.adjusted),
          _points(one.consistent.value)]
         for one in found
@@ -203,7 +203,7 @@ def _kinds_of(solver: str, found: EditKinds, *, told: bool) -> Table:
 
 def _rate(kind: EditKind) -> list[report.Value]:
     interval = "—" if kind.interval is None else _gains(kind.interval)
-    return [percent(kind.errors.value), _gain(kind.excess), interval]
+    return [rate(kind.errors), _gain(kind.excess), interval]
 
 
 def _people(found: Annotators, depth: str) -> Iterator[Table]:

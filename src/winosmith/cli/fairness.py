@@ -89,7 +89,7 @@ def command(**options: Any) -> None:
         votes=read_votes(options["votes"]) if options["votes"] else (),
         dynamics=dynamics,
         marks=marks,
-        right={name: of.correct for name, of in solved.items()} or None,
+        right={name: of.credit for name, of in solved.items()} or None,
         draws=options["draws"],
         seed=options["seed"],
     )

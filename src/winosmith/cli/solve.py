@@ -162,8 +162,9 @@ def _report(
         for problem, prediction in zip(dataset, found.predictions, strict=True)
         if problem.answer is not None
     ]
-    right = sum(answer == prediction.choice for answer, prediction in answered)
-    equal = sum(len(set(p.scores)) == 1 for p in found.predictions)
+    worth = sum(prediction.credit(answer) for answer, prediction in answered)
+    right = int(worth) if worth == int(worth) else worth
+    ties = sum(len(prediction.chosen) > 1 for prediction in found.predictions)
     parameters = {"solver": found.solver, **found.parameters}
     signature = Signature(str(found.data), len(dataset), parameters)
     report = {
@@ -173,7 +174,7 @@ def _report(
         "answers_known": len(answered),
         "right": right if answered else None,
         "accuracy": right / len(answered) if answered else None,
-        "equal_scores": equal,
+        "ties": ties,
         **({"interview": interview} if interview else {}),
         "signature": str(signature),
     }
@@ -189,11 +190,12 @@ def _print(dataset: Dataset, report: dict[str, Any]) -> None:
     rows = [("problems", f"{report['problems']:,}")]
     if report["answers_known"]:
         share = f"{report['accuracy'] * 100:.1f} %"
-        rows.append(("accuracy", f"{share} ({report['right']:,} of {report['answers_known']:,})"))
+        right = f"{report['right']:,.7g} of {report['answers_known']:,}"
+        rows.append(("accuracy", f"{share} ({right})"))
     else:
         rows.append(("accuracy", "the answers are withheld"))
-    if report["equal_scores"]:
-        rows.append(("undecided", f"{report['equal_scores']:,} (equal scores: the first option)"))
+    if report["ties"]:
+        rows.append(("undecided", f"{report['ties']:,} ties (each counts 1 / options tied)"))
     rows += _replies(report.get("interview", {}))
     print_table(shown(f"{dataset.name} by {report['solver']}"), ("", ""), rows)
     click.echo(f"Signature: {report['signature']}")

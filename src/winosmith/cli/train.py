@@ -235,5 +235,5 @@ def _forgetting(dev: Trainable, out: Path, options: Options) -> dict[str, Any] |
     for name in ("first", "then"):
         solver = solve.EncoderSolver(out / name, device=options["device"])
         answers = zip(dev, solve.predict(solver, dev), strict=True)
-        right[name] = sum(problem.answer == found.choice for problem, found in answers)
+        right[name] = sum(found.credit(problem.answer) for problem, found in answers)
     return {"n": len(dev), "right_before": right["first"], "right_after": right["then"]}

@@ -89,7 +89,7 @@ def fairness(
     votes: Sequence[Response] = (),
     dynamics: Dynamics | None = None,
     marks: Mapping[str, NDArray[Any]] | None = None,
-    right: Mapping[str, NDArray[np.bool_]] | None = None,
+    right: Mapping[str, NDArray[np.float64]] | None = None,
     draws: int = 999,
     seed: int = 0,
 ) -> Fairness:
@@ -114,9 +114,9 @@ def fairness(
         dynamics: see `read_dynamics`.
         marks: by name, (n,) 1 or 0 for each problem, NaN where it is not known: a wrong answer, a
             planted artifact.
-        right: by name of a model, (n,) which problems it gets right; two models or more for an
-            order. Models that were trained on the pool know its answers: leave them out, or
-            cross-validate.
+        right: by name of a model, (n,) what its answers are worth, 1, 0 or a tie's share
+            (`metrics.Graded.credit`); two models or more for an order. Models that were trained on
+            the pool know its answers: leave them out, or cross-validate.
         draws: random subsets for each kept set, 20 or more.
         seed: of all draws.
 
@@ -163,7 +163,7 @@ def fairness(
         "marks": [
             (name, np.asarray(mark, float).tobytes()) for name, mark in (marks or {}).items()
         ],
-        "models": [(name, np.asarray(own, bool).tobytes()) for name, own in (right or {}).items()],
+        "models": [(name, np.asarray(own, float).tobytes()) for name, own in (right or {}).items()],
     }
     told = {name: _digest(value) for name, value in known.items() if value}
     return Fairness(len(pool), sets, order, draws, sign(pool, seed, **told, draws=draws))

@@ -84,7 +84,7 @@ class Ranking:
 
 
 def ranking(
-    right: Mapping[str, NDArray[np.bool_]],
+    right: Mapping[str, Floats],
     kept: Mapping[str, Mask],
     clusters: NDArray[np.int64],
     subsets: Mapping[str, Sequence[Mask]],
@@ -95,7 +95,7 @@ def ranking(
     """Compare the order of models on kept sets with that on all problems, and with each other.
 
     Args:
-        right: by model, (n,) which problems it gets right; two models or more.
+        right: by model, (n,) what its answers are worth, 0–1; two models or more.
         kept: by name, (n,) which problems a filter kept.
         clusters: (n,) the cluster of each problem, drawn again as a whole; see `metrics.clusters`.
         subsets: by name of a kept set, random subsets made up like it; see `alike`.
@@ -120,10 +120,14 @@ def ranking(
         found.append(_correlation("all", name, values, drawn, nulls))
     found += [_correlation(a, b, values, drawn) for a, b in combinations(kept, 2)]
     accuracies = {
-        name: {model: proportion(R[row, mask], clusters[mask]) for row, model in enumerate(names)}
+        name: {model: _share(R[row, mask], clusters[mask]) for row, model in enumerate(names)}
         for name, mask in masks.items()
     }
     return Ranking(accuracies, tuple(found), draws)
+
+
+def _share(worth: Floats, clusters: NDArray[np.int64]) -> Proportion:
+    return proportion(worth, clusters, ties=int(((worth > 0) & (worth < 1)).sum()))
 
 
 def _bootstrap(

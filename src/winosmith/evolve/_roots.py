@@ -35,11 +35,10 @@ class Roots:
 
 
 def not_solved(dataset: Dataset, solvers: Sequence[Sequence[Prediction]]) -> frozenset[str]:
-    """Return the ids of the problems that a solver gets wrong, or none gets right.
+    """Return the ids of the problems that not every solver gets right.
 
-    A solver that gives the options the same score chooses the first one for want of a better: it
-    says nothing of the problem, and counts neither way. Were it called right, roots would be drawn
-    of which the first option is the answer.
+    A solver that can't decide between options is not right, whichever of them is the answer. Were
+    the option that is written first called its choice, roots would be drawn by where it stands.
 
     Args:
         dataset: with answers.
@@ -50,21 +49,14 @@ def not_solved(dataset: Dataset, solvers: Sequence[Sequence[Prediction]]) -> fro
     ...        Prediction("3", 0, (1, 1))]
     >>> two = [Prediction(str(n), 0, (1, n)) for n in range(3)] + [Prediction("3", 0, (2, 1))]
     >>> sorted(not_solved(data, [one])), sorted(not_solved(data, [one, two]))
-    (['1', '2', '3'], ['1', '2'])
+    (['1', '2', '3'], ['1', '2', '3'])
     """
-    said = (
-        [given for given in of_problem if not _undecided(given)]
-        for of_problem in zip(*solvers, strict=True)
-    )
+    said = zip(*solvers, strict=True) if solvers else [()] * len(dataset)
     return frozenset(
         problem.id
-        for problem, decided in zip(dataset, said, strict=True)
-        if not decided or any(given.choice != problem.answer for given in decided)
+        for problem, given in zip(dataset, said, strict=True)
+        if not given or any(one.credit(problem.answer) < 1 for one in given)
     )
-
-
-def _undecided(prediction: Prediction) -> bool:
-    return bool(prediction.scores) and prediction.scores.count(max(prediction.scores)) > 1
 
 
 def draw_roots(

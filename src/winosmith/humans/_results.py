@@ -63,7 +63,7 @@ class Results:
     @property
     def right(self) -> int:
         """Intended answers over all tests."""
-        return sum(test.share.right for test in self.tests)
+        return int(sum(test.share.right for test in self.tests))
 
     @property
     def answers(self) -> int:

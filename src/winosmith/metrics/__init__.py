@@ -49,7 +49,7 @@ from winosmith.metrics._pmi_counts import (
     word_counts,
 )
 from winosmith.metrics._possible import possible_counts, possible_sums
-from winosmith.metrics._proportion import Proportion, crossed_proportion, proportion
+from winosmith.metrics._proportion import Proportion, counted, crossed_proportion, proportion
 from winosmith.metrics._reliability import Reliability, answer_table
 from winosmith.metrics._resample import bootstrap_interval
 from winosmith.metrics._score import Score, comparisons_score, score, twin_score
@@ -130,6 +130,7 @@ __all__ = [
     "comparisons_score",
     "consistency",
     "copies",
+    "counted",
     "crossed_proportion",
     "edit_kinds",
     "error_depth",

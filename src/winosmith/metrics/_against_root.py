@@ -7,10 +7,11 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from winosmith.errors import DataError
 from winosmith.metrics._columns import columns
-from winosmith.metrics._compare import compare_pair, difference_interval
+from winosmith.metrics._compare import compare_pair, crossed, difference_interval
 from winosmith.metrics._graded import Graded
 from winosmith.metrics._proportion import Proportion, proportion
 from winosmith.problem import Scalar
@@ -36,7 +37,8 @@ class AgainstRoot:
         mcnemar: the p-value of McNemar's exact test, which takes pairs for independent.
         p_value: of the exact test that keeps families and twins together (`compare_pair`).
         adjusted: `p_value` after Holm's correction for all the values.
-        consistent: the share of pairs that are both right or both wrong.
+        consistent: the share of pairs that are both right or both wrong; ties count as if a fair
+            draw of its own settled each.
         kept: of those whose root is right, the share that is right too; None where no root is.
     """
 
@@ -45,8 +47,8 @@ class AgainstRoot:
     roots: Proportion
     difference: float
     interval: tuple[float, float]
-    lost: int
-    won: int
+    lost: float
+    won: float
     mcnemar: float
     p_value: float
     adjusted: float
@@ -104,28 +106,34 @@ def _pairs(graded: Graded, column: Sequence[Scalar]) -> dict[str, Pairs]:
 
 
 def _against(value: str, graded: Graded, pairs: Pairs, seed: int) -> AgainstRoot:
-    from statsmodels.stats.contingency_tables import mcnemar
-
     rows, roots = (np.array(side) for side in zip(*pairs, strict=True))
     clusters = graded.clusters[rows]
-    now, before = graded.correct[rows], graded.correct[roots]
-    lost, won = int((before & ~now).sum()), int((now & ~before).sum())
-    both, neither = int((now & before).sum()), int((~now & ~before).sum())
+    now, before = graded.credit[rows], graded.credit[roots]
+    tied, either = graded.tied[roots], int((graded.tied[rows] | graded.tied[roots]).sum())
+    _, won, lost, _ = crossed(now, before)
     p_value = compare_pair(now, before, clusters)
     return AgainstRoot(
         value,
-        proportion(now, clusters),
-        proportion(before, clusters),
-        (won - lost) / len(rows),
+        graded.share(rows),
+        proportion(before, clusters, ties=int(tied.sum())),
+        float((now - before).sum()) / len(rows),
         difference_interval(now, before, clusters, seed),
         lost,
         won,
-        float(mcnemar([[both, lost], [won, neither]], exact=True).pvalue),
+        compare_pair(now, before, np.arange(len(rows))),
         p_value,
         p_value,
-        proportion(now == before, clusters),
-        proportion(now[before], clusters[before]) if before.any() else None,
+        proportion(now * before + (1 - now) * (1 - before), clusters, ties=either),
+        _kept(now, before, clusters),
     )
+
+
+def _kept(
+    now: npt.NDArray[np.float64], before: npt.NDArray[np.float64], clusters: npt.NDArray[np.int64]
+) -> Proportion | None:
+    """Return the share that is right of those whose root is; a tied root counts as wrong here."""
+    right = before == 1
+    return proportion(now[right], clusters[right]) if right.any() else None
 
 
 def _holm(found: list[AgainstRoot]) -> tuple[AgainstRoot, ...]:

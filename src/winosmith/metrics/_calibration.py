@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from winosmith.metrics._graded import Graded
 from winosmith.metrics._margins import need_scores
-from winosmith.metrics._proportion import Proportion, proportion
+from winosmith.metrics._proportion import Proportion
 from winosmith.metrics._resample import percentiles
 
 __all__ = ["Calibration", "ReliabilityBin", "calibration"]
@@ -98,17 +98,19 @@ def calibration(graded: Graded, seed: int = 0) -> Calibration:
     """
     need_scores(graded, "calibration")
     log_probabilities = _log_softmax([prediction.scores for prediction in graded.predictions])
-    choices = [prediction.choice for prediction in graded.predictions]
     answers = [problem.answer or 0 for problem in graded.dataset]
     rows = np.arange(len(answers))
-    chosen = np.exp(log_probabilities[rows, choices])
     off = np.exp(log_probabilities)
+    chosen = np.array(
+        [float(off[row, list(p.chosen)].mean()) for row, p in enumerate(graded.predictions)]
+    )
     off[rows, answers] -= 1
-    bins = np.clip(np.ceil(chosen * BINS).astype(np.int64) - 1, 0, BINS - 1)
+    edges = np.ceil(np.round(chosen * BINS, 9))  # 1/3 is an edge, whatever the last digit
+    bins = np.clip(edges.astype(np.int64) - 1, 0, BINS - 1)
     drawn = np.random.default_rng([seed, len(chosen)]).random((NULL_DRAWS, len(chosen))) < chosen
     null = [_ece(chosen, draw, bins) for draw in drawn]
     return Calibration(
-        _ece(chosen, graded.correct, bins),
+        _ece(chosen, graded.credit, bins),
         (float(np.mean(null)), *percentiles(null)),
         float((off**2).sum(axis=1).mean()),
         -float(log_probabilities[rows, answers].mean()),
@@ -128,7 +130,7 @@ def _log_softmax(scores: Sequence[tuple[float, ...]]) -> Floats:
     return log_probabilities
 
 
-def _ece(chosen: Floats, right: npt.NDArray[np.bool_], bins: npt.NDArray[np.int64]) -> float:
+def _ece(chosen: Floats, right: npt.NDArray[Any], bins: npt.NDArray[np.int64]) -> float:
     gaps = np.bincount(bins, right - chosen, minlength=BINS)
     return float(np.abs(gaps).sum() / len(chosen))
 
@@ -141,5 +143,5 @@ def _bin(
         number / BINS,
         (number + 1) / BINS,
         float(chosen[inside].mean()),
-        proportion(graded.correct[inside], graded.clusters[inside]),
+        graded.share(inside),
     )

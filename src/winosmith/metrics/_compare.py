@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
@@ -13,11 +14,15 @@ import numpy.typing as npt
 from winosmith.errors import DataError
 from winosmith.metrics._agreement import Agreement, agreement
 from winosmith.metrics._graded import Graded
-from winosmith.metrics._proportion import Proportion, proportion
+from winosmith.metrics._proportion import Proportion, counted, proportion
 from winosmith.metrics._resample import DRAWS, cluster_totals, percentiles, resampled
+from winosmith.problem import MAX_OPTIONS
 from winosmith.report import Signature, sign
 
 __all__ = ["Comparison", "Pair", "compare", "compare_pair"]
+
+CREDITS = math.lcm(*range(1, MAX_OPTIONS + 1))
+"""Every credit, and every difference of two, is a whole number of its parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +31,13 @@ class Pair:
 
     Attributes:
         first, second: their names.
-        both, only_first, only_second, neither: how many problems they got right.
+        both, only_first, only_second, neither: how many problems they got right; whole numbers
+            but for ties, which count as if a fair draw of its own settled each.
         difference: the accuracy of the first minus that of the second, −1 to 1.
         interval: its 95 % interval, by the cluster bootstrap.
         mcnemar: the p-value of McNemar's exact test, which takes problems for independent: the
-            usual figure, too small when twins are right or wrong together.
+            usual figure, too small when twins are right or wrong together. With ties, of the
+            permutation test that it is a case of; see `compare_pair`.
         p_value: of the exact test that keeps clusters together; see `compare_pair`.
         adjusted: `p_value` after Holm's correction for all the pairs that were compared.
         agreement: how often they choose the same option.
@@ -38,10 +45,10 @@ class Pair:
 
     first: str
     second: str
-    both: int
-    only_first: int
-    only_second: int
-    neither: int
+    both: float
+    only_first: float
+    only_second: float
+    neither: float
     difference: float
     interval: tuple[float, float]
     mcnemar: float
@@ -61,11 +68,13 @@ class Comparison:
     Attributes:
         accuracies: of each solver by its name.
         pairs: each two of them, or each beside the baseline.
+        against_scores: of each solver with any, how many answers don't choose their best score.
         signature: of the data and the predictions.
     """
 
     accuracies: Mapping[str, Proportion]
     pairs: tuple[Pair, ...]
+    against_scores: Mapping[str, int]
     signature: Signature
 
     def record(self) -> dict[str, Any]:
@@ -73,6 +82,7 @@ class Comparison:
         return {
             "accuracies": {name: found.record() for name, found in self.accuracies.items()},
             "pairs": [pair.record() for pair in self.pairs],
+            **({"against_scores": dict(self.against_scores)} if self.against_scores else {}),
             "signature": str(self.signature),
         }
 
@@ -103,8 +113,9 @@ def compare(
     found = [_pair(a, b, solvers[a], solvers[b], seed) for a, b in pairs]
     answers = "+".join(graded.digest[:6] for graded in solvers.values())
     return Comparison(
-        {n: proportion(g.correct, data.clusters) for n, g in solvers.items()},
+        {n: proportion(g.credit, data.clusters, ties=g.ties) for n, g in solvers.items()},
         _holm(found),
+        {name: graded.against_scores for name, graded in solvers.items() if graded.against_scores},
         sign(data.dataset, seed, predictions=answers, draws=DRAWS),
     )
 
@@ -116,11 +127,14 @@ def compare_pair(
 
     Under the null the two are exchangeable: in each cluster their answers may be swapped, all
     together, with probability 1/2. A cluster in which the first has d more right than the second
-    then counts +d or −d; the distribution of the sum is exact. When every cluster has one problem,
-    this is McNemar's exact test (Edwards 1948: the binomial test of the discordant pairs).
+    then counts +d or −d; the distribution of the sum is exact. This is the permutation test of
+    paired differences (Fisher 1935, section 21; Pitman 1937), which takes differences of any size:
+    where one is right and the other tied between two options, it is one half. When every cluster
+    has one problem and there is no tie, it is McNemar's exact test (Edwards 1948: the binomial test
+    of the discordant pairs).
 
     Args:
-        first: whether the one answered each problem rightly, (n,).
+        first: what the one's answer to each problem is worth, (n,), 0–1; a tie's 1 / (options).
         second: the same of the other.
         clusters: the label of each problem's cluster, (n,).
 
@@ -130,7 +144,9 @@ def compare_pair(
     """
     from scipy.stats import binom
 
-    difference = np.asarray(first, dtype=np.int64) - np.asarray(second, dtype=np.int64)
+    gained = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
+    whole = np.rint(gained * CREDITS).astype(np.int64)
+    difference = whole // max(1, int(np.gcd.reduce(whole)))
     by_cluster = np.abs(cluster_totals(difference[:, None], clusters)[:, 0]).astype(np.int64)
     distribution = np.ones(1)  # of (sum + largest sum) / 2
     for size, count in zip(*np.unique(by_cluster[by_cluster > 0], return_counts=True), strict=True):
@@ -142,11 +158,8 @@ def compare_pair(
 
 
 def _pair(first: str, second: str, a: Graded, b: Graded, seed: int) -> Pair:
-    from statsmodels.stats.contingency_tables import mcnemar
-
-    both, only_a = int((a.correct & b.correct).sum()), int((a.correct & ~b.correct).sum())
-    only_b, neither = int((~a.correct & b.correct).sum()), int((~a.correct & ~b.correct).sum())
-    p_value = compare_pair(a.correct, b.correct, a.clusters)
+    both, only_a, only_b, neither = crossed(a.credit, b.credit)
+    p_value = compare_pair(a.credit, b.credit, a.clusters)
     return Pair(
         first,
         second,
@@ -154,18 +167,32 @@ def _pair(first: str, second: str, a: Graded, b: Graded, seed: int) -> Pair:
         only_a,
         only_b,
         neither,
-        (only_a - only_b) / len(a.dataset),
-        difference_interval(a.correct, b.correct, a.clusters, seed),
-        float(mcnemar([[both, only_a], [only_b, neither]], exact=True).pvalue),
+        float((a.credit - b.credit).sum()) / len(a.dataset),
+        difference_interval(a.credit, b.credit, a.clusters, seed),
+        compare_pair(a.credit, b.credit, np.arange(len(a.dataset))),
         p_value,
         p_value,
         agreement(a, b, seed),
     )
 
 
+def crossed(
+    first: npt.NDArray[np.float64], second: npt.NDArray[np.float64]
+) -> tuple[float, float, float, float]:
+    """Return how often both, only the first, only the second and neither is right, from credits.
+
+    >>> crossed(np.array([1, 1, 0, 0.5]), np.array([1, 0, 0, 0.5]))
+    (1.25, 1.25, 0.25, 1.25)
+    """
+    both, only, other = first * second, first * (1 - second), (1 - first) * second
+    rest = (1 - first) * (1 - second)
+    counts = [counted(float(part.sum())) for part in (both, only, other, rest)]
+    return counts[0], counts[1], counts[2], counts[3]
+
+
 def difference_interval(
-    first: npt.NDArray[np.bool_],
-    second: npt.NDArray[np.bool_],
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
     clusters: npt.NDArray[np.int64],
     seed: int,
     *,
@@ -177,7 +204,7 @@ def difference_interval(
     with only the first right, half a one with only the second, one that decides nothing. Without
     them, solvers that never differed would differ by 0 for certain.
     """
-    difference = first.astype(float) - second.astype(float)
+    difference = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
     totals = cluster_totals(np.stack([difference, np.ones(len(difference))], axis=1), clusters)
     size = float((totals[:, 1] ** 2).sum() / totals[:, 1].sum())
     prior = np.array([[0.5, size, size], [0.5, -size, size], [1.0, 0.0, size]])

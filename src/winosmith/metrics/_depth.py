@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from winosmith.errors import DataError
 
-__all__ = ["error_depth"]
+__all__ = ["error_depth", "without_errors"]
 
 
 def error_depth(
@@ -26,7 +26,8 @@ def error_depth(
 
     Args:
         depths: of each perturbed problem, (n,); roots are no perturbed problems.
-        wrong: whether each was answered wrongly, (n,).
+        wrong: whether each was answered wrongly, (n,); of a tie, the probability, 0–1, that a fair
+            draw is wrong: the depth is then the one expected where there is an error.
         kind: the mean depth of the errors, or the least.
 
     Raises:
@@ -41,14 +42,27 @@ def error_depth(
     """
     if kind not in ("mean", "first"):
         raise DataError(f"an error depth is of the kind 'mean' or 'first', not {kind!r}")
-    each, errors = np.asarray(depths, dtype=np.float64), np.asarray(wrong, dtype=np.bool_)
+    each, errors = np.asarray(depths, dtype=np.float64), np.asarray(wrong, dtype=np.float64)
     if each.ndim != 1 or each.shape != errors.shape:
         raise DataError(
             f"there are depths for {each.shape} problems, and errors for {errors.shape}"
         )
     if not bool(np.all(each >= 0)):
         raise DataError("a depth is missing or negative; leave out problems of unknown depth")
-    found = each[errors]
-    if not len(found):
+    if not errors.any():
         return None
-    return float(found.mean() if kind == "mean" else found.min())
+    if kind == "mean":
+        return float(np.average(each, weights=errors))
+    levels, fine = without_errors(each, errors)
+    here = np.concatenate([[1.0], np.cumprod(fine)[:-1]]) * (1 - fine)
+    return float(np.average(levels, weights=here))
+
+
+def without_errors(
+    depths: npt.NDArray[Any], wrong: npt.NDArray[np.float64]
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
+    """Return the depths that occur, ascending, and how probably each has no error, 0–1."""
+    levels, of = np.unique(depths, return_inverse=True)
+    fine = np.ones(len(levels))
+    np.multiply.at(fine, of, 1 - wrong)
+    return levels, fine

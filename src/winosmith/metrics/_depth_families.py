@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from winosmith.errors import DataError
 from winosmith.lineage import Depths, depths
-from winosmith.metrics._depth import error_depth
+from winosmith.metrics._depth import error_depth, without_errors
 from winosmith.metrics._graded import Graded
+from winosmith.metrics._proportion import counted
 from winosmith.problem import Problem
 
 __all__ = ["DEPTHS", "DepthKind", "Families", "Family", "families_of"]
@@ -20,6 +21,15 @@ DepthKind = Literal["declared", "lineage", "edit"]
 DEPTHS: tuple[DepthKind, ...] = ("declared", "lineage", "edit")
 
 Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+class Ending(NamedTuple):
+    """How a family ends: the depth, whether with an error, and how probable that is, 0–1."""
+
+    depth: int
+    failed: bool
+    weight: float
 
 
 @dataclass(frozen=True)
@@ -29,20 +39,25 @@ class Family:
     Attributes:
         root: the id of its root.
         cluster: the number of its cluster; families of twins and copies share one.
-        root_right: whether the root was answered rightly; None when it is not in the data.
+        root_credit: what the root's answer is worth, 0–1; None when it is not in the data.
+        root_tied: whether that is a tie.
         root_chance: the probability of guessing the root rightly; 1 when it is not in the data.
         depths: of its perturbed problems whose depth is known, (n,).
-        wrong: whether each of them was answered wrongly, (n,).
+        wrong: whether each of them was answered wrongly, (n,): 0 or 1, and between them for a tie,
+            the probability that a fair draw of what is tied is wrong.
+        tied: whether each is a tie, (n,).
         chance: the probability of guessing each rightly, (n,).
     """
 
     root: str
     cluster: int
-    root_right: bool | None
+    root_credit: float | None
+    root_tied: bool
     root_chance: float
     depths: Ints
-    wrong: npt.NDArray[np.bool_]
-    chance: npt.NDArray[np.float64]
+    wrong: Floats
+    tied: npt.NDArray[np.bool_]
+    chance: Floats
 
     @property
     def mean(self) -> float | None:
@@ -51,35 +66,47 @@ class Family:
 
     @property
     def first(self) -> float | None:
-        """The least depth of its errors; None without any."""
+        """The least depth of its errors, with ties expected; None without any."""
         return error_depth(self.depths, self.wrong, "first")
 
     @property
-    def lasted(self) -> tuple[int, bool]:
-        """The depth of the first error and True, or the greatest depth and False: censored.
+    def lasted(self) -> tuple[Ending, ...]:
+        """How far it gets: an error at its first one, or the greatest depth without: censored.
 
-        A root that was answered wrongly is an error at depth 0.
+        A root that was answered wrongly is an error at depth 0. Without ties there is one ending,
+        of the weight 1; with them several, with how probable each is.
         """
-        if self.root_right is False:
-            return 0, True
-        first = self.first
-        return (int(self.depths.max()), False) if first is None else (int(first), True)
+        root = 0.0 if self.root_credit is None else 1 - self.root_credit
+        levels, fine = without_errors(self.depths, self.wrong)
+        before = (1 - root) * np.concatenate([[1.0], np.cumprod(fine)])
+        ends = [Ending(0, True, root)]
+        ends += [
+            Ending(int(level), True, float(before[at] * (1 - fine[at])))
+            for at, level in enumerate(levels)
+        ]
+        ends.append(Ending(int(levels[-1]), False, float(before[-1])))
+        return tuple(end for end in ends if end.weight > 0)
 
     @property
-    def all_right(self) -> bool:
-        """Whether all its problems, the root included where it is here, were answered rightly."""
-        return self.root_right is not False and not self.wrong.any()
+    def all_right(self) -> float:
+        """Whether all its problems, the root included where it is here, were answered rightly.
+
+        1 or 0, and between them with ties: how probable it is.
+        """
+        root = 1.0 if self.root_credit is None else self.root_credit
+        return float(root * (1 - self.wrong).prod())
 
     def record(self) -> dict[str, Any]:
         """Return the family as JSON can hold it."""
         return {
             "root": self.root,
-            "root_right": self.root_right,
+            "root_right": None if self.root_credit is None else _right(self.root_credit),
             "n": len(self.depths),
-            "wrong": int(self.wrong.sum()),
+            "wrong": counted(float(self.wrong.sum())),
             "mean": self.mean,
             "first": self.first,
             "deepest": int(self.depths.max()),
+            **({"ties": int(self.tied.sum())} if self.tied.any() else {}),
         }
 
 
@@ -137,6 +164,11 @@ def families_of(graded: Graded, wanted: DepthKind | None = None) -> Families:
     return Families(kind, families, len(perturbed) - known[kind])
 
 
+def _right(credit: float) -> bool | float:
+    """Return a credit as JSON has it: true, false, or the share of a tie."""
+    return credit if 0 < credit < 1 else credit == 1
+
+
 def _is_perturbed(problem: Problem, of: Depths) -> bool:
     return problem.lineage is not None or of.lineage is None
 
@@ -156,9 +188,11 @@ def _family(graded: Graded, root: str, place: int | None, rows: list[int], of: l
     return Family(
         root,
         int(graded.clusters[rows[0]]),
-        None if place is None else bool(graded.correct[place]),
+        None if place is None else float(graded.credit[place]),
+        place is not None and bool(graded.tied[place]),
         1.0 if place is None else 1 / len(graded.dataset[place].options),
         np.array(of, dtype=np.int64),
-        ~graded.correct[rows],
+        1 - graded.credit[rows],
+        graded.tied[rows],
         np.array(chance),
     )

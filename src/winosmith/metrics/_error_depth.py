@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from winosmith.metrics._depth import without_errors
 from winosmith.metrics._depth_families import Family
+from winosmith.metrics._proportion import counted
 from winosmith.metrics._resample import cluster_totals, percentiles, resampled
 
 __all__ = ["DepthNull", "ErrorDepth", "error_depths"]
@@ -24,7 +26,11 @@ Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 Sums = npt.NDArray[np.float64]
 """What families add up to, (…, 5): depths of errors, errors, mean depths of the families' errors,
-depths of their first errors, families with an error."""
+depths of their first errors, families with an error. With ties, what is expected of each when a
+fair draw settles them."""
+
+Errors = tuple[npt.NDArray[Any], npt.NDArray[Any]]
+"""Errors at each depth, and how probably there is none, both (draws, levels)."""
 
 _FIGURES = ((0, 1), (2, 4), (3, 4))
 """Which sums are divided for the pooled mean, the mean over families, and the first error."""
@@ -59,13 +65,14 @@ class ErrorDepth:
         value: 0 or more; None when no error was made.
         interval: 95 %, by the bootstrap over families; None without errors, and with fewer than
             5 clusters of families, from which it would be far too narrow.
-        errors: of how many it is the mean: problems answered wrongly, or families with one.
+        errors: of how many it is the mean: problems answered wrongly, or families with one; whole
+            but for ties.
         null: what it would be if depth did not matter.
     """
 
     value: float | None
     interval: tuple[float, float] | None
-    errors: int
+    errors: float
     null: DepthNull
 
     def record(self) -> dict[str, Any]:
@@ -112,10 +119,11 @@ def error_depths(
 
 
 def _observed(family: Family) -> Floats:
-    if not family.wrong.any():
-        return np.zeros(5)
-    wrong = family.depths[family.wrong]
-    return np.array([wrong.sum(), len(wrong), wrong.mean(), wrong.min(), 1.0])
+    levels, of = np.unique(family.depths, return_inverse=True)
+    wrong = np.bincount(of, family.wrong)
+    _, fine = without_errors(family.depths, family.wrong)
+    found: Floats = _totals(levels, wrong[None], fine[None])[0]
+    return found
 
 
 def _bootstrap(totals: Floats, clusters: Counts, seed: int, draws: int) -> Sums | None:
@@ -138,6 +146,7 @@ def _figure(
     if not observed[below]:
         return ErrorDepth(None, None, 0, DepthNull(coin, percentiles(of_coins), None, None, None))
     value = float(observed[above] / observed[below])
+    errors = counted(float(observed[below]))
     of_shuffles = _ratios(shuffles, place)
     centre = float(of_shuffles.mean())
     as_far = np.abs(of_shuffles - centre) >= abs(value - centre) - 1e-9
@@ -149,7 +158,7 @@ def _figure(
         float((1 + as_far.sum()) / (1 + len(as_far))),
     )
     interval = None if drawn is None else percentiles(_ratios(drawn, place))
-    return ErrorDepth(value, interval, int(observed[below]), null)
+    return ErrorDepth(value, interval, errors, null)
 
 
 def _ratios(sums: Sums, place: tuple[int, int]) -> Floats:
@@ -161,35 +170,56 @@ def _ratios(sums: Sums, place: tuple[int, int]) -> Floats:
 
 def _simulated(
     families: Sequence[Family],
-    draw: Callable[[Family, Counts, Counts, np.random.Generator], Counts],
+    draw: Callable[[Family, Counts, Counts, np.random.Generator], Errors],
     rng: np.random.Generator,
 ) -> Sums:
     """Return the sums of `NULL_DRAWS` solvers whose errors fall as `draw` says, (draws, 5)."""
     sums = np.zeros((NULL_DRAWS, 5))
     for family in families:
         levels, of, counts = np.unique(family.depths, return_inverse=True, return_counts=True)
-        wrong = draw(family, counts, of, rng)
-        number = wrong.sum(axis=1)
-        some = number > 0
-        depth = wrong @ levels
-        sums[:, 0] += depth
-        sums[:, 1] += number
-        sums[:, 2] += np.where(some, depth / np.maximum(number, 1), 0)
-        sums[:, 3] += np.where(some, levels[(wrong > 0).argmax(axis=1)], 0)
-        sums[:, 4] += some
+        sums += _totals(levels, *draw(family, counts, of, rng))
     return sums
 
 
-def _coin(family: Family, counts: Counts, of: Counts, rng: np.random.Generator) -> Counts:
-    """Return errors at each depth when each problem is guessed, (draws, levels)."""
+def _totals(levels: Counts, wrong: npt.NDArray[Any], fine: npt.NDArray[Any]) -> Sums:
+    """Return what a family adds to the sums in each draw, (draws, 5).
+
+    Args:
+        levels: the depths that its problems have, ascending, (m,).
+        wrong: how many errors it has at each, (draws, m).
+        fine: how probably it has none there, (draws, m).
+    """
+    number = wrong.sum(axis=1)
+    depth = wrong @ levels
+    lasting = np.cumprod(fine, axis=1)
+    first = np.concatenate([np.ones((len(fine), 1)), lasting[:, :-1]], axis=1) * (1 - fine)
+    some = 1.0 - lasting[:, -1]
+    mean = np.divide(depth, number, out=np.zeros(len(number)), where=number > 0)
+    return np.stack([depth, number, mean * some, first @ levels, some], axis=1)
+
+
+def _coin(family: Family, counts: Counts, of: Counts, rng: np.random.Generator) -> Errors:
+    """Return errors at each depth when each problem is guessed."""
     wrong = np.zeros((NULL_DRAWS, len(counts)), dtype=np.int64)
     for chance in np.unique(family.chance):
         there = np.bincount(of[family.chance == chance], minlength=len(counts))
         wrong += rng.binomial(there, 1 - chance, size=wrong.shape)
-    return wrong
+    return wrong, wrong == 0
 
 
-def _shuffle(family: Family, counts: Counts, of: Counts, rng: np.random.Generator) -> Counts:
-    """Return errors at each depth when as many as there are fall anywhere, (draws, levels)."""
-    del of
-    return rng.multivariate_hypergeometric(counts, int(family.wrong.sum()), size=NULL_DRAWS)
+def _shuffle(family: Family, counts: Counts, of: Counts, rng: np.random.Generator) -> Errors:
+    """Return errors at each depth when as many as there are, and the ties, fall anywhere."""
+    sure = int((family.wrong == 1).sum())
+    wrong = rng.multivariate_hypergeometric(counts, sure, size=NULL_DRAWS)
+    ties = family.wrong[(family.wrong > 0) & (family.wrong < 1)]
+    if not len(ties):
+        return wrong, wrong == 0
+    left, fine, mass = counts - wrong, (wrong == 0).astype(float), wrong.astype(float)
+    for share in ties:  # each in turn falls on one of the problems that are left
+        ends = np.cumsum(left, axis=1)
+        drawn = rng.integers(ends[:, -1])
+        at = np.arange(len(ends)), (ends > drawn[:, None]).argmax(axis=1)
+        left[at] -= 1
+        mass[at] += share
+        fine[at] *= 1 - share
+    return mass, fine

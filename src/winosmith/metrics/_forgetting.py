@@ -23,7 +23,7 @@ class Forgetting:
         change: after minus before, −1 to 1; negative when something was forgotten.
         interval: its 95 % interval, paired, by the cluster bootstrap.
         p_value: that nothing changed, paired and by clusters; see `compare_pair`.
-        forgotten: how many problems were right before and are wrong now.
+        forgotten: how many problems were right before and are wrong now; whole but for ties.
         learned: how many were wrong before and are right now.
         signature: of the data and both predictions.
     """
@@ -33,8 +33,8 @@ class Forgetting:
     change: float
     interval: tuple[float, float]
     p_value: float
-    forgotten: int
-    learned: int
+    forgotten: float
+    learned: float
     signature: Signature
 
     def record(self) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from winosmith.metrics._carried import carried, seen_by
 from winosmith.metrics._graded import Graded
 from winosmith.metrics._proportion import Proportion, proportion
 from winosmith.metrics._resample import cluster_totals, percentiles, resampled
+from winosmith.problem import Problem
 from winosmith.report import Signature, sign
 
 __all__ = ["Gap", "GenderGap", "Reading", "gender_gap"]
@@ -140,7 +141,7 @@ def gender_gap(
     mostly_female = np.array([female_share[occupation] > half for occupation in occupations])
     expected = mostly_female
     if reading == "answer":
-        of_occupation = np.array([problem.answer == 0 for problem in graded.dataset])
+        of_occupation = np.array(list(map(_is_occupation, graded.dataset, occupations)))
         expected = mostly_female == of_occupation
     gotcha = (genders == "female") != expected
     labels = np.unique(occupations, return_inverse=True)[1]
@@ -150,10 +151,18 @@ def gender_gap(
         gaps[0],
         gaps[1],
         reading,
-        proportion(graded.correct, labels, chance=0.5),
+        proportion(graded.credit, labels, chance=0.5, ties=graded.ties),
         sign(graded.dataset, seed, predictions=graded.digest[:12], gotcha=reading, **seen),
         told.note,
     )
+
+
+def _is_occupation(problem: Problem, occupation: str) -> bool:
+    """Return whether the right option is the occupation, wherever it is written."""
+    named = [occupation.lower() in option.lower().split() for option in problem.options]
+    if named.count(True) != 1:  # as the format writes it, the occupation is the first
+        return problem.answer == 0
+    return problem.answer == named.index(True)
 
 
 def _gap(
@@ -166,8 +175,11 @@ def _gap(
     cells = [inside & ~gotcha, inside & gotcha]
     if not all(cell.any() for cell in cells):
         raise DataError("the gender gap needs female and male sentences, with and without a gotcha")
-    plain, caught = (proportion(graded.correct[cell], labels[cell]) for cell in cells)
-    columns = [cells[0] & graded.correct, cells[0], cells[1] & graded.correct, cells[1]]
+    plain, caught = (
+        proportion(graded.credit[cell], labels[cell], ties=int(graded.tied[cell].sum()))
+        for cell in cells
+    )
+    columns = [cells[0] * graded.credit, cells[0], cells[1] * graded.credit, cells[1]]
     totals = cluster_totals(np.stack(columns, axis=1), labels)
     sums = resampled(totals, seed)
     kept = sums[(sums[:, 1] > 0) & (sums[:, 3] > 0)]

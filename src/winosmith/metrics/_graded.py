@@ -15,6 +15,7 @@ from winosmith.answers import Prediction
 from winosmith.blocks import blocks
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
+from winosmith.metrics._proportion import Proportion, proportion
 from winosmith.records import canonical
 
 __all__ = ["Graded", "clusters", "grade"]
@@ -44,6 +45,9 @@ def clusters(dataset: Dataset) -> Labels:
 @dataclass(frozen=True)
 class Graded:
     """What a solver answered, beside what is right.
+
+    A tie is worth 1 / (options tied) where the right option is among them, and 0 otherwise. So
+    every count and share is what one would get on average if a fair draw settled each tie.
 
     Attributes:
         dataset: the problems, all with their answers.
@@ -86,20 +90,20 @@ class Graded:
         return sum(prediction.against_scores for prediction in self.predictions)
 
     @cached_property
-    def correct(self) -> Bools:
-        """Whether each problem was answered rightly, (n,)."""
-        return np.array(
-            [
-                prediction.choice == problem.answer
-                for problem, prediction in zip(self.dataset, self.predictions, strict=True)
-            ],
-            dtype=np.bool_,
-        )
-
-    @cached_property
     def clusters(self) -> Labels:
         """The number of each problem's cluster, (n,); see `clusters`."""
         return clusters(self.dataset) if self.known_clusters is None else self.known_clusters
+
+    def share(self, rows: npt.ArrayLike | None = None, chance: float | None = None) -> Proportion:
+        """Return the accuracy on some rows, or on all; its interval knows the clusters.
+
+        Args:
+            rows: indices, or a mask.
+            chance: what guessing gives, kept beside it.
+        """
+        some = slice(None) if rows is None else np.asarray(rows)
+        ties = int(self.tied[some].sum())
+        return proportion(self.credit[some], self.clusters[some], chance=chance, ties=ties)
 
     @property
     def scored(self) -> bool:
@@ -142,8 +146,8 @@ def grade(
 
     >>> from winosmith.testing import made_twins
     >>> data = made_twins(2)
-    >>> grade(data, [Prediction(problem.id, 0) for problem in data]).correct.tolist()
-    [False, True, True, False]
+    >>> grade(data, [Prediction(problem.id, 0) for problem in data]).credit.tolist()
+    [0.0, 1.0, 1.0, 0.0]
     """
     withheld = [problem.id for problem in dataset if problem.answer is None]
     if withheld:

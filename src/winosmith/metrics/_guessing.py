@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import numpy as np
+import numpy.typing as npt
 
 from winosmith.metrics._graded import Graded
 
 __all__ = ["guessing_level", "guessing_p_value"]
+
+Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
 
 
 def guessing_level(graded: Graded) -> float:
@@ -17,12 +24,14 @@ def guessing_level(graded: Graded) -> float:
 def guessing_p_value(graded: Graded) -> float:
     """Return the probability that guessing has as many right, or more.
 
-    The null turns the labels of a cluster's problems by a random number of places, all together
-    and each way alike: with two options it keeps them or flips them, so a twin keeps its opposite
-    answers. The distribution of the sum is exact (by convolution). Without clusters this is the
-    one-sided binomial test (Poisson-binomial for mixed numbers of options); with them it takes
-    what halves must share for no evidence. A solver that ignores the trigger has one half of
-    every twin right, and p = 1.
+    The null turns the labels of a cluster's problems all together: with two options it keeps them
+    or flips them, so a twin keeps its opposite answers; with k options, each problem's answer stays
+    with probability 1/k, and else is any other of its options, since the order in which options are
+    written ties no two problems together. What is tied keeps its 1 / (options tied) where the drawn
+    answer is among them. The distribution of the sum is exact (by convolution). Without clusters
+    this is the one-sided binomial test (Poisson-binomial for mixed numbers of options); with them
+    it takes what halves must share for no evidence. A solver that ignores the trigger has one half
+    of every twin right, and p = 1; so has one that can't decide anything.
 
     >>> from winosmith import Prediction
     >>> from winosmith.metrics import grade
@@ -31,14 +40,38 @@ def guessing_p_value(graded: Graded) -> float:
     >>> guessing_p_value(grade(data, [Prediction(p.id, p.answer) for p in data]))  # 1/2 to the 5th
     0.03125
     """
-    turns: dict[tuple[int, int], list[int]] = {}
+    together: dict[tuple[int, int], list[int]] = {}
     for row, cluster in enumerate(graded.clusters):
-        options = len(graded.dataset[row].options)
-        turned = turns.setdefault((int(cluster), options), [0] * options)
-        answer = graded.dataset[row].answer or 0
-        turned[(graded.predictions[row].choice - answer) % options] += 1
-    distribution = np.ones(1)
-    for turned in turns.values():
-        step = np.bincount(turned) / len(turned)
-        distribution = np.convolve(distribution, step)
-    return float(min(1.0, distribution[int(graded.correct.sum()) :].sum()))
+        together.setdefault((int(cluster), len(graded.dataset[row].options)), []).append(row)
+    sizes = [len(prediction.chosen) for prediction in graded.predictions]
+    unit = math.lcm(*set(sizes))  # credits are whole numbers of 1/unit
+    certain, distribution = 0, np.ones(1)
+    for (_, options), rows in together.items():
+        step = _turned([sizes[row] for row in rows], graded.credit[rows] > 0, options, unit)
+        first, last = np.flatnonzero(step)[[0, -1]]
+        certain += int(first)
+        if last > first:
+            distribution = np.convolve(distribution, step[first : last + 1])
+    seen = round(float(graded.credit.sum()) * unit) - certain
+    return float(min(1.0, distribution[max(seen, 0) :].sum()))
+
+
+def _turned(sizes: Sequence[int], right: Bools, options: int, unit: int) -> Floats:
+    """Return how probable each credit of a cluster is, in units, when its labels are turned.
+
+    Args:
+        sizes: how many options each answer has chosen, ascending or not.
+        right: whether the right one is among them, (n,).
+        options: how many there are.
+        unit: of credit.
+    """
+    other = np.ones(1)  # if the labels are turned to other options
+    for size, hit in zip(sizes, right, strict=True):
+        chance = (size - hit) / (options - 1)
+        credit = unit // size
+        step = np.zeros(credit + 1)
+        step[0], step[credit] = 1 - chance, chance
+        other = np.convolve(other, step)
+    found = (options - 1) / options * other
+    found[sum(unit // size for size, hit in zip(sizes, right, strict=True) if hit)] += 1 / options
+    return found

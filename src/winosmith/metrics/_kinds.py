@@ -15,7 +15,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.metrics._error_depth import LEAST_CLUSTERS
 from winosmith.metrics._graded import Graded
-from winosmith.metrics._proportion import Proportion, proportion
+from winosmith.metrics._proportion import Proportion, counted, proportion
 from winosmith.metrics._resample import cluster_totals, percentiles, resampled
 from winosmith.problem import BLANK
 from winosmith.text import tokens
@@ -27,6 +27,7 @@ MOST_FREQUENT = 3
 
 Tags = Mapping[str, Sequence[str]]
 Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class EditKind:
         kind: "+" or "-" and a Penn Treebank tag; `_` for the blank itself.
         edits: how many token edits of the kind the perturbed problems have.
         wrong_edits: how many of these are in problems with a wrong prediction: what EvoGrad's
-            table 5 prints as if it counted predictions.
+            table 5 prints as if it counted predictions. A tie is wrong for what it is not worth.
         errors: the share of the problems with such an edit that are wrong; its interval knows of
             families, and `right` of it counts the wrong.
         excess: that share minus the share of all perturbed problems that are wrong, −1 to 1.
@@ -47,7 +48,7 @@ class EditKind:
 
     kind: str
     edits: int
-    wrong_edits: int
+    wrong_edits: float
     errors: Proportion
     excess: float
     interval: tuple[float, float] | None
@@ -134,15 +135,17 @@ def edit_kinds(graded: Graded, tagged: Tags, seed: int = 0) -> EditKinds:
     counts = [edits for edits in counts if edits]
     if not rows:
         return EditKinds((), None, left_out)
-    wrong, clusters = ~graded.correct[rows], graded.clusters[rows]
+    wrong, tied, clusters = 1 - graded.credit[rows], graded.tied[rows], graded.clusters[rows]
     names = sorted({kind for edits in counts for kind in edits})
     table = np.array([[edits[name] for name in names] for edits in counts])
     intervals = _intervals(table > 0, wrong, clusters, seed)
     found = [
-        _kind(name, table[:, at], wrong, clusters, intervals[at]) for at, name in enumerate(names)
+        _kind(name, table[:, at], wrong, tied, clusters, intervals[at])
+        for at, name in enumerate(names)
     ]
     found.sort(key=lambda kind: (-kind.wrong_edits, -kind.edits, kind.kind))
-    return EditKinds(tuple(found), proportion(wrong, clusters), left_out)
+    errors = proportion(wrong, clusters, ties=int(tied.sum()))
+    return EditKinds(tuple(found), errors, left_out)
 
 
 def _rows(dataset: Dataset) -> tuple[list[int], int]:
@@ -179,23 +182,24 @@ def _with_tags(problem_id: str, sentence: str, tagged: Tags) -> Iterator[tuple[s
 def _kind(
     name: str,
     edits: npt.NDArray[np.int64],
-    wrong: Bools,
+    wrong: Floats,
+    tied: Bools,
     clusters: npt.NDArray[np.int64],
     interval: tuple[float, float] | None,
 ) -> EditKind:
     having = edits > 0
-    errors = proportion(wrong[having], clusters[having])
+    errors = proportion(wrong[having], clusters[having], ties=int(tied[having].sum()))
     excess = errors.value - float(wrong.mean())
-    return EditKind(name, int(edits.sum()), int(edits[wrong].sum()), errors, excess, interval)
+    return EditKind(name, int(edits.sum()), counted(float(edits @ wrong)), errors, excess, interval)
 
 
 def _intervals(
-    having: Bools, wrong: Bools, clusters: npt.NDArray[np.int64], seed: int
+    having: Bools, wrong: Floats, clusters: npt.NDArray[np.int64], seed: int
 ) -> list[tuple[float, float] | None]:
     """Return the interval of each kind's excess, from the same draws of families."""
     of_all = np.column_stack([wrong, np.ones(len(wrong))])
     sums = resampled(
-        cluster_totals(np.hstack([of_all, having, having & wrong[:, None]]), clusters), seed
+        cluster_totals(np.hstack([of_all, having, having * wrong[:, None]]), clusters), seed
     )
     base = sums[:, 0] / sums[:, 1]
     number = having.shape[1]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from winosmith.answers import Prediction
 from winosmith.errors import DataError
 from winosmith.metrics._graded import Graded
 
@@ -19,15 +20,13 @@ class Margins:
 
     Attributes:
         quartiles: the 25th, 50th and 75th percentile of the margin, in the scores' own unit.
-        ties: how many margins are exactly 0: the first option was taken.
         ranking: the probability that a random right answer has a larger lead (of the chosen over
             the next option) than a random wrong one: 0.5 when the lead tells nothing, 1 at best;
-            None when all or none are right.
-        surest_wrong: the ids of wrong answers with the largest lead, three at most.
+            None when all or none are right. A tie has no lead, and is right for its share.
+        surest_wrong: the ids of wrong answers with the largest lead, three at most; no ties.
     """
 
     quartiles: tuple[float, float, float]
-    ties: int
     ranking: float | None
     surest_wrong: tuple[str, ...]
 
@@ -35,7 +34,6 @@ class Margins:
         """Return it as JSON can hold it."""
         return {
             "quartiles": list(self.quartiles),
-            "ties": self.ties,
             "ranking": self.ranking,
             "surest_wrong": list(self.surest_wrong),
         }
@@ -47,26 +45,26 @@ def margins(graded: Graded) -> Margins:
     Raises:
         DataError: a prediction has no scores.
     """
-    from scipy.stats import rankdata
-
     need_scores(graded, "margins")
     margin, lead = np.array(
         [
-            _margin_and_lead(prediction.scores, problem.answer or 0, prediction.choice)
+            _margin_and_lead(prediction, problem.answer or 0)
             for problem, prediction in zip(graded.dataset, graded.predictions, strict=True)
         ]
     ).T
-    right = graded.correct
-    wrong = int((~right).sum())
+    right, wrong = graded.credit, 1 - graded.credit
     ranking = None
-    if 0 < wrong < len(right):  # the Mann-Whitney statistic as a probability
-        above = rankdata(lead)[right].sum() - right.sum() * (right.sum() + 1) / 2
-        ranking = float(above / (right.sum() * wrong))
-    surest = [row for row in np.argsort(-lead, kind="stable") if not right[row]][:3]
+    if right.sum() > 0 and wrong.sum() > 0:  # the Mann-Whitney statistic as a probability
+        _, place = np.unique(lead, return_inverse=True)
+        rights, wrongs = np.bincount(place, right), np.bincount(place, wrong)
+        below = np.cumsum(wrongs) - wrongs / 2
+        ranking = float(rights @ below / (right.sum() * wrong.sum()))
+    surest = [
+        row for row in np.argsort(-lead, kind="stable") if not right[row] and not graded.tied[row]
+    ][:3]
     low, middle, high = np.quantile(margin, [0.25, 0.5, 0.75])
     return Margins(
         (float(low), float(middle), float(high)),
-        int((margin == 0).sum()),
         ranking,
         tuple(graded.dataset[int(row)].id for row in surest),
     )
@@ -79,7 +77,11 @@ def need_scores(graded: Graded, what: str) -> None:
         raise DataError(f"{what} needs scores; the prediction for {bare!r} has none")
 
 
-def _margin_and_lead(scores: tuple[float, ...], answer: int, choice: int) -> tuple[float, float]:
+def _margin_and_lead(prediction: Prediction, answer: int) -> tuple[float, float]:
+    scores, choice = prediction.scores, prediction.choice
     best_wrong = max(score for option, score in enumerate(scores) if option != answer)
+    margin = scores[answer] - best_wrong
+    if len(prediction.chosen) > 1:
+        return margin, 0.0
     next_best = max(score for option, score in enumerate(scores) if option != choice)
-    return scores[answer] - best_wrong, scores[choice] - next_best
+    return margin, scores[choice] - next_best

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Proportion", "crossed_proportion", "proportion"]
+__all__ = ["Proportion", "counted", "crossed_proportion", "proportion"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -19,20 +19,23 @@ class Proportion:
     """A share of cases, such as an accuracy.
 
     Attributes:
-        right: how many cases count, of `n`.
+        right: how many cases count, of `n`; a whole number but for ties, each of which counts as
+            1 / (options tied) or not at all.
         n: how many there are.
         interval: of the share, 0–1; see `proportion`.
         clusters: how many sets of cases that go together there are.
         design_effect: how many times the variance is that of independent cases; 1 or more.
         chance: the share that guessing gives, 0–1; None where the question does not arise.
+        ties: how many of the cases are ties.
     """
 
-    right: int
+    right: float
     n: int
     interval: tuple[float, float]
     clusters: int
     design_effect: float
     chance: float | None = None
+    ties: int = 0
 
     @property
     def value(self) -> float:
@@ -49,7 +52,21 @@ class Proportion:
             "clusters": self.clusters,
             "design_effect": self.design_effect,
         }
-        return record if self.chance is None else {**record, "chance": self.chance}
+        if self.chance is not None:
+            record["chance"] = self.chance
+        if self.ties:
+            record["ties"] = self.ties
+        return record
+
+
+def counted(sum_: float) -> float:
+    """Return a sum of credits as a count: an int where it is whole, within rounding.
+
+    >>> counted(3.0), counted(0.5), counted(1 / 3 + 1 / 3 + 1 / 3)
+    (3, 0.5, 1)
+    """
+    whole = round(sum_)
+    return whole if abs(sum_ - whole) < 1e-6 else float(sum_)
 
 
 def proportion(
@@ -57,6 +74,7 @@ def proportion(
     clusters: npt.ArrayLike | None = None,
     *,
     chance: float | None = None,
+    ties: int = 0,
     level: float = 0.95,
 ) -> Proportion:
     """Return a share with its cluster-robust interval.
@@ -74,12 +92,14 @@ def proportion(
     With few large clusters they make it wider than it need be: with 5 of 50 cases it holds the true
     share 100 times in 100, at twice the width and more (`benchmarks/bench_intervals.py`).
     When every cluster has one case, the interval is exactly Wilson's; with a single cluster of
-    several cases nothing is known, and it is 0–1.
+    several cases nothing is known, and it is 0–1. A case of a share between 0 and 1, a tie, varies
+    less than one that is right or wrong; the interval takes no advantage of that.
 
     Args:
-        right: whether each case counts, (n,) of bool, n ≥ 1.
+        right: whether each case counts, (n,) of bool, or what it counts for, 0–1; n ≥ 1.
         clusters: the label of each case's cluster, (n,); None when every case is one of its own.
         chance: what guessing gives, 0–1; kept beside the figure.
+        ties: how many of the cases are ties; kept beside the figure.
         level: of the interval, 0–1.
 
     >>> halves = proportion([True] * 90 + [False] * 10, [at // 2 for at in range(100)])
@@ -93,7 +113,7 @@ def proportion(
     number = int(labels.max()) + 1
     effect = 1.0 if number == len(y) else max(1.0, _design_effect(y, [labels]))
     interval = _wilson(float(y.mean()), len(y), number, effect, level)
-    return Proportion(int(y.sum()), len(y), interval, number, effect, chance)
+    return Proportion(counted(y.sum()), len(y), interval, number, effect, chance, ties)
 
 
 def crossed_proportion(
@@ -109,14 +129,14 @@ def crossed_proportion(
     number = min(int(labels.max()) + 1 for labels in ways)
     effect = max(1.0, _design_effect(y, ways))
     interval = _wilson(float(y.mean()), len(y), number, effect, 0.95)
-    return Proportion(int(y.sum()), len(y), interval, number, effect)
+    return Proportion(counted(y.sum()), len(y), interval, number, effect)
 
 
 def _design_effect(y: Floats, ways: Sequence[npt.NDArray[np.int64]]) -> float:
     """Return how many times the variance of a share is that of independent cases.
 
     Args:
-        y: 0 or 1 a case, (n,).
+        y: 0 to 1 a case, (n,).
         ways: one or two ways in which the cases are clustered, (n,) labels from 0 each. For two,
             such as people and problems, the variances of both are added and that of their
             crossing is taken off (Cameron, Gelbach & Miller 2011, equation 2.10).

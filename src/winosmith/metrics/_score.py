@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from winosmith.answers import best_of
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.metrics._calibration import Calibration, calibration
@@ -41,6 +42,7 @@ class Score:
         refused: field → why its values can't be compared for this solver; they are in no group.
         notes: field → what a reader must know of the comparison.
         calibration, margins: of the scores; None without them.
+        against_scores: how many answers don't choose their best score; the choice counts.
         signature: of the data and the predictions.
     """
 
@@ -51,6 +53,7 @@ class Score:
     groups: Mapping[str, Mapping[str, Proportion]]
     calibration: Calibration | None
     margins: Margins | None
+    against_scores: int
     signature: Signature
     refused: Mapping[str, str] = field(default_factory=dict)
     notes: Mapping[str, str] = field(default_factory=dict)
@@ -70,6 +73,7 @@ class Score:
             **({"notes": dict(self.notes)} if self.notes else {}),
             "calibration": self.calibration and self.calibration.record(),
             "margins": self.margins and self.margins.record(),
+            **({"against_scores": self.against_scores} if self.against_scores else {}),
             "signature": str(self.signature),
         }
 
@@ -98,13 +102,14 @@ def score(graded: Graded, *, by: Sequence[str] = (), seed: int = 0) -> Score:
     """
     groups, refused, notes = _groups(graded, by)
     return Score(
-        proportion(graded.correct, graded.clusters, chance=guessing_level(graded)),
+        graded.share(chance=guessing_level(graded)),
         guessing_p_value(graded),
         twin_score(graded),
         comparisons_score(graded),
         groups,
         calibration(graded, seed) if graded.scored else None,
         margins(graded) if graded.scored else None,
+        graded.against_scores,
         sign(graded.dataset, seed, predictions=graded.digest[:12]),
         refused,
         notes,
@@ -115,7 +120,8 @@ def twin_score(graded: Graded) -> Proportion | None:
     """Return the share of whole twins with both halves right; None when there is no twin.
 
     Guessing gives 1/4 with two options (Abdou et al. 2020 call it pair accuracy). A solver that
-    ignores the trigger has none.
+    ignores the trigger has none. A tied half counts as what it is worth: two of them, with two
+    options, are 1/4 of a twin, as for one that guesses.
     """
     twins = graded.dataset.twins
     if not twins:
@@ -124,36 +130,38 @@ def twin_score(graded: Graded) -> Proportion | None:
     guess = np.mean(
         [np.prod([1 / len(graded.dataset[row].options) for row in rows]) for rows in twins]
     )
-    both = graded.correct[pairs].all(axis=1)
-    return proportion(both, graded.clusters[pairs[:, 0]], chance=float(guess))
+    both = graded.credit[pairs].prod(axis=1)
+    ties = int(graded.tied[pairs].any(axis=1).sum())
+    return proportion(both, graded.clusters[pairs[:, 0]], chance=float(guess), ties=ties)
 
 
 def comparisons_score(graded: Graded) -> Proportion | None:
     """Return the share of two-way comparisons won: the right option against each wrong one.
 
     A problem with k options is k − 1 comparisons; guessing wins half. The 60 Pronoun
-    Disambiguation Problems are the 80 comparisons of WinoGrande's tables 5 and 6. Of equal scores
-    the first option wins, as in a choice. None when every problem has two options (it would be the
-    accuracy), or when a problem with more has no scores.
+    Disambiguation Problems are the 80 comparisons of WinoGrande's tables 5 and 6. Equal scores are
+    half a comparison won. None when every problem has two options (it would be the accuracy), or
+    when a problem with more has no scores.
     """
     if all(len(problem.options) == 2 for problem in graded.dataset):
         return None
-    won: list[bool] = []
+    won: list[float] = []
     of: list[int] = []
     for row, (problem, prediction) in enumerate(
         zip(graded.dataset, graded.predictions, strict=True)
     ):
         answer, scores = problem.answer or 0, prediction.scores
         if len(problem.options) == 2:
-            won.append(prediction.choice == answer)
+            won.append(prediction.credit(answer))
         elif scores:
-            mine = scores[answer]
-            won += [mine > other for other in scores[:answer]]
-            won += [mine >= other for other in scores[answer + 1 :]]
+            own = scores[answer]
+            rivals = (*scores[:answer], *scores[answer + 1 :])
+            beaten = (best_of((own, rival)) for rival in rivals)
+            won += [1 / len(best) if 0 in best else 0.0 for best in beaten]
         else:
             return None
         of += [row] * (len(problem.options) - 1)
-    return proportion(won, graded.clusters[of], chance=0.5)
+    return proportion(won, graded.clusters[of], chance=0.5, ties=won.count(0.5))
 
 
 Told = tuple[dict[str, dict[str, Proportion]], dict[str, str], dict[str, str]]
@@ -207,10 +215,9 @@ def _by_value(graded: Graded, column: Sequence[Scalar]) -> dict[str, Proportion]
                                               value if isinstance(value, int | float) else 0,
                                               str(value)))  # fmt: skip
     return {
-        "—" if value is None else str(value): proportion(
-            graded.correct[rows[value]],
-            graded.clusters[rows[value]],
-            chance=float(np.mean([1 / len(graded.dataset[row].options) for row in rows[value]])),
+        "—" if value is None else str(value): graded.share(
+            rows[value],
+            float(np.mean([1 / len(graded.dataset[row].options) for row in rows[value]])),
         )
         for value in ordered
     }

@@ -20,6 +20,8 @@ from winosmith.report import Signature, sign
 
 __all__ = ["Stability", "stability"]
 
+Floats = npt.NDArray[np.float64]
+
 
 @dataclass(frozen=True)
 class Stability:
@@ -141,14 +143,19 @@ def stability(
 
 
 def _accuracy(families: Sequence[Family]) -> Proportion:
-    return _share([(family, ~family.wrong, family.chance) for family in families])
+    return _share([(f, 1 - f.wrong, f.chance, f.tied) for f in families])
 
 
 def _of_roots(families: Sequence[Family]) -> Proportion | None:
     here = [
-        (family, np.array([family.root_right]), np.array([family.root_chance]))
+        (
+            family,
+            np.array([family.root_credit]),
+            np.array([family.root_chance]),
+            np.array([family.root_tied]),
+        )
         for family in families
-        if family.root_right is not None
+        if family.root_credit is not None
     ]
     return _share(here) if here else None
 
@@ -158,7 +165,9 @@ def _by_depth(families: Sequence[Family]) -> dict[int, Proportion]:
     found: dict[int, Proportion] = {}
     for depth in depths:
         at = [(family, family.depths == depth) for family in families]
-        found[depth] = _share([(f, ~f.wrong[rows], f.chance[rows]) for f, rows in at if rows.any()])
+        found[depth] = _share(
+            [(f, 1 - f.wrong[rows], f.chance[rows], f.tied[rows]) for f, rows in at if rows.any()]
+        )
     return found
 
 
@@ -170,6 +179,7 @@ def _consistency(families: Sequence[Family]) -> Proportion:
                 family,
                 np.array([family.all_right]),
                 np.array([family.chance.prod() * family.root_chance]),
+                np.array([family.root_tied or family.tied.any()]),
             )
             for family in families
         ]
@@ -177,10 +187,14 @@ def _consistency(families: Sequence[Family]) -> Proportion:
 
 
 def _share(
-    parts: Sequence[tuple[Family, npt.NDArray[np.bool_], npt.NDArray[np.float64]]],
+    parts: Sequence[tuple[Family, Floats, Floats, npt.NDArray[np.bool_]]],
 ) -> Proportion:
     """Return the share that is right of what families hold, with their clusters as clusters."""
-    right = np.concatenate([found for _, found, _ in parts])
-    clusters = np.repeat([family.cluster for family, _, _ in parts], [len(f) for _, f, _ in parts])
-    chance = float(np.concatenate([chance for _, _, chance in parts]).mean())
-    return proportion(right, clusters, chance=chance)
+    families, right, chance, tied = zip(*parts, strict=True)
+    clusters = np.repeat([family.cluster for family in families], [len(own) for own in right])
+    return proportion(
+        np.concatenate(right),
+        clusters,
+        chance=float(np.concatenate(chance).mean()),
+        ties=int(np.concatenate(tied).sum()),
+    )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from winosmith.extras import require
 from winosmith.metrics._depth_families import Family
+from winosmith.metrics._proportion import counted
 
 __all__ = ["Survival", "survival_of"]
 
@@ -28,7 +30,9 @@ class Survival:
         intervals: 95 % of each share, Greenwood's on the log-log scale (Kalbfleisch & Prentice
             1980), as lifelines has it; (m,). Families are taken for independent.
         at_risk: families without an error before each depth, and with problems as deep; (m,).
-        errors: families whose first error is at each depth; (m,).
+        errors: families whose first error is at each depth; (m,). Whole but for ties: each counts
+            as if a fair draw settled it, so a family may end at several depths, each with how
+            probable that is.
         censored: families that end at each depth without an error; (m,).
         median: the depth by which half of the families have had an error; None when fewer have.
     """
@@ -36,9 +40,9 @@ class Survival:
     depths: tuple[int, ...]
     share: tuple[float, ...]
     intervals: tuple[tuple[float, float], ...]
-    at_risk: tuple[int, ...]
-    errors: tuple[int, ...]
-    censored: tuple[int, ...]
+    at_risk: tuple[float, ...]
+    errors: tuple[float, ...]
+    censored: tuple[float, ...]
     median: int | None
 
     def record(self) -> dict[str, Any]:
@@ -61,20 +65,27 @@ def survival_of(families: Sequence[Family]) -> Survival:
         MissingExtraError: lifelines is not installed (the extra `stability`).
     """
     lifelines = require("lifelines", "stability")
-    lasted = [family.lasted for family in families]
+    ends = [ending for family in families for ending in family.lasted]
+    weights = [end.weight for end in ends] if len(ends) > len(families) else None
     fitter = lifelines.KaplanMeierFitter(alpha=1 - LEVEL)
-    fitter.fit([depth for depth, _ in lasted], [failed for _, failed in lasted])
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "It looks like your weights are not integers")
+        fitter.fit([end.depth for end in ends], [end.failed for end in ends], weights=weights)
     table = fitter.event_table
-    ends = fitter.confidence_interval_.to_numpy()
+    bounds = fitter.confidence_interval_.to_numpy()
     share = fitter.survival_function_.to_numpy()[:, 0]
     kept = [at for at, left in enumerate(table["removed"]) if left]  # lifelines adds depth 0
     median = float(fitter.median_survival_time_)
     return Survival(
         tuple(int(table.index[at]) for at in kept),
         tuple(float(share[at]) for at in kept),
-        tuple((float(ends[at, 0]), float(ends[at, 1])) for at in kept),
-        tuple(int(table["at_risk"].iloc[at]) for at in kept),
-        tuple(int(table["observed"].iloc[at]) for at in kept),
-        tuple(int(table["censored"].iloc[at]) for at in kept),
+        tuple((float(bounds[at, 0]), float(bounds[at, 1])) for at in kept),
+        _counts(table["at_risk"].iloc[kept]),
+        _counts(table["observed"].iloc[kept]),
+        _counts(table["censored"].iloc[kept]),
         int(median) if math.isfinite(median) else None,
     )
+
+
+def _counts(column: Iterable[float]) -> tuple[float, ...]:
+    return tuple(counted(float(number)) for number in column)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -11,7 +12,7 @@ import numpy.typing as npt
 
 from winosmith.errors import DataError
 from winosmith.extras import require
-from winosmith.metrics._depth_families import DepthKind, families_of
+from winosmith.metrics._depth_families import DepthKind, Family, families_of
 from winosmith.metrics._graded import Graded
 from winosmith.metrics._resample import DRAWS, cluster_totals
 from winosmith.metrics._survival import Survival, survival_of
@@ -23,6 +24,7 @@ EXACT = 14
 """Up to so many families that differ, all 2^14 ways to swap them are counted."""
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -91,11 +93,15 @@ def compare_survival(
         raise DataError("the two solvers answered different data sets; compare on the same one")
     kind, families, _ = families_of(first, depth)
     others = families_of(second, kind).families
-    ends = np.array([family.lasted for family in (*families, *others)], dtype=np.int64)
-    scores = log_rank_scores(ends[:, 0], ends[:, 1].astype(bool)).reshape(2, -1)
+    ends, weights, of = _ends((*families, *others))
+    scores = log_rank_scores(ends[:, 0], ends[:, 1].astype(bool), weights)
+    own = np.bincount(of, weights * scores, 2 * len(families)).reshape(2, -1)
     clusters = np.array([family.cluster for family in families])
-    differences = cluster_totals((scores[0] - scores[1])[:, None], clusters)[:, 0]
-    statistic, log_rank = _log_rank(ends[: len(families)], ends[len(families) :])
+    differences = cluster_totals((own[0] - own[1])[:, None], clusters)[:, 0]
+    is_first = of < len(families)
+    statistic, log_rank = _log_rank(
+        (ends[is_first], weights[is_first]), (ends[~is_first], weights[~is_first])
+    )
     sooner = float(differences.sum())
     return SurvivalComparison(
         survival_of(families),
@@ -115,28 +121,41 @@ def compare_survival(
     )
 
 
-def log_rank_scores(lasted: npt.NDArray[np.int64], failed: npt.NDArray[np.bool_]) -> Floats:
+def _ends(families: Sequence[Family]) -> tuple[Ints, Floats, Ints]:
+    """Return the endings of families, (m, 2), how probable each is, (m,), and of which it is."""
+    endings = [(*ending, at) for at, family in enumerate(families) for ending in family.lasted]
+    depth, failed, weights, of = zip(*endings, strict=True)
+    return np.column_stack([depth, failed]).astype(np.int64), np.array(weights), np.array(of)
+
+
+def log_rank_scores(
+    lasted: npt.NDArray[np.int64], failed: npt.NDArray[np.bool_], weights: Floats | None = None
+) -> Floats:
     """Return what each observation adds to the log-rank statistic, (n,); they sum to 0.
 
     An event counts 1 and every observation loses the cumulated hazard up to its end, Σ d/n over
     all observations pooled (Kalbfleisch & Prentice 1980, section 6.2): observed minus expected
     events. Which solver an observation belongs to does not enter, so the scores stay as they are
-    when solvers are swapped.
+    when solvers are swapped. Observations may have weights, by which they then sum to 0.
     """
+    each = np.ones(len(lasted)) if weights is None else weights
     ends, place = np.unique(lasted, return_inverse=True)
-    leaving = np.bincount(place)
+    leaving = np.bincount(place, each)
     at_risk = leaving[::-1].cumsum()[::-1]
-    events = np.bincount(place, weights=failed, minlength=len(ends))
+    events = np.bincount(place, weights=failed * each, minlength=len(ends))
     hazard = np.cumsum(events / at_risk)
     scores: Floats = failed - hazard[place]
     return scores
 
 
-def _log_rank(first: npt.NDArray[np.int64], second: npt.NDArray[np.int64]) -> tuple[float, float]:
-    if not (first[:, 1].any() or second[:, 1].any()):
+def _log_rank(first: tuple[Ints, Floats], second: tuple[Ints, Floats]) -> tuple[float, float]:
+    (one, of_one), (other, of_other) = first, second
+    if not (one[:, 1].any() or other[:, 1].any()):
         return 0.0, 1.0  # nobody made an error
     lifelines = require("lifelines.statistics", "stability")
-    found = lifelines.logrank_test(first[:, 0], second[:, 0], first[:, 1], second[:, 1])
+    found = lifelines.logrank_test(
+        one[:, 0], other[:, 0], one[:, 1], other[:, 1], weights_A=of_one, weights_B=of_other
+    )
     if not np.isfinite(found.test_statistic):
         return 0.0, 1.0  # all ended at one depth, all with an error
     return float(found.test_statistic), float(found.p_value)

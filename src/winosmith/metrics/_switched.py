@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError
+from winosmith.metrics._agreement import probability_same
 from winosmith.metrics._graded import Graded
 from winosmith.metrics._proportion import Proportion, proportion
 from winosmith.problem import Problem
@@ -25,7 +24,8 @@ class Consistency:
     Attributes:
         consistent: the share of problems whose chosen option changes with the switch, as it must.
         original, switched: the accuracy on either version of these problems.
-        both: the share with both versions right.
+        both: the share with both versions right. Ties count as if a fair draw of its own settled
+            each.
     """
 
     consistent: Proportion
@@ -93,14 +93,18 @@ def consistency(original: Graded, other: Graded) -> Consistency:
     A solver that chooses by the options alone, whatever the sentence says of them, has 0 %.
     """
     rows = [_row_of(problem, original.dataset) for problem in other.dataset]
-    choices = np.array([original.predictions[row].choice for row in rows])
-    after = np.array([prediction.choice for prediction in other.predictions])
-    before, labels = original.correct[rows], original.clusters[rows]
+    changed = [
+        1 - probability_same(original.predictions[row], after)
+        for row, after in zip(rows, other.predictions, strict=True)
+    ]
+    before, labels = original.credit[rows], original.clusters[rows]
+    tied = original.tied[rows]
+    either = int((tied | other.tied).sum())
     return Consistency(
-        proportion(choices != after, labels),
-        proportion(before, labels),
-        proportion(other.correct, labels),
-        proportion(before & other.correct, labels),
+        proportion(changed, labels, ties=either),
+        proportion(before, labels, ties=int(tied.sum())),
+        proportion(other.credit, labels, ties=other.ties),
+        proportion(before * other.credit, labels, ties=either),
     )
 
 

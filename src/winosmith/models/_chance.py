@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,7 @@ __all__ = ["chance_p_value"]
 
 
 def chance_p_value(
-    correct: Sequence[bool] | npt.NDArray[np.bool_], groups: Sequence[Sequence[int]]
+    correct: Sequence[float] | npt.NDArray[Any], groups: Sequence[Sequence[int]]
 ) -> float:
     """Return the probability that guessing does as well, for problems with two options.
 
@@ -22,7 +23,7 @@ def chance_p_value(
     that ignores the trigger has one half of every twin right, and p = 1.
 
     Args:
-        correct: whether each problem was answered rightly, (n,).
+        correct: what each answer is worth, (n,): 1 or True, 0 or False, 1/2 for a tie.
         groups: the rows of each twin or single, as `Dataset.groups` has them.
 
     >>> chance_p_value([True] * 5, [(0,), (1,), (2,), (3,), (4,)])  # 1/2 to the 5th
@@ -30,8 +31,8 @@ def chance_p_value(
     >>> chance_p_value([True, True, True, False], [(0, 1), (2, 3)])
     0.5
     """
-    right = np.asarray(correct, dtype=np.int64)
-    excess = [2 * int(right[list(rows)].sum()) - len(rows) for rows in groups]
+    right = np.asarray(correct, dtype=np.float64)
+    excess = [round(2 * float(right[list(rows)].sum())) - len(rows) for rows in groups]
     distribution = np.ones(1)  # of (sum + all) / 2, in halves of a problem
     for size in filter(None, map(abs, excess)):
         longer = np.zeros(len(distribution) + size)

@@ -91,12 +91,12 @@ class Epoch:
 
     Attributes:
         loss: the mean cross-entropy over the epoch in nats; guessing gives ln 2 = 0.693.
-        dev_correct: the dev problems answered rightly.
+        dev_correct: the dev problems answered rightly; a tie is half of one.
         p_value: the probability that guessing does as well on dev; see `chance_p_value`.
     """
 
     loss: float
-    dev_correct: int
+    dev_correct: float
     p_value: float
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from winosmith.answers import TIE
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.models._chance import chance_p_value
@@ -54,25 +55,28 @@ class Questions:
             scores, answers.to(scores.dtype), reduction="sum"
         )
 
-    def measured(self, scores: npt.NDArray[np.float32]) -> tuple[int, float]:
+    def measured(self, scores: npt.NDArray[np.float32]) -> tuple[float, float]:
         """Return how many are answered rightly by scores (n · texts_each,), and the p-value.
 
-        A problem counts as right when its right option has the higher score; a claim when its
-        score is above 0 and it holds, or not and it does not. The p-value is the probability that
+        A problem counts as right when its right option has the higher score, and as half of one
+        when both have the same (`winosmith.answers.TIE`); a claim when its score is above 0 and it
+        holds, or not and it does not. The p-value is the probability that
         guessing does as well: `chance_p_value` for problems; for claims Fisher's exact test, in
         which an answer that is always the same counts for nothing, as more claims are false.
         """
         rows, right = np.arange(len(self)), self.answers
         if self.texts_each == 2:
-            pairs = scores.reshape(-1, 2)
-            correct = pairs[rows, right] > pairs[rows, 1 - right]
-            return int(correct.sum()), chance_p_value(correct, self.groups)
+            pairs = scores.reshape(-1, 2).astype(np.float64)
+            lead = pairs[rows, right] - pairs[rows, 1 - right]
+            tied = np.abs(lead) <= TIE * np.abs(pairs).max(axis=1, initial=0)
+            worth = np.where(tied, 0.5, lead > 0)
+            return float(worth.sum()), chance_p_value(worth, self.groups)
         from scipy.stats import fisher_exact
 
         said = scores > 0
         table = [[int((said == a)[right == b].sum()) for b in (1, 0)] for a in (True, False)]
         p_value = fisher_exact(table, alternative="greater").pvalue
-        return int((said == right.astype(bool)).sum()), float(p_value)
+        return float((said == right.astype(bool)).sum()), float(p_value)
 
 
 def questions(asked: Dataset | Sequence[Claim], purpose: str, sees: Sees = "blank") -> Questions:

@@ -93,7 +93,8 @@ class Run:
                     steps = self.settings.epochs * self.steps_an_epoch
                     on_step(at + 1, steps, f"epoch {epoch + 1}, loss {loss:.3f}")
         right, p_value = self.dev.measured(self.choice.text_scores(self.dev_inputs))
-        return Epoch(total / len(self.train), right, p_value)
+        whole = int(right) if right.is_integer() else right
+        return Epoch(total / len(self.train), whole, p_value)
 
     def _step(self, batch: npt.NDArray[np.intp], step: int) -> float:
         torch = require("torch", "models")

@@ -16,6 +16,8 @@ SMALL = 12
 FEWEST = 3
 """Fewer versions than this are not worth folding."""
 
+_HEIGHTS = {True: "5", None: "7.5", False: "10"}
+
 DEEPEST = 8
 """Versions are indented so many times at most, so that long lines of descent stay legible."""
 
@@ -41,7 +43,7 @@ class Version:
         changes: put together they are the sentence, and what its parent had instead.
         answer: the right option.
         depth: how far it is from its root; None where that is not known.
-        right: whether each solver is right on it.
+        right: whether each solver is right on it; None where it could not decide.
         parent: the place of its parent among the versions; None for the root, and for a problem
             whose parent is missing.
     """
@@ -49,7 +51,7 @@ class Version:
     changes: Sequence[Change]
     answer: str
     depth: int | None
-    right: Sequence[bool]
+    right: Sequence[bool | None]
     parent: int | None = None
 
 
@@ -75,19 +77,24 @@ class Family:
 
     def wrong(self, solver: int) -> int:
         """Return on how many versions a solver is wrong."""
-        return sum(not version.right[solver] for version in self.versions)
+        return sum(version.right[solver] is False for version in self.versions)
 
-    def strip(self, solver: int) -> tuple[str, str]:
-        """Return the outlines of the right and the wrong versions by depth, for two SVG paths.
+    def ties(self, solver: int) -> int:
+        """Return on how many versions a solver could not decide."""
+        return sum(version.right[solver] is None for version in self.versions)
 
-        Each is a bar 4 wide, every 5; the right ones are half as high as the wrong ones (10).
+    def strip(self, solver: int) -> tuple[str, str, str]:
+        """Return the outlines of the right, the wrong and the tied versions, for three SVG paths.
+
+        Each is a bar 4 wide, every 5, by depth; the wrong ones are 10 high, ties 7.5, right ones 5.
         """
         order = sorted(self.versions, key=lambda v: (v.depth is None, v.depth or 0))
-        bars: dict[bool, list[str]] = {True: [], False: []}
+        bars: dict[bool | None, list[str]] = {True: [], False: [], None: []}
         for place, version in enumerate(order):
             right = version.right[solver]
-            bars[right].append(f"M{5 * place} 10v{-5 if right else -10}h4v{5 if right else 10}z")
-        return "".join(bars[True]), "".join(bars[False])
+            high = _HEIGHTS[right]
+            bars[right].append(f"M{5 * place} 10v-{high}h4v{high}z")
+        return "".join(bars[True]), "".join(bars[False]), "".join(bars[None])
 
     @cached_property
     def segments(self) -> list[Segment]:

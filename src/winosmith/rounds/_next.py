@@ -20,11 +20,11 @@ class NextRound:
     What is made of them names them as root and parent, so it can be put beside them there.
 
     Attributes:
-        roots: what every solver gets right that prefers an option; drawn at random, one of a block
+        roots: what every solver gets right; drawn at random, one of a block
             at most, as EvoGrad draws its roots (section 3.1).
         asked: how many roots were asked for.
         fooling: what was perturbed, found valid, and a solver gets wrong; what fools the most
-            solvers first.
+            solvers first. A tie is not fooled, whichever options it is between.
         fooled: by id of those, the names of the solvers.
     """
 
@@ -70,4 +70,8 @@ def next_round(
 
 def _wrong(dev: Dataset, predictions: Sequence[Prediction]) -> set[str]:
     pairs = zip(dev, predictions, strict=True)
-    return {problem.id for problem, prediction in pairs if prediction.choice != problem.answer}
+    return {
+        problem.id
+        for problem, prediction in pairs
+        if len(prediction.chosen) == 1 and not prediction.credit(problem.answer)
+    }

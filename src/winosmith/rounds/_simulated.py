@@ -8,7 +8,7 @@ WinoGrande publishes both (section 3); and each way of filtering makes its own r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
@@ -191,18 +191,19 @@ def _majority(choices: Sequence[int | None]) -> int | None:
     return next((c for c in (0, 1) if 2 * choices.count(c) > len(choices)), None)
 
 
-def _solved(pool: Dataset, X: NDArray[Any], before: int) -> dict[str, NDArray[np.bool_]]:
-    """Return which of the newest problems each solver gets right that knows the earlier ones."""
+def _solved(pool: Dataset, X: NDArray[Any], before: int) -> dict[str, NDArray[np.float64]]:
+    """Return what the answers of solvers that know the earlier problems to the newest are worth."""
     if not before:
         return {}
     y = debias.problem_labels(pool)
     train, newest = pool.select(range(before)), pool.select(range(before, len(pool)))
     pairs = solve.WordAssociation.trained_on(train, features="pairs", smoothing=1.0)
-    guesses: dict[str, Callable[[], Any]] = {
-        "linear": lambda: _linear(X[:before], y[:before], X[before : len(pool)]),
-        "word pairs": lambda: [p.choice for p in solve.predict(pairs, newest)],
+    said = zip(newest, solve.predict(pairs, newest), strict=True)
+    worth = {
+        "linear": _linear(X[:before], y[:before], X[before : len(pool)]) == y[before:],
+        "word pairs": [prediction.credit(problem.answer) for problem, prediction in said],
     }
-    return {name: np.asarray(guesses[name]()) == y[before:] for name in SOLVERS}
+    return {name: np.asarray(worth[name], np.float64) for name in SOLVERS}
 
 
 def _linear(X: NDArray[Any], y: NDArray[Any], newest: NDArray[Any]) -> NDArray[Any]:
@@ -227,7 +228,7 @@ def _measured(
     pool: Dataset,
     kept: NDArray[np.bool_],
     before: int,
-    solved: Mapping[str, NDArray[np.bool_]],
+    solved: Mapping[str, NDArray[np.float64]],
     crowd: _Crowd,
 ) -> SimulatedRound:
     ids = np.array(pool.ids)
@@ -241,7 +242,7 @@ def _measured(
         len(pool),
         int(kept.sum()),
         int(fresh.sum()),
-        {name: float(right[fresh].mean()) for name, right in solved.items() if fresh.any()},
+        {name: float(worth[fresh].mean()) for name, worth in solved.items() if fresh.any()},
         float(agreed[before:][fresh].mean()) if fresh.any() else None,
         float(wrong[kept].mean()) if kept.any() else 0.0,
         _share(~kept, planted),

@@ -17,8 +17,9 @@ def judge(solver: Solver, claims: Sequence[Claim]) -> tuple[bool, ...]:
     A model that was trained on claims judges each by itself, as SuperGLUE asks. Any other solver
     compares the candidates of one blank with each other, and the claim on the best of them holds;
     a claim that is alone on its blank has nothing to be compared with, and is said not to hold,
-    as more do not. That the candidates of a blank are known together makes the task easier than
-    SuperGLUE's: at most one holds. Labels are not looked at.
+    as more do not; so are those between which the solver can't decide. That the candidates of a
+    blank are known together makes the task easier than SuperGLUE's: at most one holds. Labels are
+    not looked at.
 
     >>> from winosmith.solve import Random
     >>> judge(Random(3), [Claim("1", "A _ b.", c) for c in "xy"] + [Claim("2", "C _ d.", "z")])
@@ -29,9 +30,9 @@ def judge(solver: Solver, claims: Sequence[Claim]) -> tuple[bool, ...]:
     blanks = _blanks(claims)
     best = _best(solver, [_Contest(claims[rows[0]], options) for rows, options in blanks])
     holds = [False] * len(claims)
-    for (rows, options), chosen in zip(blanks, best, strict=True):
+    for (rows, options), left in zip(blanks, best, strict=True):
         for row in rows:
-            holds[row] = len(options) > 1 and claims[row].candidate.strip() == chosen
+            holds[row] = len(options) > 1 and left == [claims[row].candidate.strip()]
     return tuple(holds)
 
 
@@ -59,27 +60,37 @@ class _Contest:
     left: list[str]
 
     def problems(self) -> list[Problem]:
-        """Return the problems whose options are the candidates, at most five in each."""
-        parts = -(-len(self.left) // MAX_OPTIONS)
+        """Return the problems whose options are the candidates, at most five in each.
+
+        Who meets whom follows from the candidates alone, not from the order of the claims.
+        """
+        ordered = sorted(self.left)
+        parts = -(-len(ordered) // MAX_OPTIONS)
         return [
             Problem(f"{part}", self.claim.sentence, options, pronoun=self.claim.pronoun)
             for part in range(parts)
-            if len(options := tuple(self.left[part::parts])) > 1
+            if len(options := tuple(ordered[part::parts])) > 1
         ]
 
     def after(self, won: Sequence[str]) -> _Contest:
-        """Return what is left when these won their problems."""
+        """Return what is left when these won their problems, or tied in them."""
         lost = {option for problem in self.problems() for option in problem.options} - set(won)
         return _Contest(self.claim, [option for option in self.left if option not in lost])
 
 
-def _best(solver: Solver, contests: Sequence[_Contest]) -> list[str]:
-    """Return the best candidate of each; more than five are asked in rounds."""
-    while any(len(contest.left) > 1 for contest in contests):
-        asked = [contest.problems() for contest in contests]
+def _best(solver: Solver, contests: Sequence[_Contest]) -> list[list[str]]:
+    """Return the best candidate of each, or those that tie; more than five are asked in rounds."""
+    waiting = list(range(len(contests)))
+    found = list(contests)
+    while waiting:
+        asked = [found[at].problems() for at in waiting]
         answers = iter(predict(solver, [problem for own in asked for problem in own]))
-        contests = [
-            contest.after([problem.options[next(answers).choice] for problem in own])
-            for contest, own in zip(contests, asked, strict=True)
-        ]
-    return [contest.left[0] for contest in contests]
+        still = []
+        for at, own in zip(waiting, asked, strict=True):
+            won = [p.options[option] for p in own for option in next(answers).chosen]
+            after = found[at].after(won)
+            if 1 < len(after.left) < len(found[at].left):
+                still.append(at)
+            found[at] = after
+        waiting = still
+    return [contest.left for contest in found]

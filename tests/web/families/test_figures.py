@@ -14,13 +14,17 @@ from winosmith import Dataset, Prediction
 from winosmith import metrics as m
 
 
-def _stability(found: dict[str, Any], wrong: set[str], kind: Any) -> Any:
+def _stability(
+    found: dict[str, Any], wrong: set[str], kind: Any, ties: frozenset[str] = frozenset()
+) -> Any:
     """Return what `metrics.stability` makes of the family."""
     from winosmith.web.problems.records import as_problem
 
     data = Dataset(as_problem(problem) for problem in found.values())
     answers = [
-        Prediction(p.ref, (p.answer + (name in wrong)) % len(p.options))
+        Prediction(p.ref, 0, tied=(0, 1))
+        if name in ties
+        else Prediction(p.ref, (p.answer + (name in wrong)) % len(p.options))
         for name, p in found.items()
     ]
     return m.stability(m.grade(data, answers), depth=kind, draws=10)
@@ -56,6 +60,57 @@ def test_they_are_those_of_the_metrics(
     by = {row.depth: (row.right, row.n) for row in accuracy_by_depth(answers, kind)}
     roots = {0: (said.roots.right, said.roots.n)}
     assert by == roots | {depth: (one.right, one.n) for depth, one in said.by_depth.items()}
+
+
+@pytest.mark.parametrize("answer", [0, 1])
+def test_ties_are_worth_what_the_metrics_say(
+    db: Any, family: Callable[..., Any], model: Callable[..., Any], says: Callable[..., Any],
+    answer: int,
+) -> None:  # fmt: skip
+    """A tie is half right and half an error, is told as one, and ends no path."""
+    from winosmith.web.families.answers import answers_of
+    from winosmith.web.families.figures import accuracy_by_depth, depths_of_errors, first_errors
+    from winosmith.web.families.tree import tree_of
+    from winosmith.web.problems.models import Problem
+
+    Problem.objects.update(answer=answer)
+    found, alpha = family(), model()
+    Problem.objects.filter(pk__in=[one.pk for one in found.values()]).update(answer=answer)
+    for name, problem in found.items():
+        problem.refresh_from_db()
+        says(alpha, problem, name != "old_big", tie=name in ("root", "old"))
+    answers = answers_of(found["root"], tree_of(found["root"], None), alpha)
+    assert answers.waiting == 0
+    said = _stability(found, {"old_big"}, "edit", frozenset({"root", "old"}))
+    of = depths_of_errors(answers)[2]
+    assert (of.n, of.errors, of.mean, of.first) == pytest.approx(
+        (said.n, said.mean.errors, said.mean.value, said.first.value)
+    )
+    by = {row.depth: (row.right, row.n, row.ties) for row in accuracy_by_depth(answers, "edit")}
+    assert by[0] == (0.5, 1, 1)
+    assert {depth: one[:2] for depth, one in by.items() if depth} == {
+        depth: (one.right, one.n) for depth, one in said.by_depth.items()
+    }
+    assert sum(end.errors for end in first_errors(answers, "edit")) == 1
+
+
+@pytest.mark.parametrize("answer", [0, 1])
+def test_a_tie_is_no_fool_on_the_boards(
+    db: Any, family: Callable[..., Any], model: Callable[..., Any], says: Callable[..., Any],
+    person: Callable[..., Any], answer: int,
+) -> None:  # fmt: skip
+    """Wherever the answers stand, who made models undecided fooled none, in list and board."""
+    from winosmith.web.families.board import entries
+    from winosmith.web.families.listing import families
+    from winosmith.web.problems.models import Problem
+
+    found, alpha = family(by=person("ann")), model()
+    Problem.objects.update(answer=answer)
+    for problem in found.values():
+        problem.refresh_from_db()
+        says(alpha, problem, tie=True)
+    assert [(entry.versions, entry.fooled, entry.deepest) for entry in entries()] == [(3, 0, None)]
+    assert [one.fooling for one in families()] == [0]
 
 
 def test_the_public_download_gives_the_figures_of_a_family_with_hidden_ones(

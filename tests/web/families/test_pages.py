@@ -79,13 +79,13 @@ def test_ties_and_waiting_are_told_in_words(
     db: Any, visit: Callable[..., Any], family: Callable[..., Any], model: Callable[..., Any],
     says: Callable[..., Any],
 ) -> None:  # fmt: skip
-    """A model that knew nothing, waits, was late, failed or was not asked is told so."""
+    """A model that could not decide, waits, was late, failed or was not asked is told so."""
     found, alpha = family(), model()
-    says(alpha, found["root"], True, tie=True)
+    says(alpha, found["root"], tie=True)
     says(alpha, found["old"], None)
     says(alpha, found["pot"], None, stand="late")
     text = _text(visit().get(f"/families/{found['root'].ref}/"))
-    for words in ("right by luck: it knew nothing", "waits for the model",
+    for words in ("= undecided", "waits for the model",
                   "the model took too long", "not asked yet"):  # fmt: skip
         assert words in text
 

@@ -122,13 +122,13 @@ def answer_as(model: Any, problem: Any, scores: list[float]) -> Any:
     """Write down what a model makes of a problem, as its process does."""
     from winosmith.web.predict.models import Prediction
 
-    choice = scores.index(max(scores))
+    choice, tie = scores.index(max(scores)), scores.count(max(scores)) > 1
     Prediction.objects.filter(model=model, problem=problem).update(
         stand="done",
         scores=scores,
         choice=choice,
-        right=choice == problem.answer,
-        tie=len(set(scores)) == 1,
+        right=None if tie else choice == problem.answer,
+        tie=tie,
         seconds=0.25,
     )
     return Prediction.objects.get(model=model, problem=problem)

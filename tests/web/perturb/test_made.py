@@ -57,12 +57,29 @@ def test_a_prediction_appears_with_probabilities(desk: Any, models: Any) -> None
     assert "0.25 s" in told
     answer_as(one, made, [0.5, 0.5])
     page = text(client.get(where))
-    assert "You fooled 2 models of 2." in plain(page)
-    assert "It knows nothing here" in page
+    assert "You fooled 1 model of 1." in plain(page)
+    assert "Undecided" in plain(page)
+    assert "neither fooled nor right" in page
+    assert page.count('<span class="tag">its choice</span>') == 1
     assert "hx-get" not in page.split('id="predictions"')[1].split("</section>")[0]
     made.state = "valid"
     made.save()
     assert "Judges agree with your answer: it counts." in plain(text(client.get(where)))
+
+
+@pytest.mark.parametrize("scores", [[0.5, 0.5], [-3.0, -3.0]])
+def test_a_model_that_can_not_decide_is_not_fooled(
+    desk: Any, models: Any, scores: list[float]
+) -> None:
+    """Wherever the answer stands, a tie is told as one, and fools nobody."""
+    (one,) = models("one")
+    ann, client, root = desk
+    made = send(ann, root)
+    assert made.answer == 1
+    answer_as(one, made, scores)
+    told = plain(text(client.get(f"/perturb/made/{made.ref}/")))
+    assert "Not fooled: the model could not decide." in told
+    assert "You fooled" not in told
 
 
 def test_a_page_that_waits_asks_again_until_all_is_there(desk: Any, models: Any) -> None:

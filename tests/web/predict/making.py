@@ -21,11 +21,10 @@ def row(number: int = 1, *, state: str = "valid", answer: int | None = 0, **fiel
         ref=f"p{number}",
         twin=twin,
         sentence=SENTENCE.format(number=number),
-        options=["cup", "jug"],
         answer=answer,
         state=state,
         record={"single": True},
-        **fields,
+        **{"options": ["cup", "jug"], **fields},
     )
 
 

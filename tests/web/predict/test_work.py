@@ -81,12 +81,46 @@ def test_a_prediction_has_all_that_the_model_said(model: Any) -> None:
     assert model.seen
 
 
-def test_equal_scores_are_a_tie_in_which_the_first_option_stands(model: Any) -> None:
-    """Scores that differ by rounding alone count as equal."""
-    asked(1, answer=0)
-    _predict(model, Told((-1e-15, 1e-15)))
+@pytest.mark.parametrize("answer", [0, 1])
+def test_a_tie_is_neither_right_nor_wrong(model: Any, answer: int) -> None:
+    """Best scores that are equal but for rounding are a tie, wherever the answer stands."""
+    asked(1, answer=answer)
+    _predict(model, Told((-2.5, -2.5 - 1e-9)))
     [one] = _rows(model)
-    assert (one.tie, one.choice, one.right) == (True, 0, True)
+    assert (one.tie, one.choice, one.right) == (True, 0, None)
+
+
+@pytest.mark.parametrize("answer", [0, 1, 2])
+def test_a_tie_of_some_options_is_neither_right_nor_wrong(model: Any, answer: int) -> None:
+    """Two equal best scores of three are a tie, whether the answer is among them or not."""
+    asked(1, answer=answer, options=["cup", "jug", "pot"])
+    _predict(model, Told((-3.0, -1.0, -1.0)))
+    [one] = _rows(model)
+    assert (one.tie, one.choice, one.right) == (True, 1, None)
+
+
+def test_what_was_told_before_of_ties_is_put_right(model: Any) -> None:
+    """The migration marks full and partial ties, forgets their verdicts and leaves the others."""
+    from importlib import import_module
+
+    from django.apps import apps
+    from django.db import connection
+
+    from winosmith.web.predict.models import Prediction
+
+    told = {1: (0.5, 0.5), 2: (0.0, 1.0, 1.0), 3: (0.0, 1.0)}
+    for number, scores in told.items():
+        asked(number, answer=0, options=["cup", "jug", "pot"][: len(scores)])
+        Prediction.objects.filter(problem__ref=f"p{number}").update(
+            stand="done", scores=list(scores), choice=scores.index(max(scores)), right=False
+        )
+    with connection.schema_editor() as editor:
+        import_module("winosmith.web.predict.migrations.0002_ties").settle(apps, editor)
+    assert [(one.tie, one.choice, one.right) for one in _rows(model)] == [
+        (True, 0, None),
+        (True, 1, None),
+        (False, 1, False),
+    ]
 
 
 def test_a_model_sees_the_sentence_and_the_options_alone(model: Any) -> None:

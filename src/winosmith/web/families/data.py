@@ -12,6 +12,7 @@ import tempfile
 from django.db.models import F, QuerySet
 
 from winosmith import Dataset, Prediction, __version__, formats
+from winosmith.answers import best_of
 from winosmith.records import canonical, problem_record
 from winosmith.web.predict.models import Model, Stand
 from winosmith.web.predict.models import Prediction as Row
@@ -55,12 +56,17 @@ def predictions_of(model: Model, problems: dict[int, str]) -> list[Prediction]:
     """Return what a model predicted about problems, given their rows and ids."""
     found = Row.objects.filter(model=model, problem__in=list(problems), stand=Stand.DONE)
     return [
-        Prediction(problems[number], choice, tuple(scores))
+        _prediction(problems[number], choice, tuple(scores))
         for number, choice, scores in found.order_by("problem").values_list(
             "problem", "choice", "scores"
         )
         if choice is not None
     ]
+
+
+def _prediction(ref: str, choice: int, scores: tuple[float, ...]) -> Prediction:
+    best = best_of(scores) if scores else ()
+    return Prediction(ref, choice, scores, best if len(best) > 1 and choice in best else ())
 
 
 def parameters(model: Model) -> dict[str, str]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from winosmith.metrics import DepthKind, error_depth
+from winosmith.metrics import DepthKind, counted, error_depth
 from winosmith.web.families.answers import Answers
 from winosmith.web.families.tree import DEPTHS, Bools, Floats, Ints
 
@@ -24,7 +24,7 @@ class Depth:
     Attributes:
         kind: "declared", "lineage" or "edit".
         n: public versions that were answered and whose depth is known.
-        errors: how many of them were answered wrongly.
+        errors: how many of them were answered wrongly; a tie for what it is not worth.
         mean: the mean depth of the errors; None without any.
         coin: that of a coin flipper, expected: the mean depth of the set where all have as many
             options; None without versions.
@@ -34,7 +34,7 @@ class Depth:
 
     kind: DepthKind
     n: int
-    errors: int
+    errors: float
     mean: float | None
     coin: float | None
     first: float | None
@@ -43,11 +43,15 @@ class Depth:
 
 @dataclass(frozen=True, slots=True)
 class AtDepth:
-    """How many public versions of one depth there are, and how many were answered rightly."""
+    """How many public versions of one depth there are, and how many were answered rightly.
+
+    A tie counts as 1 / (options tied) where the right one is among them; `ties` of `n` are ties.
+    """
 
     depth: int
     n: int
-    right: int
+    right: float
+    ties: int = 0
 
     @property
     def percent(self) -> float:
@@ -80,13 +84,14 @@ def depths_of_errors(answers: Answers) -> list[Depth]:
 def accuracy_by_depth(answers: Answers, kind: DepthKind) -> list[AtDepth]:
     """Return the accuracy at each depth, from the least on; the root is at 0."""
     here = _answered(answers, kind)
-    here[0] = answers.wrong[0] or answers.right[0]
+    here[0] = answers.answered[0]
     of = answers.tree.depths[kind][here]
     of[: int(here[0])] = 0
     counts = np.bincount(of)
-    right = np.bincount(of, answers.right[here], len(counts))
+    right = np.bincount(of, answers.credit[here], len(counts))
+    ties = np.bincount(of, answers.tied[here], len(counts))
     return [
-        AtDepth(depth, int(counts[depth]), int(right[depth]))
+        AtDepth(depth, int(counts[depth]), counted(float(right[depth])), int(ties[depth]))
         for depth in np.flatnonzero(counts).tolist()
     ]
 
@@ -94,14 +99,15 @@ def accuracy_by_depth(answers: Answers, kind: DepthKind) -> list[AtDepth]:
 def first_errors(answers: Answers, kind: DepthKind) -> list[Ends]:
     """Return where the first error comes on the paths from the root to each public leaf.
 
-    A path without an error is censored at its end. Versions that were not answered, and those
-    whose depth is not known, say nothing; a path with no answer at all is left out.
+    A path without an error is censored at its end. A tie is no error. Versions that were not
+    answered, and those whose depth is not known, say nothing; a path with no answer at all is left
+    out.
     """
     tree = answers.tree
     depths = np.where(tree.depths[kind] >= 0, tree.depths[kind], -1)
     depths[0] = 0
     known = _answered(answers, kind)
-    known[0] = answers.right[0]
+    known[0] = answers.right[0] or answers.tied[0]
     first, last = _along(tree.parents, answers.wrong & (depths >= 0), known, depths)
     first, last = first[tree.leaves], last[tree.leaves]
     return _table(first[first >= 0], last[(first < 0) & (last >= 0)])
@@ -109,14 +115,14 @@ def first_errors(answers: Answers, kind: DepthKind) -> list[Ends]:
 
 def _depth(answers: Answers, kind: DepthKind) -> Depth:
     here = _answered(answers, kind)
-    depths, wrong = answers.tree.depths[kind][here], answers.wrong[here]
+    depths, wrong = answers.tree.depths[kind][here], 1 - answers.credit[here]
     if not len(depths):
         return Depth(kind, 0, 0, None, None, None, None)
     chance = answers.tree.chance[here]
     return Depth(
         kind,
         len(depths),
-        int(wrong.sum()),
+        counted(float(wrong.sum())),
         error_depth(depths, wrong, "mean"),
         float(np.average(depths, weights=1 - chance)),
         error_depth(depths, wrong, "first"),
@@ -126,7 +132,7 @@ def _depth(answers: Answers, kind: DepthKind) -> Depth:
 
 def _answered(answers: Answers, kind: DepthKind) -> Bools:
     """Return which public versions, the root aside, were answered and have such a depth."""
-    here: Bools = (answers.wrong | answers.right) & (answers.tree.depths[kind] >= 0)
+    here: Bools = answers.answered & (answers.tree.depths[kind] >= 0)
     here[0] = False
     return here
 

@@ -66,7 +66,8 @@ def stamp() -> str:
 
 
 _STAMP = """SELECT r.model_id, count(*), sum(v.problem_id), sum(v.problem_id * v.problem_id),
-    sum(CASE WHEN r."right" THEN v.problem_id ELSE 0 END)
+    sum(CASE WHEN r."right" THEN v.problem_id ELSE 0 END),
+    sum(CASE WHEN r.tie THEN v.problem_id ELSE 0 END)
     FROM perturb_version v
     JOIN problems_problem p ON p.id = v.problem_id
     JOIN predict_prediction r ON r.problem_id = v.problem_id

@@ -183,15 +183,14 @@ _UNASKED = {"stand": "", "right": None, "tie": False}
 
 
 def _verdict(name: str, stand: Any, right: bool | None, tie: bool, **_rest: int) -> Verdict:
+    if stand == Stand.DONE and tie:
+        return Verdict(name, "stuck", "=", _("undecided"))
     if stand == Stand.DONE and right is not None:
-        kind, sign = ("right", "✓") if right else ("wrong", "✗")
-        words = {
-            (True, False): _("right"),
-            (False, False): _("wrong"),
-            (True, True): _("right by luck: it knew nothing"),
-            (False, True): _("wrong: it knew nothing"),
-        }[right, tie]
-        return Verdict(name, kind, f"{sign} =" if tie else sign, words)
+        return (
+            Verdict(name, "right", "✓", _("right"))
+            if right
+            else Verdict(name, "wrong", "✗", _("wrong"))
+        )
     return Verdict(name, *_UNDECIDED.get(stand, _UNDECIDED[""]))
 
 

@@ -78,7 +78,8 @@ def _steps(path: Sequence[Problem], versions: dict[int, Version]) -> Iterator[St
 
 
 def _told(problem: Problem, one: Prediction) -> dict[str, Any]:
-    chose = problem.options[one.choice] if one.choice is not None else ""
+    known = one.choice is not None and not one.tie
+    chose = problem.options[one.choice] if known else ""
     return {"prediction": one, "chose": chose, "stand": one.get_stand_display()}
 
 

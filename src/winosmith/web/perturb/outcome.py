@@ -49,7 +49,8 @@ class Shown:
         prediction: the row, with its model.
         target: the contributor wanted to fool this one.
         waits: it is not there yet.
-        fooled: the model's choice is not the contributor's answer; None while that is not known.
+        fooled: the model's choice is not the contributor's answer; None while that is not known,
+            and where it could not decide.
         bars: the options in order; empty before it is done.
         down: why the model can't answer now; "".
         parent: whether the model was right on the parent; None where that is not known.
@@ -94,6 +95,7 @@ def outcome(problem: Problem, version: Version, parent: Problem | None) -> dict[
         "waiting": [one for one in shown if one.waits],
         "judged": [one for one in shown if one.fooled is not None],
         "fooled": [one for one in shown if one.fooled],
+        "undecided": [one for one in shown if one.prediction.tie],
         "confirmed": problem.state == State.VALID,
         "pace": _pace(shown),
     }
@@ -116,8 +118,9 @@ def _shown(row: Prediction, problem: Problem, version: Version, parent: bool | N
 def _bars(row: Prediction, problem: Problem) -> list[Bar]:
     known = len(row.scores) == len(problem.options)
     shares = [round(100 * share) for share in softmax(row.scores)] if known else None
+    chosen = None if row.tie else row.choice
     return [
-        Bar(option, shares[n] if shares else None, n == row.choice, n == problem.answer)
+        Bar(option, shares[n] if shares else None, n == chosen, n == problem.answer)
         for n, option in enumerate(problem.options)
     ]
 

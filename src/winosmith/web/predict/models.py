@@ -66,9 +66,12 @@ class Prediction(models.Model):
     Attributes:
         urgent: somebody waits for it; what is scored in the background is not.
         scores: one an option, as the solver gave them.
-        choice: the 0-based index of the option with the highest score; None until it is done.
-        right: whether that is the problem's answer; None where either is not known.
-        tie: all scores were equal: the solver knew nothing, and the first option stands.
+        choice: the 0-based index of the option with the highest score, the first of a tie; None
+            until it is done.
+        right: whether that is the problem's answer; None where either is not known, and of a tie,
+            which is neither right nor fooled, whichever option is written first.
+        tie: several options have the highest score (`winosmith.answers.best_of`): the model could
+            not decide between them.
         input: the digest of what the model was shown.
         leased_until: until when no other process takes it up.
         tries: how often a process took it up.

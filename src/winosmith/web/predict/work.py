@@ -15,6 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_noop
 
 from winosmith import Problem as Datum
+from winosmith.answers import best_of
 from winosmith.web._lock import writing
 from winosmith.web.predict.models import Model, Prediction, Stand
 from winosmith.web.problems.models import State
@@ -23,9 +24,6 @@ __all__ = ["Outcome", "Task", "claim", "left_behind", "turn", "write_down"]
 
 MOST_TRIES = 3
 """How often a process may end over a problem before the problem is taken for the cause."""
-
-SAME = 1e-9
-"""Relative difference of scores that comes of the order in which numbers are added."""
 
 BROKE_DOWN = gettext_noop("The model broke down over this sentence, several times.")
 
@@ -86,16 +84,14 @@ class Outcome:
         if not self.scores:
             stand = Stand.LATE if self.late else Stand.FAILED
             return {**told, "stand": stand, "error": TOO_LATE if self.late else self.error}
-        top = max(self.scores)
-        tie = top - min(self.scores) <= SAME * max(1.0, abs(top))
-        choice = 0 if tie else self.scores.index(top)
-        answer = self.task.answer
+        best = best_of(self.scores)
+        answer, tie = self.task.answer, len(best) > 1
         return {
             **told,
             "stand": Stand.DONE,
             "scores": list(self.scores),
-            "choice": choice,
-            "right": None if answer is None else choice == answer,
+            "choice": best[0],
+            "right": None if answer is None or tie else best[0] == answer,
             "tie": tie,
             "error": "",
         }

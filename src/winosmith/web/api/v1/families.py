@@ -180,10 +180,11 @@ def _predictions(keys: list[int]) -> dict[tuple[int, int], dict[str, Any]]:
             "model": row.model.name,
             "choice": row.choice,
             "right": row.right,
+            "tie": row.tie,
         }
         for row in rows
     }
 
 
 def _unasked(model: Model) -> dict[str, Any]:
-    return {"model": model.name, "choice": None, "right": None}
+    return {"model": model.name, "choice": None, "right": None, "tie": False}

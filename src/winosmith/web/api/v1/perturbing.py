@@ -168,6 +168,7 @@ def _predicted(one: Shown) -> dict[str, Any]:
         "target": one.target,
         "stand": row.stand,
         "fooled": one.fooled,
+        "tie": row.tie,
         "right_on_parent": one.parent,
         "seconds": row.seconds,
         "options": one.bars,

@@ -88,7 +88,7 @@ class ErrorDepth(Shape):
 
     kind: str
     n: int
-    errors: int
+    errors: int | float
     mean: float | None
     coin: float | None
     first: float | None
@@ -100,7 +100,8 @@ class AtDepth(Shape):
 
     depth: int
     n: int
-    right: int
+    right: int | float
+    ties: int
 
 
 class FirstErrors(Shape):
@@ -134,11 +135,15 @@ class GrownFamily(Shape):
 
 
 class Choice(Shape):
-    """What a model makes of a version; null where it has not answered."""
+    """What a model makes of a version; null where it has not answered.
+
+    With `tie` it could not decide between options: `choice` is the first of them, `right` is null.
+    """
 
     model: str
     choice: int | None
     right: bool | None
+    tie: bool
 
 
 class TreeVersion(Shape):

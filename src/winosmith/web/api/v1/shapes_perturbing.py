@@ -84,6 +84,7 @@ class Predicted(Shape):
     target: bool
     stand: str
     fooled: bool | None
+    tie: bool
     right_on_parent: bool | None
     seconds: float | None
     options: list[PredictedOption]
