@@ -173,6 +173,34 @@ def test_the_batch_makes_no_difference(solver: solve.Solver, scores: solve.Score
     assert close(parts, scores)
 
 
+BY_PLACE = {
+    "majority": "its answer is a place",
+    "association": "it counts words with the place of the right option",
+    "two-way association": "it counts words with the place of the right option",
+    "local association": "it counts words with the place of the right option",
+    "chat": "it is asked in one order; `swap` asks in both",
+}
+"""Solvers whose scores depend on which option is written first, each with its reason."""
+
+TURNED = {"chat with shots"}
+"""Those that ask in two orders, which are all of them for two options alone."""
+
+
+def test_the_place_of_an_option_makes_no_difference(named: tuple[str, solve.Solver]) -> None:
+    """An option has the same score, within 1e-4, wherever it is written; the same is chosen."""
+    name, solver = named
+    if name in BY_PLACE:
+        pytest.skip(BY_PLACE[name])
+    asked = [*PROBLEMS.blind(), *(() if name in TWO_ONLY | TURNED else MORE)]
+    turned = [replace(p, options=p.options[1:] + p.options[:1]) for p in asked]
+    found, other = solve.predict(solver, asked), solve.predict(solver, turned)
+    assert close([p.scores for p in found], [(p.scores[-1], *p.scores[:-1]) for p in other])
+    for problem, one, two in zip(asked, found, other, strict=True):
+        if max(one.scores) - sorted(one.scores)[-2] > 2e-4 or len(one.chosen) > 1:
+            chosen = {(option + 1) % len(problem.options) for option in two.chosen}
+            assert chosen == set(one.chosen), problem.id
+
+
 def test_asked_again_the_scores_are_the_same(solver: solve.Solver, scores: solve.Scores) -> None:
     """The same call gives the same scores."""
     assert list(solver.score(PROBLEMS.blind())) == list(scores)

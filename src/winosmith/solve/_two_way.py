@@ -51,7 +51,7 @@ def _comparisons(problem: Problem) -> Iterator[Problem]:
     for one, other in combinations(range(len(problem.options)), 2):
         yield replace(
             problem,
-            id=f"{problem.id}:{one + 1}-{other + 1}",
+            id=":".join([problem.id, *sorted((problem.options[one], problem.options[other]))]),
             options=(problem.options[one], problem.options[other]),
             answer=None,
         )
