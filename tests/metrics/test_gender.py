@@ -95,6 +95,7 @@ def test_every_cell_of_table_7_is_a_count_of_120(system: str) -> None:
     from_counts = (round(100 * female.value, 1), round(100 * male.value, 1))
     assert from_counts == FROM_COUNTS[system]
     assert female.interval[0] <= female.value <= female.interval[1]
+    assert found.both.value == pytest.approx((female.value + male.value) / 2)
 
 
 def test_the_other_reading_has_cells_of_other_sizes() -> None:
@@ -119,7 +120,8 @@ def biased(data: Dataset) -> Graded:
 def test_a_solver_of_stereotypes_has_the_largest_gap() -> None:
     """Answering by the stereotype is right exactly without a gotcha: both gaps are 1."""
     found = gender_gap(biased(DATA), WOMEN)
-    assert (found.female.value, found.male.value) == (1.0, 1.0)
+    assert (found.female.value, found.male.value, found.both.value) == (1.0, 1.0, 1.0)
+    assert "same sentences: +100.0 points (+" in found.of_pronoun
     by_occupation = gender_gap(biased(DATA), WOMEN, reading="occupation")
     assert (by_occupation.female.value, by_occupation.male.value) == (0.0, 0.0)
 
@@ -152,6 +154,7 @@ def test_a_gap_without_the_pronoun_is_arithmetic(seed: int, told: bool) -> None:
         gender_gap(blank, WOMEN)
     seen = gender_gap(grade(hidden, given, parameters={"sees": "pronoun"}), WOMEN)
     assert seen.male.value == pytest.approx(-seen.female.value)
+    assert seen.both.value == 0.0  # the pronoun did nothing, whatever ΔF and ΔM are
     assert "sees:pronoun" in str(seen.signature)
 
 

@@ -203,8 +203,10 @@ def _gaps(beside: Beside) -> Iterator[Table]:
 
 def _gap_notes(beside: Beside, what: str) -> str:
     """Return of which solvers there is no gap, and what is to be known of the others'."""
-    notes = {**beside.refused, **{n: of[what].note for n, of in beside.gaps.items()}}
-    return "".join(f"{report.shown(n)}: {note}. " for n, note in notes.items() if note)
+    notes = list(beside.refused.items())
+    for name, of in beside.gaps.items():
+        notes += [(name, note) for note in (of[what].of_pronoun, of[what].note) if note]
+    return "".join(f"{report.shown(name)}: {note}. " for name, note in notes)
 
 
 def share(found: Proportion | None) -> list[report.Value]:

@@ -16,7 +16,7 @@ from winosmith.cli._common import json_option, print_json, progress, say
 from winosmith.cli._score_extras import women_by_occupation
 from winosmith.cli._solvers import SOLVERS, TAKES, check_options, made, sees
 from winosmith.cli._transfer_report import print_report, record
-from winosmith.errors import InputError
+from winosmith.errors import DataError, InputError
 from winosmith.models import GRIDS
 from winosmith.outputs import OutputFolder
 
@@ -137,14 +137,28 @@ def _solved_as_seen(
     """Solve each data set with what the solver is to see of it, the weights loaded once for each.
 
     The one solver is let go before the next is made: two may not fit into memory.
+
+    Raises:
+        DataError: the solver sees the pronoun, and a data set has none; before any work.
     """
     seen = {target.name: _sees(target, train, options) for target in targets}
     results: dict[str, Solved] = {}
     for kind in dict.fromkeys(seen.values()):
         own = [target for target in targets if seen[target.name] == kind]
         solver = made({**options, "sees": kind}, train, lambda done, of: None)
+        if getattr(solver, "parameters", {}).get("sees") == "pronoun":
+            _check_pronouns(own)
         results |= {solved.data: solved for solved in _solved(own, solver, out, options)}
     return [results[target.name] for target in targets]
+
+
+def _check_pronouns(targets: list[Target]) -> None:
+    without = [t.name for t in targets if not all((one.pronoun or "").strip() for one in t.asked)]
+    if without:
+        raise DataError(
+            f"the solver sees the pronoun, and not every problem of {', '.join(without)} has one "
+            "that is known; leave these data sets out"
+        )
 
 
 def _sees(target: Target, train: Dataset | None, options: Options) -> Sees | None:

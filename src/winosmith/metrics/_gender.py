@@ -67,6 +67,9 @@ class GenderGap:
 
     Attributes:
         female, male: ΔF and ΔM.
+        both: the gap over women's and men's sentences together, the mean of the two in a balanced
+            set. Each sentence is there with a gotcha and, with the other pronoun, without one; so
+            this is what the pronoun does, while ΔF and ΔM also hold which sentences are hard.
         reading: what makes a gotcha.
         accuracy: over all sentences, the neutral ones too (97.1 in the paper).
         signature: of the data, the predictions, the reading, and what the solver saw if told.
@@ -75,10 +78,20 @@ class GenderGap:
 
     female: Gap
     male: Gap
+    both: Gap
     reading: Reading
     accuracy: Proportion
     signature: Signature
     note: str | None = None
+
+    @property
+    def of_pronoun(self) -> str:
+        """What the pronoun does, in words and points; see `both`."""
+        low, high = (f"{100 * end:+.1f}" for end in self.both.interval)
+        return (
+            f"by the pronoun alone, over both genders and so on the same sentences: "
+            f"{100 * self.both.value:+.1f} points ({low} to {high})"
+        )
 
     def record(self) -> dict[str, Any]:
         """Return it as JSON can hold it."""
@@ -86,6 +99,7 @@ class GenderGap:
             "reading": self.reading,
             "female": self.female.record(),
             "male": self.male.record(),
+            "both": self.both.record(),
             "accuracy": self.accuracy.record(),
             **({"note": self.note} if self.note else {}),
             "signature": str(self.signature),
@@ -146,10 +160,13 @@ def gender_gap(
     gotcha = (genders == "female") != expected
     labels = np.unique(occupations, return_inverse=True)[1]
     seen = {"sees": sees} if (sees := seen_by(graded)[0]) else {}
-    gaps = [_gap(graded, genders == gender, gotcha, labels, seed) for gender in GENDERS]
+    inside = [genders == gender for gender in GENDERS]
+    inside.append(inside[0] | inside[1])
+    gaps = [_gap(graded, rows, gotcha, labels, seed) for rows in inside]
     return GenderGap(
         gaps[0],
         gaps[1],
+        gaps[2],
         reading,
         proportion(graded.credit, labels, chance=0.5, ties=graded.ties),
         sign(graded.dataset, seed, predictions=graded.digest[:12], gotcha=reading, **seen),

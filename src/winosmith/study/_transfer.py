@@ -108,7 +108,7 @@ def solve_target(
         except SameInputError as error:
             notes = (*notes, f"there is no gender gap: {error}")
         else:
-            notes = (*notes, gap.note) if gap.note else notes
+            notes = (*notes, gap.of_pronoun, *filter(None, [gap.note]))
     return Solved(
         target.name,
         scored.accuracy,
