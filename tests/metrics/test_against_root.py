@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from winosmith import Dataset, Lineage, Prediction, formats
-from winosmith.errors import DataError
+from winosmith.errors import DataError, SameInputError
 from winosmith.metrics import Graded, against_root, grade
 from winosmith.problem import Extra
 from winosmith.testing import made_twins
@@ -62,6 +62,33 @@ def test_what_can_not_be_paired_is_refused() -> None:
     orphans = Dataset(DATA[20:])
     with pytest.raises(DataError, match="no perturbed problem has its root"):
         against_root(answered(set(), orphans), "made.kind")
+
+
+def test_what_is_the_same_input_as_its_root_is_counted() -> None:
+    """To a solver that sees the blank another pronoun changes nothing; all of that is refused."""
+    her, tense = (
+        [
+            replace(p, id=f"{kind}-{p.id}", pronoun=pronoun, sentence=f"{start}{p.sentence}",
+                    lineage=Lineage(p.id, p.id), extra=Extra({"made.kind": kind}))
+            for p in ROOTS
+        ]
+        for kind, pronoun, start in (("gender", "her", ""), ("tense", "him", "Then "))
+    )  # fmt: skip
+    roots = [replace(p, pronoun="him") for p in ROOTS]
+    for sees, local, expected in (
+        ("blank", None, {"gender": 20, "tense": 0}),
+        ("pronoun", None, {"gender": 0, "tense": 0}),
+        (None, None, {"gender": 0, "tense": 0}),
+        ("pronoun", 2, {"gender": 0, "tense": 20}),
+    ):
+        data = Dataset([*roots, *her, *tense])
+        told = {"sees": sees, "local_context": local}
+        graded = grade(data, [Prediction(p.id, 0) for p in data], parameters=told)
+        assert {one.value: one.unchanged for one in against_root(graded, "made.kind")} == expected
+    alone = Dataset([*roots, *her])
+    graded = grade(alone, [Prediction(p.id, 0) for p in alone], parameters={"sees": "blank"})
+    with pytest.raises(SameInputError, match="all 20 are the same input as their roots"):
+        against_root(graded, "made.kind")
 
 
 @pytest.mark.data

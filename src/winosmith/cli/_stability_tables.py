@@ -155,8 +155,19 @@ def _beside(field: str, solver: str, found: Sequence[AgainstRoot]) -> Table:
         [field.rpartition(".")[2], "n", "right", "points", "95 %", "McNemar", "Holm", "same"],
         rows,
         "Right, in percent, and points more than on the same roots. McNemar takes pairs for "
-        "independent; Holm: p by families, for so many tests. Same: both right or both wrong.",
+        "independent; Holm: p by families, for so many tests. Same: both right or both wrong."
+        + _unchanged(found),
     )
+
+
+def _unchanged(found: Sequence[AgainstRoot]) -> str:
+    """Return how many problems were the same input as their roots, of each kind with any."""
+    told = [
+        f"{one.unchanged:,} of {one.accuracy.n:,} of {report.shown(one.value)}"
+        for one in found
+        if one.unchanged
+    ]
+    return f" The same input as the root, for this solver: {', '.join(told)}." if told else ""
 
 
 def _kinds(found: Stabilities) -> Iterator[Table]:

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from winosmith.errors import DataError
+from winosmith.errors import DataError, SameInputError
+from winosmith.metrics._carried import seen_by
 from winosmith.metrics._columns import columns
 from winosmith.metrics._compare import compare_pair, crossed, difference_interval
 from winosmith.metrics._graded import Graded
 from winosmith.metrics._proportion import Proportion, proportion
 from winosmith.problem import Scalar
+from winosmith.seen import inputs
 
 __all__ = ["AgainstRoot", "against_root"]
 
@@ -40,6 +42,9 @@ class AgainstRoot:
         consistent: the share of pairs that are both right or both wrong; ties count as if a fair
             draw of its own settled each.
         kept: of those whose root is right, the share that is right too; None where no root is.
+        unchanged: how many are the same input as their roots to this solver, since what was
+            changed is a pronoun and it saw the blank, or lies before the local context that it
+            saw. Where its file does not tell, those that are the same with their pronouns.
     """
 
     value: str
@@ -54,6 +59,7 @@ class AgainstRoot:
     adjusted: float
     consistent: Proportion
     kept: Proportion | None
+    unchanged: int = 0
 
     def record(self) -> dict[str, Any]:
         """Return it as JSON can hold it."""
@@ -81,6 +87,7 @@ def against_root(graded: Graded, field: str, seed: int = 0) -> tuple[AgainstRoot
 
     Raises:
         DataError: no such field, or no perturbed problem whose root is in the data.
+        SameInputError: every perturbed problem is the same input as its root.
     """
     known = dict(columns(graded.dataset))
     if field not in known:
@@ -91,7 +98,18 @@ def against_root(graded: Graded, field: str, seed: int = 0) -> tuple[AgainstRoot
     pairs = _pairs(graded, known[field])
     if not pairs:
         raise DataError("no perturbed problem has its root in the data set, to stand beside it")
-    return _holm([_against(value, graded, rows, seed) for value, rows in pairs.items()])
+    sees, local = seen_by(graded)
+    seen = inputs(graded.dataset, sees or "pronoun", local)
+    same = {
+        value: sum(seen[row] == seen[root] for row, root in rows) for value, rows in pairs.items()
+    }
+    if all(same[value] == len(rows) for value, rows in pairs.items()):
+        raise SameInputError(
+            f"perturbed problems can't be set beside their roots by {field}: for this solver all "
+            f"{sum(same.values()):,} are the same input as their roots; show it what was changed"
+        )
+    found = [_against(value, graded, rows, seed) for value, rows in pairs.items()]
+    return _holm([replace(one, unchanged=same[one.value]) for one in found])
 
 
 def _pairs(graded: Graded, column: Sequence[Scalar]) -> dict[str, Pairs]:
