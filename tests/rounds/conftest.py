@@ -26,10 +26,14 @@ collection = "texts"
 
 
 def _children(problems):
-    """Return for some problems one that a person perturbed: the options change their places."""
+    """Return for some problems one that a person perturbed: a word more, and the options turned."""
     return [
         perturbed(
-            problem, problem.sentence, problem.options[::-1], 1 - problem.answer, source="person"
+            problem,
+            f"{problem.sentence} Really.",
+            problem.options[::-1],
+            1 - problem.answer,
+            source="person",
         )
         for problem in problems
     ]

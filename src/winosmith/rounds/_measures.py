@@ -9,6 +9,7 @@ from winosmith import metrics
 from winosmith.answers import Prediction
 from winosmith.dataset import Dataset
 from winosmith.errors import MissingExtraError
+from winosmith.lineage import depths
 
 __all__ = ["Measured", "measured"]
 
@@ -25,8 +26,8 @@ class Measured:
         last: on the last round's dev, those problems left out that it may have been taught; None
             where there is no last round, or nothing is left of it.
         taught: how many of the last round's dev were left out.
-        stability: on the perturbed problems of dev and test; None without any, or without the
-            extra `stability`.
+        stability: on the perturbed problems of dev and test; None without any whose depth is
+            known, or without the extra `stability`.
     """
 
     accuracy: metrics.Proportion
@@ -84,7 +85,8 @@ def _on_last(
 
 
 def _stability(graded: metrics.Graded, seed: int) -> metrics.Stability | None:
-    if not any(problem.lineage for problem in graded.dataset):
+    found = zip(graded.dataset, depths(graded.dataset), strict=True)
+    if not any(p.lineage and any(kind is not None for kind in of) for p, of in found):
         return None
     try:
         return metrics.stability(graded, seed=seed)
