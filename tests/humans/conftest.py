@@ -24,7 +24,7 @@ def _materials(schemas: int, texts: int = 0) -> Dataset:
             problems.append(
                 Problem(
                     f"w{at}-{half}",
-                    f"On day {at} of week {at * 7} {sentence.format(trigger)}",
+                    f"{' '.join(f'{word}{at}' for word in _APART)} {sentence.format(trigger)}",
                     options[::-1] if at % 2 else options,
                     half,
                     f"w{at}",
@@ -32,14 +32,17 @@ def _materials(schemas: int, texts: int = 0) -> Dataset:
                 )
             )
     for at in range(texts):
-        text = f"Page {at}: {_NAMES[at % 5]} told Ned that {{}} saw {{}} at gate {at * 3}."
-        options = (f"{_NAMES[at % 5]}", "Ned", "somebody")[: 2 + at % 2]
+        text = f"Page {at}: {_NAMES[at % 5]}{at} told Ned that {{}} saw {{}} at gate {at * 3}."
+        options = (f"{_NAMES[at % 5]}{at}", "Ned", "somebody")[: 2 + at % 2]
         problems.append(Problem(f"p{at}-1", text.format("_", "him"), options, at % 2, pronoun="he"))
         problems.append(
             Problem(f"p{at}-0", text.format("he", "_"), options, 1 - at % 2, pronoun="him")
         )
     return Dataset(problems, "made")
 
+
+_APART = "on day of week in year".split()
+"""Words that differ from schema to schema, so that none looks like another."""
 
 _NAMES = ("Ben", "Carl", "Dan", "Ed", "Finn")
 

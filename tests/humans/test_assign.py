@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from winosmith import Dataset
+from winosmith import Dataset, Problem
 from winosmith.errors import DataError, FormatError, OutputError
 from winosmith.humans import (
     Given,
@@ -179,6 +179,23 @@ def test_a_copy_of_a_text_in_other_data_counts_as_seen(materials: Materials) -> 
     with pytest.raises(DataError, match="S01 can take none"):
         assign(ledger, again, "S01")
     assert assign(ledger, again, "S02")[1] == again[0]
+
+
+def test_a_schema_that_looks_alike_counts_as_seen() -> None:
+    """Who took a test is given no schema of later data that shares 70 % of the words with one."""
+
+    def alike(name: str) -> Dataset:
+        return Dataset(
+            Problem(f"{name}-{n}", f"{name} the small red cup hit the jug, and then _ {n}.",
+                    ("cup", "jug"), 0, name)
+            for n in ("broke", "held")
+        )  # fmt: skip
+
+    ledger, _ = assign(Ledger(), make_sheets(alike("Today")).sheets, "S01")
+    later = make_sheets(alike("Tomorrow")).sheets
+    with pytest.raises(DataError, match="S01 can take none"):
+        assign(ledger, later, "S01")
+    assert assign(ledger, later, "S02")[1] in later
 
 
 def test_the_seed_alone_decides(materials: Materials) -> None:

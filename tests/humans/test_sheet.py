@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from winosmith import Dataset, Problem
+from winosmith import Dataset, Problem, formats
+from winosmith.blocks import blocks
 from winosmith.errors import DataError, FormatError, ProblemError
 from winosmith.humans import Sheet, make_sheets, read_sheet, schemas, sheet_of, sheet_record
 from winosmith.testing import made_twins
@@ -102,11 +103,14 @@ def test_over_the_orders_each_question_is_once_in_each_part(materials: Materials
 
 
 def test_similar_texts_are_labelled_different() -> None:
-    """Two texts that share half of their words are told apart, unlike ones are not labelled."""
+    """Two texts that share half of their words are told apart, unlike ones are not labelled.
+
+    Those that share 70 % with the same options are on no sheet together.
+    """
     same = [
-        Problem(f"s{n}", f"The red cup on the table hit the jug and _ broke {n}.", ("cup", "jug"),
+        Problem(f"s{n}", f"{n} the red cup on the table hit the jug and _ broke.", ("cup", "jug"),
                 0, f"t{n}")
-        for n in ("twice", "once")
+        for n in ("Twice on this last sunny day", "Once in that long cold year")
     ]  # fmt: skip
     halves = [replace(p, id=p.id + "b", sentence=p.sentence.replace("broke", "held")) for p in same]
     items = make_sheets(Dataset([*same, *halves])).sheets[0].items
@@ -117,7 +121,7 @@ def test_similar_texts_are_labelled_different() -> None:
 
 
 def test_families_and_lookalikes_belong_together() -> None:
-    """Halves without a twin id are a schema; alike twins stay two; copies are left out, told."""
+    """Halves without a twin id are a schema, and so are alike twins; copies are left out, told."""
     lost = [
         Problem(n, f"The small red cup hit the jug, and then _ {n}.", ("cup", "jug"), 0)
         for n in ("broke", "held")
@@ -125,7 +129,7 @@ def test_families_and_lookalikes_belong_together() -> None:
     assert schemas(Dataset(lost)) == [[0, 1]]
     complete = [replace(p, id=f"{p.id}{t}", twin_id=t, sentence=f"{t} {p.sentence}")
                 for t in ("t", "u") for p in lost]  # fmt: skip
-    assert schemas(Dataset(complete)) == [[0, 1], [2, 3]]
+    assert schemas(Dataset(complete)) == [[0, 1, 2, 3]]
     copy = replace(lost[0], id="copy", sentence=lost[0].sentence.upper())
     made = make_sheets(Dataset([*lost, copy]))
     assert [(left.problem.id, left.reason) for left in made.left_out] == [
@@ -134,15 +138,60 @@ def test_families_and_lookalikes_belong_together() -> None:
 
 
 def test_a_schema_with_more_versions_than_tests_says_so() -> None:
-    """Of three versions two are asked and one is left out, unless there is a third test."""
+    """Of three texts two are asked and one is left out, unless there is a third test."""
     three = Dataset(
         Problem(n, f"The cup hit the jug, and _ {n}.", ("cup", "jug"), 0, "t") for n in "xyz"
     )
     made = make_sheets(three)
     assert [left.reason for left in made.left_out] == [
-        "its schema has 3 versions, and there are 2 tests"
+        "of 3 texts that are halves or look alike, a person sees one, and there are 2 tests"
     ]
     assert make_sheets(three, versions=("a", "b", "c")).left_out == ()
+
+
+@given(st.integers(0, 99), st.integers(2, 5))
+def test_of_alike_schemas_whole_ones_are_asked(seed: int, tests: int) -> None:
+    """With too few tests both halves of a schema are asked, and of no other one a single half."""
+    data = Dataset(
+        Problem(f"{t}{n}", f"{t} the small red cup hit the jug, and then _ {n}.", ("cup", "jug"),
+                0, None if t == "lone" else t)
+        for t, n in [("t", "broke"), ("t", "held"), ("u", "broke"), ("u", "held"), ("lone", "fell")]
+    )  # fmt: skip
+    made = make_sheets(data, versions="abcde"[:tests], seed=seed)
+    asked = [item.problem_id for sheet in made.sheets for item in sheet.items]
+    assert len(asked) == len(set(asked)) == tests
+    for twin in "tu":
+        assert sum(name.startswith(twin) for name in asked) in (0, 2)
+    assert len(asked) + len(made.left_out) == len(data)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("seed", range(3))
+def test_no_sheet_of_wsc_asks_two_of_a_block(data_dir: Path, seed: int) -> None:
+    """Of the 285 schemas no sheet holds two look-alikes, such as 252 and 254; 7 are left out."""
+    data = formats.read(data_dir / "wsc/WSCollection.xml")
+    made = make_sheets(data, seed=seed)
+    block_of = {data.ids[row]: at for at, rows in enumerate(blocks(data)) for row in rows}
+    for sheet in made.sheets:
+        texts: dict[int, set[str]] = {}
+        for item in sheet.items:
+            texts.setdefault(block_of[item.problem_id], set()).add("".join(item.text))
+        assert {len(of_block) for of_block in texts.values()} == {1}
+    gone = {left.problem.id for left in made.left_out}
+    assert len(gone) == 7
+    assert "254" in gone
+    assert all((data[one].id in gone) == (data[other].id in gone) for one, other in data.twins)
+
+
+@pytest.mark.data
+def test_questions_on_one_text_stay_on_one_sheet(data_dir: Path) -> None:
+    """All 60 PDPs are asked, and each text's questions follow each other as in 2016."""
+    data = formats.read(data_dir / "pdp/PDPChallenge2016.xml")
+    (sheet,) = make_sheets(data).sheets
+    assert len(sheet) == 60
+    assert sum(item.label == "SAME TEXT AS PREVIOUS QUESTION" for item in sheet.items) == sum(
+        bool(p.extra.get("pdp.same_text")) for p in data
+    )
 
 
 @pytest.mark.parametrize("versions", [("a",), ("a", "a"), ("a", "common"), ("a", "B"), ("a", "")])

@@ -91,10 +91,15 @@ def test_the_60_questions_of_2016_are_on_one_sheet(data_dir: Path) -> None:
 
 @pytest.mark.data
 def test_the_285_halves_of_davis_are_dealt(data_dir: Path) -> None:
-    """Each half of the WSC is on one of two sheets, and its other half on the other."""
+    """Each half of the WSC is on one of two sheets, and its other half on the other.
+
+    Left out are 3 schemas that look like another one, and 254, the third on its text.
+    """
     data = formats.read(data_dir / "wsc" / "WSCollection.xml")
     made = make_sheets(data)
     on = {item.problem_id: s.test for s in made.sheets for item in s.items}
-    for one, other in data.twins:
+    asked = [pair for pair in data.twins if data[pair[0]].id in on]
+    assert len(asked) == 139
+    for one, other in asked:
         assert {on[data[one].id], on[data[other].id]} == {"a", "b"}
     assert len(on) + len(made.left_out) == len(data)

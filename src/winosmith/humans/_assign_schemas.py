@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from winosmith.blocks import blocks, joined
 from winosmith.dataset import Dataset, Dropped
 from winosmith.humans._sheet import COMMON
 from winosmith.humans._sheet_text import question_key, text_key
-from winosmith.problem import Problem
 
 __all__ = ["Dealt", "deal", "place", "schemas"]
 
@@ -28,42 +27,25 @@ def place(*keys: object) -> bytes:
 def schemas(dataset: Dataset) -> list[list[int]]:
     """Return the rows in groups of which one person may see one text only.
 
-    The halves of a twin, a family, and copies of one text belong together; and so do look-alikes
-    (the same options, 70 % of the words: `winosmith.blocks`) that have no half of their own here,
-    for they may be halves whose id got lost. Two complete twins that are alike stay apart: on a
-    sheet they are told to be different texts, as in Davis et al. 2016, section 3. Several
-    questions on one text are in one group, and may be seen together.
+    They are the blocks of `winosmith.blocks`: the halves of a twin, a family, copies of one text,
+    and look-alikes (the same options, 70 % of the words), be they halves whose id got lost or
+    whole schemas on nearly one text; who has read the one reads the other by it. Several questions
+    on one text are in one group, too, and may be seen together, as in the tests of 2016 (Davis et
+    al., section 2).
 
     >>> pair = [Problem(n, f"The cup hit the jug and _ {n}.", ("cup", "jug"), 0, "t")
     ...         for n in ("broke", "held")]
     >>> schemas(Dataset([*pair, Problem("3", "Ann saw Sue, and _ ran.", ("Ann", "Sue"))]))
     [[0, 1], [2]]
     """
-    texts = [text_key(problem) for problem in dataset]
-    groups = _joined(len(dataset), (_ties(p, t) for p, t in zip(dataset, texts, strict=True)))
-    group_of = {row: at for at, rows in enumerate(groups) for row in rows}
-    lone = [len({texts[row] for row in rows}) == 1 for rows in groups]
-    alike = {row: at for at, rows in enumerate(blocks(dataset)) for row in rows}
-    return _joined(
-        len(dataset),
-        (
-            [("group", group_of[row]), *([("alike", alike[row])] if lone[group_of[row]] else [])]
-            for row in range(len(dataset))
-        ),
+    block_of = {row: at for at, rows in enumerate(blocks(dataset)) for row in rows}
+    return joined(
+        [[row] for row in range(len(dataset))],
+        [
+            [("text", text_key(problem)), ("block", block_of[row])]
+            for row, problem in enumerate(dataset)
+        ],
     )
-
-
-def _ties(problem: Problem, text: str) -> list[tuple[str, object]]:
-    ties: list[tuple[str, object]] = [("text", text)]
-    if problem.twin_id is not None:
-        ties.append(("twin", problem.twin_id))
-    ties.append(("family", problem.root))
-    return ties
-
-
-def _joined(rows: int, ties: Iterable[Iterable[tuple[str, object]]]) -> list[list[int]]:
-    """Return the rows that share a tie, from neighbour to neighbour, in order."""
-    return joined([[row] for row in range(rows)], list(ties))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +55,7 @@ class Dealt:
     Attributes:
         tests: the rows of each test by its name, in the order of the data; no test is empty.
         schema: for each row a key that it shares with what may not be seen beside it.
-        left_out: copies, and versions for which there is no test, with the reason.
+        left_out: copies, and texts for which there is no test, with the reason.
     """
 
     tests: dict[str, tuple[int, ...]]
@@ -82,7 +64,11 @@ class Dealt:
 
 
 def deal(dataset: Dataset, versions: Sequence[str], seed: int) -> Dealt:
-    """Deal the versions of each schema to tests at random, one a test.
+    """Deal the texts of each group that `schemas` tells to tests at random, one a test.
+
+    Where there are more texts than tests, the halves of one schema are dealt rather than those of
+    several, for both halves must be tested (Davis et al. 2016, section 4.4); which schema, is
+    drawn.
 
     What has one text only goes to the common test, or, where that would be fewer than ten
     questions, on every version: nobody takes two of those. Which half goes where depends on the
@@ -103,13 +89,14 @@ def deal(dataset: Dataset, versions: Sequence[str], seed: int) -> Dealt:
             schema[row] = key
             texts.setdefault(text_key(dataset[row]), []).append(row)
         names = [COMMON] if len(texts) == 1 else list(versions)
-        order = sorted(texts, key=lambda text: place(seed, "half", text))
-        tests = names if len(texts) >= len(names) else sorted(
+        asked = _asked(dataset, texts, len(names), seed)
+        order = sorted(asked, key=lambda text: place(seed, "half", text))
+        tests = names if len(order) >= len(names) else sorted(
             names, key=lambda name: place(seed, "test", name, key)
         )  # fmt: skip
         for name, text in zip(tests, order, strict=False):
             where.update(dict.fromkeys(texts[text], name))
-        for text in order[len(names) :]:
+        for text in texts.keys() - asked:
             reasons.update(dict.fromkeys(texts[text], _no_test(len(texts), names)))
     reasons |= _copies(dataset, where)
     rows_of = {
@@ -126,8 +113,34 @@ def deal(dataset: Dataset, versions: Sequence[str], seed: int) -> Dealt:
     )
 
 
+def _asked(dataset: Dataset, texts: dict[str, list[int]], tests: int, seed: int) -> set[str]:
+    """Return the texts of a group that are asked, as many as there are tests at most.
+
+    Whole schemas come first, then what is alone, each drawn by the seed; a half whose other half
+    finds no test is left out, unless nothing else is there.
+    """
+    if len(texts) <= tests:
+        return set(texts)
+    twins: dict[str, set[str]] = {}
+    for text, rows in texts.items():
+        twin = next((dataset[row].twin_id for row in rows if dataset[row].twin_id), None)
+        twins.setdefault(f"text {text}" if twin is None else f"twin {twin}", set()).add(text)
+    asked: set[str] = set()
+    units = sorted(
+        twins.values(),
+        key=lambda unit: (len(unit) < 2, place(seed, "schema", *sorted(unit))),
+    )
+    for unit in units:
+        if len(asked) + len(unit) <= tests:
+            asked |= unit
+    return asked or set(sorted(units[0], key=lambda text: place(seed, "half", text))[:tests])
+
+
 def _no_test(texts: int, names: Sequence[str]) -> str:
-    return f"its schema has {texts} versions, and there are {len(names)} tests"
+    return (
+        f"of {texts} texts that are halves or look alike, a person sees one, and there are "
+        f"{len(names)} tests"
+    )
 
 
 def _copies(dataset: Dataset, where: dict[int, str]) -> dict[int, str]:
