@@ -33,6 +33,7 @@ def schemas(dataset: Dataset) -> list[list[int]]:
     on one text are in one group, too, and may be seen together, as in the tests of 2016 (Davis et
     al., section 2).
 
+    >>> from winosmith import Problem
     >>> pair = [Problem(n, f"The cup hit the jug and _ {n}.", ("cup", "jug"), 0, "t")
     ...         for n in ("broke", "held")]
     >>> schemas(Dataset([*pair, Problem("3", "Ann saw Sue, and _ ran.", ("Ann", "Sue"))]))
