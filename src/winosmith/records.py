@@ -7,22 +7,27 @@ is empty or has its default is left out, so that a field added later changes no 
 from __future__ import annotations
 
 import json
+import math
+import tomllib
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from winosmith.errors import FormatError, ProblemError
+from winosmith.errors import FormatError, ProblemError, RecipeError
 from winosmith.problem import Claim, Edit, Extra, Lineage, Origin, Problem
 
 __all__ = [
+    "DECODER",
     "canonical",
     "claim_of",
     "claim_record",
-    "dropped_problem",
     "json_lines",
+    "parsed",
     "problem_of",
     "problem_record",
+    "read_toml",
 ]
 
 Record = dict[str, Any]
@@ -30,6 +35,63 @@ Record = dict[str, Any]
 _PROBLEM_KEYS = {f.name for f in fields(Problem)}
 _DROPPED_KEYS = {"stage", "reason", "copy_of"}
 _CLAIM_KEYS = {f.name for f in fields(Claim)}
+
+
+def _once(pairs: list[tuple[str, Any]]) -> Record:
+    """Return an object's keys and values; a key that it has twice would hide one of its values."""
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        twice = next(key for key, n in Counter(key for key, _ in pairs).items() if n > 1)
+        raise ValueError(f"the key {twice!r} occurs twice in one object")
+    return record
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise ValueError(f"the number {digits[:40]} is too large")
+    return number
+
+
+DECODER = json.JSONDecoder(object_pairs_hook=_once, parse_float=_finite, parse_constant=_no_number)
+"""Reads JSON as its standard has it (RFC 8259), and no object with a key twice."""
+
+
+def parsed(text: str) -> Any:
+    """Return what a text of JSON says.
+
+    Raises:
+        ValueError: it is no JSON; it has NaN, Infinity or a number beyond all floats, an object
+            with a key twice, or more brackets inside each other than can be read.
+
+    >>> parsed('{"id": "a", "id": "b"}')
+    Traceback (most recent call last):
+    ValueError: the key 'id' occurs twice in one object
+    """
+    try:
+        return DECODER.decode(text)
+    except RecursionError:
+        raise ValueError("its brackets are nested too deep") from None
+
+
+def read_toml(path: str | Path) -> Record:
+    """Return the table of a TOML file.
+
+    Raises:
+        RecipeError: the file can't be opened, or is no TOML; with the file.
+    """
+    try:
+        return tomllib.loads(Path(path).read_text("utf-8"))
+    except OSError as error:
+        raise RecipeError(f"{path}: {error.strerror}") from None
+    except RecursionError:
+        raise RecipeError(f"{path}: not a TOML file: its brackets are nested too deep") from None
+    except ValueError as error:
+        raise RecipeError(f"{path}: not a TOML file: {error}") from None
 
 
 def json_lines(text: str, path: str | Path) -> Iterator[tuple[int, Record]]:
@@ -49,8 +111,8 @@ def json_lines(text: str, path: str | Path) -> Iterator[tuple[int, Record]]:
         if not line.strip():
             continue
         try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as error:
+            record = parsed(line)
+        except ValueError as error:
             raise FormatError(f"the line is not JSON: {error}", path, number) from None
         if not isinstance(record, dict):
             raise FormatError("the line is not a JSON object", path, number)

@@ -6,7 +6,6 @@ switches off what can be switched off. An unknown key is an error that names the
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +17,7 @@ from winosmith.build._recipe_consensus import ARRAYS, ConsensusRecipe
 from winosmith.build._split import Disjoint
 from winosmith.build._tables import constructed
 from winosmith.errors import RecipeError
+from winosmith.records import read_toml
 from winosmith.validate import StructureRules, VoteRules
 
 __all__ = [
@@ -252,12 +252,7 @@ def read_recipe(path: str | Path) -> Recipe:
             wrong type or out of range, or a file that does not exist.
     """
     path = Path(path)
-    try:
-        table = tomllib.loads(path.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise RecipeError(f"{path}: not a TOML file: {error}") from None
-    except OSError as error:
-        raise RecipeError(f"{path}: {error.strerror}") from None
+    table = read_toml(path)
     try:
         return recipe_of(table, folder=path.parent)
     except RecipeError as error:

@@ -16,6 +16,10 @@ __all__ = ["constructed"]
 Kind = TypeVar("Kind")
 
 
+_LARGEST = 2**1000
+"""Whole numbers from here on, or soon after, are no floats."""
+
+
 def constructed(
     kind: type[Kind], table: Mapping[str, Any], where: str = "", whole: Any = None
 ) -> Kind:
@@ -99,7 +103,7 @@ def _fitting(kind: Any, value: Any) -> Any:
             return None if None in items else items
         return None
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+        return float(value) if abs(value) < _LARGEST else None
     if isinstance(value, bool) and kind is not bool:
         return None
     return value if isinstance(value, kind) else None

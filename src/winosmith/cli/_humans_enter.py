@@ -29,6 +29,7 @@ from winosmith.humans import (
     subjects_of,
 )
 from winosmith.outputs import write_aside
+from winosmith.records import parsed
 
 __all__ = ["command"]
 
@@ -115,7 +116,7 @@ def _sheets(paths: Iterable[str]) -> dict[str, Sheet]:
 def _is(path: Path, kind: str = "sheet") -> bool:
     """Tell whether a JSON file says that it is one of that kind."""
     try:
-        record = json.loads(path.read_text("utf-8"))
+        record = parsed(path.read_text("utf-8"))
     except (OSError, ValueError):
         return False
     return isinstance(record, dict) and record.get("winosmith") == kind

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from winosmith.metrics import (
     HumanAccuracy,
     PersonAccuracy,
 )
+from winosmith.records import parsed
 
 __all__ = ["Beside", "Extras", "extras", "women_by_occupation"]
 
@@ -179,7 +179,7 @@ def _gaps(
 
 def _records(path: str) -> Any:
     try:
-        return json.loads(formats.Source(path).text)
+        return parsed(formats.Source(path).text)
     except ValueError as error:
         raise FormatError(f"this is not JSON: {error}", path) from None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,6 +22,7 @@ from winosmith.cli._fairness_report import fairness_page, fairness_tables
 from winosmith.cli._tables import print_table
 from winosmith.errors import DataError, FormatError, InputError
 from winosmith.outputs import write_aside
+from winosmith.records import parsed
 
 if TYPE_CHECKING:
     from winosmith.dataset import Dataset
@@ -175,7 +175,7 @@ def _planted(path: str, pool: Dataset) -> Any:
     import numpy as np
 
     try:
-        planted = json.loads(Path(path).read_text("utf-8"))
+        planted = parsed(Path(path).read_text("utf-8"))
     except ValueError as error:
         raise FormatError(f"not JSON: {error}", path) from None
     if not isinstance(planted, dict):

@@ -24,7 +24,7 @@ from winosmith.formats._source import Source
 from winosmith.formats._table import Row, has_columns, table, write_rows
 from winosmith.formats._twins import would_be_paired
 from winosmith.problem import MAX_OPTIONS, Problem, Scalar
-from winosmith.records import canonical, problem_of, problem_record
+from winosmith.records import canonical, parsed, problem_of, problem_record
 
 __all__ = ["CSV"]
 
@@ -72,7 +72,7 @@ def _value(name: str, cell: str) -> Any:
     if name not in ("depth", "edits", "embargo"):
         return cell
     try:
-        return json.loads(cell.lower() if name == "embargo" else cell)
+        return parsed(cell.lower() if name == "embargo" else cell)
     except ValueError:
         wanted = {"depth": "a whole number", "edits": "a JSON list", "embargo": "true or false"}
         raise ProblemError(f"{name!r} must be {wanted[name]}, not {cell!r}") from None
@@ -93,7 +93,7 @@ def _extra(cells: Row) -> dict[str, Scalar]:
 
 def _scalar(cell: str) -> Scalar:
     try:
-        value = json.loads(cell, parse_constant=str)
+        value = parsed(cell)
     except ValueError:
         return cell
     return value if value is None or isinstance(value, str | int | float | bool) else cell

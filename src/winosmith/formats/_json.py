@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -10,13 +9,13 @@ from typing import Any
 from winosmith.errors import ProblemError
 from winosmith.formats._base import Entry, Item, entry
 from winosmith.formats._source import Source
+from winosmith.records import DECODER, parsed
 
 __all__ = ["array_records", "json_lines", "text_field", "whole_number"]
 
 Record = Mapping[str, Any]
 
 
-_DECODER = json.JSONDecoder()
 _SPACE = re.compile(r"\s*")
 
 
@@ -24,8 +23,8 @@ def json_lines(source: Source, build: Callable[[Record, int], Item]) -> Iterator
     """Yield the entry of each line; `build` gets the object and its 0-based position."""
     for position, (number, line) in enumerate(source.lines()):
         try:
-            record = _DECODER.decode(line)
-        except (ValueError, RecursionError) as error:
+            record = parsed(line)
+        except ValueError as error:
             yield Entry(number, line, reason=f"the line is not JSON: {error}")
             continue
         reason = _what_is_wrong(record, line)
@@ -49,9 +48,10 @@ def array_records(source: Source) -> Iterator[tuple[int, str, Record | None, str
     while text[at : at + 1] != "]":
         line, counted = line + text.count("\n", counted, at), at
         try:
-            record, end = _DECODER.raw_decode(text, at)
+            record, end = DECODER.raw_decode(text, at)
         except (ValueError, RecursionError) as error:
-            why = f"this is not JSON, and nothing after it can be read: {error}"
+            what = "brackets nested too deep" if isinstance(error, RecursionError) else error
+            why = f"this is not JSON, and nothing after it can be read: {what}"
             yield line, text[at:], None, why
             return
         raw = text[at:end]

@@ -6,7 +6,6 @@ A list without ids is read given the data set whose order it is in: one 1-based 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError, ProblemError
 from winosmith.formats._predictions import Predictions, check_fit
 from winosmith.formats._source import Source
+from winosmith.records import parsed
 
 __all__ = ["read_predictions"]
 
@@ -71,7 +71,7 @@ def _distinct(lines: Sequence[tuple[int, str]], path: Path) -> list[Prediction]:
 
 def _record(line: str, path: Path, number: int) -> dict[str, Any]:
     try:
-        record = json.loads(line)
+        record = parsed(line)
     except ValueError as error:
         raise FormatError(f"the line is not JSON ({error})", path, number) from None
     if not isinstance(record, dict):

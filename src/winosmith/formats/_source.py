@@ -44,6 +44,8 @@ class Source:
         if not raw.strip():
             raise FormatError("the file is empty", self.path)
         self.text = _decoded(raw, self.path)
+        if not self.text.strip():
+            raise FormatError("the file is empty", self.path)
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """Yield each line that is not blank, with its 1-based number.
@@ -75,7 +77,7 @@ class Source:
         for _, line in islice(self.lines(), _LOOK):
             try:
                 record = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             if isinstance(record, dict):
                 return record
@@ -89,7 +91,7 @@ class Source:
         after = re.compile(r"\s*").match(self.text, self.text.index("[") + 1)
         try:
             element, _ = json.JSONDecoder().raw_decode(self.text, after.end() if after else 0)
-        except ValueError:
+        except (ValueError, RecursionError):
             return {}
         return element if isinstance(element, dict) else {}
 
@@ -129,7 +131,7 @@ def _decoded(raw: bytes, path: Path) -> str:
 def _as_declared(raw: bytes, encoding: str, path: Path) -> str:
     try:
         return raw.decode(encoding)
-    except (LookupError, UnicodeDecodeError) as error:
+    except (LookupError, ValueError) as error:  # some codecs raise what is no decoding error
         raise FormatError(
             f"the text is neither UTF-8 nor {encoding}, as it declares", path
         ) from error

@@ -15,6 +15,8 @@ __all__ = ["read_answer_table"]
 
 _LONG = {"subject", "sheet", "number", "answer", "seconds"}
 
+_MOST_DIGITS = 10
+
 Given = dict[tuple[str, str], dict[int, Answer]]
 
 
@@ -96,9 +98,12 @@ def _rows(path: str | Path) -> Iterator[tuple[int, list[str]]]:
     first = text.split("\n", 1)[0]
     delimiter = max(",;\t", key=first.count)  # spreadsheets of many countries save semicolons
     reader = csv.reader(text.splitlines(), delimiter=delimiter)
-    for cells in reader:
-        if any(cell.strip() for cell in cells):
-            yield reader.line_num, cells
+    try:
+        for cells in reader:
+            if any(cell.strip() for cell in cells):
+                yield reader.line_num, cells
+    except csv.Error as error:
+        raise FormatError(f"the row is not CSV: {error}", path, reader.line_num) from None
 
 
 def _check_columns(columns: list[str], is_long: bool, path: str | Path, line: int) -> None:
@@ -118,7 +123,8 @@ def _check_columns(columns: list[str], is_long: bool, path: str | Path, line: in
 def _question(name: str) -> int | None:
     """Return the number of a question from "12" or "q12"."""
     digits = name.removeprefix("q")
-    return int(digits) if digits.isascii() and digits.isdigit() else None
+    is_number = digits.isascii() and digits.isdigit() and len(digits) < _MOST_DIGITS
+    return int(digits) if is_number else None
 
 
 def _code(row: Mapping[str, str], sheets: Mapping[str, Sheet], path: str | Path, line: int) -> str:

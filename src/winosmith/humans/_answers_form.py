@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from winosmith.errors import FormatError, ProblemError
+from winosmith.errors import FormatError
 from winosmith.humans._answers import Answer, Noted, Sitting
 from winosmith.humans._form_answers import ANSWERS_VERSION
 from winosmith.humans._sheet import Sheet
+from winosmith.records import parsed
 
 __all__ = ["answers_record", "read_answer_form", "sitting_of"]
 
@@ -27,7 +27,7 @@ def read_answer_form(path: str | Path, sheets: Mapping[str, Sheet]) -> Sitting:
             none of its question's letters; with the question.
     """
     try:
-        record = json.loads(Path(path).read_text("utf-8"))
+        record = parsed(Path(path).read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise FormatError(f"this is not a file of answers: {error}", path) from error
     return sitting_of(record, sheets, path)
@@ -55,7 +55,7 @@ def sitting_of(record: Any, sheets: Mapping[str, Sheet], path: str | Path) -> Si
         )
     try:
         return _sitting(record, sheet, path)
-    except (ProblemError, TypeError, AttributeError, KeyError, ValueError) as error:
+    except (TypeError, AttributeError, KeyError, ValueError, OverflowError) as error:
         if isinstance(error, FormatError):
             raise
         raise FormatError(f"the answers can't be read: {error}", path) from error

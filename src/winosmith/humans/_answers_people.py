@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
-import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from winosmith.errors import FormatError
 from winosmith.humans._answers_subjects import Remark, Subject, Taken, between
+from winosmith.records import parsed
 
 __all__ = ["read_subjects"]
 
@@ -53,7 +54,7 @@ def _json_lines(text: str, path: str | Path) -> Iterator[tuple[int, Subject]]:
         if not each.strip():
             continue
         try:
-            record = json.loads(each)
+            record = _checked(parsed(each))
             yield (
                 line,
                 Subject(
@@ -73,9 +74,27 @@ def _json_lines(text: str, path: str | Path) -> Iterator[tuple[int, Subject]]:
             raise FormatError(f"this is no subject: {error!r}", path, line) from error
 
 
+def _checked(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the record of a subject; raises TypeError when a value is of a wrong kind."""
+    kinds: Mapping[str, Any] = {
+        "subject": str, "native": bool | None, "attributes": dict, "seconds": int | float | None
+    }  # fmt: skip
+    for key, kind in kinds.items():
+        if key in record and not isinstance(record[key], kind):
+            raise TypeError(f"{key} can't be {record[key]!r}")
+    return record
+
+
 def _csv_lines(text: str, path: str | Path) -> Iterator[tuple[int, Subject]]:
     first = text.split("\n", 1)[0]
     reader = csv.DictReader(text.splitlines(), delimiter=max(",;\t", key=first.count))
+    try:
+        yield from _rows(reader, path)
+    except csv.Error as error:
+        raise FormatError(f"the row is not CSV: {error}", path, reader.line_num) from None
+
+
+def _rows(reader: csv.DictReader[str], path: str | Path) -> Iterator[tuple[int, Subject]]:
     names = {name: name.strip().lower() for name in reader.fieldnames or ()}
     if "subject" not in names.values():
         raise FormatError("the subjects need a column 'subject'", path, 1)

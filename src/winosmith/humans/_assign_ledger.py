@@ -23,10 +23,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, get_args
 
-from winosmith.errors import DataError, FormatError, OutputError
+from winosmith.errors import DataError, FormatError, InputError, OutputError
 from winosmith.humans._sheet import Sheet
 from winosmith.humans._sheet_json import sheet_of, sheet_record
 from winosmith.outputs import write_aside
+from winosmith.records import parsed
 
 __all__ = ["Given", "Ledger", "State", "ledger_held", "read_ledger", "write_ledger"]
 
@@ -114,14 +115,16 @@ def read_ledger(path: str | Path) -> Ledger:
     if not path.exists():
         return Ledger()
     try:
-        record = json.loads(path.read_text("utf-8"))
+        record = parsed(path.read_text("utf-8"))
         if record["winosmith"] != "ledger" or record["version"] != _VERSION:
             raise FormatError("this is not a ledger of `winosmith humans assign`", path)
         given = tuple(Given(**each) for each in record["given"])
         sheets = {sheet.code: sheet for sheet in (sheet_of(s, path) for s in record["sheets"])}
-    except DataError as error:
+    except FormatError:
+        raise
+    except InputError as error:
         raise FormatError(str(error), path) from error
-    except (OSError, KeyError, TypeError, json.JSONDecodeError, UnicodeDecodeError) as error:
+    except (OSError, KeyError, TypeError, AttributeError, ValueError) as error:
         raise FormatError(f"the ledger can't be read: {error!r}", path) from error
     missing = {each.sheet for each in given} - sheets.keys()
     if missing:

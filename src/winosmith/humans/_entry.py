@@ -13,6 +13,7 @@ from winosmith.humans._answers_form import answers_record, sitting_of
 from winosmith.humans._item import AMBIGUOUS, Item
 from winosmith.humans._sheet import Sheet
 from winosmith.outputs import write_aside
+from winosmith.records import parsed
 
 __all__ = ["SKIP", "UNDO", "Difference", "Entry", "compare_entries"]
 
@@ -84,7 +85,7 @@ class Entry:
         if not path.exists():
             return cls(Sitting(subject, sheet, {}))
         try:
-            record = json.loads(path.read_text("utf-8"))
+            record = parsed(path.read_text("utf-8"))
         except (OSError, ValueError) as error:
             raise FormatError(f"this is no entry: {error}", path) from error
         if not isinstance(record, dict) or record.get("winosmith") not in ("entry", "answers"):

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 from winosmith.errors import FormatError, InputError
 from winosmith.humans._item import AMBIGUOUS, Item
 from winosmith.humans._sheet import Sheet
+from winosmith.records import parsed
 
 __all__ = ["read_sheet", "sheet_of", "sheet_record"]
 
@@ -127,7 +127,7 @@ def read_sheet(path: str | Path) -> Sheet:
     """
     path = Path(path)
     try:
-        record = json.loads(path.read_text("utf-8"))
+        record = parsed(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise FormatError(f"this is not a sheet's JSON file: {error}", path) from error
     if not isinstance(record, dict):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import datetime
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from winosmith.errors import RecipeError
+from winosmith.records import read_toml
 from winosmith.release._licences import TERMS, terms_of
 from winosmith.release._questions import KEYS
 
@@ -112,11 +112,7 @@ def read_about(path: str | Path, *, version: str | None = None) -> About:
     Raises:
         RecipeError: a key is unknown, missing or not as it should be.
     """
-    try:
-        table = tomllib.loads(Path(path).read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise RecipeError(f"{path}: {reason}") from error
+    table = read_toml(path)
     try:
         return about_of({**table, **({"version": version} if version else {})})
     except RecipeError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from winosmith.build import Recipe, recipe_of
 from winosmith.errors import RecipeError
+from winosmith.records import read_toml
 from winosmith.solver_rule import SolverRule
 
 __all__ = ["RoundRecipe", "read_round", "round_of"]
@@ -62,12 +62,9 @@ def read_round(path: str | Path) -> RoundRecipe:
         RecipeError: not TOML, an unknown key, or a value that can't be used; with the file.
     """
     path = Path(path)
+    table = read_toml(path)
     try:
-        return round_of(tomllib.loads(path.read_text("utf-8")), folder=path.resolve().parent)
-    except OSError as error:
-        raise RecipeError(f"{path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise RecipeError(f"{path}: not a TOML file: {error}") from None
+        return round_of(table, folder=path.resolve().parent)
     except RecipeError as error:
         raise RecipeError(f"{path}: {error}") from None
 

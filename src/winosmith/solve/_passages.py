@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import gzip
-import json
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
 from winosmith.errors import FormatError
+from winosmith.records import parsed
 
 __all__ = ["passages", "text_files"]
 
@@ -77,7 +77,7 @@ def _records(path: Path, file: Iterable[str]) -> Iterator[str]:
         if not line.strip():
             continue
         try:
-            text = json.loads(line)["text"]
+            text = parsed(line)["text"]
         except (ValueError, KeyError, TypeError):
             text = None
         if not isinstance(text, str):

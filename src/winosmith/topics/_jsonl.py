@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from array import array
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from winosmith.errors import FormatError, InputError
+from winosmith.records import parsed
 from winosmith.topics._drawing import drawn
 from winosmith.topics._record import topic_of_record
 from winosmith.topics._topic import Topic
@@ -78,7 +78,7 @@ def _checked(line: bytes, path: Path, number: int) -> None:
 
 
 def _topic(line: bytes, source: str) -> Topic:
-    return topic_of_record(json.loads(line), source)
+    return topic_of_record(parsed(line.decode()), source)
 
 
 def _reason(error: Exception) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 
-from winosmith.errors import RecipeError
+from winosmith.records import read_toml
 from winosmith.rounds import RoundRecipe, round_of
 from winosmith.web._beside import RECIPE_NAME, RECIPES
 from winosmith.web.judge.verdicts import vote_rules
@@ -66,12 +65,7 @@ def read(path: str | Path) -> tuple[dict[str, Any], str]:
         RecipeError: there is none, or it is no TOML.
     """
     path = Path(settings.SITE.folder, RECIPES, f"{path}.toml") if path in named() else Path(path)
-    try:
-        return tomllib.loads(path.read_text("utf-8")), str(path.resolve().parent)
-    except OSError as error:
-        raise RecipeError(f"{path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise RecipeError(f"{path}: not a TOML file: {error}") from None
+    return read_toml(path), str(path.resolve().parent)
 
 
 def complete(table: Mapping[str, Any], name: str) -> dict[str, Any]:

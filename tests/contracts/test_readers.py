@@ -1,0 +1,235 @@
+"""Whatever a file holds, a reader ends in what it says or in an error that is made for people."""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.contracts.test_formats import TEXTS
+from winosmith import build, formats, humans, release, rounds, validate
+from winosmith.answers import Prediction
+from winosmith.errors import InputError
+from winosmith.humans import Answer, Sitting, answers_record, sheet_record
+from winosmith.lineage import perturbed
+from winosmith.records import canonical, problem_record
+from winosmith.release._template import TEMPLATE
+from winosmith.testing import made_twins
+
+DATA = made_twins(4)
+PREDICTIONS = [Prediction(p.id, 0, (0.5, -1.25)) for p in DATA]
+SHEET = humans.make_sheets(DATA).sheets[0]
+SHEETS = {SHEET.code: SHEET}
+FILLED = Sitting("s1", SHEET, {1: Answer("A", 2.5), 2: Answer("X")}, native=True)
+VOTES = "problem_id,participant,choice,seconds,shown\na,w1,1,2.5,2 1\nb,w2,,,\n"
+SUBJECT = {"subject": "s1", "native": True, "attributes": {"age": "30"}, "seconds": 9.5,
+           "taken": [{"sheet": "a-1", "test": "a", "problems": ["p"]}],
+           "words": [{"problem": "p", "text": "jug"}]}  # fmt: skip
+RECIPE = """name = "mine"
+data = "pool.jsonl"
+seed = 3
+[structure]
+length = [15, 30]
+anchor = true
+[filter]
+threshold = 0.8
+[split]
+dev = 0.1
+"""
+
+
+def family() -> str:
+    """Return our own JSON Lines of a root, a child and its child, with edits."""
+    root = DATA[0]
+    words = root.sentence.split()
+    first = perturbed(root, " ".join(["Once", *words]), root.options, 0, source="own")
+    then = perturbed(first, " ".join(["Once", "more", *words]), root.options, 1, source="own")
+    return "".join(canonical(problem_record(p)) + "\n" for p in (root, first, then))
+
+
+class Reader(NamedTuple):
+    """A reader and a file that it reads."""
+
+    read: Callable[[Path], Any]
+    text: str
+
+
+def _of(name: str) -> Callable[[Path], Any]:
+    return lambda path: formats.read_items(path, name)
+
+
+READERS = {
+    **{f"format {name}": Reader(_of(name), text) for name, text in TEXTS.items()},
+    "lineages": Reader(_of("winosmith"), family()),
+    "data": Reader(formats.read_items, TEXTS["winosmith"]),
+    "predictions": Reader(
+        lambda path: formats.read_predictions(path, DATA),
+        "\n".join(
+            [
+                formats.prediction_header(DATA, "me", {"seed": 1}),
+                *map(formats.prediction_record, PREDICTIONS),
+            ]
+        ),
+    ),
+    "listed predictions": Reader(
+        lambda path: formats.read_predictions(path, DATA), "1\n2;[ -5.1 9.3 ]\n" * 4
+    ),
+    "labels": Reader(formats.read_labels, "1\n2\n1\n"),
+    "submission": Reader(formats.read_submission, "1,2,1,2,1\n2,2,1,1,1\n"),
+    "votes": Reader(validate.read_votes, VOTES),
+    "votes as JSON": Reader(
+        validate.read_votes,
+        '{"problem_id": "a", "participant": "w1", "purpose": "validate", "choice": 1}\n'
+        '{"problem_id": "b", "participant": "w1", "purpose": "local", "shown": [1, 0]}\n',
+    ),
+    "sheet": Reader(humans.read_sheet, json.dumps(sheet_record(SHEET))),
+    "form": Reader(
+        lambda path: humans.read_answer_form(path, SHEETS), json.dumps(answers_record(FILLED))
+    ),
+    "answers": Reader(
+        lambda path: humans.read_answer_table(path, SHEETS),
+        f"subject,sheet,number,answer,seconds\ns1,{SHEET.code},1,A,2.5\ns1,{SHEET.code},2,x,\n",
+    ),
+    "wide answers": Reader(
+        lambda path: humans.read_answer_table(path, SHEETS), "subject,1,2\ns1,A,B\ns2,X,\n"
+    ),
+    "subjects": Reader(humans.read_subjects, json.dumps(SUBJECT) + "\n"),
+    "table of subjects": Reader(
+        humans.read_subjects,
+        "subject,native,started,ended,words,age\n"
+        "s1,yes,2026-11-21T10:00,2026-11-21T10:30,12: jug; 3: vase,30\n",
+    ),
+    "ledger": Reader(
+        humans.read_ledger,
+        json.dumps({"winosmith": "ledger", "version": 1, "given": [],
+                    "sheets": [sheet_record(SHEET)]}),
+    ),
+    "recipe": Reader(build.read_recipe, RECIPE),
+    "recipe of a round": Reader(
+        rounds.read_round, RECIPE + '[[solvers]]\nname = "m"\nsolver = "majority"\n'
+    ),
+    "release": Reader(release.read_about, TEMPLATE),
+}  # fmt: skip
+"""Every reader of a file that people hand over, by what it reads."""
+
+DEEP = 100_000
+
+ODD = [
+    b"\x00", b"\xff\xfe", b"\xef\xbb\xbf", b"\r\n", b"\r", b"\n\n", b"\t", b'"', b"'", b",", b"{",
+    b"}", b"[", b"]", b"<", b">", b"&", b"=", b"_", b"__", b"-1", b"0", b"1e999", b"9" * 5000,
+    b"NaN", b"-Infinity", b"null", b"true", b"{}", b"[]", b'""', b'"\\ud800"', b"\\u0000",
+    b"\xed\xa0\x80", "\u2028".encode(), "\u0661".encode(), "²".encode(), b"&a;", b"<!--",
+    b"[" * DEEP, b'{"a":' * DEEP, b"<a>" * DEEP, b"a." * 2000, b"x" * 200_000, b"(" * 2000,
+    b'<!DOCTYPE a [<!ENTITY b "cc"><!ENTITY d "&b;&b;">]>', b"2026-13-45", b"__proto__",
+]  # fmt: skip
+"""What has undone readers before: bytes that are no text, numbers out of range, deep nesting."""
+
+CHANGE = st.tuples(
+    st.floats(0, 1, exclude_max=True),  # where, as a share of the file
+    st.one_of(st.just(0), st.integers(0, 12), st.integers(0, 400)),  # bytes taken out
+    st.one_of(st.integers(0, len(ODD) - 1), st.binary(max_size=4)),  # one of `ODD`, or bytes
+)
+
+
+def changed(raw: bytes, changes: list[tuple[float, int, int | bytes]]) -> bytes:
+    """Return the bytes after some are taken out, and others put in."""
+    for share, out, put in changes:
+        at = int(share * (len(raw) + 1))
+        raw = raw[:at] + (ODD[put] if isinstance(put, int) else put) + raw[at + out :]
+    return raw
+
+
+def ends(reader: Reader, raw: bytes) -> str:
+    """Return how reading ends: "" or the error's text; any other exception is a fault."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "file"
+        path.write_bytes(raw)
+        (path.parent / "pool.jsonl").write_text("{}")
+        try:
+            reader.read(path)
+        except InputError as error:
+            return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_the_samples_are_read(name: str) -> None:
+    """Unchanged, each reader reads its sample."""
+    assert ends(READERS[name], READERS[name].text.encode()) == ""
+
+
+@pytest.mark.parametrize("name", READERS)
+@settings(
+    max_examples=40,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+@given(changes=st.lists(CHANGE, min_size=1, max_size=3))
+def test_a_damaged_file_ends_in_an_error_for_people(
+    name: str, changes: list[tuple[float, int, int | bytes]]
+) -> None:
+    """A file that was changed anywhere is read, or refused with an error of winosmith's."""
+    ends(READERS[name], changed(READERS[name].text.encode(), changes))
+
+
+def values(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where each text, number, true, false or null of a JSON or TOML file stands."""
+    for found in re.finditer(r'"[^"\n]*"|-?\d+(?:\.\d+)?|true|false|null', text):
+        yield found.span()
+
+
+@pytest.mark.parametrize("name", [n for n in READERS if READERS[n].text.lstrip()[:1] in "{[n#"])
+def test_no_value_is_taken_for_granted(name: str) -> None:
+    """Where any one value is of another kind, the file is read or refused, never a crash."""
+    text = READERS[name].text
+    for start, end in list(values(text))[:120]:
+        for put in ("null", "[]", "{}", "-1", "true", '""', '"x"', "1e400", "9" * 4000, "[[1]]"):
+            ends(READERS[name], (text[:start] + put + text[end:]).encode())
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_line_of_megabytes_ends(name: str) -> None:
+    """A line of a million characters, whatever it repeats, is read or refused before long."""
+    for piece in ("[", '{"a":', "a", "_", ",", " ", '"', "<a>", "\t", "(a"):
+        ends(READERS[name], (piece * (1_000_000 // len(piece))).encode())
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "told"),
+    [
+        ("data", '"answer":0', '"answer":0,"answer":1', r":2: .*'answer' occurs twice"),
+        ("format winogrande", '"qID": "A-1"', '"qID": "A-1", "qID": "A-3"', r":2: .*'qID' occurs"),
+        ("format knowref", '"candidate1": ["Eve"]', '"candidate1": [{"a":1,"a":2}]', r"'a' occurs"),
+        ("predictions", '"choice":0', '"choice":0,"choice":1', r":2: .*'choice' occurs twice"),
+        (
+            "votes as JSON",
+            '"choice": 1',
+            '"choice": 1, "choice": 0',
+            r":1: .*'choice' occurs twice",
+        ),
+        ("subjects", '"native": true', '"native": true, "native": false', r":1: .*'native' occurs"),
+        ("sheet", '"winosmith"', '"seed": 1, "seed": 2, "winosmith"', r"'seed' occurs twice"),
+    ],
+)
+def test_a_key_that_an_object_has_twice_is_refused(
+    name: str, old: str, new: str, told: str
+) -> None:
+    """Which of two values counts is nowhere left to the reader: file, line and key are told."""
+    text = READERS[name].text
+    assert old in text
+    assert re.search(told, ends(READERS[name], text.replace(old, new, 1).encode()))
+
+
+@pytest.mark.parametrize("name", ["data", "format winosmith", "format knowref", "predictions"])
+def test_brackets_without_end_are_refused(name: str) -> None:
+    """100,000 brackets are refused like other text that is no JSON."""
+    assert ends(READERS[name], b"[" * DEEP)
+    assert ends(READERS[name], b'{"id":' + b"[" * DEEP)
