@@ -28,7 +28,7 @@ def measured(strength, seed, twins, stop):
     """Return {filter: Found} for one corpus."""
     corpus = practice.corpus(twins, seed=seed, strength=strength)
     pool = validate.check(corpus.dataset, corpus.votes).result.kept
-    X = embed.LightEmbedder(seed=seed).embed(pool)
+    X = embed.LightEmbedder().embed(pool)
     run = build.run_filter(pool, X, build.FilterRecipe(), seed=seed)
     ids = pool.ids
     subsets = {name: rows for name, rows in run.subsets.items() if name != "all"}

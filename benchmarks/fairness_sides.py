@@ -49,7 +49,7 @@ def _reduced(features, problems, seed):
 def adversaries(problems, seed):
     """Return the vectors of three embedders: the light one, word pairs, letters by place."""
     return {
-        "light": embed.LightEmbedder(seed=seed).embed(problems),
+        "light": embed.LightEmbedder().embed(problems),
         "pairs": _reduced(_pairs, problems, seed),
         "letters": _reduced(_letters, problems, seed),
     }

@@ -48,14 +48,14 @@ def embedded(
             ids are.
         tuning: the problems that fine-tune the encoder, for training and for development.
         work: a folder for what fine-tuning keeps.
-        seed: of the light embedder and of fine-tuning.
+        seed: of fine-tuning.
         on_progress: is told how much is done, and a note.
     """
     if chosen.array is not None:
         array = embed.load_array(chosen.array, ids=collected_ids)
         return Embedded(array.embed(pool), {"embedder": "array"})
     if chosen.encoder == "light":
-        light = embed.LightEmbedder(chosen.dimensions, combine=chosen.combine, seed=seed)
+        light = embed.LightEmbedder(chosen.dimensions, combine=chosen.combine)
         return Embedded(light.embed(pool), light.parameters)
     if tuning is None:
         encoder = embed.EncoderEmbedder(

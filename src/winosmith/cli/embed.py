@@ -107,7 +107,7 @@ def _embed(dataset: Dataset, out: Path, options: Options, stack: ExitStack) -> N
     if options["encoder"] == "light":
         if options["finetune"]:
             raise InputError("the light embedder can't be fine-tuned; name an --encoder")
-        embedder = embed.LightEmbedder(options["dimensions"], options["combine"], options["seed"])
+        embedder = embed.LightEmbedder(options["dimensions"], options["combine"])
     elif options["finetune"]:
         embedder, rest, used, told = _finetuned(dataset, options, stack)
     else:

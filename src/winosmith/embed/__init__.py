@@ -8,7 +8,7 @@ Every embedder has `embed(problems) -> (n, d) float32` and never looks at an ans
 ...     Problem("b", "Ann beat Beth because _ was weak.", ("Ann", "Beth"), 1, "t"),
 ... ]
 >>> embed.LightEmbedder(dimensions=8).embed(halves).shape
-(2, 2)
+(2, 1)
 """
 
 from __future__ import annotations

@@ -17,13 +17,16 @@ from winosmith.embed._sides import Sides, sides
 from winosmith.embed._space import Space, learn_space
 from winosmith.errors import DataError, InputError
 from winosmith.problem import Problem
-from winosmith.text import trigger
 from winosmith.threads import one_thread
 
 __all__ = ["LightEmbedder"]
 
 PRIOR = 0.2
 """The weight of a cue that no twin holds: about the share of all cues that are in a trigger."""
+
+FAINT = 1e-2
+"""Cues of which the space holds much less than this share are placed near 0, not at length 1: of
+what is left of them there, ever more is chance, and in the end rounding."""
 
 
 @dataclass(frozen=True)
@@ -43,17 +46,23 @@ class LightEmbedder:
        (times in a trigger + 0.2) / (times in a twin + 1), which does for twins what IDF does for
        documents. Reduced by SVD of the contrast of the two halves of each twin to a few
        dimensions, in which words that stand against the same words come to lie together ("large"
-       and "big", against "small"), and scaled to length 1.
+       and "big", against "small"), and scaled to length 1, or less when these dimensions hold
+       less than about a hundredth of them: then they say next to nothing.
 
     So a linear model over the difference is a bilinear form over attributes and cues. No answer
     is used anywhere. It learns its words from `corpus`, or from the problems themselves. Without
     twins there is no contrast of halves; cues are weighted by IDF then, and much less is seen.
 
+    The inner products of the vectors (the Gram matrix) depend on the texts alone: the same within
+    1e-4 whatever the order of problems and options, the number of threads, the machine, and the
+    versions of the libraries. So no dimension is kept of a tie that would be cut; see
+    `learn_space`.
+
     Attributes:
         dimensions: the largest width of an option's vector, 2 or more; twice as many dimensions
-            go to the cues as to the attributes (512 = 16 × 32). Few problems give fewer.
+            go to the cues as to the attributes (512 = 16 × 32). Few problems, and ties, give
+            fewer.
         combine: "difference" or "concat"; see `Combine`.
-        seed: of the randomised SVD.
         corpus: what to learn the words from; the problems that are embedded when None.
 
     >>> ann = Problem("1", "They praised Ann and blamed Beth, as _ was late.", ("Ann", "Beth"))
@@ -63,7 +72,6 @@ class LightEmbedder:
 
     dimensions: int = 512
     combine: Combine = "difference"
-    seed: int = 0
     corpus: Sequence[Problem] | None = None
 
     @property
@@ -73,7 +81,6 @@ class LightEmbedder:
             "embedder": "light",
             "dimensions": self.dimensions,
             "combine": self.combine,
-            "seed": self.seed,
         }
         if self.corpus is not None:
             told["corpus"] = Dataset(self.corpus).blind().digest[:12]
@@ -104,7 +111,8 @@ class LightEmbedder:
         placed = [attributes.place([side.attributes[option] for side in read]) for option in (0, 1)]
         lengths = _lengths(placed[0] - placed[1])
         after = cues.place([side.cues for side in read])
-        after /= _lengths(after)
+        whole = cues.lengths([side.cues for side in read])
+        after /= _lengths(np.hstack([after, FAINT * whole]))
         return np.stack(
             [_outer(side / lengths, after).astype(np.float32) for side in placed], axis=1
         )
@@ -131,23 +139,25 @@ class LightEmbedder:
             {word for side in read for option in side.attributes for word in option},
             None,
             width,
-            self.seed,
         )
         words = {word for side in read for word in side.cues}
         pairs = [(a.cues, b.cues) for a, b in twins] or [(s.cues, ()) for s in sorted(read)]
         weights = _trigger_rates(twins, words) if twins else _idf(read, words)
-        return attributes, learn_space(pairs, words, weights, self.dimensions // width, self.seed)
+        return attributes, learn_space(pairs, words, weights, self.dimensions // width)
 
 
 def _trigger_rates(twins: Sequence[Sequence[Sides]], words: Iterable[str]) -> dict[str, float]:
-    """Return how often each word is in a trigger of the twins that hold it, smoothed; 0–1."""
+    """Return how often each word is in a trigger of the twins that hold it, smoothed; 0–1.
+
+    Here the trigger is what a half has more often than the other one. (By a shortest edit script,
+    as `text.trigger` has it, it would be ambiguous in one twin of 60.)
+    """
     held: Counter[str] = Counter()
     told: Counter[str] = Counter()
     for halves in twins:
-        triggers = trigger(halves[0].sentence, halves[1].sentence)
-        for half, words_of_it in zip(halves, triggers, strict=True):
+        for half, other in (halves, halves[::-1]):
             held.update(set(half.sentence))
-            told.update(set(words_of_it))
+            told.update(set(Counter(half.sentence) - Counter(other.sentence)))
     return {word: (told[word] + PRIOR) / (held[word] + 1) for word in words}
 
 

@@ -120,7 +120,7 @@ def simulate(
     _check(rounds, twins, mislabelled, arms)
     crowd = _written(seed, rounds, twins, strength, mislabelled)
     everything = Dataset(problem for round_ in crowd.valid for problem in round_)
-    X = embed.LightEmbedder(seed=seed).embed(everything)
+    X = embed.LightEmbedder().embed(everything)
     found: list[SimulatedRound] = []
     before = 0
     for number, newest in enumerate(crowd.valid, start=1):
