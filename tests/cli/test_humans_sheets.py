@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from winosmith import formats
+from winosmith import Problem, formats
 from winosmith.cli import main
 from winosmith.humans import read_sheet
 from winosmith.testing import made_twins
@@ -195,4 +195,17 @@ def test_sheets_that_can_not_be_made_leave_nothing(
     out = tmp_path / "sheets"
     assert main(["humans", "sheets", data, "--out", str(out), *arguments]) == 2
     assert told in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_a_character_that_no_font_has_leaves_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A sheet that would have an empty box is refused with the way out, and no folder is left."""
+    path, out = tmp_path / "schemas.jsonl", tmp_path / "sheets"
+    formats.write([Problem("q7", "Ann saw \U00040000, and _ left.", ("Ann", "Sue"))], path)
+    assert main(["humans", "sheets", str(path), "--out", str(out)]) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "(U+40000), first in question 1 ('q7')" in said
+    assert "--fonts DIR" in said
     assert not out.exists()

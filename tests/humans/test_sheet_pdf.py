@@ -6,12 +6,15 @@ import importlib.util
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 
 from winosmith import Dataset, Problem
-from winosmith.humans import Sheet, _typst, make_sheets, pages, pdf
+from winosmith.errors import InputError
+from winosmith.humans import Item, Sheet, _typst, make_sheets, pages, pdf
 
 Materials = Callable[..., Dataset]
 
@@ -109,7 +112,94 @@ def test_large_print_needs_more_pages(materials: Materials) -> None:
     assert len(large) > 1.5 * len(normal)
 
 
-def test_writing_that_the_fonts_lack_is_set_all_the_same() -> None:
-    """Chinese takes the fonts of the machine, without an error where it has none."""
-    data = Dataset([Problem("1", "安 saw 苏, and _ left.", ("安", "苏"))])
-    assert pdf(make_sheets(data).sheets[0]).startswith(b"%PDF")
+JAPANESE = Problem("j1", "安は蘇を見て、_が去った。", ("安", "蘇"))
+
+NOWHERE = "\U00040000"
+"""No character, and in no font."""
+
+
+@pytest.mark.parametrize(
+    ("problem", "named"),
+    [
+        (
+            Problem("n1", f"Ann saw {NOWHERE}, and _ left.", ("Ann", "Sue")),
+            [f"{NOWHERE} (U+40000)", "question 2 ('n1')", "--fonts DIR", "(--form)"],
+        ),
+        (JAPANESE, ["、 (U+3001)", " more, first in question 2 ('j1')"]),
+        (
+            Problem("e1", "Ann liked \U0001fae8, and _ left.", ("Ann", "Sue")),
+            ["\U0001fae8 (U+1FAE8)", "question 2 ('e1')"],
+        ),
+    ],
+)
+def test_characters_that_no_font_has_are_refused(problem: Problem, named: list[str]) -> None:
+    """No empty box is printed: the message names the characters, where they stand, what to do."""
+    signs = "".join(sorted({s for s in problem.sentence if not s.isascii()}))
+    assert _typst._missing(signs, None, True) == signs
+    if not _typst._missing(signs, None, False):
+        pytest.skip("this machine has a font with these characters")
+    plain = Problem("0", "The café — “naïve”, Привет — and _ left.", ("café", "naïve"))
+    (sheet,) = make_sheets(Dataset([plain, problem]), seed=1).sheets
+    sheet = replace(sheet, items=_in_order(sheet, "0"))
+    for make in (pdf, pages):
+        with pytest.raises(InputError) as refused:
+            make(sheet)
+        assert all(part in str(refused.value) for part in named)
+
+
+def _in_order(sheet: Sheet, first: str) -> tuple[Item, ...]:
+    items = sorted(sheet.items, key=lambda item: item.problem_id != first)
+    return tuple(replace(item, number=at, label=None) for at, item in enumerate(items, start=1))
+
+
+def test_a_title_that_can_not_be_printed_is_refused() -> None:
+    """What stands around the questions is looked at, too."""
+    data = Dataset([Problem("1", "Ann saw Sue, and _ left.", ("Ann", "Sue"))])
+    (sheet,) = make_sheets(data, title=f"Who? {NOWHERE}").sheets
+    with pytest.raises(InputError, match="first in the title or the instructions"):
+        pdf(sheet)
+
+
+def test_a_font_of_ones_own_is_used(tmp_path: Path) -> None:
+    """With a folder of a font that has the characters, the sheet is printed with its glyphs."""
+    beside = "\U00040001"
+    own = Problem("1", f"{NOWHERE} saw {beside}, and _ left.", (NOWHERE, beside))
+    (sheet,) = make_sheets(Dataset([own])).sheets
+    _font(tmp_path / "own.ttf", NOWHERE + beside)
+    printed = pdf(sheet, fonts=tmp_path)
+    assert printed.startswith(b"%PDF")
+    assert b"OwnFont" in printed
+    _font(tmp_path / "own.ttf", NOWHERE)
+    _typst._missing.cache_clear()
+    with pytest.raises(InputError, match=r"lack . \(U\+40001\), first in question 1"):
+        pdf(sheet, fonts=tmp_path)
+
+
+def _font(path: Path, signs: str) -> None:
+    """Write a font in which each sign is a square."""
+    from fontTools.fontBuilder import FontBuilder
+    from fontTools.pens.ttGlyphPen import TTGlyphPen
+
+    pen = TTGlyphPen(None)
+    pen.moveTo((100, 0))
+    for point in ((100, 700), (800, 700), (800, 0)):
+        pen.lineTo(point)
+    pen.closePath()
+    square = pen.glyph()
+    names = [".notdef", *(f"u{ord(sign):X}" for sign in signs)]
+    made = FontBuilder(1000, isTTF=True)
+    made.setupGlyphOrder(names)
+    made.setupCharacterMap({ord(sign): f"u{ord(sign):X}" for sign in signs})
+    made.setupGlyf(dict.fromkeys(names, square))
+    made.setupHorizontalMetrics(dict.fromkeys(names, (900, 100)))
+    made.setupHorizontalHeader(ascent=800, descent=-200)
+    made.setupNameTable({"familyName": "OwnFont", "styleName": "Regular", "psName": "OwnFont"})
+    made.setupOS2()
+    made.setupPost()
+    made.save(path)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_what_the_fonts_inside_typst_have_needs_no_others(text: str) -> None:
+    """Latin, Hebrew, quotes and ligatures are printed with the fonts that typst brings."""
+    assert _typst._missing("".join(sorted({s for s in text if not s.isascii()})), None, True) == ""

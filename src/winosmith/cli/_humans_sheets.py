@@ -37,11 +37,13 @@ from winosmith.humans import (
     sheet_record,
     write_ledger,
 )
-from winosmith.outputs import PRIVATE, OutputFolder
+from winosmith.outputs import PRIVATE, OutputFolder, sha256
 from winosmith.records import canonical
 from winosmith.report import Signature, sign
 
 __all__ = ["command"]
+
+_ENDINGS = (".ttf", ".otf", ".ttc", ".otc")
 
 _REASONS = 5
 """How many of the reasons for leaving a problem out are told."""
@@ -65,6 +67,9 @@ _REASONS = 5
               "as often as wanted. Nobody must answer.")  # fmt: skip
 @click.option("--title", default=TITLE, show_default=True, help="What stands at the top.")
 @click.option("--paper", type=click.Choice(["a4", "us-letter"]), default="a4", show_default=True)
+@click.option("--fonts", type=click.Path(exists=True, file_okay=False), metavar="DIR",
+              help="Folder of fonts to print with, for writing that this machine has none "
+              "for.")  # fmt: skip
 @click.option("--seed", default=0, show_default=True, help="Deals the halves, draws the orders.")
 @click.option("--force", is_flag=True, help="Replace the sheets of other data in DIR.")
 @json_option
@@ -123,8 +128,15 @@ def _recipe(
         "signature": str(signature),
         "title": options["title"],
         "paper": options["paper"],
+        **({"fonts": _fonts(options["fonts"])} if options["fonts"] else {}),
         "asked": [each.asked for each in declared],
     }
+
+
+def _fonts(folder: str) -> dict[str, str]:
+    """Return the fonts of a folder, each with its digest: other fonts make other sheets."""
+    held = (path for path in sorted(Path(folder).rglob("*")) if path.suffix.lower() in _ENDINGS)
+    return {path.relative_to(folder).as_posix(): sha256(path) for path in held}
 
 
 def _write_key(folder: OutputFolder, dataset: Dataset, sheets: Sequence[Sheet]) -> None:
@@ -140,12 +152,12 @@ def _files(
     """Yield the name of each file, and what returns its content."""
     for sheet in sheets:
         yield f"{sheet.name}.json", lambda sheet=sheet: canonical(sheet_record(sheet)) + "\n"
-        yield f"{sheet.name}.pdf", partial(pdf, sheet, paper=options["paper"], declared=declared)
+        printed = partial(
+            pdf, sheet, paper=options["paper"], declared=declared, fonts=options["fonts"]
+        )
+        yield f"{sheet.name}.pdf", printed
         if options["large_print"]:
-            yield (
-                f"{sheet.name}-large.pdf",
-                partial(pdf, sheet, large=True, paper=options["paper"], declared=declared),
-            )
+            yield f"{sheet.name}-large.pdf", partial(printed, large=True)
         if options["as_form"]:
             yield f"{sheet.name}.html", partial(form, sheet, declared=declared)
 
@@ -176,7 +188,7 @@ def _copies(
     with ledger_held(path):
         ledger, given = enrol(read_ledger(path), sheets, codes, seed=options["seed"])
         write_ledger(ledger, path)
-    printed = partial(pdf, declared=declared, paper=options["paper"])
+    printed = partial(pdf, declared=declared, paper=options["paper"], fonts=options["fonts"])
     _write(
         folder,
         [
