@@ -141,14 +141,39 @@ def test_accuracies_are_withheld_where_training_saw_the_test(capsys: TEXT) -> No
     assert max(map(len, shown.partition("Signature of")[0].splitlines())) <= 80
 
 
-def test_what_solvers_were_trained_on_is_a_file_or_a_public_set(capsys: TEXT) -> None:
-    """A name is a public set and holds for all; a file that is not there, or a solver, is named."""
+def test_what_solvers_were_trained_on_is_compared_by_content(capsys: TEXT) -> None:
+    """A public set is compared by what it holds: of these made problems it holds none."""
     found = told(capsys, *BOTH, "--trained-on", "winogrande")["solvers"]
-    assert all("withheld" in one for one in found.values())
-    assert main(["score", *BOTH, "--trained-on", "gone.jsonl"]) == 2
-    assert "there is no file 'gone.jsonl'" in capsys.readouterr().err
-    assert main(["score", *BOTH, "--trained-on", "other=evolved.jsonl"]) == 2
-    assert "'other' is none of near, far" in capsys.readouterr().err
+    assert all("withheld" not in one for one in found.values())
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ("xyzzy", r"the contents of 'xyzzy' are not known; known are winogrande, wsc.*other:xyzzy"),
+        ("near=xyzzy", r"the contents of 'xyzzy' are not known"),
+        ("gone.jsonl", r"there is no file 'gone\.jsonl'"),
+        ("other:", r"there is no file 'other:'"),
+        ("third=evolved.jsonl", r"'third' is none of near, far"),
+    ],
+)
+def test_what_can_be_compared_with_nothing_is_refused(
+    capsys: TEXT, given: str, reason: str
+) -> None:
+    """A name of no known set, a file that is not there and a solver that is none end it."""
+    assert main(["score", *BOTH, "--trained-on", given]) == 2
+    assert re.search(reason, " ".join(capsys.readouterr().err.split()))
+
+
+def test_a_corpus_that_is_not_here_leaves_the_overlap_unknown(capsys: TEXT) -> None:
+    """With other:NAME the accuracy is told, and beside it that nobody knows what was seen."""
+    found = told(capsys, *BOTH, "--trained-on", "near=other:private-crawl")["solvers"]
+    assert found["near"]["overlap_unknown"] == ["private-crawl"]
+    assert found["near"]["accuracy"]["n"] == len(DATA)
+    assert "overlap_unknown" not in found["far"]
+    assert main(["score", *BOTH, "--trained-on", "near=other:private-crawl"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "near was trained on private-crawl too, which is not here: whether it saw" in shown
 
 
 def test_another_field_is_compared_with_the_roots(capsys: TEXT) -> None:

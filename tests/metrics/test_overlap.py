@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from winosmith import Dataset, Lineage, Origin, Problem, formats
+from winosmith import Claim, Dataset, Lineage, Origin, Problem, formats
+from winosmith.blocks import traces
 from winosmith.lineage import perturbed
-from winosmith.metrics import overlap
+from winosmith.metrics import Contents, overlap
 from winosmith.testing import made_families, made_twins
 
 TWINS = made_twins(10)
@@ -72,21 +73,61 @@ def test_row_numbers_are_no_families() -> None:
     assert overlap(test[1:], training).withheld  # the root is not here to tell them apart
 
 
-def test_what_comes_from_a_public_set_may_have_been_seen() -> None:
-    """The source of the root counts, for its whole family; one that is not stated counts too."""
+def held(*problems: Problem) -> Contents:
+    """Return what a public set of these problems holds, as digests."""
+    found = [traces(problem) for problem in problems]
+    return Contents(
+        "winogrande",
+        frozenset().union(*(whole for whole, _ in found)),
+        frozenset().union(*(sides for _, sides in found)),
+    )
+
+
+def test_a_public_set_is_compared_by_its_digests() -> None:
+    """A sentence of the set was seen, its twin and its family with it; nothing else was."""
+    test = Dataset([TWINS[0], TWINS[1], replace(CHILD, id="child"), *TWINS[4:6]])
+    found = overlap(test, public=[held(replace(ROOT, id="x", twin_id=None))])
+    assert found.rows[0] == "winogrande holds its sentence"
+    assert set(found.rows) == {0, 1, 2}
+
+
+def test_one_side_of_the_blank_and_the_options_are_known_again() -> None:
+    """Half of a twin is known by the other half's digests, without a twin id."""
+    sentence = "Ann gave Eva a cup of tea because _ was {}."
+    one, two = (
+        Problem(name, sentence.format(name), ("Ann", "Eva"), 0) for name in ("kind", "thirsty")
+    )
+    found = overlap(Dataset([two]), public=[held(one)])
+    assert dict(found.rows) == {0: "a problem of winogrande looks like it"}
+    other = replace(two, options=("Eva", "Zoe"))
+    assert not overlap(Dataset([other]), public=[held(one)]).withheld
+
+
+def test_a_schema_is_known_by_its_pronoun() -> None:
+    """A problem whose blank has a pronoun is found in a set that has the pronoun in the text."""
+    one = Problem("a", "The cup fell on the jug and _ broke.", ("cup", "jug"), 0, pronoun="it")
+    plain = Claim("b", "The cup fell on the jug and _ broke.", "cup", pronoun="it")
+    assert not traces(one)[0].isdisjoint(traces(plain)[0])
+    assert len(traces(one)[0]) == 2
+
+
+def test_where_a_root_comes_from_counts() -> None:
+    """A root whose source is the set, and one that is not there to be compared, may be seen."""
     root = replace(APART, origin=Origin("WinoGrande"))
     child = replace(FAR, lineage=Lineage(root.id, root.id))
+    orphan = replace(FAR, id="orphan", sentence="A _ of nobody.", lineage=Lineage("gone", "gone"))
     own = replace(TWINS[4], origin=Origin("crowd"))
-    found = overlap(Dataset([root, child, own, TWINS[6]]), public=["winogrande"])
+    found = overlap(Dataset([root, child, own, TWINS[6], orphan]), public=[held()])
     assert found.reasons == {
-        "its root comes from 'WinoGrande', which the solver was trained on": 2,
-        "the source of its root is not stated": 1,
+        "its root comes from winogrande": 2,
+        "its root is not in the test, and may be of winogrande": 1,
     }
     assert found.record() == {
         "withheld": True,
         "problems": 3,
-        "n": 4,
+        "n": 5,
         "reasons": found.reasons,
+        "unknown": [],
     }
 
 

@@ -32,13 +32,13 @@ class More:
         tables: after those of the scores, on the terminal.
         sections: the same, on the page.
         signatures: what each of their figures rests on, by its name.
-        withheld: solvers whose accuracy is not told, and why.
+        seen: what solvers may have seen in training; such a solver's accuracy is not told.
     """
 
     tables: Sequence[Table] = ()
     sections: Sequence[report.Section] = ()
     signatures: Mapping[str, report.Signature] = field(default_factory=dict)
-    withheld: Mapping[str, Overlap] = field(default_factory=dict)
+    seen: Mapping[str, Overlap] = field(default_factory=dict)
 
 
 def print_scores(
@@ -58,7 +58,7 @@ def print_scores(
         more: what is reported after that.
     """
     for title, header, rows, note in (
-        *score_tables(name, counts, scores, beside, more.withheld),
+        *score_tables(name, counts, scores, beside, more.seen),
         *more.tables,
     ):
         print_table(title, header, [[_cut(cell) for cell in row] for row in rows])
@@ -81,7 +81,7 @@ def score_page(
     """
     tables = [
         report.Table(title, header, rows, note=note)
-        for title, header, rows, note in score_tables(name, counts, scores, beside, more.withheld)
+        for title, header, rows, note in score_tables(name, counts, scores, beside, more.seen)
     ]
     sections = [report.Section("Accuracy", tables), *more.sections]
     panels = [_diagram(solver, found) for solver, found in scores.items() if found.calibration]

@@ -23,7 +23,7 @@ def score_tables(
     counts: Mapping[str, int],
     scores: Mapping[str, Score],
     beside: Beside,
-    withheld: Mapping[str, Overlap],
+    seen: Mapping[str, Overlap],
 ) -> Iterator[Table]:
     """Yield the tables of scores.
 
@@ -32,9 +32,9 @@ def score_tables(
         counts: how many problems each solver answered.
         scores: of the solvers whose accuracy is told.
         beside: what was measured beside.
-        withheld: solvers whose accuracy is not told, and why.
+        seen: what solvers may have seen in training: where that is anything, there is no score.
     """
-    yield _main(name, counts, scores, beside, withheld)
+    yield _main(name, counts, scores, beside, seen)
     if any(found.comparisons for found in scores.values()):
         yield _comparisons(scores)
     yield from _groups(scores)
@@ -50,13 +50,13 @@ def _main(
     counts: Mapping[str, int],
     scores: Mapping[str, Score],
     beside: Beside,
-    withheld: Mapping[str, Overlap],
+    seen: Mapping[str, Overlap],
 ) -> Table:
     twins = any(found.twins for found in scores.values())
     header = ["solver", "accuracy", "95 %", "p(guess)"]
     rows: Rows = []
     for solver in counts:
-        if solver in withheld:
+        if solver not in scores:
             rows.append([solver, *["—"] * (5 if twins else 3)])
             continue
         found = scores[solver]
@@ -87,7 +87,8 @@ def _main(
     if any(found.accuracy.ties for found in scores.values()):
         notes.append(TIES)
     notes += off_scores({solver: found.against_scores for solver, found in scores.items()})
-    notes += [_withheld(solver, seen) for solver, seen in withheld.items()]
+    notes += [_withheld(name, found) for name, found in seen.items() if found.withheld]
+    notes += [_unknown(name, found) for name, found in seen.items() if found.unknown]
     heads = [*header, *(["both halves", "95 %"] if twins else [])]
     return title, heads, rows, " ".join(f"{note}." for note in notes)
 
@@ -97,6 +98,14 @@ def _withheld(solver: str, seen: Overlap) -> str:
     return (
         f"Of {report.shown(solver)} no accuracy is told: {len(seen.rows):,} of {seen.n:,} problems "
         f"may have been seen in training ({reasons})"
+    )
+
+
+def _unknown(solver: str, seen: Overlap) -> str:
+    corpora = " and ".join(map(report.shown, seen.unknown))
+    return (
+        f"{report.shown(solver)} was trained on {corpora} too, which is not here: whether it saw "
+        "these problems there is unknown"
     )
 
 

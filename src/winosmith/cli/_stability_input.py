@@ -36,8 +36,9 @@ def trained_option(function: Any) -> Any:
         "--trained-on",
         multiple=True,
         metavar="[SOLVER=]DATA",
-        help="What solvers, or one of them, were trained on: a file, or the name of a public set; "
-        "where they may have seen a problem, no accuracy is told. May be given again.",
+        help="What solvers, or one of them, were trained on: a file, the name of a published set, "
+        "or other:NAME, a corpus that is not here. Where they may have seen a problem, no accuracy "
+        "is told. May be given again.",
     )(function)
 
 
@@ -49,30 +50,51 @@ def overlaps(
     Args:
         dataset: the problems.
         solvers: the names of all.
-        trained_on: what solvers were trained on: files, or names of public data sets such as
-            "winogrande"; `SOLVER=…` is for one of them.
+        trained_on: what solvers were trained on: files; public data sets whose contents are known
+            (`study.known_contents`); or "other:NAME", with which nothing can be compared.
+            `SOLVER=…` is for one of them.
 
     Raises:
-        InputError: a file that is not there, or a solver that is not.
+        InputError: a file that is not there, a data set of unknown contents, or a solver that is
+            none.
     """
     found: dict[str, Overlap] = {}
     for given in trained_on:
         name, what = _of_solver(given, solvers)
-        training = formats.read(what) if Path(what).is_file() else None
-        seen = metrics.overlap(dataset, training, public=() if training else (what,))
+        seen = _seen(dataset, given, what)
         for solver in solvers if name is None else [name]:
-            before = found[solver].rows if solver in found else {}
-            found[solver] = Overlap({**seen.rows, **before}, seen.n)
+            before = found.get(solver, Overlap({}, seen.n))
+            rows, unknown = {**seen.rows, **before.rows}, (*before.unknown, *seen.unknown)
+            found[solver] = Overlap(dict(sorted(rows.items())), seen.n, unknown)
     return found
+
+
+OTHER = "other:"
+"""Leads the name of a corpus that is not here."""
+
+
+def _seen(dataset: Dataset, given: str, what: str) -> Overlap:
+    """Return what a solver may have seen that was trained on something."""
+    if Path(what).is_file():
+        return metrics.overlap(dataset, formats.read(what))
+    if what.startswith(OTHER) and what != OTHER:
+        return Overlap({}, len(dataset), (what.removeprefix(OTHER),))
+    if not re.fullmatch(r"[\w-]+", what):
+        raise InputError(f"--trained-on {given}: there is no file {what!r}")
+    from winosmith import study
+
+    try:
+        held = study.known_contents(what)
+    except InputError as error:
+        raise InputError(f"--trained-on {given}: {error}") from None
+    return metrics.overlap(dataset, public=[held])
 
 
 def _of_solver(given: str, solvers: Sequence[str]) -> tuple[str | None, str]:
     """Return the solver, None for all, and the file or the name of what it was trained on."""
     name, equals, what = given.partition("=")
-    if Path(given).is_file() or not equals:
-        name, what = "", given
-    elif name not in solvers:
+    if Path(given).is_file() or not equals or name.startswith(OTHER):
+        return None, given
+    if name not in solvers:
         raise InputError(f"--trained-on {given}: {name!r} is none of {', '.join(solvers)}")
-    if not Path(what).is_file() and not re.fullmatch(r"[\w-]+", what):
-        raise InputError(f"--trained-on {given}: there is no file {what!r}")
-    return name or None, what
+    return name, what

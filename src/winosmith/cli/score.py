@@ -88,7 +88,7 @@ def command(**options: Any) -> None:
     scores = _scores(solvers, withheld, options)
     beside = extras(given, dataset, solvers, options["seed"]).without(withheld)
     stable = _stable(dataset, solvers, given, seen, options)
-    more = More(withheld=withheld)
+    more = More(seen=seen)
     if stable:
         more = replace(more, tables=[*stability_tables(stable)], signatures=stable.signatures)
     if options["out"]:
@@ -98,6 +98,9 @@ def command(**options: Any) -> None:
             file.write(score_page(dataset.name, counts, scores, beside, more))
     if options["as_json"]:
         told = {name: found.record() for name, found in scores.items()}
+        for name, found in told.items():
+            if name in seen and seen[name].unknown:
+                found["overlap_unknown"] = list(seen[name].unknown)
         hidden = {name: {"withheld": found.record()} for name, found in withheld.items()}
         print_json(
             {

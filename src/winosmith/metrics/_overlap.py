@@ -7,16 +7,31 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from winosmith.blocks import blocks
+from winosmith.blocks import blocks, traces
 from winosmith.dataset import Dataset
 from winosmith.problem import Problem
 from winosmith.text import pieces, tokens
 
-__all__ = ["Overlap", "overlap"]
+__all__ = ["Contents", "Overlap", "overlap"]
 
 ALIKE = 0.7
 """The share of words that problems with the same options have in common when they look alike: that
 of the halves of a twin (WinoGrande, section 2)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a data set holds, as digests, where its text is not at hand.
+
+    Attributes:
+        name: of the data set, as sources name it.
+        whole: of its sentences; see `winosmith.blocks.traces`.
+        sides: of what stands on either side of a blank, with the options.
+    """
+
+    name: str
+    whole: frozenset[int]
+    sides: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +41,13 @@ class Overlap:
     Attributes:
         rows: of the test problems that may have been seen, each with the reason.
         n: how many test problems there are.
+        unknown: names of corpora that nobody here can compare with: whether the solver saw the
+            test there is unknown.
     """
 
     rows: Mapping[int, str]
     n: int
+    unknown: tuple[str, ...] = ()
 
     @property
     def withheld(self) -> bool:
@@ -48,11 +66,12 @@ class Overlap:
             "problems": len(self.rows),
             "n": self.n,
             "reasons": self.reasons,
+            "unknown": list(self.unknown),
         }
 
 
 def overlap(
-    test: Dataset, training: Dataset | None = None, *, public: Collection[str] = ()
+    test: Dataset, training: Dataset | None = None, *, public: Collection[Contents] = ()
 ) -> Overlap:
     """Return which test problems a solver may have seen in training.
 
@@ -64,16 +83,18 @@ def overlap(
     - a problem that looks like it: the same options, and 70 % of the words in common, as the
       halves of a twin have and most perturbed problems with their root.
 
+    Of a public set only its digests need be here. There a problem looks like another one when
+    options and all words on one side of the blank are the same. A family whose root the test does
+    not hold, so that nothing can be compared, may have been seen; so may one whose root's source is
+    stated to be the set itself.
+
     What holds of one problem holds of its family, its twin and its copies (`winosmith.blocks`).
-    Where only the name of a public training set is known, all of that source may have been seen,
-    and all whose source is not stated: seven of EvoGrad's roots are WinoGrande's, which the
-    paper's models were trained on.
+    Seven of EvoGrad's roots are of WinoGrande's dev part, which the paper's models were chosen by.
 
     Args:
         test: what the solver is measured on.
         training: what it was trained on; None when it is not here.
-        public: names of public sets that it was trained on ("winogrande"), compared with the
-            `origin.source` of the root of each test problem.
+        public: what public sets hold that it was trained on.
 
     >>> from winosmith.testing import made_twins
     >>> data = made_twins(4)
@@ -85,8 +106,9 @@ def overlap(
         found.update(_same_family(test, training))
         found.update(_same_sentence(test, training))
         found.update(_alike(test, training, passed_over=set(found)))
-    for row, reason in _of_public(test, {name.casefold() for name in public}):
-        found.setdefault(row, reason)
+    for held in public:
+        for row, reason in (*_held(test, held), *_of_families(test, held)):
+            found.setdefault(row, reason)
     direct = set(found)
     for rows in blocks(test) if direct else ():
         if not direct.isdisjoint(rows):
@@ -141,16 +163,24 @@ def _pieces(problem: Problem) -> Counter[str]:
     return Counter(pieces(problem.sentence.lower()))
 
 
-def _of_public(test: Dataset, public: Collection[str]) -> Iterator[tuple[int, str]]:
-    if not public:
-        return
+def _held(test: Dataset, held: Contents) -> Iterator[tuple[int, str]]:
+    """Yield the rows of which a public set holds the sentence, or one side and the options."""
+    for row, problem in enumerate(test):
+        whole, sides = traces(problem)
+        if not whole.isdisjoint(held.whole):
+            yield row, f"{held.name} holds its sentence"
+        elif not sides.isdisjoint(held.sides):
+            yield row, f"a problem of {held.name} looks like it"
+
+
+def _of_families(test: Dataset, held: Contents) -> Iterator[tuple[int, str]]:
+    """Yield the rows of families whose roots are of a public set, or may be."""
     sources = {p.id: p.origin.source if p.origin else None for p in test}
     for root, rows in test.families.items():
-        source = sources.get(root)
-        if source is None:
-            reason = "the source of its root is not stated"
-        elif source.casefold() in public:
-            reason = f"its root comes from {source!r}, which the solver was trained on"
+        if root not in sources:
+            reason = f"its root is not in the test, and may be of {held.name}"
+        elif (sources[root] or "").casefold() == held.name.casefold():
+            reason = f"its root comes from {held.name}"
         else:
             continue
         for row in rows:
