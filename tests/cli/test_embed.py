@@ -66,7 +66,7 @@ def test_a_file_that_exists_is_not_overwritten(data: Path, capsys: TEXT) -> None
     ("arguments", "message"),
     [
         (["--out", "x.csv"], "name a file that ends so"),
-        (["--out", "none/x.npz"], "none: there is no such folder"),
+        (["--out", "made.jsonl/x.npz"], "made.jsonl: File exists"),
         (["--out", "x.npz", "--finetune", "20:10"], "the light embedder can't be fine-tuned"),
         (["--out", "x.npz", "--dimensions", "1"], "dimensions must be 2 or more"),
     ],

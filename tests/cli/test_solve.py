@@ -200,12 +200,25 @@ def test_a_chat_model_is_asked(endpoint: str, capsys: TEXT) -> None:
     assert len(_Talks.asked) == 48  # what was said is kept
 
 
+def test_without_a_cache_replies_are_told_of_too(endpoint: str, capsys: TEXT) -> None:
+    """Unclear replies, position bias and tokens are those of the run."""
+    asked = f"solve dev.jsonl --solver chat --model m --base-url {endpoint} --out new/p.jsonl"
+    command = [*asked.split(), "--swap", "--no-cache"]
+    assert main(command) == 0
+    shown = capsys.readouterr().out
+    assert "48, 0 of them unclear" in shown
+    assert "100.0 % name the same place when the options are swapped" in shown
+    assert "2,400 in, 240 out" in shown
+    assert "of this run" not in shown
+
+
 def test_a_chat_model_may_be_asked_less(endpoint: str, capsys: TEXT) -> None:
     """Zero-shot and without a cache, and stopped by a budget before more is spent."""
     command = f"solve dev.jsonl --solver chat --model m --base-url {endpoint} --out p.jsonl".split()
     assert main([*command, "--no-cache", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
-    assert "interview" not in report
+    told = report["interview"]
+    assert (told["problems"], told["replies"], told["unclear"]) == (24, 24, 0)
     assert len(_Talks.asked) == 24
     assert _Talks.asked[0]["messages"][1:] == []  # type: ignore[index]
     assert main([*command, "--force", "--max-spent", "3"]) == 2
@@ -243,7 +256,7 @@ def test_problems_of_five_options_are_solved() -> None:
         ("--solver majority --train test.jsonl", "24 of the 24 problems to learn from have no"),
         ("--solver causal --model x --shots 3", "name them with --train"),
         ("--solver hunting --collection dev.jsonl", "dev.jsonl:1: the line is no JSON object with"),
-        ("--solver random --out none/p.jsonl", "none: there is no such folder; make it first"),
+        ("--solver random --out dev.jsonl/p.jsonl", "a file has the name of its folder"),
         (
             "--solver random --out dev.jsonl",
             "was not written by winosmith solve; name another file",

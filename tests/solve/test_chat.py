@@ -95,6 +95,7 @@ def test_what_is_not_clear_is_counted() -> None:
     model = Model(lambda shown: "hm" if "cup" in shown else "1", finish="length")
     interview = ChatSolver(model).ask([CUP, *DATA])
     assert interview.summary() == {
+        "problems": 19,
         "replies": 19,
         "unclear": 1,
         "unclear_rate": 1 / 19,

@@ -126,8 +126,8 @@ def test_what_we_did_not_write_is_left_alone(tmp_path: Path) -> None:
         assert out.read_bytes() == content
     with pytest.raises(OutputError, match="is no file; name one"):
         solve.predict_to_file(solve.Random(), PROBLEMS, tmp_path)
-    with pytest.raises(OutputError, match="there is no such folder; make it first"):
-        solve.predict_to_file(solve.Random(), PROBLEMS, tmp_path / "no" / "p.jsonl")
+    with pytest.raises(OutputError, match="a file has the name of its folder"):
+        solve.predict_to_file(solve.Random(), PROBLEMS, out / "p.jsonl")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="files are locked on POSIX alone")

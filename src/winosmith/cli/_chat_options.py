@@ -76,11 +76,13 @@ def chat_solver(options: Options, train: Dataset | None, on_reply: Any) -> Solve
         cache=embed.cache_folder() / "chat" if options["cache"] else None,
         on_progress=on_reply,
     )
-    settings = {
+    settings: Options = {
         "swap": options["swap"],
         "scoring": options["scoring"] or "reply",
         "sees": options["sees"] or "blank",
     }
+    if not options["cache"]:
+        settings["heard"] = []
     if settings["scoring"] not in ("reply", "logprobs"):
         raise InputError(f"--scoring of chat is reply or logprobs; not {options['scoring']!r}")
     count = shots_asked(options, train)
@@ -105,7 +107,11 @@ def shots_asked(options: Options, train: Dataset | None) -> int:
 
 
 def interviewed(solver: Solver, dataset: Dataset) -> dict[str, Any]:
-    """Return what a chat model's replies were like, read from the cache; empty for others."""
+    """Return what a chat model's replies were like; empty for others.
+
+    They are read from the cache; without one, those of this run are told of. Where an earlier run
+    had solved a part, these are fewer `problems` than the data set has.
+    """
     from winosmith import chat, solve
 
     problems: Sequence[Problem] = dataset.blind()
@@ -114,4 +120,6 @@ def interviewed(solver: Solver, dataset: Dataset) -> dict[str, Any]:
         solver = solver.solver
     if not isinstance(solver, solve.ChatSolver) or not isinstance(solver.model, chat.Client):
         return {}
-    return solver.ask(problems).summary() if solver.model.cache else {}
+    if solver.model.cache:
+        return solver.ask(problems).summary()
+    return solve.Interview(tuple(solver.heard)).summary() if solver.heard else {}

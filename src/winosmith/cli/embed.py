@@ -89,8 +89,7 @@ def command(**options: Any) -> None:
         raise OutputError(f"{out}: the vectors are written as .npz; name a file that ends so")
     if out.exists() and not options["force"]:
         raise OutputError(f"{out} exists; add --force to replace it")
-    if not out.parent.is_dir():
-        raise OutputError(f"{out.parent}: there is no such folder; make it first")
+    out.parent.mkdir(parents=True, exist_ok=True)  # before the work, which may be long
 
     dataset = read_data(options["data"], options["format_name"])
     with ExitStack() as stack:

@@ -196,17 +196,19 @@ def _print(dataset: Dataset, report: dict[str, Any]) -> None:
         rows.append(("accuracy", "the answers are withheld"))
     if report["ties"]:
         rows.append(("undecided", f"{report['ties']:,} ties (each counts 1 / options tied)"))
-    rows += _replies(report.get("interview", {}))
+    rows += _replies(report.get("interview", {}), len(dataset))
     print_table(shown(f"{dataset.name} by {report['solver']}"), ("", ""), rows)
     click.echo(f"Signature: {report['signature']}")
     click.secho(f"Written to {report['file']}", bold=True)
 
 
-def _replies(interview: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the rows about a chat model's replies."""
+def _replies(interview: dict[str, Any], problems: int) -> list[tuple[str, str]]:
+    """Return the rows about a chat model's replies, to all problems or to those of this run."""
     if not interview:
         return []
     rows = [("replies", f"{interview['replies']:,}, {interview['unclear']:,} of them unclear")]
+    if interview["problems"] < problems:
+        rows.append(("of this run", f"replies on {interview['problems']:,} of the problems"))
     if interview["cut_off"]:
         rows.append(("cut off", f"{interview['cut_off']:,}; a higher --max-tokens may mend them"))
     if interview["first_place"] is not None:

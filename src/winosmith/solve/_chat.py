@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -45,6 +45,8 @@ class ChatSolver:
             numbers as the reply's first token, from a `chat.Client` whose server tells them.
         instruction: what every conversation begins with; what suits `sees` when None.
         sees: the blank; or the pronoun, set off by asterisks, and the question what it refers to.
+        heard: a list to which everything is added that was asked and replied; it is in nobody's
+            way and grows for ever, so a server has none.
 
     Raises:
         DataError: a shot has no answer or, where the pronoun is to be seen, none; or there is no
@@ -63,6 +65,7 @@ class ChatSolver:
     scoring: Literal["reply", "logprobs"] = "reply"
     instruction: str | None = None
     sees: Sees = "blank"
+    heard: list[Asked] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         check_sees(self.sees)
@@ -161,12 +164,13 @@ class ChatSolver:
             check_pronouns(problems)
         questions = list(self._questions(problems))
         replies = self._replies([messages for *_, messages in questions])
-        return Interview(
-            tuple(
-                self._read(problem, draw, order, reply)
-                for (problem, draw, order, _), reply in zip(questions, replies, strict=True)
-            )
+        asked = tuple(
+            self._read(problem, draw, order, reply)
+            for (problem, draw, order, _), reply in zip(questions, replies, strict=True)
         )
+        if self.heard is not None:
+            self.heard.extend(asked)
+        return Interview(asked)
 
     def _questions(
         self, problems: Sequence[Problem]

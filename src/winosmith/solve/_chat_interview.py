@@ -92,6 +92,7 @@ class Interview:
         replies = [one.reply for one in self.asked]
         counted = all(None not in (reply.tokens_in, reply.tokens_out) for reply in replies)
         return {
+            "problems": len({one.problem_id for one in self.asked}),
             "replies": len(self.asked),
             "unclear": self.unclear,
             "unclear_rate": self.unclear / len(self.asked) if self.asked else None,

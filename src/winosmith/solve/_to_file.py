@@ -15,6 +15,7 @@ from winosmith import formats
 from winosmith.answers import Prediction
 from winosmith.dataset import Dataset
 from winosmith.errors import OutputError
+from winosmith.outputs import told as told_of
 from winosmith.parallel import ordered_map, workers_of
 from winosmith.problem import Problem
 from winosmith.solve._solver import Solver, predict
@@ -67,8 +68,10 @@ def predict_to_file(
     header = formats.prediction_header(dataset, name, told)
     if path.exists() and _same(path, header, force):
         return formats.read_predictions(path, dataset)
-    if not path.parent.is_dir():
-        raise OutputError(f"{path.parent}: there is no such folder; make it first")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise told_of(error, path) from error
     part = path.with_name(f".{path.name}.part")
     with _alone(part) as file:
         done = _resumed(part, file, header, force)
