@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +30,9 @@ FILES = {
     "pdp": ("pdp/PDPChallenge2016.xml",),
     "superglue-wsc": tuple(f"superglue_wsc/{part}.jsonl" for part in ("train", "val", "test")),
     "copa": ("copa/copa-all.xml",),
-    "superglue-copa": tuple(f"superglue_copa/{part}.jsonl" for part in ("train", "val", "test")),
+    "superglue-copa": tuple(
+        f"superglue_copa/{part}.jsonl" for part in ("train", "unlabeled", "val", "test")
+    ),
     "dpr": ("dpr/train.c.txt", "dpr/test.c.txt"),
     "knowref": ("knowref/knowref_test.json",),
     "winogender": ("winogender/all_sentences.tsv",),
@@ -93,7 +96,7 @@ def contents(name: str, folder: Path) -> Contents:
 
 def _write(folder: Path) -> None:
     """Write what all of them hold."""
-    arrays = {}
+    arrays: dict[str, Any] = {}
     for name in FILES:
         found = contents(name, folder)
         arrays[f"{name}/whole"] = np.array(sorted(found.whole), np.uint64)
