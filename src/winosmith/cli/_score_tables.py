@@ -11,7 +11,10 @@ from winosmith.metrics import Overlap, Proportion, Score
 
 __all__ = ["Rows", "Table", "score_tables", "share"]
 
-TIES = "A tie counts as 1 / (options tied) where the right one is among them"
+TIES = (
+    "A tie counts as 1 / (options tied) where the right one is among them, as a fair draw would on "
+    "average"
+)
 
 Rows = list[list[report.Value]]
 Table = tuple[str, list[str], Rows, str]
@@ -61,7 +64,7 @@ def _main(
             continue
         found = scores[solver]
         row: list[report.Value] = [solver, *share(found.accuracy), probability(found.p_value)]
-        rows.append([*row, *(share(found.twins) if twins else ())])
+        rows.append([*row, *(_whole(found.twins) if twins else ())])
     empty: list[report.Value] = [None, None] if twins else []
     if beside.majority:
         people = beside.majority
@@ -91,6 +94,11 @@ def _main(
     notes += [_unknown(name, found) for name, found in seen.items() if found.unknown]
     heads = [*header, *(["both halves", "95 %"] if twins else [])]
     return title, heads, rows, " ".join(f"{note}." for note in notes)
+
+
+def _whole(found: Proportion | None) -> list[report.Value]:
+    """Return the share of whole twins; the ties stand beside the accuracy in the same row."""
+    return [None, None] if found is None else [percent(found.value), span(found.interval)]
 
 
 def _withheld(solver: str, seen: Overlap) -> str:
