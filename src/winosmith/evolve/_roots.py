@@ -35,10 +35,11 @@ class Roots:
 
 
 def not_solved(dataset: Dataset, solvers: Sequence[Sequence[Prediction]]) -> frozenset[str]:
-    """Return the ids of the problems that not every solver gets right.
+    """Return the ids of the problems that a solver gets wrong, or none gets right.
 
-    A solver that can't decide between options is not right, whichever of them is the answer. Were
-    the option that is written first called its choice, roots would be drawn by where it stands.
+    A solver that can't decide between options is neither right nor wrong, wherever the answer
+    stands: it says nothing of the problem. Were the option that is written first called its choice,
+    roots would be drawn by where it stands.
 
     Args:
         dataset: with answers.
@@ -49,13 +50,14 @@ def not_solved(dataset: Dataset, solvers: Sequence[Sequence[Prediction]]) -> fro
     ...        Prediction("3", 0, (1, 1))]
     >>> two = [Prediction(str(n), 0, (1, n)) for n in range(3)] + [Prediction("3", 0, (2, 1))]
     >>> sorted(not_solved(data, [one])), sorted(not_solved(data, [one, two]))
-    (['1', '2', '3'], ['1', '2', '3'])
+    (['1', '2', '3'], ['1', '2'])
     """
     said = zip(*solvers, strict=True) if solvers else [()] * len(dataset)
     return frozenset(
         problem.id
         for problem, given in zip(dataset, said, strict=True)
-        if not given or any(one.credit(problem.answer) < 1 for one in given)
+        if not (decided := [one for one in given if len(one.chosen) == 1])
+        or any(one.credit(problem.answer) < 1 for one in decided)
     )
 
 

@@ -20,7 +20,7 @@ class NextRound:
     What is made of them names them as root and parent, so it can be put beside them there.
 
     Attributes:
-        roots: what every solver gets right; drawn at random, one of a block
+        roots: what every solver gets right that can decide; drawn at random, one of a block
             at most, as EvoGrad draws its roots (section 3.1).
         asked: how many roots were asked for.
         fooling: what was perturbed, found valid, and a solver gets wrong; what fools the most
