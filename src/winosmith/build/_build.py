@@ -246,7 +246,8 @@ def _carried_out(job: _Job) -> Built:
     loose = [at for at, row in enumerate(pool) if row not in tied]
     measures = _measured(job, run, loose)
     with job.step("writing", None):
-        counts, unvalidated = _published(job, parts, stages)
+        public = _as_judged(job, stages)
+        counts, unvalidated = _published(job, public, parts, stages)
         write_sides(job.folder, job.collected, parts, job.last)
         write_scores(job.folder, run, dict(zip(job.dataset.ids, job.collected.ids, strict=True)))
         funnel = validate.funnel(stages.done)
@@ -268,7 +269,7 @@ def _carried_out(job: _Job) -> Built:
                 job.dataset.ids,
                 {job.dataset.ids[row] for row, side in parts.sides.items() if side == "train"},
             ),
-            columns_record(job.dataset, parts, recipe.files.format),
+            columns_record(public, parts, recipe.files.format),
         )
         write_reports(job.folder, built, job.shown)
     return built
@@ -358,10 +359,16 @@ def _measured(job: _Job, run: FilterRun, loose: Sequence[int]) -> Measures:
         )
 
 
-def _published(job: _Job, parts: Split, stages: Stages) -> tuple[dict[str, int], dict[str, int]]:
-    """Write the sets; return how many problems each holds, and how many are not found valid."""
+def _as_judged(job: _Job, stages: Stages) -> Dataset:
+    """Return the problems with their new ids; those that judges found valid are not marked."""
     rows = map(job.collected.row, stages.valid)
-    dataset = validate.without_marks(job.dataset, {job.dataset.ids[row] for row in rows})
+    return validate.without_marks(job.dataset, {job.dataset.ids[row] for row in rows})
+
+
+def _published(
+    job: _Job, dataset: Dataset, parts: Split, stages: Stages
+) -> tuple[dict[str, int], dict[str, int]]:
+    """Write the sets; return how many problems each holds, and how many are not found valid."""
     counts = publish(
         job.folder,
         dataset,
