@@ -20,6 +20,9 @@ __all__ = ["BLANK", "Claim", "Edit", "Extra", "Lineage", "Origin", "Problem", "S
 BLANK = "_"
 """What stands for the blank in a sentence (WinoGrande, section 3.1)."""
 
+_OTHER_BLANK = re.compile(r"_{2,}|[\uff3f\u2581]+|[\[<(]\s*(?:mask|blank)\s*[\])>]", re.IGNORECASE)
+"""What others write for a blank: "____", "＿", "[MASK]", "<mask>", "[BLANK]"."""
+
 MIN_OPTIONS, MAX_OPTIONS = 2, 5
 """WinoGrande has 2 options; the Pronoun Disambiguation Problems have up to 5 (Davis 2016)."""
 
@@ -269,12 +272,21 @@ def _what_is_wrong(problem: Problem) -> str | None:
         return "the id is empty"
     if problem.twin_id is not None and not problem.twin_id.strip():
         return "the twin id is empty; leave it out for a problem without a twin"
-    blanks = problem.sentence.count(BLANK)
-    if blanks != 1:
-        return f"the sentence has {blanks or 'no'} blank{'s' * (blanks != 1)} ('_'); 1 is needed"
+    blanks = _what_is_wrong_with_blanks(problem.sentence)
+    if blanks:
+        return blanks
     return _what_is_wrong_with_options(problem.options) or _what_is_wrong_with_answer(
         problem.answer, len(problem.options)
     )
+
+
+def _what_is_wrong_with_blanks(sentence: str) -> str | None:
+    blanks = sentence.count(BLANK)
+    if blanks == 1:
+        return None
+    reason = f"the sentence has {blanks or 'no'} blank{'s' * (blanks != 1)} ('_'); 1 is needed"
+    other = _OTHER_BLANK.search(sentence)
+    return f"{reason}: write one '_' in place of {other[0]!r}" if other else reason
 
 
 def _what_is_wrong_with_options(options: tuple[str, ...]) -> str | None:
@@ -335,8 +347,8 @@ class Claim:
             raise ProblemError("the problem id is empty")
         if not self.candidate.strip():
             raise ProblemError("the candidate is empty")
-        blanks = self.sentence.count(BLANK)
-        if blanks != 1:
-            raise ProblemError(f"the sentence has {blanks or 'no'} blanks ('_'); 1 is needed")
+        blanks = _what_is_wrong_with_blanks(self.sentence)
+        if blanks:
+            raise ProblemError(blanks)
         if self.holds is not None and not isinstance(self.holds, bool):
             raise ProblemError(f"holds must be True, False or None, not {self.holds!r}")

@@ -294,6 +294,36 @@ class TestEveryFormat:
             formats.read_items(tmp_path / "file", name)
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("sentence,option1,answer\nA _ b.,x,1\n", "'csv', for which it lacks the column 'option2'"),
+        ("Sentence,Option1,option2\n", "the columns 'option1' (it has 'Option1'), 'sentence' (it"),
+        (
+            '{"sentence": "A _ b.", "options": ["x", "y"]}',
+            "'winosmith', for which it lacks the key",
+        ),
+        ('{"sentence": "A _ b.", "option1": "x"}', "'winogrande', for which it lacks the key 'op"),
+        ('{"premise": "A.", "choice1": "B."}', "'superglue-copa', for which it lacks the key 'ch"),
+        ('[{"question_id": 1}]', "'substitutions', for which it lacks the key 'substitution'"),
+        ("sentid\tsentences\n1\tb\n", "'winogender', for which it lacks the column 'sentence'"),
+    ],
+)
+def test_the_nearest_format_is_named(tmp_path: Path, text: str, told: str) -> None:
+    """A file that no format fits is told which one is nearest, and what it lacks for it."""
+    with pytest.raises(FormatError) as caught:
+        formats.read(a_file(tmp_path, text))
+    assert "no known format fits its content; the nearest is " in str(caught.value)
+    assert told in str(caught.value)
+    assert "name one with --from" in str(caught.value)
+
+
+def test_what_is_near_to_nothing_is_told_so(tmp_path: Path) -> None:
+    """Where a file shares nothing with any format, none is called the nearest."""
+    with pytest.raises(FormatError, match="fits its content; name one with --from"):
+        formats.read(a_file(tmp_path, "a,b\n1,2\n"))
+
+
 def test_every_format_has_a_small_file() -> None:
     """No format is left out of these tests."""
     assert set(TEXTS) == set(BROKEN) == set(NAMES)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
-from winosmith import Lineage, Problem, formats
+from winosmith import Claim, Lineage, Problem, formats
+from winosmith.errors import FormatError, ProblemError
 from winosmith.formats import ReadingNote
 from winosmith.lineage import depths
 from winosmith.problem import Edit
@@ -98,3 +100,23 @@ def test_edits_that_counted_glued_words_are_counted_anew(tmp_path: Path) -> None
         data = formats.read(tmp_path / "family.jsonl")
     assert data[1].lineage == Lineage("r", "r", (Edit("substitute", at + 1, "time", "money"),))
     assert depths(data)[1] == (None, 1, 1)
+
+
+@pytest.mark.parametrize(
+    "written", ["____", "__", "\uff3f", "\uff3f\uff3f", "[MASK]", "<mask>", "[BLANK]", "(blank)"]
+)
+def test_blanks_of_others_get_a_hint(tmp_path: Path, written: str) -> None:
+    """A blank that is written otherwise is refused with what to write instead."""
+    path = tmp_path / "t.csv"
+    path.write_text(f"sentence,option1,option2\nThe cup fell because {written} slid.,a,b\n")
+    told = f"1 is needed: write one '_' in place of {written!r}"
+    with pytest.raises(FormatError, match=re.escape(told)):
+        formats.read(path)
+    with pytest.raises(ProblemError, match=re.escape(told)):
+        Claim("c", f"As {written} fell.", "cup")
+
+
+def test_a_sentence_without_any_blank_gets_no_hint() -> None:
+    """Where nothing looks like a blank, only that there is none is told."""
+    with pytest.raises(ProblemError, match=r"has no blanks \('_'\); 1 is needed$"):
+        Problem("p", "The mask fell.", ("a", "b"))

@@ -63,6 +63,8 @@ class Format:
         suffix: the usual ending of a file in this format.
         keeps: the fields that come back as they were from whatever the writer accepts, once their
             white space is tidy.
+        needs: the columns of its table, or the keys of its records, by which it is told; empty
+            where other signs tell it.
         silent_on_twins: tells whether a file has no place that says which problems are twins, so
             that they are looked for by their texts; None where the reader settles it by itself.
     """
@@ -75,6 +77,7 @@ class Format:
     holds: type[Item] | UnionType = Problem
     suffix: str = ".txt"
     keeps: frozenset[str] = frozenset()
+    needs: frozenset[str] = frozenset()
     silent_on_twins: Callable[[Source], bool] | None = None
 
 

@@ -143,6 +143,7 @@ SUPERGLUE_COPA = Format(
     name="superglue-copa",
     title="SuperGLUE-COPA: premise, choice1, choice2, question",
     recognises=lambda source: {"premise", "choice1", "choice2"} <= source.first_record.keys(),
+    needs=frozenset({"premise", "choice1", "choice2"}),
     read=lambda source: json_lines(source, _superglue_problem),
     write=_write_superglue,
     suffix=".jsonl",

@@ -158,6 +158,7 @@ CSV = Format(
     name="csv",
     title="a plain table: sentence, option1, option2, answer …",
     recognises=_recognises,
+    needs=frozenset({"sentence", "option1", "option2"}),
     read=_read,
     write=_write,
     suffix=".csv",

@@ -95,6 +95,7 @@ DPR_TSV = Format(
     name="dpr-tsv",
     title="DPR and WSC273 of KnowRef-60k: two rows a problem",
     recognises=lambda source: has_columns(source, _COLUMNS),
+    needs=frozenset(_COLUMNS),
     read=_read,
     write=_write,
     suffix=".tsv",

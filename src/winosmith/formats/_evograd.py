@@ -136,6 +136,7 @@ EVOGRAD = Format(
     name="evograd",
     title="EvoGrad's table, with declared distances",
     recognises=is_evograd,
+    needs=frozenset(_COLUMNS),
     read=_read,
     write=_write,
     suffix=".csv",

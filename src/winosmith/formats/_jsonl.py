@@ -56,6 +56,7 @@ JSONL = Format(
     name="winosmith",
     title="our own JSON Lines, one record a line, nothing lost",
     recognises=_recognises,
+    needs=frozenset({"id", "sentence", "options"}),
     read=_read,
     write=_write,
     holds=Problem | Claim,

@@ -125,6 +125,7 @@ KNOWREF = Format(
     name="knowref",
     title="KnowRef: a JSON array with the pronoun in brackets",
     recognises=lambda source: "sentence_with_pronoun" in source.first_element,
+    needs=frozenset(_CORE),
     read=_read,
     write=_write,
     suffix=".json",

@@ -60,8 +60,50 @@ def detect(source: Source) -> Format:
     if len(found) == 1:
         return found[0]
     names = ", ".join(known.name for known in (found or FORMATS))
-    what = "more than one format fits" if found else "no known format fits"
-    raise FormatError(f"{what} its content; name one with --from ({names})", source.path)
+    if found:
+        what = "more than one format fits its content"
+    else:
+        what = f"no known format fits its content{_nearest(source)}"
+    raise FormatError(f"{what}; name one with --from ({names})", source.path)
+
+
+_JSON = frozenset({"winosmith", "winogrande", "superglue-wsc", "superglue-copa"})
+_JSON_ARRAY = frozenset({"substitutions", "knowref"})
+"""Formats that are JSON Lines, and JSON arrays; others with columns are tables."""
+
+
+def _nearest(source: Source) -> str:
+    """Return which format is nearest and what the file lacks for it; "" when none is near."""
+    if source.start.startswith("{"):
+        places, there, what = _JSON, set(source.first_record), "key"
+    elif source.start.startswith("["):
+        places, there, what = _JSON_ARRAY, set(source.first_element), "key"
+    else:
+        places = frozenset(f.name for f in FORMATS) - _JSON - _JSON_ARRAY
+        cells = max(source.headers.values(), key=len)
+        there, what = {cell.strip() for cell in cells}, "column"
+    there = {name for name in there if name}
+    near = [known for known in FORMATS if known.name in places and known.needs & there]
+    if not near:
+        near = [
+            known
+            for known in FORMATS
+            if known.name in places and _folded(known.needs) & _folded(there)
+        ]
+    if not near:
+        return ""
+    best = min(near, key=lambda known: (len(known.needs - there), -len(known.needs)))
+    lacks = sorted(best.needs - there)
+    alike = {name.casefold(): name for name in sorted(there)}
+    told = [f"{name!r} (it has {alike[name]!r})" if name in alike else repr(name) for name in lacks]
+    if not lacks:
+        return ""
+    lacking = f"{what}{'s' * (len(told) > 1)} {', '.join(told)}"
+    return f"; the nearest is {best.name!r}, for which it lacks the {lacking}"
+
+
+def _folded(names: Iterable[str]) -> set[str]:
+    return {name.casefold() for name in names}
 
 
 class ReadingNote(UserWarning):

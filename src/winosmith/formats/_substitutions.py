@@ -148,6 +148,7 @@ SUBSTITUTIONS = Format(
     name="substitutions",
     title="wsc273.json, pdp60.json: each option filled in",
     recognises=lambda source: {"question_id", "substitution"} <= source.first_element.keys(),
+    needs=frozenset({"question_id", "substitution"}),
     read=_read,
     write=_write,
     suffix=".json",

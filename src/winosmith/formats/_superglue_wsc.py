@@ -142,6 +142,7 @@ SUPERGLUE_WSC = Format(
     name="superglue-wsc",
     title="SuperGLUE-WSC: true-or-false claims with two spans",
     recognises=lambda source: {"text", "target"} <= source.first_record.keys(),
+    needs=frozenset({"text", "target"}),
     read=_read,
     write=_write,
     holds=Claim,

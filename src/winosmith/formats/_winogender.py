@@ -121,6 +121,7 @@ WINOGENDER = Format(
     name="winogender",
     title="Winogender: sentid and sentence, tab-separated",
     recognises=lambda source: has_columns(source, _COLUMNS),
+    needs=frozenset(_COLUMNS),
     read=lambda source: table(source, _from_row, _COLUMNS),
     write=_write,
     suffix=".tsv",
@@ -131,6 +132,7 @@ WINOGENDER_TEMPLATES = Format(
     name="winogender-templates",
     title="Winogender's templates, expanded (read only)",
     recognises=lambda source: has_columns(source, _TEMPLATE_COLUMNS),
+    needs=frozenset(_TEMPLATE_COLUMNS),
     read=_read_templates,
     suffix=".tsv",
 )

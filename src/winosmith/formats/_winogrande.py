@@ -119,6 +119,7 @@ WINOGRANDE = Format(
     name="winogrande",
     title="WinoGrande 1.1",
     recognises=lambda source: _is_form(source),
+    needs=frozenset({"sentence", "option1", "option2"}),
     read=_read_winogrande,
     write=lambda items, file: _write("winogrande", items, file),
     suffix=".jsonl",

@@ -44,6 +44,7 @@ WSC_CSV = Format(
     name="wsc-csv",
     title="the Winograd Schema Challenge as a table (read only)",
     recognises=lambda source: has_columns(source, _COLUMNS),
+    needs=frozenset(_COLUMNS),
     read=_read,
     suffix=".csv",
 )

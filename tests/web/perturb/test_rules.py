@@ -13,6 +13,7 @@ from tests.web.perturb.conftest import (  # type: ignore[import-not-found]
     GRANDCHILD,
     OPTIONS,
     ROOT,
+    form,
     rules,
     send,
     typed,
@@ -384,3 +385,21 @@ def test_a_problem_with_more_options_is_perturbed(
     assert (made.options, made.answer, made.record["pronoun"]) == (three, 2, "it")
     renamed = typed(CHILD.replace("suitcase", "box"), options=("the trophy", "the box", "the lock"))
     assert "pronoun" not in send(contributor("bob"), root, renamed).record
+
+
+def test_one_edit_beside_a_glued_blank_is_one_edit(
+    database: Any, contributor: Callable[..., Any], original: Callable[..., Any]
+) -> None:
+    """One changed word is depth 1, though the blank was typed against a word; the page says so."""
+    from winosmith.web.perturb.checking import Place, examine, measured
+    from winosmith.web.perturb.fields import Typed
+
+    ann, root = contributor(), original()
+    glued = Typed.of(form(CHILD.replace("_ was", "_was")), 2)
+    place = Place(ann, [root])
+    found = measured(glued, place)
+    assert found is not None
+    assert (found.lineage, found.edit) == (1, 1)
+    blank = next(check for check in examine(glued, place) if check.rule == "blank")
+    assert (blank.verdict, blank.figure) == ("pass", "set apart from the word beside it")
+    assert send(ann, root, glued).sentence == CHILD

@@ -195,3 +195,15 @@ def test_each_half_is_checked_in_its_own_script(site: Any) -> None:
     assert (checks["length", 0].verdict, checks["length", 1].verdict) == ("pass", "unchecked")
     assert checks["overlap", None].verdict == "unchecked"
     assert checks["anchor", 1].verdict == "unchecked"
+
+
+def test_a_blank_against_a_word_is_set_apart_and_said(site: Any) -> None:
+    """A half typed with "_was" is the one with "_ was", and its check of the blank says so."""
+    from winosmith.web.write.fields import Typed
+
+    glued = FORM["sentence_2"].replace("_ was", "_was")
+    assert Typed.of({**FORM, "sentence_2": glued}).sentences[1] == FORM["sentence_2"]
+    checks = _checks(sentence_2=glued)
+    assert {check.verdict for check in checks.values()} == {"pass"}
+    assert checks["blank", 1].figure == "set apart from the word beside it"
+    assert checks["blank", 0].figure == ""

@@ -115,7 +115,8 @@ def _blank(typed: Typed) -> Check:
         advice = _("Leave one underscore “_”; there are %d.") % blanks
     else:
         advice = _("Put an underscore “_” where the option belongs.")
-    return Check("blank", verdict, _("One blank"), "", advice, "sentence")
+    figure = _("set apart from the word beside it") if typed.parted else ""
+    return Check("blank", verdict, _("One blank"), figure, advice, "sentence")
 
 
 def _length(typed: Typed) -> Check:

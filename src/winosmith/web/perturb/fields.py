@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from winosmith.text import with_blank_apart
 from winosmith.web.problems.models import Problem
 from winosmith.web.write.fields import tidy
 
@@ -17,11 +18,12 @@ class Typed:
     """What the form holds.
 
     Attributes:
-        sentence: perhaps without a blank.
+        sentence: perhaps without a blank; one that was typed against a word stands apart from it.
         options: as many as the parent has, some perhaps empty.
         answer: the 0-based index of the right option; None while none is chosen.
         declared: the depth that the contributor states, as typed; "" for none.
         against: the name of the model that they want to fool; "" for none.
+        parted: whether the blank had to be set apart.
     """
 
     sentence: str
@@ -29,6 +31,7 @@ class Typed:
     answer: int | None = None
     declared: str = ""
     against: str = ""
+    parted: bool = field(default=False, compare=False)
 
     @classmethod
     def of(cls, form: Mapping[str, Any], options: int) -> Typed:
@@ -39,12 +42,15 @@ class Typed:
             options: how many there are.
         """
         answer = str(form.get("answer", ""))
+        written = tidy(str(form.get("sentence", "")))
+        sentence = with_blank_apart(written)
         return cls(
-            tidy(str(form.get("sentence", ""))),
+            sentence,
             tuple(tidy(str(form.get(f"option_{n}", ""))) for n in range(1, options + 1)),
             int(answer) if answer in map(str, range(options)) else None,
             tidy(str(form.get("declared", "")))[:20],
             tidy(str(form.get("against", "")))[:30],
+            sentence != written,
         )
 
     @classmethod

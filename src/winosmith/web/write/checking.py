@@ -179,7 +179,8 @@ def _blank(seen: _Seen, half: int, field: str) -> Check:
         advice = _("Leave one blank only; there are %d.") % count
     else:
         advice = _("Put the blank, an underscore “_”, where one of the options belongs.")
-    return Check("blank", half, verdict, _("One blank “_”"), "", advice, field)
+    figure = _("set apart from the word beside it") if seen.typed.parted[half] else ""
+    return Check("blank", half, verdict, _("One blank “_”"), figure, advice, field)
 
 
 def _length(seen: _Seen, half: int, field: str) -> Check:

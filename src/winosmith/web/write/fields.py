@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from winosmith.problem import BLANK
+from winosmith.text import with_blank_apart
 from winosmith.web.problems.halves import Half
 
 __all__ = ["DOMAINS", "LONGEST_OPTION", "LONGEST_SENTENCE", "Typed", "tidy"]
@@ -43,14 +44,17 @@ class Typed:
     Attributes:
         domain: one of `DOMAINS`, or "".
         options: the two that both halves share, perhaps empty.
-        sentences: of the first and of the second half, perhaps without a blank yet.
+        sentences: of the first and of the second half, perhaps without a blank yet; a blank that
+            was typed against a word stands apart from it.
         answers: the 0-based index of each half's right option; the second is preset to the other.
+        parted: whether the blank of each sentence had to be set apart.
     """
 
     domain: str = ""
     options: tuple[str, str] = ("", "")
     sentences: tuple[str, str] = ("", "")
     answers: tuple[int | None, int | None] = (0, 1)
+    parted: tuple[bool, bool] = field(default=(False, False), compare=False)
 
     @classmethod
     def of(cls, form: Mapping[str, Any]) -> Typed:
@@ -63,11 +67,14 @@ class Typed:
             return {"0": 0, "1": 1, "": None}.get(str(form.get(name, preset)))
 
         domain = text("domain")
+        first, second = text("sentence_1"), text("sentence_2")
+        apart = with_blank_apart(first), with_blank_apart(second)
         return cls(
             domain if domain in DOMAINS else "",
             (text("option_1"), text("option_2")),
-            (text("sentence_1"), text("sentence_2")),
+            apart,
             (answer("answer_1", 0), answer("answer_2", 1)),
+            (apart[0] != first, apart[1] != second),
         )
 
     def as_form(self) -> dict[str, str]:
