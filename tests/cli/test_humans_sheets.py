@@ -209,3 +209,8 @@ def test_a_character_that_no_font_has_leaves_nothing(
     assert "(U+40000), first in question 1 ('q7')" in said
     assert "--fonts DIR" in said
     assert not out.exists()
+    arguments = ["humans", "sheets", str(path), "--out", str(out), "--form", "--no-pdf"]
+    assert main(arguments) == 0
+    assert {made.suffix for made in out.iterdir() if made.is_file()} == {".html", ".json"}
+    assert main([*arguments, "--large-print", "--force"]) == 2
+    assert "--no-pdf prints nothing" in capsys.readouterr().err

@@ -123,7 +123,7 @@ NOWHERE = "\U00040000"
     [
         (
             Problem("n1", f"Ann saw {NOWHERE}, and _ left.", ("Ann", "Sue")),
-            [f"{NOWHERE} (U+40000)", "question 2 ('n1')", "--fonts DIR", "(--form)"],
+            [f"{NOWHERE} (U+40000)", "question 2 ('n1')", "--fonts DIR", "(--form --no-pdf)"],
         ),
         (JAPANESE, ["、 (U+3001)", " more, first in question 2 ('j1')"]),
         (

@@ -22,6 +22,7 @@ from winosmith.cli._common import (
 from winosmith.cli._humans_assign import LEDGER, enrol, read_subjects_file
 from winosmith.cli._tables import print_table
 from winosmith.dataset import Dataset
+from winosmith.errors import InputError
 from winosmith.humans import (
     DECLARED,
     TITLE,
@@ -29,6 +30,7 @@ from winosmith.humans import (
     Sheet,
     Sheets,
     answer_key,
+    check_glyphs,
     form,
     ledger_held,
     make_sheets,
@@ -70,6 +72,7 @@ _REASONS = 5
 @click.option("--fonts", type=click.Path(exists=True, file_okay=False), metavar="DIR",
               help="Folder of fonts to print with, for writing that this machine has none "
               "for.")  # fmt: skip
+@click.option("--no-pdf", is_flag=True, help="Make no PDF: with --form, forms alone.")
 @click.option("--seed", default=0, show_default=True, help="Deals the halves, draws the orders.")
 @click.option("--force", is_flag=True, help="Replace the sheets of other data in DIR.")
 @json_option
@@ -94,6 +97,13 @@ def command(**options: Any) -> None:
         title=options["title"],
     )
     declared = (*DECLARED, *map(asked, options["ask"]))
+    if options["no_pdf"] and (options["large_print"] or options["subjects"]):
+        raise InputError(
+            "--no-pdf prints nothing, neither large (--large-print) nor a copy for each subject "
+            "(--subjects); give sheets out with: winosmith humans assign"
+        )
+    for sheet in () if options["no_pdf"] else made.sheets:
+        check_glyphs(sheet, declared=declared, fonts=options["fonts"])
     codes = read_subjects_file(options["subjects"]) if options["subjects"] else []
     signature = _signature(dataset, options)
     folder = OutputFolder.open(
@@ -155,7 +165,8 @@ def _files(
         printed = partial(
             pdf, sheet, paper=options["paper"], declared=declared, fonts=options["fonts"]
         )
-        yield f"{sheet.name}.pdf", printed
+        if not options["no_pdf"]:
+            yield f"{sheet.name}.pdf", printed
         if options["large_print"]:
             yield f"{sheet.name}-large.pdf", partial(printed, large=True)
         if options["as_form"]:
@@ -251,4 +262,6 @@ def _print(made: Sheets, report: Mapping[str, Any], path: Path) -> None:
     if len(made.left_out) > _REASONS:
         click.echo(f"On no sheet: {len(made.left_out) - _REASONS} more; see --json")
     click.echo(report["signature"])
-    say(f"Print {path}/*.pdf. The answer key is {path / PRIVATE / 'key.csv'}: keep it apart.")
+    printed = any(name.endswith(".pdf") for name in report["files"])
+    hand_out = f"Print {path}/*.pdf." if printed else f"The sheets are in {path}."
+    say(f"{hand_out} The answer key is {path / PRIVATE / 'key.csv'}: keep it apart.")

@@ -39,7 +39,7 @@ from winosmith.humans._sheet_words import DECLARED, Declared, has_blanks
 from winosmith.humans._sheet_words import words as instructions
 from winosmith.humans._tally import Tally, tally, tally_of_counts
 from winosmith.humans._text import text_of
-from winosmith.humans._typst import pages, pdf
+from winosmith.humans._typst import check_glyphs, pages, pdf
 
 __all__ = [
     "AMBIGUOUS",
@@ -92,6 +92,7 @@ __all__ = [
     "assign",
     "canary",
     "chance",
+    "check_glyphs",
     "check_sittings",
     "compare_entries",
     "compare_groups",

@@ -16,7 +16,7 @@ from winosmith.humans._sheet import Sheet
 from winosmith.humans._sheet_json import sheet_record
 from winosmith.humans._sheet_words import DECLARED, Declared, has_blanks, words
 
-__all__ = ["Paper", "pages", "pdf"]
+__all__ = ["Paper", "check_glyphs", "pages", "pdf"]
 
 Paper = Literal["a4", "us-letter"]
 
@@ -88,6 +88,18 @@ def pages(
     return made if isinstance(made, list) else [made]
 
 
+def check_glyphs(
+    sheet: Sheet, *, declared: Sequence[Declared] = DECLARED, fonts: str | Path | None = None
+) -> None:
+    """Refuse a sheet that `pdf` would, before anything is written.
+
+    Raises:
+        MissingExtraError: typst is not installed (the extra `print`).
+        InputError: no font has a character; the message names what is missing, and where.
+    """
+    _inside(sheet, _data(sheet, False, "a4", None, tuple(declared)), fonts)
+
+
 def _data(
     sheet: Sheet, large: bool, paper: Paper, subject: str | None, declared: tuple[Declared, ...]
 ) -> str:
@@ -120,6 +132,21 @@ def _compiled(
     sheet: Sheet, data: str, form: str, fonts: str | Path | None, ppi: float | None = None
 ) -> Any:
     typst = require("typst", "print")
+    inside = _inside(sheet, data, fonts)
+    template = files("winosmith.humans").joinpath("templates/sheet.typ").read_bytes()
+    return typst.compile(
+        template,
+        format=form,
+        ppi=ppi,
+        sys_inputs={"sheet": data},
+        font_paths=[] if fonts is None else [str(fonts)],
+        ignore_system_fonts=inside,
+        timestamp=0,
+    )
+
+
+def _inside(sheet: Sheet, data: str, fonts: str | Path | None) -> bool:
+    """Tell whether the fonts inside typst are enough; refuse what no font has."""
     folder = None if fonts is None else str(fonts)
     inside = folder is None and _IN_OUR_FONTS.fullmatch(data) is not None
     texts = list(_texts(sheet, data))
@@ -128,16 +155,7 @@ def _compiled(
     lacking = _missing(_characters(texts), folder, inside)
     if lacking:
         raise InputError(_told(sheet, texts, lacking, folder))
-    template = files("winosmith.humans").joinpath("templates/sheet.typ").read_bytes()
-    return typst.compile(
-        template,
-        format=form,
-        ppi=ppi,
-        sys_inputs={"sheet": data},
-        font_paths=[] if folder is None else [folder],
-        ignore_system_fonts=inside,
-        timestamp=0,
-    )
+    return inside
 
 
 def _texts(sheet: Sheet, data: str) -> Iterator[tuple[str, str]]:
@@ -188,5 +206,6 @@ def _told(sheet: Sheet, texts: Sequence[tuple[str, str]], lacking: str, fonts: s
     whose = "of this machine" if fonts is None else f"of this machine and of {fonts}"
     return (
         f"sheet {sheet.name}: the fonts {whose} lack {named}{more}, first in {where}; name a "
-        "folder with a font that has them by --fonts DIR, or use the form for a browser (--form)"
+        "folder with a font that has them by --fonts DIR, or make forms for a browser alone "
+        "(--form --no-pdf)"
     )
