@@ -202,7 +202,7 @@ def test_all_of_table_5_is_solved(data_dir: Path, tmp_path: Path) -> None:
     for text in (
         "random",
         "RoBERTa-WinoGrande *",
-        "133 of 273",  # as the same seed gives elsewhere
+        "140 of 273",  # as the same seed gives elsewhere
         "of 80",
         "of 1,267",
         "impossible: Humans (WinoGrande's crowd): 96.5 is no share of 273",
