@@ -25,6 +25,7 @@ from fairness_sides import adversaries, simulated_models
 from scipy.stats import kendalltau
 
 from winosmith import Dataset, debias, formats, practice
+from winosmith.blocks import blocks
 
 WRONG = 0.08
 FLOORS = (0.9, 1.0)
@@ -82,7 +83,7 @@ def guessed(Xs, pool, rows, seed):
     """Return how much a linear model of each embedder guesses of a set, at the most."""
     part = pool.select(rows.tolist())
     y = debias.problem_labels(part)
-    return max(debias.probe(X[rows], y, part.groups, seed=seed).accuracy for X in Xs.values())
+    return max(debias.probe(X[rows], y, blocks(part), seed=seed).accuracy for X in Xs.values())
 
 
 def planted_run(seed, twins, strength):

@@ -9,6 +9,7 @@ of whole twins are flipped at random, so that there is nothing to find.
 import sys
 
 from winosmith import debias, embed, formats, practice
+from winosmith.blocks import blocks
 
 pool = formats.read(sys.argv[1]) if sys.argv[1:] else practice.corpus(300).dataset
 X = embed.LightEmbedder().embed(pool)
@@ -21,7 +22,7 @@ for threshold in (0.6, 0.7, 0.75, 0.8, 0.9):
     null = debias.threshold_null(
         X,
         y,
-        pool.groups,
+        blocks(pool),
         train_size=train_size,
         threshold=threshold,
         ids=pool.ids,

@@ -8,6 +8,7 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from winosmith import debias, embed, practice
+from winosmith.blocks import blocks
 
 
 class PairEmbedder:
@@ -40,5 +41,5 @@ print(f"pairs.npz: {X.shape[0]:,} rows of {X.shape[1]} numbers")
 print(f"kept {len(found.kept):,} of {len(pool):,} problems")
 for name, rows in {"before": range(len(pool)), "after": found.kept}.items():
     part = pool.select(int(row) for row in rows)
-    probe = debias.probe(X[list(rows)], y[list(rows)], part.groups)
+    probe = debias.probe(X[list(rows)], y[list(rows)], blocks(part))
     print(f"a linear model guesses {probe.accuracy:.1%} {name} (chance {probe.chance:.1%})")

@@ -4,6 +4,7 @@ python examples/sweep_settings.py
 """
 
 from winosmith import debias, embed, practice
+from winosmith.blocks import blocks
 
 made = practice.corpus(150)
 pool = made.dataset
@@ -26,7 +27,7 @@ for name, values in {
         result = debias.aflite(X, y, ids=pool.ids, **{**PAPER, name: value})
         kept = result.kept.tolist()
         part = pool.select(kept)
-        probe = debias.probe(X[kept], y[kept], part.groups)
+        probe = debias.probe(X[kept], y[kept], blocks(part))
         found = practice.found(made.planted, pool.ids, {*pool.ids} - {*part.ids})
         print(
             f"{name:14} {value:5} {len(kept):4} {probe.accuracy:9.1%} "

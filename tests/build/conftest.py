@@ -41,4 +41,7 @@ def telling_twins():
 @pytest.fixture(scope="session")
 def small_build(make_build, telling_twins):
     """Return a build by AFLite from twins whose ids and order give the answers away."""
-    return make_build(telling_twins, filter={"ensemble_size": 16, "train_size": 60, "cutoff": 5})
+    return make_build(
+        telling_twins,
+        filter={"ensemble_size": 16, "train_size": 60, "cutoff": 10, "threshold": 0.6},
+    )

@@ -134,7 +134,7 @@ def test_order_and_ids_of_the_input_leave_no_trace(make_build, telling_twins):
         replace(p, id=f"z{number:03d}", twin_id=renamed[p.twin_id])
         for number, p in enumerate(reversed(telling_twins))
     )
-    chosen = {"ensemble_size": 16, "train_size": 60, "cutoff": 5}
+    chosen = {"ensemble_size": 16, "train_size": 60, "cutoff": 10, "threshold": 0.6}
     one, two = (make_build(data, filter=chosen) for data in (telling_twins, other))
     for mine, theirs in zip(public_files(one), public_files(two), strict=True):
         if mine.name != "run.json":

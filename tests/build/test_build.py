@@ -15,7 +15,7 @@ from winosmith.errors import DataError, OutputError
 from winosmith.outputs import sha256
 from winosmith.testing import made_twins
 
-AFLITE = {"ensemble_size": 16, "train_size": 60, "cutoff": 5}
+AFLITE = {"ensemble_size": 16, "train_size": 60, "cutoff": 10, "threshold": 0.6}
 
 
 def contents(folder):
@@ -235,7 +235,7 @@ def test_the_signature_names_the_problems_and_every_parameter(small_build, telli
     """A signature holds the number of problems and n, m, k, tau and C, each under its own name."""
     told = str(small_build.measures.signature)
     assert f"|n:{len(telling_twins)}|" in told
-    for part in ("ensemble:16", "m:60", "k:5", "tau:0.75", "C:1.0", "seed:0", "d:8"):
+    for part in ("ensemble:16", "m:60", "k:10", "tau:0.6", "C:1.0", "seed:0", "d:8"):
         assert f"|{part}|" in told
 
 

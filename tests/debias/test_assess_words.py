@@ -99,17 +99,17 @@ def test_no_twin_explains_itself() -> None:
 
 
 def test_options_and_order_are_clues_too() -> None:
-    """A trigger that goes with one option's word, or with one place, is found as such."""
+    """A trigger that goes with one option's word, or with the first mention, is found as such."""
     boys = [
         Problem(f"{n}-{word}", BOYS.format(NAMES[n], NAMES[-1 - n], word),
                 (NAMES[n], NAMES[-1 - n]), answer, str(n))
         for n, (word, answer) in product(range(8), (("weak", 0), ("strong", 1)))
     ]  # fmt: skip
     stones = [
-        Problem(f"s{n}-{word}", f"In place {n} the stone met the leaf and the _ was {word}.",
-                ("stone", "leaf") if n % 2 else ("leaf", "stone"),
-                (answer + n + 1) % 2, f"s{n}")
+        Problem(f"s{n}-{word}", f"In {n} the {one} met the {two} and the _ was {word}.",
+                ("stone", "leaf"), answer, f"s{n}")
         for n, (word, answer) in product(range(12), (("heavy", 0), ("light", 1)))
+        for one, two in [(("stone", "leaf"), ("leaf", "stone"))[n % 2]]
     ]  # fmt: skip
     found = find_clues(Dataset([*boys, *stones]), z=2.5)
     assert ("order", ("weak",)) in {(clue.kind, clue.words) for clue in found[0]}
@@ -211,9 +211,9 @@ def test_what_has_no_clues_is_refused(change: dict[str, Any], told: str) -> None
 def test_what_winogrande_removed_is_given_away_by_its_words_more_than_what_it_kept(
     data_dir: Path,
 ) -> None:
-    """In train_l, words lead to the answer three times as often as away in what was removed.
+    """In train_l, words lead to the answer 3.6 times as often as away in what was removed.
 
-    In what the debiased set kept it is 1.6 times as often: AFLite took most, not all.
+    In what the debiased set kept it is 1.3 times as often: AFLite took most, not all.
     """
     from winosmith import formats
 
@@ -223,5 +223,5 @@ def test_what_winogrande_removed_is_given_away_by_its_words_more_than_what_it_ke
     kept = [row for row, p in enumerate(data) if (p.sentence, p.options) in known]
     found = associations(data)
     there, gone = found.leads(kept), found.leads(sorted(set(range(len(data))) - set(kept)))
-    assert (there.problems, there.toward, there.away) == (4899, 337, 210)
-    assert (gone.problems, gone.toward, gone.away) == (5335, 505, 169)
+    assert (there.problems, there.toward, there.away) == (4899, 384, 291)
+    assert (gone.problems, gone.toward, gone.away) == (5335, 621, 172)

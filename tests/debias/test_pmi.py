@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from winosmith import Dataset, Problem, debias
+from winosmith import Dataset, Problem, debias, formats
 from winosmith.errors import DataError, InputError
 from winosmith.problem import BLANK
 from winosmith.testing import made_twins
@@ -43,7 +44,10 @@ def leaning(twins: int = 30) -> Dataset:
 
 
 def written_out(data: Dataset, variant: str, smoothing: float) -> list[float]:
-    """Return each row's score by the formula, with dictionaries and loops."""
+    """Return each row's score by the formula, with dictionaries and loops.
+
+    In all of these data the first option is the one that is mentioned first.
+    """
     bags = []
     for problem in data:
         words = [token.lower() for token in tokens(problem.sentence) if token != BLANK]
@@ -63,23 +67,15 @@ def written_out(data: Dataset, variant: str, smoothing: float) -> list[float]:
         p_w = (smooth[feature, 0] + smooth[feature, 1]) / total
         return math.log(smooth[feature, y] / total / (p_w * p_y[y]))
 
-    def f(first: int | None, second: int | None) -> float:
-        sums = [
-            0.0 if row is None else sum(n * pmi(w, 0) for w, n in bags[row].items())
-            for row in (first, second)
-        ]
-        return sums[0] - sums[1]
-
     scores = [math.nan] * len(data)
-    for group in [*data.twins, *((row,) for row in data.singles)]:
+    for twin in data.twins:
         if variant == "max":
-            score = max(pmi(w, data[row].answer) for row in group for w in bags[row])
-        elif len(group) == 2:
-            one = group if data[group[0]].answer == 0 else group[::-1]
-            score = f(*one)
+            score = max(pmi(w, data[row].answer) for row in twin for w in bags[row])
         else:
-            score = f(group[0], None) if data[group[0]].answer == 0 else f(None, group[0])
-        for row in group:
+            first, second = twin if data[twin[0]].answer == 0 else twin[::-1]
+            sums = [sum(n * pmi(w, 0) for w, n in bags[row].items()) for row in (first, second)]
+            score = sums[0] - sums[1]
+        for row in twin:
             scores[row] = abs(score) if variant == "absolute" else score
     return scores
 
@@ -87,7 +83,7 @@ def written_out(data: Dataset, variant: str, smoothing: float) -> list[float]:
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("smoothing", [100.0, 0.5])
 def test_scores_are_those_of_the_formula(variant, smoothing):
-    """Every variant's scores, of twins and of singles, are those of the formula written out."""
+    """Every variant's scores of twins are those of the formula written out; singles have none."""
     trio = [half(500 + n, "trio", f"c{n}", n % 2) for n in range(3)]
     data = Dataset([*made_twins(12, singles=5, seed=3), *leaning(8), *trio])
     result = debias.pmi(data, size=10, variant=variant, smoothing=smoothing)
@@ -170,11 +166,57 @@ def test_a_threshold_keeps_what_scores_below():
     """With a threshold, scores below are kept, and a score at it is not."""
     data = Dataset([*leaning(), half(90, "x", "huge", 0), half(91, "x", "tiny", 1)])
     scores = debias.pmi(data, size=0).scores
-    limit = float(scores.max())
+    limit = float(np.nanmax(scores))
     assert limit > 0
     result = debias.pmi(data, threshold=limit)
     assert result.kept.tolist() == np.flatnonzero(scores < limit).tolist()
     assert debias.pmi(data, threshold=math.inf).kept.tolist() == list(range(62))
+
+
+def test_singles_go_at_the_rate_of_twins():
+    """With a size or a threshold, twins and singles are kept at one rate, and singles by a draw."""
+    data = Dataset([*leaning(40), *made_twins(0, singles=100).problems])
+    by_size = debias.pmi(data, size=90, seed=3)
+    singles = [row for row in by_size.kept if row in set(data.singles)]
+    assert (len(by_size.kept), len(singles)) == (90, 50)
+    limit = float(np.sort(by_size.scores[: len(data.twins) * 2])[40])
+    by_threshold = debias.pmi(data, threshold=limit, seed=3)
+    twins = [row for row in by_threshold.kept if row < 80]
+    assert len(by_threshold.kept) - len(twins) == round(100 * len(twins) / 80)
+    other = debias.pmi(data, size=90, seed=4).kept
+    assert singles != [row for row in other if row in set(data.singles)]
+
+
+def test_a_single_s_place_does_not_know_its_answer():
+    """Whatever answers singles have, the same of them are kept, and the twins' scores alone move.
+
+    A score of one sentence by its label would keep one answer and remove the other.
+    """
+    singles = [half(200 + n, None, ("huge", "tiny")[n % 2], n % 2) for n in range(60)]
+    turned = [replace(problem, answer=1 - problem.answer) for problem in singles]
+    found = [debias.pmi(Dataset([*leaning(10), *those]), size=40) for those in (singles, turned)]
+    kept = [[row for row in one.kept.tolist() if row >= 20] for one in found]
+    assert kept[0] == kept[1]
+    assert np.isnan(found[0].scores[20:]).all()
+    answers = [singles[row - 20].answer for row in kept[0]]
+    assert 0.25 < np.mean(answers) < 0.75
+
+
+def test_a_file_of_singles_is_reduced_at_random():
+    """Without any whole twin there is no score, and as many are drawn as were asked for."""
+    data = made_twins(0, singles=40)
+    result = debias.pmi(data, size=13, seed=1)
+    assert len(result.kept) == 13
+    assert np.isnan(result.scores).all()
+
+
+def test_the_answers_of_what_is_kept_of_a_published_set_are_balanced(data_dir):
+    """PMI keeps of WinoGrande's debiased set as many of either answer as there are in the pool."""
+    path = data_dir / "winogrande" / "train_debiased.jsonl"
+    data = formats.read(path)
+    answers = np.array(data.answers)
+    kept = answers[debias.pmi(data, size=1000).kept]
+    assert abs(kept.mean() - answers.mean()) < 0.03
 
 
 def test_singles_can_be_kept_unscored():
@@ -197,7 +239,7 @@ def test_singles_can_be_kept_unscored():
         ({"threshold": math.nan}, "NaN"),
         ({"size": 1, "variant": "square"}, "signed, absolute, max, pairwise"),
         ({"size": 1, "smoothing": 0}, "above 0"),
-        ({"size": 1, "singles": "drop"}, "'score' or 'keep'"),
+        ({"size": 1, "singles": "drop"}, "'draw' or 'keep'"),
     ],
 )
 def test_parameters_out_of_range_are_refused(chosen, message):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from winosmith import debias
 from winosmith.debias._probe import probe, probe_across
 from winosmith.errors import DataError
 
@@ -47,6 +48,62 @@ def test_trained_on_one_set_and_tested_on_another():
     result = probe_across(X, y, np.arange(1000), np.arange(1000, 2000))
     assert result.accuracy < 0.1
     assert result.n == 1000
+
+
+def test_no_group_is_on_both_sides():
+    """Rows whose copy was trained on are tested by a model that has not seen the copy."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.standard_normal((400, 300)), 2, axis=0)
+    y = np.repeat(rng.permutation(400) % 2, 2)
+    removed, kept = np.arange(0, 800, 2), np.arange(1, 800, 2)
+    blocks = [(row, row + 1) for row in range(0, 800, 2)]
+    parted = probe_across(X, y, removed, kept)
+    assert parted.accuracy > 0.9  # the copies give it away
+    whole = probe_across(X, y, removed, kept, blocks)
+    assert 0.42 < whole.accuracy < 0.58
+
+
+def test_every_problem_thrice_is_every_problem_once():
+    """Copies in one block leave the figure where it is, and make its interval no narrower."""
+    X, y, groups = data(0.4, rows=600)
+    once = probe(X, y, groups)
+    thrice = probe(
+        np.tile(X, (3, 1)),
+        np.tile(y, 3),
+        [[row + 600 * copy for row in rows for copy in range(3)] for rows in groups],
+    )
+    assert thrice.accuracy == pytest.approx(once.accuracy, abs=0.01)
+    assert thrice.high - thrice.low > 0.97 * (once.high - once.low)
+
+
+def test_a_tie_is_one_half():
+    """Rows of zeros, of which no model can tell anything, earn one half each."""
+    X, y, groups = data(1.0, rows=100)
+    X[50:], y[50:] = 0, 1
+    assert probe_across(X, y, np.arange(50), np.arange(50, 100)).accuracy == 0.5
+    assert probe(0 * X, y, groups).accuracy == 0.5
+
+
+def test_an_intercept_is_for_vectors_that_do_not_turn():
+    """Where most answers are option 1, only a model with an intercept gains from it."""
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((600, 5)), (np.arange(600) % 4 == 0).astype(int)
+    groups = [(row,) for row in range(600)]
+    free, turned = (probe(X, y, groups, turns=turns) for turns in (False, True))
+    assert free.accuracy == pytest.approx(0.75, abs=0.02)
+    assert (free.chance, turned.chance) == (0.75, 0.5)
+    assert turned.low < 0.5 < turned.high
+
+
+def test_what_was_selected_by_its_answers_lies_below_one_half():
+    """Where answers are coin flips, what a filter keeps is guessed less than half of the time."""
+    rng = np.random.default_rng(2)
+    X, y = rng.standard_normal((900, 20)), rng.integers(0, 2, 900)
+    groups = [(row,) for row in range(900)]
+    kept = debias.aflite(X, y, train_size=190, cutoff=10, threshold=0.65).kept
+    found = probe(X[kept], y[kept], groups[: len(kept)])
+    assert probe(X, y, groups).low < 0.5
+    assert found.high < 0.5
 
 
 def test_too_few_groups_are_refused():

@@ -122,12 +122,13 @@ PLANTED: dict[str, tuple[str, Maker]] = {
     "options in order of the alphabet": (
         "options",
         lambda p, a, r: replace(
-            p, options=("zeta", "yak") if a else ("ant", "bee"), sentence="The _ fell."
+            p,
+            options=tuple(f"{word} {p.id}" for word in (("zeta", "yak") if a else ("ant", "bee"))),
         ),
     ),
     "the right option is shorter": (
         "options",
-        lambda p, a, r: replace(p, options=("egg", "elephant") if a == 0 else ("elephant", "egg")),
+        lambda p, a, r: replace(p, options=(f"egg {p.id}", f"elephant {p.id}")[:: -1 if a else 1]),
     ),
 }
 
@@ -148,6 +149,17 @@ def test_the_order_of_the_halves_is_found() -> None:
     order = [r for t in data.twins for r in sorted(t, key=lambda row: data.answers[row] or 0)]
     leak = found(data.select([*order, *data.singles]))["row number"]
     assert (leak.tell, leak.accuracy, leak.problems) == ("order in the twin", 1.0, 120)
+
+
+def test_copies_are_no_evidence() -> None:
+    """A field that gives one problem away, written down a hundred times, gives nothing away."""
+    [problem] = made_twins(0, singles=1)
+    copies = [
+        with_extra(replace(problem, id=f"c{n}", twin_id=None), "seen before") for n in range(100)
+    ]
+    data = Dataset([*clean(), *copies])
+    assert "x.leak" not in found(data)
+    assert metrics.leaks(Dataset(copies)) is None
 
 
 def test_rows_sorted_by_answer_are_found() -> None:
@@ -174,7 +186,7 @@ def test_the_answers_of_up_to_five_options_are_found() -> None:
     """Problems with more options leak as well: the number of the option as text, say."""
     rng = np.random.default_rng(1)
     data = Dataset(
-        Problem(f"{row}/{answer}", "The _ fell.", tuple("pqrst"), answer)
+        Problem(f"{row}/{answer}", f"In {row} the _ fell.", (*"pqrs", f"u{row}"), answer)
         for row, answer in enumerate(rng.integers(0, 5, 200).tolist())
     )
     assert (found(data)["id"].tell, found(data)["id"].accuracy) == ("last character", 1.0)

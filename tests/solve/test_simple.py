@@ -123,9 +123,26 @@ def test_association_by_pairs_follows_the_option() -> None:
     [scores] = solver.score([asked])
     assert scores.index(max(scores)) == 2
     assert scores[0] == 0.0  # a word that was not seen counts for nothing
-    places = solve.WordAssociation.trained_on(train, smoothing=1)
     assert right(solver, train) == 40
-    assert right(places, train) == 20
+
+
+def test_association_by_words_follows_the_mention() -> None:
+    """With `words` it counts which option is mentioned first, not which is written first."""
+    problems = [
+        Problem(f"{row}", f"The {first} hit the {second} and the _ broke.", options,
+                options.index(first))
+        for row, (first, second) in enumerate([("cup", "jug"), ("jug", "cup")] * 20)
+        for options in [("cup", "jug")]
+    ]  # fmt: skip
+    mixed = Dataset([*problems, *(
+        replace(p, id=f"{p.id}+", sentence=p.sentence.replace("broke", "held"), answer=1 - p.answer)
+        for p in problems
+    )])  # fmt: skip
+    solver = solve.WordAssociation.trained_on(mixed, smoothing=1)
+    assert right(solver, mixed) == 80
+    [scores] = solver.score([problems[1]])
+    turned = replace(problems[1], options=problems[1].options[::-1])
+    assert [scores[::-1]] == list(solver.score([turned]))
 
 
 def test_on_balanced_twins_association_is_at_chance() -> None:

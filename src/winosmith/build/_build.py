@@ -45,7 +45,7 @@ from winosmith.build._stages import (
     set_aside,
     without_copies,
 )
-from winosmith.build._vectors import Embedded, embedded
+from winosmith.build._vectors import Embedded, embedded, turning
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError, OutputError
 from winosmith.outputs import PRIVATE, OutputFolder
@@ -355,6 +355,7 @@ def _measured(job: _Job, run: FilterRun, loose: Sequence[int]) -> Measures:
             seed=recipe.seed,
             null_draws=recipe.filter.null_draws,
             shown=loose,
+            turns=[turning(one) for one in embedders(recipe.embed, recipe.consensus).values()],
             planted=planted and {new[old]: kind for old, kind in planted.items() if old in new},
         )
 

@@ -24,7 +24,7 @@ from winosmith.build._recipe_consensus import ConsensusRecipe
 from winosmith.build._record import is_finished, problems_digest, signature_of
 from winosmith.build._report_filter import filter_sections, key_figures
 from winosmith.build._stages import DISCARDED, tuned_on
-from winosmith.build._vectors import embedded
+from winosmith.build._vectors import embedded, turning
 from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.formats import format_named
 from winosmith.outputs import OutputFolder, sha256
@@ -187,6 +187,7 @@ def _carried_out(
             seed=seed,
             null_draws=chosen.null_draws,
             shown=range(len(pool)),
+            turns=[turning(one) for one in panel_of.values()],
             how=how,
         )
     return Debiased(folder.path, _filtered(dataset, rows, run), run, measures)

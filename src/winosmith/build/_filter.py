@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winosmith import debias
+from winosmith.blocks import blocks
 from winosmith.build._panel import Panel
 from winosmith.build._recipe import FilterRecipe
 from winosmith.build._recipe_consensus import ConsensusRecipe
@@ -32,6 +33,7 @@ class FilterRun:
         pool: the problems that went in.
         X: (n, d) their vectors.
         y: (n,) their answers, 0 or 1.
+        blocks: the rows that are never parted where something is held out; see `winosmith.blocks`.
         method: the one that was chosen.
         subsets: the ascending rows that each way of reducing kept: "all", "random", "PMI" and
             "AFLite" (only "all" with the method "none"), and "consensus" where embedders vote.
@@ -43,6 +45,7 @@ class FilterRun:
     pool: Dataset
     X: NDArray[Any]
     y: NDArray[Any]
+    blocks: Sequence[Sequence[int]]
     method: str
     subsets: Mapping[str, Rows]
     aflite: debias.AfliteResult | None
@@ -71,9 +74,15 @@ class FilterRun:
         if self.method == "aflite" and self.aflite is not None:
             phase, score = self.aflite.removed_in[row], self.aflite.scores[row]
             return f"guessed: by {score:.0%} of the ensemble in phase {phase + 1}"
+        if self.method == "pmi" and row not in self._halves:
+            return "random: drawn by the seed, as a single has no score, at the rate of the twins"
         if self.method == "pmi":
             return "association: the words of the twin lean to its answers"
         return "random: drawn by the seed"
+
+    @cached_property
+    def _halves(self) -> frozenset[int]:
+        return frozenset(row for twin in self.pool.twins for row in twin)
 
 
 NAMES = {"none": "all", "random": "random", "pmi": "PMI", "aflite": "AFLite"}
@@ -132,11 +141,12 @@ def run_filter(
         OutputError: the checkpoint is of another run.
     """
     y = debias.problem_labels(pool)
+    together = blocks(pool)
     if len(X) != len(pool):
         raise DataError(f"there are {len(X)} vectors for {len(pool)} problems")
     everything = np.arange(len(pool))
     if chosen.method == "none":
-        return FilterRun(pool, X, y, chosen.method, {"all": everything}, None)
+        return FilterRun(pool, X, y, together, chosen.method, {"all": everything}, None)
     result, vote = None, None
     how: dict[str, Any] = {
         "seed": seed,
@@ -145,11 +155,13 @@ def run_filter(
         "checkpoint": checkpoint,
     }
     if panel is not None:
-        vote = _consensus(pool, y, chosen, panel, on_phase=on_phase, on_draw=on_draw, **how)
+        vote = _consensus(
+            pool, y, together, chosen, panel, on_phase=on_phase, on_draw=on_draw, **how
+        )
         result = next(iter(vote.runs.values()))
     elif chosen.method == "aflite" or chosen.keep is None:
         result = debias.aflite(
-            X, y, **_settings(pool, chosen), on_phase=on_phase, on_draw=on_draw, **how
+            X, y, **_settings(pool, together, chosen), on_phase=on_phase, on_draw=on_draw, **how
         )
     size = chosen.keep or 0
     if result is not None and chosen.keep is None:
@@ -164,14 +176,15 @@ def run_filter(
     if result is not None:
         subsets["AFLite"] = result.kept
     if panel is None or vote is None:
-        return FilterRun(pool, X, y, chosen.method, subsets, result)
+        return FilterRun(pool, X, y, together, chosen.method, subsets, result)
     subsets[CONSENSUS] = vote.kept
-    return FilterRun(pool, X, y, chosen.method, subsets, result, vote, panel.Xs)
+    return FilterRun(pool, X, y, together, chosen.method, subsets, result, vote, panel.Xs)
 
 
 def _consensus(
     pool: Dataset,
     y: NDArray[Any],
+    together: Sequence[Sequence[int]],
     chosen: FilterRecipe,
     panel: Panel,
     *,
@@ -191,15 +204,20 @@ def _consensus(
         agreed=panel.vote.agreed,
         on_phase=None if on_phase is None else lambda _, phase: on_phase(phase),
         on_draw=None if on_draw is None else lambda _, phase, done: on_draw(phase, done),
-        **_settings(pool, chosen),
+        **_settings(pool, together, chosen),
         **how,
     )
 
 
-def _settings(pool: Dataset, chosen: FilterRecipe) -> dict[str, Any]:
+def _settings(
+    pool: Dataset, together: Sequence[Sequence[int]], chosen: FilterRecipe
+) -> dict[str, Any]:
     """Return what the recipe's table says, as `debias.aflite` takes it."""
     train_size, cutoff = debias.suggested_sizes(len(pool))
-    twins = [problem.twin_id for problem in pool]
+    held: list[int | None] = [None] * len(pool)
+    for number, block in enumerate(together):
+        for row in block if len(block) > 1 else ():
+            held[row] = number
     whole = chosen.remove == "twins"
     return {
         "ensemble_size": chosen.ensemble_size,
@@ -208,12 +226,12 @@ def _settings(pool: Dataset, chosen: FilterRecipe) -> dict[str, Any]:
         "threshold": chosen.threshold,
         "C": chosen.C,
         "ids": pool.ids,
-        "groups": twins if chosen.whole_twins or whole else None,
+        "groups": held if chosen.whole_twins or whole else None,
         "target_size": chosen.target_size,
         "remove": "groups" if whole else "rows",
         "null": chosen.null,
         "null_draws": chosen.null_draws,
-        "twins": twins,
+        "twins": held,
         "classifier": chosen.classifier,
         "kernel": chosen.kernel,
     }

@@ -31,7 +31,7 @@ class Measures:
         removed_to_kept: what a linear model trained on the removed guesses of the kept; None when
             too few were removed.
         excess: rows at the threshold in the first phase, and how many there are when the answers
-            of whole twins are flipped; None without AFLite.
+            of whole blocks are flipped; None without AFLite.
         panel: for each embedder that voted, what a linear model of its vectors guesses before and
             after the vote; None without one.
         found: for each subset, what it found of what was planted; None when nothing is known.
@@ -69,6 +69,7 @@ def measure(
     seed: int,
     null_draws: int,
     shown: Sequence[int],
+    turns: Sequence[bool],
     planted: Mapping[str, str] | None = None,
     how: Mapping[str, Any] | None = None,
 ) -> Measures:
@@ -80,53 +81,60 @@ def measure(
         seed: of the nulls and the probes.
         null_draws: of twin-flipped labels.
         shown: the rows of the pool that may stand in a picture, one by one.
+        turns: for each embedder, that of `run.X` first, whether swapping the options of a problem
+            turns its vector around.
         planted: the artifact of each planted problem, by its id in the pool.
         how: the executor and the scratch folder of `debias.threshold_null`.
     """
-    groups = run.pool.groups
-    settings = debias.AssessmentSettings(seed=seed)
     assessment = debias.assess(
-        run.X, run.y, run.subsets, groups=groups, settings=settings, shown=shown
+        run.X,
+        run.y,
+        run.subsets,
+        groups=run.pool.groups,
+        blocks=run.blocks,
+        turns=turns[0],
+        settings=debias.AssessmentSettings(seed=seed),
+        shown=shown,
     )
     return Measures(
         signature=signature,
         assessment=assessment,
-        probes={name: _probe(run, run.X, rows, seed) for name, rows in run.subsets.items()},
-        removed_to_kept=_removed_to_kept(run),
+        probes={
+            name: _probe(run, run.X, rows, seed, turns[0]) for name, rows in run.subsets.items()
+        },
+        removed_to_kept=_removed_to_kept(run, seed, turns[0]),
         excess=_excess(run, seed, null_draws, how or {}),
         found=_found(run, planted),
         panel={
             name: (
-                _probe(run, X, run.subsets["all"], seed),
-                _probe(run, X, run.kept, seed),
+                _probe(run, X, run.subsets["all"], seed, turn),
+                _probe(run, X, run.kept, seed, turn),
             )
-            for name, X in run.Xs.items()
+            for turn, (name, X) in zip(turns, run.Xs.items(), strict=False)
         }
         or None,
     )
 
 
-def _probe(run: FilterRun, X: NDArray[Any], rows: Rows, seed: int) -> debias.Probe:
-    """Probe a subset, or a draw of its twins when it is large."""
-    part = run.pool.select(rows.tolist())
-    groups = part.groups
-    order = np.random.default_rng([seed, len(groups)]).permutation(len(groups))
+def _probe(run: FilterRun, X: NDArray[Any], rows: Rows, seed: int, turns: bool) -> debias.Probe:
+    """Probe a subset, or a draw of its blocks when it is large."""
+    there = set(rows.tolist())
+    within = [[row for row in block if row in there] for block in run.blocks]
+    groups = [block for block in within if block]
     chosen: list[int] = []
-    drawn: list[tuple[int, ...]] = []
-    for number in order:
-        if len(chosen) + len(groups[number]) > PROBE_ROWS:
-            break
-        drawn.append(tuple(range(len(chosen), len(chosen) + len(groups[number]))))
-        chosen += groups[number]
-    taken = rows[chosen]
-    return debias.probe(X[taken], run.y[taken], drawn, seed=seed)
+    drawn: list[range] = []
+    for number in np.random.default_rng([seed, len(groups)]).permutation(len(groups)):
+        if len(chosen) + len(groups[number]) <= PROBE_ROWS:
+            drawn.append(range(len(chosen), len(chosen) + len(groups[number])))
+            chosen += groups[number]
+    return debias.probe(X[chosen], run.y[chosen], drawn, turns=turns, seed=seed)
 
 
-def _removed_to_kept(run: FilterRun) -> debias.Probe | None:
+def _removed_to_kept(run: FilterRun, seed: int, turns: bool) -> debias.Probe | None:
     removed = np.setdiff1d(run.subsets["all"], run.kept)[:PROBE_ROWS]
     if len(np.unique(run.y[removed])) < 2 or not len(run.kept):
         return None
-    return debias.probe_across(run.X, run.y, removed, run.kept)
+    return debias.probe_across(run.X, run.y, removed, run.kept, run.blocks, turns=turns, seed=seed)
 
 
 def _excess(run: FilterRun, seed: int, draws: int, how: Mapping[str, Any]) -> debias.Null | None:
@@ -140,7 +148,7 @@ def _excess(run: FilterRun, seed: int, draws: int, how: Mapping[str, Any]) -> de
     return debias.threshold_null(
         run.X,
         run.y,
-        run.pool.groups,
+        run.blocks,
         ensemble_size=parameters["ensemble_size"],
         train_size=parameters["train_size"],
         threshold=parameters["threshold"],

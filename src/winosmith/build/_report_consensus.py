@@ -65,6 +65,7 @@ def _embedders(found: debias.ConsensusResult, measures: Measures) -> report.Tabl
         "guesses before and after the vote",
         ["embedder", "phases", "dropped alone", "of these by no other", *guessed],
         rows,
+        note=f"“After” is {debias.SELECTED}.",
     )
 
 

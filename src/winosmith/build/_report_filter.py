@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from winosmith import debias, report
 from winosmith.build._filter import FilterRun
@@ -14,6 +14,8 @@ __all__ = ["filter_sections", "key_figures"]
 EXAMPLES = 4
 """Twins shown of the removed, and as many of the kept; the paper's table 2 shows two of each."""
 
+BY_ANSWERS = ("AFLite", "consensus")
+"""The subsets that hold what could not be guessed of their own answers."""
 
 ENDED = {
     "train size": "no more problems were left than a classifier is trained on",
@@ -29,12 +31,13 @@ def key_figures(run: FilterRun, measures: Measures) -> list[report.KeyFigure]:
     """Return the figures that matter: what a linear model guesses, the excess, what was found."""
     chosen = run.chosen
     before, after = measures.probes["all"], measures.probes[chosen]
+    selected = f". The second is {debias.SELECTED}" if chosen in BY_ANSWERS else ""
     figures = [
         report.KeyFigure(
             "guessed by a linear model",
             f"{_percent(before.accuracy)} → {_percent(after.accuracy)}",
             f"held out, before and after the filter (95 % interval {_interval(after)}); chance is "
-            f"{_percent(after.chance)}",
+            f"{_percent(after.chance)}{selected}",
         )
     ]
     if measures.excess is not None:
@@ -43,7 +46,7 @@ def key_figures(run: FilterRun, measures: Measures) -> list[report.KeyFigure]:
             report.KeyFigure(
                 "at the threshold at first",
                 int(null.value),
-                f"{null.mean:,.0f} when the answers of whole twins are flipped at random "
+                f"{null.mean:,.0f} when the answers of whole blocks are flipped at random "
                 f"({null.low:,.0f}–{null.high:,.0f})",
             )
         )
@@ -110,7 +113,8 @@ def _phases(
     )
     blocks: list[report.Block] = [
         report.Drawing(
-            "Problems left, and the ensemble's accuracy on problems it was not trained on.",
+            "Problems left, and the ensemble's accuracy on problems it was not trained on. From "
+            f"the second phase on that is {debias.SELECTED}.",
             drawings,
             signature=measures.signature,
         )
@@ -146,7 +150,8 @@ def _first_phase(null: debias.Null) -> report.Text:
     return report.Text(
         [
             f"In the first phase {null.value:,.0f} problems were at the threshold. With the "
-            "answers of whole twins flipped at random, so that nothing is left to find, it was "
+            "answers of whole blocks (twins, copies, look-alikes) flipped at random, so that "
+            "nothing is left to find, it was "
             f"{null.mean:,.0f} on average ({null.low:,.0f} to {null.high:,.0f} in "
             f"{len(null.draws)} draws): so many go for nothing."
         ],
@@ -166,7 +171,8 @@ def _chance(result: debias.AfliteResult) -> list[report.Block]:
     by_chance = result.by_chance or 0.0
     drawing = report.Drawing(
         "What each phase found at the threshold by the real answers, and by answers that mean "
-        "nothing: those of whole twins flipped at random, the same training sets.",
+        "nothing: those of whole blocks (twins, copies, look-alikes) flipped at random, the same "
+        "training sets.",
         [
             report.phase_chance(
                 [phase.candidates for phase, _ in known],
@@ -212,14 +218,34 @@ def _probes(run: FilterRun, measures: Measures) -> report.Section:
         rows.append([name, across.n, across.accuracy, _interval(across), across.chance])
     share = report.Column("guessed", form=".1%")
     table = report.Table(
-        "Held-out accuracy of a logistic regression on the embeddings, whole twins apart",
+        "Held-out accuracy of a logistic regression on the embeddings, whole blocks apart",
         ["problems", "how many", share, report.Column("95 % interval", numeric=True),
          report.Column("chance", form=".1%")],
         rows,
-        note="The last row is trained on what the filter removed and tested on what it kept. A "
-        "filter keeps what the ensemble could not guess, so it may be below chance.",
+        note=" ".join(_probe_notes(run, measures)),
     )  # fmt: skip
     return report.Section("What a linear model can still guess", [table])
+
+
+def _probe_notes(run: FilterRun, measures: Measures) -> Iterator[str]:
+    by_answers = [name for name in measures.probes if name in BY_ANSWERS]
+    if by_answers:
+        yield f"The figure of {' and of '.join(by_answers)} is {debias.SELECTED}."
+    if measures.removed_to_kept is not None:
+        yield (
+            "The last row is trained on what the filter removed and tested on what it kept, whole "
+            "blocks apart" + (", and is no other." if run.chosen in BY_ANSWERS else ".")
+        )
+    if "PMI" in measures.probes:
+        yield (
+            "PMI filtering selects by the answers, too: where it keeps the twins whose words "
+            "mislead, the opposite rule guesses them."
+        )
+        if run.pool.singles:
+            yield (
+                f"It scores whole twins; of the {len(run.pool.singles):,} singles it draws as "
+                "large a share at random."
+            )
 
 
 def _planted(measures: Measures, run: FilterRun) -> report.Section:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from winosmith import embed, models
 from winosmith.build._recipe import EmbedRecipe
 from winosmith.dataset import Dataset
 
-__all__ = ["Embedded", "embedded"]
+__all__ = ["Embedded", "embedded", "turning"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,3 +79,22 @@ def embedded(
     )
     told = {"finetuned": tuned.message, "at_chance": tuned.at_chance}
     return Embedded(tuner.embed(pool), {**tuner.parameters, **told})
+
+
+def turning(chosen: EmbedRecipe) -> bool:
+    """Tell whether swapping the options of a problem turns its vector around.
+
+    So it does where options are combined by difference. Of a file of vectors it is known where
+    `winosmith embed` wrote it, and taken not to be so otherwise.
+    """
+    if chosen.array is None:
+        return chosen.combine == "difference"
+    if not zipfile.is_zipfile(chosen.array):
+        return False
+    with np.load(chosen.array, allow_pickle=False) as held:
+        written = str(held["signature"]) if "signature" in held.files else "{}"
+    try:
+        told = json.loads(written)["parameters"]["combine"]
+    except (ValueError, KeyError, TypeError):
+        return False
+    return bool(told == "difference")

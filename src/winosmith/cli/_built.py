@@ -78,6 +78,6 @@ def _figures(folder: Path, record: Mapping[str, Any]) -> None:
 
     for figure in record["figures"]:
         click.echo(f"{shown(figure['value'], figure['form'])} {figure['label']},")
-        click.echo(f"  {figure['note']}")
+        click.echo(textwrap.fill(figure["note"], 100, initial_indent="  ", subsequent_indent="  "))
     click.secho(f"The report is {(folder / 'report.html').resolve()}", bold=True)
     say(f"signature {record['signature']}")

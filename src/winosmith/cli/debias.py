@@ -70,7 +70,7 @@ def _number(ctx: click.Context, param: click.Parameter, value: str | None) -> in
               show_default=True, help="Remove one by one, or twins whole.")  # fmt: skip
 @click.option("--null", type=click.Choice(["off", "report", "stop"]), default="off",
               show_default=True, help="In every phase, also count what reaches the threshold by "
-              "chance (answers of whole twins flipped); with stop, end where no more "
+              "chance (answers of whole blocks flipped); with stop, end where no more "
               "is found.")  # fmt: skip
 @click.option("--null-draws", default=20, show_default=True, help="Draws of every null; with "
               "--null a phase takes so many times longer.")  # fmt: skip

@@ -83,6 +83,7 @@ def command(
 
 def _tell(found: Round) -> None:
     from winosmith.build import sides_told
+    from winosmith.debias import SELECTED
 
     print_table(
         "This round" if all(change.before is None for change in found.changes) else
@@ -90,6 +91,7 @@ def _tell(found: Round) -> None:
         ["figure", "last", "now", "change"],
         [[c.what, *_cells(c)] for c in found.changes],
     )  # fmt: skip
+    say(f"A linear model on what was kept is {SELECTED}.")
     for line in sides_told(found.record.get("sides")):
         click.echo(line)
     roots, fooling = found.record["roots"], found.record["fooling"]

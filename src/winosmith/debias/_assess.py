@@ -32,7 +32,7 @@ from winosmith.debias._assess_kl import Along, Binning
 from winosmith.debias._assess_pca import Axes, principal_axes
 from winosmith.debias._assess_settings import AssessmentSettings
 from winosmith.debias._groups import numbered
-from winosmith.debias._null import twin_flipped
+from winosmith.debias._null import flipped
 
 __all__ = ["Assessment", "Subset", "assess"]
 
@@ -44,12 +44,13 @@ class Subset:
     Attributes:
         name: as given.
         rows: how many.
-        answers: how many with option 1 right, and with option 2.
+        answers: how many with option 1 right, and with option 2, as written.
         twins: twins with both halves among the rows.
         parted: twins of which only one half is: singles that the filter made.
         singles: rows that were no half of a twin before.
         explained: the shares of the variance along d1 and d2, 0–1, where the PCA was fitted.
-        points: (d1, d2) of a choice of the rows; the same choice in every subset.
+        points: (d1, d2) of a choice of the rows; the same choice in every subset. Where vectors
+            turn with the options, each is shown with its options in an order drawn at random.
         point_answers: 0 or 1 for each point.
         d1: how the answers lie along the first principal component, the paper's figure.
         axis: how they lie along the answer axis, which is fitted to tell them apart and read on
@@ -87,6 +88,8 @@ def assess(
     subsets: Mapping[str, Iterable[int]],
     *,
     groups: Sequence[Sequence[int]] | None = None,
+    blocks: Sequence[Sequence[int]] | None = None,
+    turns: bool = True,
     settings: AssessmentSettings | None = None,
     shown: Iterable[int] | None = None,
 ) -> Assessment:
@@ -99,6 +102,11 @@ def assess(
         groups: the rows of each twin, every row in one group, such as `Dataset.groups`; by
             default every row stands alone. Within a subset, a half whose other half is not in it
             is a single.
+        blocks: the rows that are never parted between what a direction is fitted on and what it is
+            read on, and whose answers the null flips together, such as `blocks.blocks(dataset)`;
+            by default the groups.
+        turns: whether swapping the options of a problem turns its vector around, as in those of
+            `difference`; not so in `concat` and, as a rule, in vectors from elsewhere.
         settings: see `AssessmentSettings`.
         shown: the rows that may be drawn one by one as `Subset.points`; by default all.
 
@@ -109,18 +117,21 @@ def assess(
     X, labels = checked_embeddings(X, y)
     chosen = {name: checked_rows_of(name, rows, len(X)) for name, rows in subsets.items()}
     group_of = np.arange(len(X)) if groups is None else numbered(groups, len(X))
+    block_of = group_of if blocks is None else numbered(blocks, len(X))
     order = np.random.default_rng([settings.seed, 0]).permutation(len(X))
+    sides = order % 2 if turns else labels
     drawable = np.full(len(X), shown is None)
     drawable[checked_rows_of("shown", () if shown is None else shown, len(X))] = True
-    shared = _project(X, settings)
+    shared = _project(X, settings, turns)
     found = []
     for name, rows in chosen.items():
         axes, binning, where = shared
         where = where[rows]
         if settings.fit == "each" and len(rows):
-            axes, binning, where = _project(X[rows], settings)
+            axes, binning, where = _project(X[rows], settings, turns)
         points = np.argsort(order[rows])
         points = points[drawable[rows[points]]][: settings.points]
+        turned = np.where(labels == sides, 1.0, -1.0)[rows][points, None]
         found.append(
             Subset(
                 name=name,
@@ -128,20 +139,23 @@ def assess(
                 answers=_pair(np.bincount(labels[rows], minlength=2)),
                 **_twins(group_of, rows),
                 explained=_pair(axes.explained, float),
-                points=tuple(_pair(point, float) for point in where[points]),
-                point_answers=tuple(labels[rows][points].tolist()),
-                **_along(name, X, rows, labels, group_of, where[:, 0], binning, settings),
+                points=tuple(_pair(point, float) for point in turned * where[points]),
+                point_answers=tuple(sides[rows][points].tolist()),
+                **_along(name, X, rows, labels, block_of, where[:, 0], binning, settings, turns),
             )
         )
     return Assessment(tuple(found), settings)
 
 
 def _project(
-    X: NDArray[Any], settings: AssessmentSettings
+    X: NDArray[Any], settings: AssessmentSettings, turns: bool
 ) -> tuple[Axes, Binning, NDArray[np.float64]]:
-    axes = principal_axes(X, 2)
+    axes = principal_axes(X, 2, turns=turns)
     where = axes.coordinates(X)
     low, high = where[:, 0].min(), where[:, 0].max()
+    if turns:
+        high = max(-low, high)
+        low = -high
     return axes, Binning.over(low, high, settings.bins, settings.bin_width), where
 
 
@@ -157,27 +171,54 @@ def _along(
     X: NDArray[Any],
     rows: NDArray[np.intp],
     labels: NDArray[np.intp],
-    group_of: NDArray[np.intp],
+    block_of: NDArray[np.intp],
     d1: NDArray[np.float64],
     binning: Binning,
     settings: AssessmentSettings,
+    turns: bool,
 ) -> dict[str, Any]:
     """Return how the answers of a subset lie along d1 and along the answer axis."""
     rng = np.random.default_rng([settings.seed, 1, zlib.crc32(name.encode("utf-8", "replace"))])
-    groups = _groups_within(group_of[rows])
-    flips = (twin_flipped(labels[rows], groups, rng) for _ in range(settings.draws))
-    drawn = np.stack([labels[rows], *flips])
-    axis = answer_axis(X[rows], drawn, groups, rng)
-    shape = (len(drawn), 2, settings.bins)
+    groups = _groups_within(block_of[rows])
+    numbers = numbered(groups, len(rows))
+    drawn = np.stack(
+        [
+            labels[rows],
+            *(
+                flipped(labels[rows], numbers, rng, permute=not turns)
+                for _ in range(settings.draws)
+            ),
+        ]
+    )
+    axis = answer_axis(X[rows], drawn, groups, rng, turns=turns)
     scale = Binning.over(*RANGE, settings.bins)
-    counts = {
-        "d1": (binning, binning.count(d1, drawn)),
-        "axis": (scale, np.zeros(shape, np.intp) if axis is None else scale.count(axis, drawn)),
-    }
+    places = {"d1": (binning, d1), "axis": (scale, axis)}
     return {
-        key: Along.of(bins, count, smoothing=settings.smoothing, direction=settings.direction)
-        for key, (bins, count) in counts.items()
+        key: Along.of(
+            bins,
+            np.zeros((len(drawn), 2, bins.bins), np.intp)
+            if where is None
+            else _counted(bins, where, drawn, turns),
+            smoothing=settings.smoothing,
+            direction=settings.direction,
+        )
+        for key, (bins, where) in places.items()
     }
+
+
+def _counted(
+    bins: Binning, where: NDArray[np.float64], labels: NDArray[np.intp], turns: bool
+) -> NDArray[np.intp]:
+    """Return the histograms of both answers for each labelling; see `Binning.count`.
+
+    Rows that turn are counted in both orders of their options: where the first is right, and turned
+    around, where the second is.
+    """
+    if not turns:
+        return bins.count(where, labels)
+    first = np.where(labels == 0, where, -where)
+    ways = [bins.count(way, np.zeros_like(labels))[..., 0, :] for way in (first, -first)]
+    return np.stack(ways, axis=-2)
 
 
 def _groups_within(group_of: NDArray[np.intp]) -> list[tuple[int, ...]]:

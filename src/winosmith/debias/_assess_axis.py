@@ -38,6 +38,8 @@ def answer_axis(
     labels: NDArray[np.intp],
     groups: Sequence[Sequence[int]],
     rng: np.random.Generator,
+    *,
+    turns: bool = False,
 ) -> NDArray[np.float64] | None:
     """Return where the rows lie along the answer axis, once for each labelling.
 
@@ -46,10 +48,13 @@ def answer_axis(
         labels: (k, n) labellings, 0 or 1.
         groups: rows that are never parted between the two halves; every row in one.
         rng: deals the groups to the halves.
+        turns: whether rows turn around when the options of their problems are swapped. Each
+            problem is then taken in both orders: the mean is 0, and the direction that to the rows
+            turned to option 2.
 
     Returns:
         (k, n) positions in standard deviations, larger where option 2 is expected; None where a
-        half does not hold both answers in every labelling.
+        half is empty or, unless rows turn, does not hold both answers in every labelling.
     """
     half_of = np.empty(labels.shape[1], np.intp)
     for number, at in enumerate(rng.permutation(len(groups))):
@@ -59,25 +64,31 @@ def answer_axis(
         for half in (0, 1):
             train, test = np.flatnonzero(half_of != half), np.flatnonzero(half_of == half)
             seconds = labels[:, train].sum(axis=1)
-            if not len(test) or not ((seconds > 0) & (seconds < len(train))).all():
+            both = turns or bool(((seconds > 0) & (seconds < len(train))).all())
+            if not len(test) or not len(train) or not both:
                 return None
-            found[:, test] = _read(X[train], labels[:, train], X[test])
+            found[:, test] = _read(X[train], labels[:, train], X[test], turns)
     rounded: NDArray[np.float64] = np.round(found, _DECIMALS)
     return rounded
 
 
-def _read(X: NDArray[Any], labels: NDArray[np.intp], others: NDArray[Any]) -> NDArray[np.float64]:
+def _read(
+    X: NDArray[Any], labels: NDArray[np.intp], others: NDArray[Any], turns: bool
+) -> NDArray[np.float64]:
     """Fit the discriminant of each labelling to X, and return where it puts other rows, (k, m)."""
     from scipy.linalg import cho_factor, cho_solve
 
-    mean = X.mean(axis=0, dtype=np.float64)
+    mean = np.zeros(X.shape[1]) if turns else X.mean(axis=0, dtype=np.float64)
     centred = X - mean
     covariance = centred.T @ centred / len(X)
     sphere = np.trace(covariance) / len(covariance) or 1.0
     covariance *= 1 - _SHRINKAGE
     covariance[np.diag_indices_from(covariance)] += _SHRINKAGE * sphere
-    seconds = labels.sum(axis=1, keepdims=True)
-    weights = np.where(labels == 1, 1 / seconds, -1 / (labels.shape[1] - seconds))
+    if turns:
+        weights = np.where(labels == 1, 1.0, -1.0) / labels.shape[1]
+    else:
+        seconds = labels.sum(axis=1, keepdims=True)
+        weights = np.where(labels == 1, 1 / seconds, -1 / (labels.shape[1] - seconds))
     apart = (weights @ centred).T  # (d, k): mean of option 2 − mean of option 1
     directions = cho_solve(cho_factor(covariance), apart)
     spread = np.sqrt((directions * (covariance @ directions)).sum(axis=0))

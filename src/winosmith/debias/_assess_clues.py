@@ -7,15 +7,16 @@ context, w[t-2:]. A *clue* is a cue together with something that tells the optio
 - "beside": a content word in the same clause as an option. The polarity pattern of WinoGrande's
   table 2 is one ("loved" stands beside "balls", and the trigger is "exciting");
 - "option": the option's own last word ("heavy", and the option is "stone");
-- "order": the place among the options alone ("weak" goes with option 1, whatever it is).
+- "order": which option is mentioned first, alone ("weak" goes with the first, whatever it is).
 
 For each clue, the other twins of the data where the same words meet are counted: in R of them
-they point to the right option, in W to the wrong one. The problem's own twin is left out, so no
-clue explains a problem by itself. Its strength is that of the sign test, z = (R − W) / √(R + W),
-positive where the words point to the option they stand with; |z| ≥ 3 needs nine other problems at
-the least. A clue may mislead: what points away from the answer is reported the same way. On
-labels that mean nothing there are as many of those as of the others, or a few more (leaving a
-problem out of a balanced count tips the count against it).
+they point to the right option, in W to the wrong one. The problem's own twin and copies of either
+half are left out, so no clue explains a problem by itself. (What only looks alike is counted: that
+words come back is what is looked for.) Its strength is that of the sign test,
+z = (R − W) / √(R + W), positive where the words point to the option they stand with; |z| ≥ 3 needs
+nine other problems at the least. A clue may mislead: what points away from the answer is reported
+the same way. On labels that mean nothing there are as many of those as of the others, or a few more
+(leaving a problem out of a balanced count tips the count against it).
 """
 
 from __future__ import annotations
@@ -27,9 +28,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from winosmith.blocks import joined
 from winosmith.dataset import Dataset
 from winosmith.debias._assess_tokens import Reading, read_problem
+from winosmith.debias._groups import numbered
 from winosmith.errors import DataError
+from winosmith.metrics import first_of_twins
+from winosmith.text import tokens
 
 __all__ = ["Clue", "find_clues"]
 
@@ -99,21 +104,24 @@ class _Counted:
     """
 
     def __init__(self, dataset: Dataset):
+        first = first_of_twins(dataset)
         numbers: dict[tuple[Kind, tuple[str, ...]], int] = {}
         found = [
             (row, option, numbers.setdefault(key, len(numbers)), option == dataset.answers[row])
             for rows in dataset.groups
             for row, reading in zip(rows, _readings(dataset, rows), strict=True)
-            for option, key in _features(reading)
+            for option, key in _features(reading, int(first[row]))
         ]
         table = np.array(found, dtype=np.intp).reshape(-1, 4)
         self.rows, self.options, self.features, holds = table.T
         self.keys = list(numbers)
         self.answers = dataset.answers
-        group_of = np.empty(len(dataset), np.intp)
-        for number, rows in enumerate(dataset.groups):
-            group_of[list(rows)] = number
-        own = group_of[self.rows] * max(len(self.keys), 1) + self.features
+        texts = [[" ".join(tokens(problem.sentence.lower()))] for problem in dataset]
+        own = (
+            numbered(joined(dataset.groups, texts), len(dataset))[self.rows]
+            * max(len(self.keys), 1)
+            + self.features
+        )
         _, own = np.unique(own, return_inverse=True)
         self.right = _elsewhere(self.features, own, holds == 1)
         self.wrong = _elsewhere(self.features, own, holds == 0)
@@ -136,7 +144,7 @@ class _Counted:
 def _elsewhere(
     features: NDArray[np.intp], own: NDArray[np.intp], those: NDArray[np.bool_]
 ) -> NDArray[np.intp]:
-    """Count the rows of `those` by feature, without those of the same twin."""
+    """Count the rows of `those` by feature, without those of the same twin and its copies."""
     everywhere = np.bincount(features[those], minlength=int(features.max(initial=0)) + 1)
     here = np.bincount(own[those], minlength=int(own.max(initial=0)) + 1)
     counted: NDArray[np.intp] = everywhere[features] - here[own]
@@ -150,13 +158,17 @@ def _readings(dataset: Dataset, rows: Sequence[int]) -> Iterator[Reading]:
         yield read_problem(dataset[row], other)
 
 
-def _features(reading: Reading) -> Iterator[tuple[int, tuple[Kind, tuple[str, ...]]]]:
-    """Yield the option and the words of each possible clue, once."""
+def _features(reading: Reading, first: int) -> Iterator[tuple[int, tuple[Kind, tuple[str, ...]]]]:
+    """Yield the option and the words of each possible clue, once.
+
+    Options with the same last word are not told apart by it, nor by what stands beside it.
+    """
     for cue in reading.cues:
-        yield 0, ("order", (cue,))
+        yield first, ("order", (cue,))
+        if reading.heads[0] == reading.heads[1]:
+            continue
         for option in (0, 1):
-            if reading.heads[0] != reading.heads[1]:
-                yield option, ("option", (reading.heads[option], cue))
+            yield option, ("option", (reading.heads[option], cue))
             for word in reading.beside[option]:
                 if word != cue and word not in reading.beside[1 - option]:
                     yield option, ("beside", (word, cue))

@@ -27,7 +27,7 @@ class Along:
         counts: of the bins, for option 1 and for option 2.
         kl: their divergence in nats, 0 or more; None where it can't be measured, as with one
             answer only.
-        null: the same with the labels of whole twins flipped; None with `kl`.
+        null: the same with the labels of whole blocks flipped; None with `kl`.
     """
 
     edges: tuple[float, ...]

@@ -25,7 +25,7 @@ class Axes:
     """The first principal components of some rows.
 
     Attributes:
-        mean: (d,) of those rows.
+        mean: (d,) of those rows; 0 where they turn with their options.
         directions: (d, k) orthonormal columns, by falling variance.
         explained: (k,) each one's share of the variance, 0–1.
     """
@@ -47,7 +47,7 @@ class Axes:
         return rounded
 
 
-def principal_axes(X: NDArray[Any], k: int) -> Axes:
+def principal_axes(X: NDArray[Any], k: int, *, turns: bool = False) -> Axes:
     """Return the first `k` principal components of the rows of X, or all d when d < k.
 
     They are the eigenvectors of the covariance in double precision: no random start, no
@@ -58,12 +58,14 @@ def principal_axes(X: NDArray[Any], k: int) -> Axes:
     Args:
         X: (n, d) with n ≥ 1.
         k: how many.
+        turns: whether rows turn around when the options of their problems are swapped. Their mean
+            is then 0, each problem being taken in both orders, and turning rows changes nothing.
     """
     from scipy.linalg import eigh
 
     d = X.shape[1]
     k = min(k, d)
-    mean = X.mean(axis=0, dtype=np.float64)
+    mean = np.zeros(d) if turns else X.mean(axis=0, dtype=np.float64)
     covariance = np.zeros((d, d))
     with one_thread():
         for start in range(0, len(X), _CHUNK):

@@ -34,7 +34,8 @@ def assessment_blocks(
         report.Drawing(
             f"The first component, d₁, by answer, in {bins}. Over each panel stands the KL "
             "divergence between the answers, and in brackets what noise gives: the mean and 95 % "
-            "of the KL when the answers of whole twins are flipped at random.",
+            "of the KL when the answers of whole blocks (twins, copies, look-alikes) are flipped "
+            "at random.",
             _histograms(subsets, "d1", "d₁"),
             signature=signature,
         ),
@@ -116,7 +117,7 @@ def _table(assessment: Assessment) -> report.Table:
         "KL divergence between the answers",
         ["subset", "problems", "along", "KL (nats)", "null, mean", interval, "p"],
         rows,
-        note=f"Null: {assessment.settings.draws} draws with the answers of whole twins flipped; "
+        note=f"Null: {assessment.settings.draws} draws with the answers of whole blocks flipped; "
         "p is one-sided. WinoGrande's own figures along d1, in units it does not state, are 2.53 "
         "for all, 2.51 for random, 2.42 for PMI and 0.12 for AFLite.",
     )
@@ -174,6 +175,7 @@ def _passage(problem: MarkedProblem, status: Mapping[int, tuple[str, bool]]) -> 
 
 
 def _clue(clue: Clue, problem: MarkedProblem) -> str:
-    option = f"option {clue.option + 1}" if clue.kind == "order" else problem.options[clue.option]
+    place = ", by the order of the mentions" if clue.kind == "order" else ""
+    option = problem.options[clue.option] + place
     words = " + ".join(f"“{word}”" for word in clue.words)
     return f"{words} → {option}: right in {clue.right} of {clue.right + clue.wrong} other problems"

@@ -55,7 +55,8 @@ def twin_flipped(
 
     Args:
         y: (n,) labels, 0 or 1.
-        groups: the rows that belong together, such as `Dataset.groups`; every row in one.
+        groups: the rows that belong together, such as `Dataset.groups`, or `blocks.blocks`, where
+            there are copies; every row in one.
         rng: draws the flips, then the permutation.
 
     Raises:
@@ -69,11 +70,21 @@ def twin_flipped(
 
 
 def flipped(
-    y: NDArray[Labels], numbers: NDArray[np.intp], rng: np.random.Generator
+    y: NDArray[Labels],
+    numbers: NDArray[np.intp],
+    rng: np.random.Generator,
+    *,
+    permute: bool = True,
 ) -> NDArray[Labels]:
-    """Flip as `twin_flipped` does, by the number of each row's group."""
+    """Flip as `twin_flipped` does, by the number of each row's group.
+
+    Without `permute` the groups of one are flipped like the others: where the order of the options
+    means nothing, so does the number of those whose first option is right.
+    """
     sizes = np.bincount(numbers)
     flips = rng.random(len(sizes)) < 0.5
+    if not permute:
+        return np.where(flips[numbers], 1 - y, y).astype(y.dtype)
     single = sizes[numbers] == 1
     drawn = np.where(flips[numbers] & ~single, 1 - y, y).astype(y.dtype)
     drawn[single] = rng.permutation(y[single])

@@ -13,7 +13,13 @@ from numpy.typing import NDArray
 from winosmith.dataset import Dataset
 from winosmith.debias._labels import problem_labels
 from winosmith.errors import InputError
-from winosmith.metrics import PMI_SMOOTHING, pair_counts, pmi_with_answers, word_counts
+from winosmith.metrics import (
+    PMI_SMOOTHING,
+    first_of_twins,
+    pair_counts,
+    pmi_with_answers,
+    word_counts,
+)
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -32,8 +38,8 @@ class PmiResult:
     Attributes:
         kept: ascending rows that were kept.
         removed: ascending rows that were removed.
-        scores: (n,) the score of each row's twin; both halves have the same. NaN for singles that
-            were kept without a score.
+        scores: (n,) the score of each row's twin; both halves have the same. NaN for singles, which
+            have none.
         variant: how twins were scored.
         smoothing: what was added to the counts.
     """
@@ -57,7 +63,7 @@ def pmi(
     threshold: float | None = None,
     variant: PmiVariant = "signed",
     smoothing: float = PMI_SMOOTHING,
-    singles: Literal["score", "keep"] = "score",
+    singles: Literal["draw", "keep"] = "draw",
     seed: int = 0,
 ) -> PmiResult:
     """Keep the twins that are hard to tell apart by their words.
@@ -74,14 +80,20 @@ def pmi(
 
     What the paper leaves open, and what is done here:
 
-    - Which half is t1: the one whose answer is option 1 (the first row, should both or neither
-      have it). So f is high when the words give the answers away, negative when they mislead; a
-      strongly negative f is small, and kept, by "signed", and not by "absolute".
+    - What "y=1" is: the option that the sentence mentions first is right. The paper has option 1
+      for it, but which option is written first means nothing, and swapping the options of a
+      problem changes no score here. See `metrics.first_of_twins`; in WinoGrande's train_xl the
+      two are the same in 89 % of the problems.
+    - Which half is t1: the one whose answer is that option (should both or neither have it, the
+      one with the first id). So f is high when the words give the answers away, negative when
+      they mislead; a strongly negative f is small, and kept, by "signed", and not by "absolute".
     - Words are lower-cased tokens, the blank left out; a word that occurs twice in a sentence is
       summed twice, but counted once for the PMI, a problem being the unit of the counts.
-    - A twin is two problems, and no third, with one `twin_id`. Any other problem is a single, and
-      is scored as a twin whose other half is empty. Nothing cancels then, so its score lies
-      further from zero than a twin's; `singles="keep"` keeps them all unscored instead.
+    - A twin is two problems, and no third, with one `twin_id`. Any other problem is a single. f is
+      defined for twins alone: what would be left of it for a single is the sum of one sentence,
+      and its sign the label itself, so that one answer would be kept and the other removed. The
+      words of singles are counted, but singles have no score: they are drawn at random, at the
+      rate at which twins are kept. `singles="keep"` keeps them all.
 
     Args:
         data: two-option problems with known answers.
@@ -90,8 +102,8 @@ def pmi(
         threshold: instead of `size`: keep what scores below.
         variant: how twins are scored.
         smoothing: added to each count of a word with an answer, above 0.
-        singles: "score" or "keep".
-        seed: of the draw for ties.
+        singles: "draw" or "keep".
+        seed: of the draw, for ties and for singles.
 
     Raises:
         DataError: see `problem_labels`.
@@ -99,26 +111,27 @@ def pmi(
             singles are to be kept than `size` has room for.
     """
     _check(len(data), size, threshold, variant, smoothing, singles)
-    labels = problem_labels(data)
-    groups: list[tuple[int, ...]] = [*data.twins, *((row,) for row in data.singles)]
-    scores = _scores(data, labels, groups, variant, smoothing)
-    given: list[int] = []
-    if singles == "keep":
-        given = list(data.singles)
-        scores[given] = np.nan
-        groups = list(data.twins)
-    ranked = _ranked(data, groups, scores, seed)
+    scores = _scores(data, variant, smoothing)
+    place = _drawn(data, seed)
+    ranked = sorted(data.twins, key=lambda twin: (scores[twin[0]], min(place[row] for row in twin)))
+    drawn = sorted(data.singles, key=place.__getitem__)
     if threshold is not None:
-        chosen = [group for group in ranked if scores[group[0]] < threshold]
+        chosen = [twin for twin in ranked if scores[twin[0]] < threshold]
+        rate = len(chosen) / len(ranked) if ranked else 1.0
+        count = len(drawn) if singles == "keep" else round(rate * len(drawn))
     else:
-        chosen = _fitting(ranked, int(size or 0) - len(given))
-    kept = np.array(sorted([*given, *(row for group in chosen for row in group)]), np.intp)
+        room = int(size or 0)
+        count = len(drawn) if singles == "keep" else _share(len(ranked), len(drawn), room)
+        if count > room:
+            raise InputError(f"size is too small by {count - room} to keep all singles")
+        chosen = ranked[: (room - count) // 2]
+    kept = np.array(sorted([*drawn[:count], *(row for twin in chosen for row in twin)]), np.intp)
     removed = np.setdiff1d(np.arange(len(data)), kept)
     return PmiResult(kept, removed, scores, variant, smoothing)
 
 
 def word_pmi(data: Dataset, *, smoothing: float = PMI_SMOOTHING) -> dict[str, float]:
-    """Return PMI(y=1; w) in nats for each word, from the one that speaks most for option 1 down.
+    """Return PMI(y=1; w) in nats for each word, from the highest down; y=1 as `pmi` has it.
 
     Raises:
         DataError: see `problem_labels`.
@@ -126,45 +139,37 @@ def word_pmi(data: Dataset, *, smoothing: float = PMI_SMOOTHING) -> dict[str, fl
     """
     _check_smoothing(smoothing)
     counts, vocabulary = word_counts(data)
-    first = pmi_with_answers(counts, problem_labels(data), smoothing)[0]
+    first = pmi_with_answers(counts, _labels(data), smoothing)[0]
     order = np.argsort(-first, kind="stable")
     return {vocabulary[word]: float(first[word]) for word in order}
 
 
-def _scores(
-    data: Dataset,
-    labels: NDArray[np.int8],
-    groups: list[tuple[int, ...]],
-    variant: PmiVariant,
-    smoothing: float,
-) -> Floats:
-    """Return the score of each row's twin or single."""
+def _labels(data: Dataset) -> NDArray[np.intp]:
+    """Return 0 where the option that counts as the first is right, else 1."""
+    labels: NDArray[np.intp] = (problem_labels(data) != first_of_twins(data)).astype(np.intp)
+    return labels
+
+
+def _scores(data: Dataset, variant: PmiVariant, smoothing: float) -> Floats:
+    """Return the score of each row's twin; NaN for singles."""
+    labels = _labels(data)
     words, _ = word_counts(data)
     features = pair_counts(words) if variant == "pairwise" else words
     information = pmi_with_answers(features, labels, smoothing)
-    scores = np.empty(len(data))
+    scores = np.full(len(data), np.nan)
     if variant == "max":
         own = _largest(features, information, labels)
-        for group in groups:
-            scores[list(group)] = own[list(group)].max()
+        for twin in data.twins:
+            scores[list(twin)] = own[list(twin)].max()
         return scores
     sums = features @ information[0]
-    for group in groups:
-        scores[list(group)] = _difference(sums, labels, group)
+    for one, other in data.twins:
+        first, second = sorted((one, other), key=lambda row: (labels[row], data.ids[row]))
+        scores[[one, other]] = sums[first] - sums[second]
     return np.abs(scores) if variant == "absolute" else scores
 
 
-def _difference(sums: Floats, labels: NDArray[np.int8], group: tuple[int, ...]) -> float:
-    """Return f(t1, t2), t1 the half whose answer is option 1; 0 for the half that is missing."""
-    if len(group) == 1:
-        return float(sums[group[0]] if labels[group[0]] == 0 else -sums[group[0]])
-    first, second = group
-    if labels[first] == 1 and labels[second] == 0:
-        first, second = second, first
-    return float(sums[first] - sums[second])
-
-
-def _largest(features: csr_array, information: Floats, labels: NDArray[np.int8]) -> Floats:
+def _largest(features: csr_array, information: Floats, labels: NDArray[np.intp]) -> Floats:
     """Return each row's largest PMI of a feature with the row's own answer; 0 without features."""
     starts = features.indptr
     return np.array(
@@ -175,28 +180,23 @@ def _largest(features: csr_array, information: Floats, labels: NDArray[np.int8])
     )
 
 
-def _ranked(
-    data: Dataset, groups: list[tuple[int, ...]], scores: Floats, seed: int
-) -> list[tuple[int, ...]]:
-    """Return the groups from the lowest score up, ties in an order drawn over the sorted ids."""
+def _drawn(data: Dataset, seed: int) -> NDArray[np.intp]:
+    """Return each row's place in an order that is drawn over the sorted ids."""
     place = {problem_id: number for number, problem_id in enumerate(sorted(data.ids))}
     draw = np.random.default_rng(seed).permutation(len(place))
-    return sorted(
-        groups,
-        key=lambda group: (scores[group[0]], min(draw[place[data.ids[row]]] for row in group)),
-    )
+    return np.array([draw[place[problem_id]] for problem_id in data.ids], np.intp)
 
 
-def _fitting(ranked: list[tuple[int, ...]], room: int) -> list[tuple[int, ...]]:
-    """Return the first groups that fit, passing over one that no longer does."""
-    if room < 0:
-        raise InputError(f"size is too small by {-room} to keep all singles")
-    chosen = []
-    for group in ranked:
-        if len(group) <= room:
-            chosen.append(group)
-            room -= len(group)
-    return chosen
+def _share(twins: int, singles: int, size: int) -> int:
+    """Return how many of `size` problems are singles, for twins and singles at one rate.
+
+    The number nearest to that rate which leaves room for whole twins alone, and not for more than
+    there are.
+    """
+    rate = size * singles / (2 * twins + singles)
+    possible = range(max(0, size - 2 * twins), min(singles, size) + 1)
+    even = [count for count in possible if (size - count) % 2 == 0]
+    return min(even or possible, key=lambda count: (abs(count - rate), count))
 
 
 def _check(
@@ -215,8 +215,8 @@ def _check(
         raise InputError("threshold is a number, not NaN")
     if variant not in get_args(PmiVariant):
         raise InputError(f"variant is one of {', '.join(get_args(PmiVariant))}; not {variant!r}")
-    if singles not in ("score", "keep"):
-        raise InputError(f"singles is 'score' or 'keep', not {singles!r}")
+    if singles not in ("draw", "keep"):
+        raise InputError(f"singles is 'draw' or 'keep', not {singles!r}")
     _check_smoothing(smoothing)
 
 

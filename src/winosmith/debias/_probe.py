@@ -1,8 +1,12 @@
 """What a linear model can still guess: the figure a filter is for, in plain per cent.
 
-A probe is a logistic regression trained on some problems and tested on others, whole twins apart.
+A probe is a logistic regression trained on some problems and tested on others, whole blocks apart.
 Unlike a KL over one principal component it needs no bins, has a known chance level, and looks at
 every direction of the embedding at once.
+
+The vectors of `difference` turn around when the options of a problem are swapped, and which is
+written first means nothing. So their probe has no intercept: it learns w from the problems turned
+so that the right option comes first, and swapping options changes not a bit of the result.
 """
 
 from __future__ import annotations
@@ -14,10 +18,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from winosmith.debias._groups import numbered
 from winosmith.errors import DataError
 from winosmith.threads import one_thread
 
-__all__ = ["Probe", "probe", "probe_across"]
+__all__ = ["SELECTED", "Probe", "probe", "probe_across"]
+
+SELECTED = (
+    "measured on problems that were selected by their answers, so it lies below one half by "
+    "construction; it does not tell that the filter overshot"
+)
+"""What is said beside every figure of a probe on what a filter by answers kept."""
 
 _Z = 1.959963984540054
 """The 97.5 % point of the normal distribution, for a 95 % interval."""
@@ -28,10 +39,12 @@ class Probe:
     """Held-out accuracy of a linear model.
 
     Attributes:
-        accuracy: the share of test problems it guesses, 0–1; chance is `chance`.
-        low: the lower end of the 95 % interval, twins counted as one observation.
+        accuracy: the share of test problems it guesses, 0–1, a tie counted as one half; chance is
+            `chance`.
+        low: the lower end of the 95 % interval, each group counted as one observation.
         high: its upper end.
-        chance: the share of the more frequent answer among the test problems.
+        chance: one half where vectors turn with the options; else the share of the more frequent
+            answer among the test problems, which an intercept can learn.
         n: the number of test problems.
     """
 
@@ -47,6 +60,7 @@ def probe(
     y: NDArray[Any],
     groups: Sequence[Sequence[int]],
     *,
+    turns: bool = True,
     folds: int = 5,
     C: float = 1.0,
     seed: int = 0,
@@ -56,7 +70,11 @@ def probe(
     Args:
         X: (n, d) embeddings.
         y: (n,) labels, 0 or 1.
-        groups: the rows that must not be parted, such as `Dataset.groups`; every row in one.
+        groups: the rows that must not be parted, such as `blocks.blocks(dataset)`, which has
+            copies and what looks alike beside twins; every row in one.
+        turns: whether swapping the options of a problem turns its vector around, as in those of
+            `difference`. If not (`concat`, vectors from elsewhere), the model has an intercept, and
+            the order of the options can change the figure.
         folds: how many parts, each tested once by a model trained on the others.
         C: the inverse strength of the L2 penalty.
         seed: deals the groups to the folds.
@@ -66,16 +84,13 @@ def probe(
     """
     if len(groups) < folds:
         raise DataError(f"a probe with {folds} folds needs as many groups; there are {len(groups)}")
-    group_of = np.empty(len(y), dtype=np.intp)
-    for number, rows in enumerate(groups):
-        group_of[list(rows)] = number
-    dealt = np.random.default_rng([seed, folds]).permutation(len(groups)) % folds
-    fold_of = dealt[group_of]
-    right = np.empty(len(y), dtype=bool)
+    group_of = numbered(groups, len(y))
+    fold_of = np.random.default_rng([seed, folds]).permutation(len(groups))[group_of] % folds
+    right = np.empty(len(y))
     for fold in range(folds):
         test = fold_of == fold
-        right[test] = _guesses(X[~test], y[~test], X[test], C) == y[test]
-    return _summary(right, y, group_of)
+        right[test] = _right(X[~test], y[~test], X[test], y[test], C, turns)
+    return _summary(right, y, group_of, turns)
 
 
 def probe_across(
@@ -83,27 +98,92 @@ def probe_across(
     y: NDArray[Any],
     train: NDArray[np.intp],
     test: NDArray[np.intp],
+    groups: Sequence[Sequence[int]] | None = None,
     *,
+    turns: bool = True,
+    folds: int = 5,
     C: float = 1.0,
+    seed: int = 0,
 ) -> Probe:
-    """Return the accuracy on the rows `test` of a linear model trained on the rows `train`."""
-    right = _guesses(X[train], y[train], X[test], C) == y[test]
-    return _summary(right, y[test], np.arange(len(test)))
+    """Return the accuracy on the rows `test` of a linear model trained on the rows `train`.
+
+    Where a group has rows in both, as a twin of which one half was removed, no model is tested on
+    rows of a group that it was trained on: the groups are dealt to folds, and those of each fold
+    are tested by a model trained on the rows of `train` outside.
+
+    Args:
+        X: (n, d) embeddings.
+        y: (n,) labels, 0 or 1.
+        train: rows.
+        test: other rows.
+        groups: as for `probe`, of all rows of X; every row for itself when None.
+        turns: see `probe`.
+        folds: how many parts the groups are dealt to, where some have rows on both sides.
+        C: see `probe`.
+        seed: deals the groups.
+    """
+    group_of = np.arange(len(y)) if groups is None else numbered(groups, len(y))
+    parted = np.isin(group_of[test], group_of[train]).any()
+    fold_of = np.zeros(len(y), np.intp)
+    if parted:
+        drawn = np.random.default_rng([seed, folds]).permutation(int(group_of.max()) + 1)
+        fold_of = drawn[group_of] % folds
+    right = np.empty(len(test))
+    for fold in np.unique(fold_of[test]):
+        there = fold_of[test] == fold
+        held = np.isin(group_of[train], group_of[test[there]])
+        rows, others = train[~held], test[there]
+        right[there] = _right(X[rows], y[rows], X[others], y[others], C, turns)
+    return _summary(right, y[test], group_of[test], turns)
 
 
-def _guesses(X: NDArray[Any], y: NDArray[Any], other: NDArray[Any], C: float) -> NDArray[Any]:
-    """Return the labels that a model trained on (X, y) gives to other rows."""
+def _right(
+    X: NDArray[Any],
+    y: NDArray[Any],
+    others: NDArray[Any],
+    answers: NDArray[Any],
+    C: float,
+    turns: bool,
+) -> NDArray[np.float64]:
+    """Return what a model trained on (X, y) earns on each other row: 1, 0, and ½ for a tie."""
+    score = _turned(X, y, others, C) if turns else _free(X, y, others, C)
+    return np.where(score == 0, 0.5, (score > 0) == (answers == 1))
+
+
+def _free(X: NDArray[Any], y: NDArray[Any], others: NDArray[Any], C: float) -> NDArray[Any]:
+    """Return the scores of a model with an intercept, above 0 for label 1."""
     if len(np.unique(y)) < 2:
-        return np.full(len(other), y[0] if len(y) else 0)
+        return np.full(len(others), 2.0 * y[0] - 1 if len(y) else 0.0)
+    return _fitted(X, y, others, C, intercept=True)
+
+
+def _turned(X: NDArray[Any], y: NDArray[Any], others: NDArray[Any], C: float) -> NDArray[Any]:
+    """Return the scores of a model without an intercept, above 0 for label 1.
+
+    Rows are turned to label 1, and then every other one to label 0: the loss is the same, and
+    nothing is left of how they came.
+    """
+    if len(y) < 2:
+        return np.zeros(len(others))
+    labels = np.arange(len(y)) % 2
+    turned = np.where((labels == y)[:, None], X, -X)
+    return _fitted(turned, labels, others, C, intercept=False)
+
+
+def _fitted(
+    X: NDArray[Any], y: NDArray[Any], others: NDArray[Any], C: float, *, intercept: bool
+) -> NDArray[Any]:
     from sklearn.linear_model import LogisticRegression
 
     with one_thread():
-        model = LogisticRegression(C=C, max_iter=1000, tol=1e-4).fit(X, y)
-        guessed: NDArray[Any] = model.predict(other)
-    return guessed
+        model = LogisticRegression(C=C, max_iter=1000, tol=1e-4, fit_intercept=intercept)
+        scores: NDArray[Any] = model.fit(X, y).decision_function(others)
+    return scores
 
 
-def _summary(right: NDArray[np.bool_], y: NDArray[Any], group_of: NDArray[np.intp]) -> Probe:
+def _summary(
+    right: NDArray[np.float64], y: NDArray[Any], group_of: NDArray[np.intp], turns: bool
+) -> Probe:
     """Return the share that is right, with an interval that is robust to clusters.
 
     The variance is the linearised one of a mean over clusters of unequal sizes: the sum of the
@@ -119,6 +199,6 @@ def _summary(right: NDArray[np.bool_], y: NDArray[Any], group_of: NDArray[np.int
         accuracy=accuracy,
         low=max(0.0, accuracy - _Z * error),
         high=min(1.0, accuracy + _Z * error),
-        chance=max(ones, 1 - ones),
+        chance=0.5 if turns else max(ones, 1 - ones),
         n=n,
     )

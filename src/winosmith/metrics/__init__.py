@@ -43,6 +43,8 @@ from winosmith.metrics._people import HumanAccuracy, human_accuracy
 from winosmith.metrics._person import PersonAccuracy, person_accuracy
 from winosmith.metrics._pmi_counts import (
     PMI_SMOOTHING,
+    first_mentioned,
+    first_of_twins,
     pair_counts,
     pmi_of_counts,
     pmi_with_answers,
@@ -135,6 +137,8 @@ __all__ = [
     "crossed_proportion",
     "edit_kinds",
     "error_depth",
+    "first_mentioned",
+    "first_of_twins",
     "fleiss_kappa",
     "forgetting",
     "gender_gap",

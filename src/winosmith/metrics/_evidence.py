@@ -1,8 +1,8 @@
 """How well a tell predicts answers, measured on problems that it was not fitted on.
 
 A tell is fitted by putting each of its values down for the answer that goes with it most often in
-some folds. The folds are of whole groups: a twin, a family, or a problem alone, since what ties
-answers together is not independent.
+some folds. The folds are of whole blocks (`winosmith.blocks`): twins, families, copies, since what
+ties answers together is not independent.
 
 - The accuracy is that of four folds, each predicted from the other three.
 - Whether it may be chance is asked twice: one fold predicts the three others, and three predict

@@ -14,7 +14,8 @@ import numpy as np
 
 from winosmith.dataset import Dataset
 from winosmith.metrics._columns import columns
-from winosmith.metrics._evidence import FOLDS, Ints, evidence
+from winosmith.metrics._evidence import FOLDS, evidence
+from winosmith.metrics._graded import clusters
 from winosmith.metrics._tells import tells, tells_of_options
 
 __all__ = ["Leak", "leaks"]
@@ -78,19 +79,19 @@ def leaks(dataset: Dataset, seed: int = 0) -> tuple[Leak, ...] | None:
         seed: of the random folds.
 
     Returns:
-        The leaks, or None when it can't be told: fewer than 30 twins and singles have an answer,
-        too few for any result to be significant.
+        The leaks, or None when it can't be told: fewer than 30 blocks (twins, families, copies,
+        and problems alone) have an answer, too few for any result to be significant.
 
     >>> from winosmith import Problem
     >>> data = Dataset(
-    ...     Problem(f"{number}-{'xy'[answer]}", "The _ fell.", ("cup", "jug"), answer)
-    ...     for number, answer in enumerate(np.random.default_rng(0).integers(0, 2, 60).tolist())
+    ...     Problem(f"{n}-{'xy'[answer]}", f"Cup {n} hit _.", (f"jug {n}", "it"), answer)
+    ...     for n, answer in enumerate(np.random.default_rng(0).integers(0, 2, 60).tolist())
     ... )
     >>> print(leaks(data)[0])
     the id's last character gives the answer away in 100 % of 60 problems (chance 56.7 %); 'y' says option 2, 'x' says option 1
     """  # noqa: E501
     rows = np.array([row for row, a in enumerate(dataset.answers) if a is not None], dtype=np.intp)
-    groups = _groups(dataset)[rows]
+    groups = clusters(dataset)[rows]
     if len(np.unique(groups)) < LEAST_GROUPS:
         return None
     answers = np.array([cast(int, dataset.answers[row]) for row in rows])
@@ -133,18 +134,3 @@ def _skew(dataset: Dataset) -> Iterator[Leak]:
     p_value = min(1.0, len(places) * float(bdtrc(places[place] - 1, len(answered), chance)))
     if share >= chance + FLOOR:
         yield Leak("options", "order", share, len(answered), chance, p_value, (("any", place + 1),))
-
-
-def _groups(dataset: Dataset) -> Ints:
-    """Return the number of each row's group: what a twin or a family ties together."""
-    above = list(range(len(dataset)))
-
-    def first(row: int) -> int:
-        while above[row] != row:
-            above[row] = row = above[above[row]]
-        return row
-
-    for rows in (*dataset.groups, *dataset.families.values()):
-        for row in rows[1:]:
-            above[first(row)] = first(rows[0])
-    return np.array([first(row) for row in range(len(dataset))], dtype=np.intp)

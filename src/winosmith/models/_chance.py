@@ -24,7 +24,7 @@ def chance_p_value(
 
     Args:
         correct: what each answer is worth, (n,): 1 or True, 0 or False, 1/2 for a tie.
-        groups: the rows of each twin or single, as `Dataset.groups` has them.
+        groups: the rows that count as one observation, such as twins with their copies.
 
     >>> chance_p_value([True] * 5, [(0,), (1,), (2,), (3,), (4,)])  # 1/2 to the 5th
     0.03125

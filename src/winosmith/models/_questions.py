@@ -5,18 +5,21 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from winosmith.answers import TIE
+from winosmith.blocks import joined
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.models._chance import chance_p_value
 from winosmith.problem import Claim, Problem
 from winosmith.records import canonical, claim_record
 from winosmith.seen import Sees, check_pronouns
+from winosmith.text import tokens
 
 __all__ = ["Questions", "claimed", "questions"]
 
@@ -41,6 +44,12 @@ class Questions:
     answers: npt.NDArray[np.int64]
     groups: tuple[tuple[int, ...], ...]
     digest: str
+
+    @cached_property
+    def blocks(self) -> list[list[int]]:
+        """The rows that count as one observation: twins, with copies of either half."""
+        texts = [[" ".join(tokens(problem.sentence.lower()))] for problem in self.problems]
+        return joined(self.groups, texts)
 
     def __len__(self) -> int:
         return len(self.problems)
@@ -70,7 +79,7 @@ class Questions:
             lead = pairs[rows, right] - pairs[rows, 1 - right]
             tied = np.abs(lead) <= TIE * np.abs(pairs).max(axis=1, initial=0)
             worth = np.where(tied, 0.5, lead > 0)
-            return float(worth.sum()), chance_p_value(worth, self.groups)
+            return float(worth.sum()), chance_p_value(worth, self.blocks)
         from scipy.stats import fisher_exact
 
         said = scores > 0

@@ -7,6 +7,7 @@ from typing import Any
 
 from winosmith import report
 from winosmith.build import sides_blocks
+from winosmith.debias import SELECTED
 from winosmith.problem import Edit, Problem
 from winosmith.report import shown
 from winosmith.rounds._changes import Change
@@ -94,7 +95,10 @@ def _changed(changes: Sequence[Change]) -> report.Table:
         for change in changes
     ]
     return report.Table(
-        "This round and the last", ["figure", "last round", "this round", "change"], rows
+        "This round and the last",
+        ["figure", "last round", "this round", "change"],
+        rows,
+        note=f"A linear model on what was kept is {SELECTED}.",
     )
 
 

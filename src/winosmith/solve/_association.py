@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError
-from winosmith.metrics import PMI_SMOOTHING, pmi_of_counts, pmi_with_answers, word_counts
+from winosmith.metrics import (
+    PMI_SMOOTHING,
+    first_mentioned,
+    first_of_twins,
+    pmi_of_counts,
+    pmi_with_answers,
+    word_counts,
+)
 from winosmith.problem import BLANK, Problem
 from winosmith.seen import Sees, check_pronouns, check_sees
 from winosmith.solve._solver import Scores, check_two_options
@@ -24,9 +31,10 @@ __all__ = ["Features", "WordAssociation"]
 Features = Literal["words", "pairs"]
 """What is counted, over lower-cased tokens without the blank:
 
-- `words`: the sentence's words with the place of the right option, as WinoGrande's PMI filter
-  counts them (section 3). Option k scores Σ PMI(y = k; w) over the words of the sentence, so it is
-  about problems of two options.
+- `words`: the sentence's words with the place of the right option among the mentions in the text,
+  as the PMI filter counts them (WinoGrande, section 3; see `metrics.first_of_twins`). The option
+  that is mentioned first scores Σ PMI(y = 1; w) over the words of the sentence, the other one
+  Σ PMI(y = 2; w), so it is about problems of two options; which is written first means nothing.
 - `pairs`: a word of an option with a word of the sentence, by whether that option is right. An
   option scores Σ PMI(right; v, w) over its distinct pairs; any number of options.
 """
@@ -42,7 +50,7 @@ class WordAssociation:
     Attributes:
         features: what is counted; see `Features`.
         weights: by word, or by pair ("cup broke"), in nats: `words` has one for each of the two
-            places, `pairs` one for the option.
+            mentions, `pairs` one for the option.
         smoothing: what was added to each count, above 0.
         sees: whether the pronoun is one of the sentence's words, or not.
 
@@ -93,7 +101,8 @@ class WordAssociation:
             return replace(cls.of_pairs(train, smoothing=smoothing), sees=sees)
         check_two_options(train, "word association by place")
         counts, known = word_counts(train)
-        information = pmi_with_answers(counts, np.array(answers), smoothing)
+        labels = np.array(answers) != first_of_twins(train)
+        information = pmi_with_answers(counts, labels.astype(np.intp), smoothing)
         rows = zip(*information.tolist(), strict=True)
         return cls(features, dict(zip(known, rows, strict=True)), smoothing, sees)
 
@@ -140,7 +149,8 @@ class WordAssociation:
 
     def _by_place(self, problem: Problem) -> tuple[float, ...]:
         known = [self.weights[word] for word in _words(problem.sentence) if word in self.weights]
-        return tuple(sum((weight[place] for weight in known), 0.0) for place in (0, 1))
+        first, second = (sum((weight[place] for weight in known), 0.0) for place in (0, 1))
+        return (second, first) if first_mentioned(problem) else (first, second)
 
 
 def _shown(problems: Sequence[Problem], sees: Sees) -> Sequence[Problem]:

@@ -1,0 +1,66 @@
+"""What the report of a filter says of its figures, on the page and in its JSON."""
+
+from __future__ import annotations
+
+import html
+import json
+
+import pytest
+
+from winosmith import debias
+from winosmith.build import EmbedRecipe, FilterRecipe, debias_to_folder
+from winosmith.build._vectors import turning
+from winosmith.embed import LightEmbedder, save_array
+from winosmith.testing import made_twins
+
+DATA = made_twins(40, singles=20)
+EMBED = EmbedRecipe(dimensions=16)
+
+
+def filtered(tmp_path, embed=EMBED, **chosen):
+    """Return the report of a filter as JSON, and the text of its page."""
+    done = debias_to_folder(
+        DATA, tmp_path / "out", embed=embed, chosen=FilterRecipe(ensemble_size=8, **chosen)
+    )
+    record = json.loads((done.folder / "report.json").read_text("utf-8"))
+    return done, record, html.unescape((done.folder / "report.html").read_text("utf-8"))
+
+
+@pytest.mark.parametrize(("method", "told"), [("aflite", True), ("random", False), ("pmi", False)])
+def test_a_figure_of_what_was_selected_by_its_answers_says_so(tmp_path, method, told):
+    """Beside what a linear model guesses after AFLite stands what that figure is, and why."""
+    keep = None if method == "aflite" else 40
+    _, record, page = filtered(tmp_path, method=method, keep=keep)
+    [note] = [f["note"] for f in record["figures"] if "guessed" in f["label"]]
+    assert (debias.SELECTED in note) == told
+    assert (debias.SELECTED in page) == told
+
+
+def test_singles_that_pmi_drops_say_that_they_were_drawn(tmp_path):
+    """A single is dropped by a draw, a half by the words of its twin; the page says the rate."""
+    done, _, page = filtered(tmp_path, method="pmi", keep=50)
+    singles = set(DATA.singles)
+    for row, reason in done.run.reasons.items():
+        assert reason.startswith("random: " if row in singles else "association: ")
+    assert "of the 20 singles it draws as large a share at random" in page
+
+
+def test_a_chance_of_one_half_is_told_where_vectors_turn(tmp_path):
+    """Every probe on vectors of `difference` is told beside 50 %, whatever answers are kept."""
+    _, record, _ = filtered(tmp_path, method="pmi", keep=50)
+    assert {probe["chance"] for probe in record["measures"]["probes"].values()} == {0.5}
+
+
+def test_which_vectors_turn_is_known_from_the_recipe_or_from_the_file_s_own_words(tmp_path):
+    """Those of `difference` do, from a file of `winosmith embed` too; of another file none do."""
+    X = LightEmbedder(16).embed(DATA)
+    for combine in ("difference", "concat"):
+        assert turning(EmbedRecipe(combine=combine)) == (combine == "difference")
+        told = {"parameters": {"combine": combine}}
+        save_array(tmp_path / f"{combine}.npz", X, DATA.ids, signature=json.dumps(told))
+        of_file = EmbedRecipe(array=str(tmp_path / f"{combine}.npz"))
+        assert turning(of_file) == (combine == "difference")
+    save_array(tmp_path / "own.npz", X, DATA.ids)
+    save_array(tmp_path / "odd.npz", X, DATA.ids, signature="[not JSON")
+    for name in ("own.npz", "odd.npz"):
+        assert not turning(EmbedRecipe(array=str(tmp_path / name)))

@@ -1,0 +1,100 @@
+"""Copies are one observation: what holds one out has learnt from none of the others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from winosmith import Dataset, build, debias, report
+from winosmith.models._questions import questions
+from winosmith.testing import made_twins
+
+COPIES = 3
+ONCE = made_twins(60, seed=4)
+THRICE = Dataset(
+    replace(problem, id=f"{problem.id}, {copy}", twin_id=f"{problem.twin_id}, {copy}")
+    for copy in range(COPIES)
+    for problem in ONCE
+)
+"""Every problem three times over, in twins that know nothing of each other."""
+
+NOISE = np.random.default_rng(0).standard_normal((len(ONCE), 90)).astype(np.float32)
+"""Vectors that say nothing of the answers, but tell each problem from all others."""
+
+
+@cache
+def measured(copies: int, method: Any) -> tuple[build.FilterRun, build.Measures]:
+    """Return a filter on the problems once or more, and its figures."""
+    data = ONCE if copies == 1 else THRICE
+    chosen = build.FilterRecipe(
+        method=method, ensemble_size=16, train_size=20 * copies, cutoff=4 * copies
+    )
+    run = build.run_filter(data, np.tile(NOISE, (copies, 1)), chosen, seed=0)
+    figures = build.measure(
+        run, signature=report.sign(data), seed=0, null_draws=40, shown=(), turns=[True]
+    )
+    return run, figures
+
+
+def test_every_problem_thrice_has_the_figure_of_every_problem_once() -> None:
+    """What a linear model guesses is within noise the same, and its interval no narrower."""
+    once, thrice = (measured(copies, "none")[1].probes["all"] for copies in (1, COPIES))
+    assert thrice.n == COPIES * once.n
+    assert thrice.accuracy == pytest.approx(once.accuracy, abs=0.06)
+    assert thrice.high - thrice.low > 0.95 * (once.high - once.low)
+    assert thrice.accuracy < 0.6
+
+
+def test_what_a_direction_is_read_on_it_was_not_fitted_on() -> None:
+    """The answer axis shows nothing where problems can be told apart by their copies alone."""
+    [subset] = measured(COPIES, "none")[1].assessment.subsets
+    assert subset.axis.null is not None
+    assert subset.axis.null.p > 0.05
+
+
+def test_a_null_flips_copies_together() -> None:
+    """AFLite finds copies by copies, and so does its null: the excess is none."""
+    excess = measured(COPIES, "aflite")[1].excess
+    assert excess is not None
+    assert excess.value > 20
+    assert excess.value <= excess.high
+
+
+def test_what_was_removed_does_not_tell_of_its_copies_that_were_kept() -> None:
+    """From removed to kept, no problem is asked of whom a copy or its other half was learnt."""
+    run, figures = measured(COPIES, "aflite")
+    across = figures.removed_to_kept
+    assert across is not None
+    removed = np.setdiff1d(np.arange(len(THRICE)), run.kept)
+    parted = [block for block in run.blocks if 0 < len({*block} & {*removed.tolist()}) < len(block)]
+    assert parted
+    assert across.accuracy < 0.6
+
+
+def test_copies_are_no_clue() -> None:
+    """Words of one twin, written down twelve times, meet the right option in no other twin."""
+    twin = made_twins(1)
+    data = Dataset(
+        replace(half, id=f"{half.id}, {copy}", twin_id=f"{copy}")
+        for copy in range(12)
+        for half in twin
+    )
+    assert debias.associations(data, z=0.1).leads(range(24)).toward == 0
+
+
+def test_fine_tuning_is_above_chance_by_different_problems_alone() -> None:
+    """Five rights of one problem that is there five times are one, with p = 1/2."""
+    singles = made_twins(0, singles=5, seed=1)
+    copied = Dataset(replace(singles[0], id=f"{n}", twin_id=None) for n in range(5))
+    p_values = []
+    for data in (singles, copied):
+        asked = questions(data, "measure")
+        scores = np.array([[a == 0, a == 1] for a in asked.answers], np.float32).reshape(-1)
+        right, p_value = asked.measured(scores)
+        assert right == 5
+        p_values.append(p_value)
+    assert p_values == [1 / 32, 1 / 2]

@@ -1,0 +1,187 @@
+"""Which option is written first means nothing to any filter, probe or figure of a filter's report.
+
+Exempt is what is about position by its nature: the number of answers at either place, vectors of
+`concat` and those from elsewhere, whose probes have an intercept, and the agreement of judges, the
+categories of which are the places. AFLite's classifiers have an intercept, as Algorithm 1's have;
+what that changes is noise, as another seed's is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from itertools import combinations
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from winosmith import Dataset, Problem, blocks, build, debias, embed, metrics, practice, report
+from winosmith.answers import Response
+from winosmith.testing import made_twins
+
+CROSSED = (
+    Problem("x-a", "Ann thanked Beth as _ was glad.", ("Ann", "Beth"), 0, "x"),
+    Problem("x-b", "Beth thanked Ann as _ was kind.", ("Ann", "Beth"), 0, "x"),
+    Problem("y-a", "The _ fell.", ("cup", "jug"), 1, "y"),
+    Problem("y-b", "The _ rose.", ("jug", "cup"), 1, "y"),
+    Problem("z-a", "They saw old Ann and new Ann, and the _ won.", ("old Ann", "new Ann"), 0, "z"),
+    Problem("z-b", "They saw old Ann and new Ann, and the _ lost.", ("new Ann", "old Ann"), 0, "z"),
+)
+"""Twins that mention their options in two orders, not at all, or write them in two orders."""
+
+COPIES = tuple(
+    replace(problem, id=f"{problem.id}, copied", twin_id="copied", options=problem.options[::-1],
+            answer=1 - (problem.answer or 0))
+    for problem in made_twins(1)
+)  # fmt: skip
+
+DATA = Dataset([*made_twins(14, singles=9, seed=2), *CROSSED, *COPIES])
+ROWS = range(len(DATA))
+SWAPS = st.sets(st.sampled_from(ROWS))
+
+
+def swapped(data: Dataset, rows: Collection[int]) -> Dataset:
+    """Return the problems with the options of some, and their answers with them, swapped."""
+    return Dataset(
+        replace(problem, options=problem.options[::-1], answer=1 - problem.answer)
+        if row in rows and problem.answer is not None
+        else problem
+        for row, problem in enumerate(data)
+    )
+
+
+@pytest.mark.parametrize("variant", get_args(debias.PmiVariant))
+@given(rows=SWAPS, size=st.integers(0, len(DATA)))
+@settings(max_examples=40)
+def test_pmi_filtering_scores_and_keeps_the_same(
+    variant: debias.PmiVariant, rows: set[int], size: int
+) -> None:
+    """Whatever options are swapped, each twin has its score, and what is kept is the same."""
+    there, turned = (
+        debias.pmi(data, size=size, variant=variant) for data in (DATA, swapped(DATA, rows))
+    )
+    np.testing.assert_array_equal(there.scores, turned.scores)
+    assert there.kept.tolist() == turned.kept.tolist()
+    limit = float(np.nanmedian(there.scores))
+    by_limit = (
+        debias.pmi(data, threshold=limit, variant=variant).kept.tolist()
+        for data in (DATA, swapped(DATA, rows))
+    )
+    assert len({tuple(kept) for kept in by_limit}) == 1
+
+
+@given(rows=SWAPS)
+def test_words_have_the_same_pmi(rows: set[int]) -> None:
+    """The PMI of a word is with the option that is mentioned first."""
+    assert debias.word_pmi(DATA) == debias.word_pmi(swapped(DATA, rows))
+
+
+def test_the_halves_of_a_twin_share_their_first_option() -> None:
+    """Where halves mention their options in two orders, one of them says which is the first."""
+    data = Dataset(CROSSED)
+    first = [data[row].options[k] for row, k in enumerate(metrics.first_of_twins(data))]
+    assert first == ["Ann", "Ann", "cup", "cup", "old Ann", "old Ann"]
+    assert metrics.first_mentioned(data[1]) == 1  # alone, it mentions Beth first
+
+
+@given(rows=SWAPS, seed=st.integers(0, 9))
+def test_the_shuffled_order_is_the_same(rows: set[int], seed: int) -> None:
+    """Splits and draws in whole blocks take the same problems."""
+    orders = [blocks.shuffled(data, seed) for data in (DATA, swapped(DATA, rows))]
+    assert orders[0][0].ids == orders[1][0].ids
+    assert orders[0][1] == orders[1][1]
+
+
+@given(rows=SWAPS)
+def test_clues_are_the_same(rows: set[int]) -> None:
+    """The same words point to the same options, as strongly."""
+    cars = [
+        Problem(f"c{n}", f"In {n} a red car passed the blue car and the _ was fast.",
+                ("red car", "blue car"), 0)
+        for n in range(12)
+    ]  # fmt: skip
+    made = Dataset([*cars, *practice.corpus(40, seed=5).dataset])
+    told = []
+    for data in (made, swapped(made, rows)):
+        clues = debias.associations(data, z=1.5).clues
+        told.append(
+            [
+                [(c.kind, c.words, data[row].options[c.option], c.toward, c.right, c.wrong, c.z)
+                 for c in found]
+                for row, found in enumerate(clues)
+            ]
+        )  # fmt: skip
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("method", ["pmi", "random", "none"])
+@given(rows=SWAPS)
+@settings(max_examples=8)
+def test_every_figure_of_a_report_is_the_same(method: Any, rows: set[int]) -> None:
+    """Kept sets, probes, nulls, KL and scatters do not know in which order options are written."""
+    keep = None if method == "none" else 20
+    chosen = build.FilterRecipe(method=method, keep=keep)
+    records = []
+    for data in (DATA, swapped(DATA, rows)):
+        X = embed.LightEmbedder(64).embed(data)
+        run = build.run_filter(data, X, chosen, seed=1)
+        measures = build.measure(
+            run, signature=report.sign(DATA), seed=1, null_draws=20, shown=ROWS, turns=[True]
+        )
+        record = measures.record()
+        for subset in record["assessment"]["subsets"]:
+            del subset["answers"]  # about the order of options by its nature
+        records.append((run.kept.tolist(), run.reasons, record))
+    assert records[0] == records[1]
+
+
+@given(rows=SWAPS)
+@settings(max_examples=15)
+def test_fairness_is_the_same(rows: set[int]) -> None:
+    """Votes for the answer, domains, words and random subsets are what they were."""
+    votes = [
+        Response(problem.id, f"j{judge}", "validate", (judge + row) % 3 // 2)
+        for row, problem in enumerate(DATA)
+        for judge in range(3)
+    ]
+    where = {DATA.ids[row] for row in rows}
+    turned = [
+        replace(vote, choice=1 - (vote.choice or 0)) if vote.problem_id in where else vote
+        for vote in votes
+    ]
+    figures = []
+    for data, said in ((DATA, votes), (swapped(DATA, rows), turned)):
+        found = debias.fairness(data, {"some": range(0, 40, 3)}, votes=said, draws=20)
+        figures.append([f.record() for f in found.sets["some"].figures if "alpha" not in f.name])
+    for there, here in zip(*figures, strict=True):
+        assert {**there, "adjusted": 0} == {**here, "adjusted": 0}  # by how many there are
+
+
+def test_what_swaps_change_of_aflite_is_noise() -> None:
+    """Swapping every other problem's options changes AFLite's kept set no more than a seed does."""
+    data = practice.corpus(150, seed=7, strength=0.5).dataset
+    m, k = debias.suggested_sizes(len(data))
+
+    def removed(which: Dataset, seed: int) -> frozenset[int]:
+        X = embed.LightEmbedder(64).embed(which)
+        y = debias.problem_labels(which)
+        found = debias.aflite(X, y, train_size=m, cutoff=k, ids=which.ids, seed=seed)
+        return frozenset(range(len(which))) - set(found.kept.tolist())
+
+    rng = np.random.default_rng(0)
+    turned = [swapped(data, set(np.flatnonzero(rng.random(len(data)) < 0.5))) for _ in range(4)]
+    by_seed = [removed(data, seed) for seed in range(4)]
+    by_swap = [removed(other, 0) for other in turned]
+    alike_by_seed = [_jaccard(a, b) for a, b in combinations(by_seed, 2)]
+    alike_by_swap = [_jaccard(by_seed[0], other) for other in by_swap]
+    assert np.mean(alike_by_swap) > np.mean(alike_by_seed) - 0.1
+    sizes = [len(found) for found in by_seed]
+    spread = 4 * (np.std(sizes) + 3)
+    assert all(abs(len(found) - np.mean(sizes)) < spread for found in by_swap)
+
+
+def _jaccard(a: frozenset[int], b: frozenset[int]) -> float:
+    return len(a & b) / len(a | b)
