@@ -160,9 +160,9 @@ def associations(dataset: Dataset, *, z: float = 3.0) -> Associations:
 
     >>> from winosmith.problem import Problem
     >>> halves = [
-    ...     Problem(f"{n}{t}", f"Topic {n}: the _ was {t}.", ("stone", "leaf"), answer, str(n))
+    ...     Problem(f"{n}{t}", f"Stone {n} hit the leaf: _ was {t}.", ("stone", "leaf"), a, str(n))
     ...     for n in range(12)
-    ...     for t, answer in (("heavy", 0), ("light", 1))
+    ...     for t, a in (("heavy", 0), ("light", 1))
     ... ]
     >>> found = associations(Dataset(halves))
     >>> clue = found.marked(0).clues[0]
