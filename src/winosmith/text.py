@@ -254,17 +254,27 @@ def trigger(first: Sequence[str], second: Sequence[str]) -> tuple[list[str], lis
     return mine, theirs
 
 
-def local_context(sentence: str, before: int = 2) -> str:
+def local_context(sentence: str, before: int = 2, *, whole: bool = True) -> str:
     """Return the words from `before` words ahead of the blank to the end: w[t-2:] and on.
 
     This is what WinoGrande's local-context baseline sees (section 4.1, w_{t-2:EOS}).
 
+    Args:
+        sentence: with a blank.
+        before: how many words ahead of it stay.
+        whole: return a text without spaces between words as it is; False refuses it, since a
+            baseline that saw all of it would be none.
+
     Raises:
-        ProblemError: there is no blank.
+        ProblemError: there is no blank, or no word can be told from the next.
 
     >>> local_context("The trophy doesn't fit into the suitcase because the _ is too large.")
     'because the _ is too large.'
     """
+    if not whole and writing(sentence) == "unspaced":
+        raise ProblemError(
+            f"there are no spaces between the words of {sentence!r}, so it has no local context"
+        )
     parts = words(sentence)
     at = next((i for i, word in enumerate(parts) if BLANK in word), None)
     if at is None:

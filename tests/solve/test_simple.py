@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from winosmith import Dataset, Problem, debias, solve
-from winosmith.errors import DataError, InputError
+from winosmith.errors import DataError, InputError, ProblemError
 from winosmith.testing import made_twins
+from winosmith.text import local_context
 
 FIVE = ("cup", "jug", "pot", "pan", "mug")
 
@@ -183,6 +184,16 @@ class Shown:
         """Return the lengths of the options."""
         self.problems += problems
         return [tuple(map(float, map(len, p.options))) for p in problems]
+
+
+def test_text_without_spaces_has_no_local_context() -> None:
+    """In Japanese the words before the blank can't be told, and the baseline is refused."""
+    japanese = Problem("j", "茶碗が急須に当たって_が割れた。", ("茶碗", "急須"), 0)
+    with pytest.raises(ProblemError, match="no spaces between the words"):
+        solve.local_only([japanese])
+    with pytest.raises(ProblemError, match="so it has no local context"):
+        solve.LocalContext(Shown()).score([japanese])
+    assert local_context(japanese.sentence) == japanese.sentence
 
 
 def test_the_local_context_is_all_that_is_shown() -> None:

@@ -140,10 +140,16 @@ def _report(
     }
 
 
+def _file(folder: str, name: str) -> str:
+    """Return what is handed out: the PDF, or the form where no PDF was made."""
+    found = [f"{folder}/{name}{end}" for end in (".pdf", ".html", ".json")]
+    return next((file for file in found if Path(file).exists()), found[0])
+
+
 def _print(report: dict[str, Any], folder: str) -> None:
     if report["given"]:
         rows = [
-            (each["subject"], each["sheet"], f"{folder}/{each['name']}.pdf")
+            (each["subject"], each["sheet"], _file(folder, each["name"]))
             for each in report["given"]
         ]
         print_table("Given", ("subject", "sheet", "hand out"), rows)

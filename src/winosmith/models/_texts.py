@@ -62,7 +62,7 @@ def filled_text(
     ('The nurse said that *she* left.', 'the cook')
     """
     if local is not None:
-        problem = replace(problem, sentence=local_context(problem.sentence, local))
+        problem = replace(problem, sentence=local_context(problem.sentence, local, whole=False))
     if sees == "pronoun":
         return with_pronoun(problem, "*").strip(), problem.options[option].strip()
     before, options, after = sentence_parts(problem)

@@ -21,11 +21,16 @@ def local_only(problems: Sequence[Problem], before: int = BEFORE) -> tuple[Probl
 
     Train a solver on these too for the baseline of WinoGrande's table 3.
 
+    Raises:
+        ProblemError: a sentence has no spaces between words, and so no local context.
+
     >>> whole = Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug"))
     >>> local_only([whole])[0].sentence
     'and the _ broke.'
     """
-    return tuple(replace(p, sentence=local_context(p.sentence, before)) for p in problems)
+    return tuple(
+        replace(p, sentence=local_context(p.sentence, before, whole=False)) for p in problems
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,59 @@
+"""A build applies WinoGrande's rules for authors where they apply, and says where."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from winosmith import Dataset, Response, formats
+from winosmith.build import build, recipe_of
+from winosmith.cli import main
+from winosmith.testing import made_families, made_twins
+from winosmith.validate import write_votes
+
+
+@pytest.fixture
+def pool(tmp_path: Path) -> dict[str, str]:
+    """Return a recipe's data and votes: an evolved set beside twins, all found valid."""
+    data = Dataset([*made_twins(30), *made_families([1, 2, 3], [2, 4])])
+    formats.write(data.problems, tmp_path / "pool.jsonl")
+    said = [Response(p.id, f"{w}-{p.id}", "validate", p.answer) for p in data for w in "xyz"]
+    write_votes(said, tmp_path / "votes.csv")
+    return {"data": str(tmp_path / "pool.jsonl"), "votes_file": str(tmp_path / "votes.csv")}
+
+
+def test_a_build_keeps_an_evolved_set_that_judges_find_valid(
+    pool: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No root and no perturbed problem is dropped; report and terminal say what was exempt."""
+    recipe = recipe_of({"name": "mine", **pool, "filter": {"method": "none"}})
+    built = build(recipe, tmp_path / "out")
+    assert built.funnel.kept.problems == 67
+    told = "Rules: WinoGrande's for authors, on 60 of 67; not on 7 perturbed or their roots"
+    assert str(built.applied) == told
+    record = json.loads((tmp_path / "out/report.json").read_text("utf-8"))
+    assert record["rules_used"]["words"] == [told]
+    assert "not on 7 perturbed or their roots" in built.report.read_text("utf-8")
+
+
+def test_a_recipe_can_ask_for_the_rules_everywhere(pool: dict[str, str], tmp_path: Path) -> None:
+    """With rules = "winogrande" short perturbed problems go, as authors' twins would."""
+    table = {"name": "mine", **pool, "filter": {"method": "none"}}
+    strict = recipe_of({**table, "structure": {"rules": "winogrande"}})
+    built = build(strict, tmp_path / "out")
+    assert built.funnel.steps[0].dropped["length"] == 7
+    assert built.funnel.kept.problems == 60
+    recipe = (tmp_path / "out/recipe.toml").read_text("utf-8")
+    assert 'rules = "winogrande"' in recipe
+
+
+def test_the_command_says_first_which_rules_were_used(
+    pool: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first line of `winosmith build` is that of `winosmith check`."""
+    lines = ['name = "mine"', *(f'{key} = "{Path(file).name}"' for key, file in pool.items())]
+    (tmp_path / "mine.toml").write_text("\n".join([*lines, '[filter]\nmethod = "none"\n']))
+    assert main(["build", str(tmp_path / "mine.toml"), "--out", str(tmp_path / "out")]) == 0
+    assert capsys.readouterr().out.startswith("Rules: WinoGrande's for authors, on 60 of 67;")
