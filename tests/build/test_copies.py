@@ -285,6 +285,7 @@ def test_a_recipe_keeps_all_on_request(make_build):
     built = make_build(pool, filter=NONE, copies="keep")
     assert built.funnel.kept.problems == len(pool)
     assert built.copies["rule"] == "keep"
+    assert "|copies:keep|" in str(built.measures.signature)
     assert (built.copies["groups"], built.copies["contradictory"]) == (3, 1)
     text = built.report.read_text("utf-8")
     assert "all are kept, as the recipe says" in text

@@ -351,6 +351,7 @@ def _measured(job: _Job, run: FilterRun, loose: Sequence[int]) -> Measures:
                 n=len(job.dataset),
                 seed=recipe.seed,
                 others=[*embedders(recipe.embed, recipe.consensus).values()][1:],
+                copies=recipe.copies,
             ),
             seed=recipe.seed,
             null_draws=recipe.filter.null_draws,

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from winosmith._version import __version__
+from winosmith.build._copies import Copies
 from winosmith.build._filter import FilterRun
 from winosmith.build._panel import described
 from winosmith.build._pool import paths_of
@@ -80,6 +81,7 @@ def signature_of(
     n: int,
     seed: int,
     others: Sequence[EmbedRecipe] = (),
+    copies: Copies = "once",
 ) -> Signature:
     """Return what the figures of a filter carry; `others` voted beside the embedder `embed`."""
     if embed.array is not None:
@@ -102,6 +104,7 @@ def signature_of(
         if run.consensus.floor:
             known = run.consensus.parameters
             parameters |= {"floor": known["floor"], "agreed": known["agreed"]}
+    parameters |= {"copies": copies} if copies != "once" else {}
     return Signature(digest, n, parameters, seed)
 
 
