@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from winosmith import formats
+from winosmith import Prediction, formats
 from winosmith.cli import main
 from winosmith.testing import made_twins
 
@@ -53,6 +53,21 @@ def test_json_is_the_same_report(capsys: TEXT) -> None:
     assert first["both"] + first["only_first"] + first["only_second"] + first["neither"] == 80
     assert first["interval"][0] < first["difference"] < first["interval"][1]
     assert first["adjusted"] >= first["p_value"]
+
+
+def test_solvers_that_saw_different_things_are_told(capsys: TEXT) -> None:
+    """Where one saw the blank and another the pronoun, that is said; not of those that saw one."""
+    for name, sees in (("a", "blank"), ("b", "pronoun"), ("c", "blank")):
+        formats.write_predictions(
+            [Prediction(p.id, 0) for p in DATA], f"{name}.jsonl", DATA, solver=name,
+            parameters={"sees": sees},
+        )  # fmt: skip
+    assert main(["compare", "dev.jsonl", "a.jsonl", "b.jsonl", "c.jsonl"]) == 0
+    assert "a, c saw the blank, and b the pronoun" in capsys.readouterr().err
+    assert main(["compare", "dev.jsonl", "a.jsonl", "b.jsonl", "--partial"]) == 0
+    assert "a saw the blank, and b the pronoun" in capsys.readouterr().err
+    assert main(["compare", "dev.jsonl", "a.jsonl", "c.jsonl", "good.lst"]) == 0
+    assert "saw the blank" not in capsys.readouterr().err
 
 
 def test_the_page_has_the_tables(capsys: TEXT) -> None:

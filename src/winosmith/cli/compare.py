@@ -15,7 +15,7 @@ from winosmith.cli._answered import (
     partial_option,
     predictions_argument,
 )
-from winosmith.cli._common import data_argument, format_option, json_option, print_json
+from winosmith.cli._common import data_argument, format_option, json_option, print_json, say
 from winosmith.cli._compare_report import LETTERS, compare_page, compare_tables, letters
 from winosmith.cli._stability_input import LINEAGE, depth_option
 from winosmith.cli._tables import print_table
@@ -64,6 +64,7 @@ def command(**options: Any) -> None:
     solvers = graded(dataset, paths, options["partial"])
     if options["partial"]:
         solvers = _in_common(solvers)
+    _tell_what_was_seen(solvers)
     found = compare(solvers, baseline=options["baseline"], seed=options["seed"])
     lasting = _lasting(solvers, found, options)
     if options["out"]:
@@ -98,9 +99,27 @@ def _in_common(solvers: Mapping[str, Graded]) -> dict[str, Graded]:
         raise InputError("there is no problem that all of them answered")
     dataset = first.select(first.row(key) for key in first.ids if key in shared)
     return {
-        name: grade(dataset, [p for p in found.predictions if p.problem_id in shared])
+        name: grade(
+            dataset,
+            [p for p in found.predictions if p.problem_id in shared],
+            parameters=found.parameters,
+        )
         for name, found in solvers.items()
     }
+
+
+def _tell_what_was_seen(solvers: Mapping[str, Graded]) -> None:
+    """Say where some solvers saw the blank and others the pronoun."""
+    by = {
+        sees: [name for name, found in solvers.items() if found.parameters.get("sees") == sees]
+        for sees in ("blank", "pronoun")
+    }
+    if all(by.values()):
+        blank, pronoun = (", ".join(names) for names in by.values())
+        say(
+            f"{blank} saw the blank, and {pronoun} the pronoun: what differs between them may be "
+            "how they were asked"
+        )
 
 
 def _lasting(
