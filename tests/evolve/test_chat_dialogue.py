@@ -226,6 +226,19 @@ def test_the_first_message_teaches_by_examples() -> None:
     assert "Row 2: parcel → crate (1), heavy → high (2)." in first
 
 
+def test_questions_are_invited_first_and_answered_once() -> None:
+    """Before its first rows the model may ask, as in EvoGrad's A.1; later a "?" is no question."""
+    dialogue = Dialogue(SUE, wanted=3)
+    first = dialogue.messages[0].content
+    assert "if anything in this task is not clear to you, you may ask" in first
+    assert dialogue.take(Reply("May I change the names? Does a comma count?")) == ()
+    answer = dialogue.messages[-1].content
+    assert "names and punctuation marks, too" in answer
+    assert "Please write 3 rows, numbered from 1." in answer
+    dialogue.take(Reply("And the names?"))
+    assert "I found no row in your reply" in dialogue.messages[-1].content
+
+
 @pytest.mark.parametrize(
     "setting",
     [

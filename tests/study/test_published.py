@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from winosmith.study import PUBLISHED, PUBLISHED_GENDER, TARGETS, published
+from winosmith import formats
+from winosmith.study import (
+    PUBLISHED,
+    PUBLISHED_GENDER,
+    PUBLISHED_STABILITY,
+    TARGETS,
+    paper_split,
+    published,
+)
 
 OURS = {  # WinoGrande's own rows of table 6, and Winogender of section 1
     "wsc": ["83.1", "90.1", "96.5"],
@@ -79,3 +89,86 @@ def test_table_7_has_gaps_of_cells_and_of_counts(
     assert tuple(map(float, row.of_cells)) == cells
     assert tuple(round(gap, 1) for gap in row.of_counts) == counts
     assert tuple(abs(float(gap)) for gap in row.of_cells) == tuple(map(float, row.gap))
+
+
+FITS = {  # EvoGrad's table 4: errors of 202 or 526, and the sum of their depths
+    "60.4": (80, 553),
+    "58.4": (84, 568),
+    "55.4": (90, 629),
+    "59.41": (82, 584),
+    "67.33": (66, 466),
+    "60.3": (209, 1406),
+    "57.2": (225, 1542),
+    "56.08": (231, 1560),
+    "65.02": (184, 1333),
+}
+
+
+@pytest.mark.parametrize("printed", FITS)
+def test_evograds_cells_are_sums_over_counts(printed: str) -> None:
+    """Accuracy and depth of a cell stand for one number of errors and one sum of depths."""
+    (row,) = (row for row in PUBLISHED_STABILITY if row.accuracy == printed)
+    assert (row.errors, row.sums) == ((FITS[printed][0],), (FITS[printed][1],))
+
+
+def test_one_of_evograds_depths_is_of_no_sum() -> None:
+    """BERT's 6.867 on EvoGrad-L is no mean of 237 whole numbers; no other cell is impossible."""
+    unfit = [row for row in PUBLISHED_STABILITY if row.depth and row.errors and not row.sums]
+    assert [(row.system, row.depth, row.errors) for row in unfit] == [("BERT", "6.867", (237,))]
+
+
+def test_evograds_rows_without_accuracies_are_there() -> None:
+    """What was trained on WinoGrande has depths alone, twelve of them, and 6.286 comes twice."""
+    depths = [row.depth for row in PUBLISHED_STABILITY if row.depth and not row.accuracy]
+    assert depths == (
+        "7.302 7.258 7.308 7.232 6.286 6.393 6.286 6.652 7.971 7.670 8.000 7.694".split()
+    )
+    dev = [row for row in PUBLISHED_STABILITY if row.data == "winogrande-dev"]
+    right = (795, 799, 798, 964, 964, 971, 819, 817, 819)
+    assert [row.errors for row in dev] == [(1267 - count,) for count in right]
+
+
+def test_evograds_table_in_the_page_is_the_data() -> None:
+    """The page on the papers has every cell of the table, and no other."""
+    page = Path(__file__).parents[2].joinpath("docs/papers.md").read_text("utf-8")
+    table = page.partition("## EvoGrad's table 4")[2].partition("## The arithmetic")[0]
+    columns = ("winogrande-dev", "evograd-m-val", "evograd-l-val")
+    held = {
+        (row.system, row.trained, row.data): row.accuracy
+        if row.data == "winogrande-dev"
+        else f"{row.accuracy or '—'} ({row.depth})"
+        for row in PUBLISHED_STABILITY
+    }
+    shown = {}
+    for line in table.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) == 5 and cells[0] not in ("model", "---"):
+            shown |= {
+                (cells[0], cells[1], name): cell
+                for name, cell in zip(columns, cells[2:], strict=True)
+                if cell
+            }
+    assert shown == held
+
+
+@pytest.mark.data
+def test_copas_parts_are_superglues(data_dir: Path) -> None:
+    """The last 100 of COPA's dev set, by which is chosen, are those of SuperGLUE's val."""
+    dev = formats.read(data_dir / "copa" / "copa-dev.xml")
+    train, chosen = paper_split("copa", dev)
+    val = formats.read(data_dir / "superglue_copa" / "val.jsonl")
+    assert len(train) == 400
+    assert [_letters(p.sentence) for p in chosen] == [_letters(p.sentence) for p in val]
+
+
+def _letters(text: str) -> str:
+    return "".join(letter for letter in text.lower() if letter.isalnum())
+
+
+@pytest.mark.data
+def test_more_than_half_of_the_released_problems_are_singles(data_dir: Path) -> None:
+    """Of 12,282 debiased, dev and test problems 6,918 have no other half; A says a third."""
+    folder = data_dir / "winogrande"
+    parts = [formats.read(folder / f"{name}.jsonl") for name in ("train_debiased", "dev", "test")]
+    singles = sum(len(group) == 1 for part in parts for group in part.groups)
+    assert (sum(map(len, parts)), singles) == (12_282, 6_918)

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from winosmith.chat import Message, Messages, Reply
 from winosmith.errors import InputError, ProblemError
 from winosmith.evolve._chat_check import Checked, Checker, same_sentence
-from winosmith.evolve._chat_prompt import opening, request
+from winosmith.evolve._chat_prompt import ANSWER, opening, request
 from winosmith.evolve._chat_round import Round, correction
 from winosmith.evolve._chat_rows import read_rows
 from winosmith.problem import Problem
@@ -43,6 +43,8 @@ class Ending(NamedTuple):
 
 class Dialogue:
     """Asks for rows, checks them, says what was wrong, and asks again (EvoGrad 2024, A.1).
+
+    As there, the model may ask questions before the first rows; the rules answer them.
 
     It talks to nobody: send `messages`, give the answer to `take`, and again, until it has
     `ended`. The same replies lead to the same problems.
@@ -158,7 +160,8 @@ class Dialogue:
         self._taken = taken
         self.rounds.append(Round(self.size, reply, tuple(rows), tuple(kept)))
         self.accepted += kept
-        told = correction(self.parent, self.rounds[-1], self.accepted)
+        asks = len(self.rounds) == 1 and not rows and "?" in reply.text
+        told = ANSWER if asks else correction(self.parent, self.rounds[-1], self.accepted)
         first = 1 + sum(len(done.rows) for done in self.rounds)
         self._said.append(Message("assistant", reply.text))
         self._said.append(Message("user", f"{told}\n\n{request(self.size, first)}"))

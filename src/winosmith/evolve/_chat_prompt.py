@@ -11,7 +11,7 @@ from winosmith.lineage import edit_script
 from winosmith.problem import Problem
 from winosmith.text import tokens
 
-__all__ = ["opening", "request", "row_of", "spelt_out"]
+__all__ = ["ANSWER", "opening", "request", "row_of", "spelt_out"]
 
 _SIGNS = {"substitute": "{old} → {new}", "insert": "{new} added", "delete": "{old} left out"}
 
@@ -62,7 +62,19 @@ What I want:
 Before you write each row, ask yourself: do both options stand in it, is the answer beyond doubt, \
 and is the distance counted right?
 
-{request}"""
+{request}
+
+First, if anything in this task is not clear to you, you may ask: then reply with your questions \
+alone, and write the rows once I have answered."""
+
+ANSWER = """\
+Thank you for asking. These rules decide:
+- Each row is made from the original, not from another row. All changes are counted from there.
+- Every token that was changed, added or left out counts as one, names and punctuation marks, too.
+- Options may be changed if both stand in the sentence, as in their columns.
+- One blank, _, in each sentence, and one answer that every careful reader gives.
+Where they leave something open, decide as an expert would, and say nothing of it."""
+"""What is said to questions: nobody is there to answer them one by one."""
 
 
 def opening(parent: Problem, size: int) -> str:

@@ -21,7 +21,10 @@ class TrainingSettings:
     """What determines a run, beside its data and its base model.
 
     The defaults lie in WinoGrande's grid (section 4.1): learning rate {1e-5, 3e-5, 5e-5},
-    epochs {3, 4, 5, 8}, batch size {8, 16}; the rest is that of its released code.
+    epochs {3, 4, 5, 8}, batch size {8, 16}. Warmup and clip are those of its released code
+    (github.com/allenai/winogrande: `--warmup_pct 0.1` in the README, `--max_grad_norm` 1.0 in
+    run_experiment.py). That code has no weight decay and leaves dropout to the model, where BERT
+    and RoBERTa have 0.1; both are ours here.
 
     Attributes:
         seed: draws the head, the order of the problems and the dropout.

@@ -16,8 +16,10 @@ from winosmith.study._page import MARKS, transfer_page
 from winosmith.study._published import (
     PUBLISHED,
     PUBLISHED_GENDER,
+    PUBLISHED_STABILITY,
     Published,
     PublishedGender,
+    PublishedStability,
     published,
 )
 from winosmith.study._sets import Trainable, apart, joined, nested
@@ -33,6 +35,7 @@ __all__ = [
     "MARKS",
     "PUBLISHED",
     "PUBLISHED_GENDER",
+    "PUBLISHED_STABILITY",
     "TARGETS",
     "TEST_FILES",
     "CurveRun",
@@ -41,6 +44,7 @@ __all__ = [
     "MadeSolver",
     "Published",
     "PublishedGender",
+    "PublishedStability",
     "Solved",
     "SolverRule",
     "Target",

@@ -1,4 +1,4 @@
-"""The published figures of WinoGrande's tables 3, 4, 6 and 7, and which of them are impossible."""
+"""The published figures of WinoGrande's tables 3, 4, 6 and 7 and EvoGrad's table 4."""
 
 from __future__ import annotations
 
@@ -7,9 +7,17 @@ from dataclasses import dataclass
 from decimal import Decimal
 from importlib import resources
 
-from winosmith.metrics import possible_counts
+from winosmith.metrics import possible_counts, possible_sums
 
-__all__ = ["PUBLISHED", "PUBLISHED_GENDER", "Published", "PublishedGender", "published"]
+__all__ = [
+    "PUBLISHED",
+    "PUBLISHED_GENDER",
+    "PUBLISHED_STABILITY",
+    "Published",
+    "PublishedGender",
+    "PublishedStability",
+    "published",
+]
 
 CELL = 120
 """Sentences in each cell of table 7."""
@@ -58,17 +66,20 @@ class Published:
 
     @property
     def counts(self) -> str:
-        """What numbers of questions it can't be a share of; empty when it can be of all.
+        """What it is of which number of questions, where it can't be of one, or may be of several.
 
         >>> [found.counts for found in published(6, "pdp") if found.system == "RoBERTa-DPR"]
         ['86.3 is no share of 60; of 80 it is 69']
         >>> [found.counts for found in published(6, "wsc") if found.printed in ("83.1", "96.5")]
         ['83.1 is no share of 273; 227 is 83.15', '96.5 is no share of 273']
+        >>> published(0, "winogender")[0].counts
+        '97.1 is 699 of 720 or 466 of 480'
         """
         counts = {n: possible_counts(self.printed, n) for n in self.n}
         ruled_out = [n for n, found in counts.items() if not found]
         if not ruled_out:
-            return ""
+            shares = (f"{found[0]} of {n}" for n, found in counts.items())
+            return f"{self.printed} is {' or '.join(shares)}" if len(counts) > 1 else ""
         said = [f"{self.printed} is no share of {' or '.join(map(str, ruled_out))}"]
         for n in self.n:
             found = counts[n] or possible_counts(self.printed, n, rounding="any")
@@ -117,6 +128,49 @@ class PublishedGender:
         return one, other
 
 
+@dataclass(frozen=True)
+class PublishedStability:
+    """One cell of EvoGrad's table 4.
+
+    Attributes:
+        system: the model.
+        trained: on what, as printed; few-shot examples, for GPT models.
+        data: "winogrande-dev", "evograd-m-val" or "evograd-l-val".
+        n: how many problems that has.
+        accuracy: in percent, as printed; empty where a dash stands for it, as the training set may
+            hold the test's roots.
+        depth: the mean error depth, as printed; empty for WinoGrande.
+    """
+
+    system: str
+    trained: str
+    data: str
+    n: int
+    accuracy: str = ""
+    depth: str = ""
+
+    @property
+    def errors(self) -> tuple[int, ...]:
+        """The numbers of errors that the accuracy can stand for; none where there is none."""
+        if not self.accuracy:
+            return ()
+        return tuple(self.n - right for right in possible_counts(self.accuracy, self.n))
+
+    @property
+    def sums(self) -> tuple[int, ...]:
+        """The sums of depths over those errors that the mean depth can stand for.
+
+        >>> [(row.errors, row.sums) for row in PUBLISHED_STABILITY if row.system == "BERT"][:2]
+        [((80,), (553,)), ((237,), ())]
+        """
+        return tuple(
+            total
+            for count in self.errors
+            if self.depth
+            for total in possible_sums(self.depth, count)
+        )
+
+
 def _count(printed: str) -> int:
     """Return the one count of 120 that prints so."""
     (count,) = possible_counts(printed, CELL)
@@ -134,7 +188,9 @@ def published(table: int | None = None, data: str | None = None) -> tuple[Publis
     )
 
 
-def _loaded() -> tuple[tuple[Published, ...], tuple[PublishedGender, ...]]:
+def _loaded() -> tuple[
+    tuple[Published, ...], tuple[PublishedGender, ...], tuple[PublishedStability, ...]
+]:
     text = resources.files(__package__).joinpath("published.toml").read_text("utf-8")
     held = tomllib.loads(text)
     rows = tuple(
@@ -142,11 +198,13 @@ def _loaded() -> tuple[tuple[Published, ...], tuple[PublishedGender, ...]]:
         for row in held["row"]
     )
     lists = ("plain", "gotcha", "gap")
-    return rows, tuple(
+    gender = tuple(
         PublishedGender(**{**row, **{name: tuple(row[name]) for name in lists}})
         for row in held["gender"]
     )
+    return rows, gender, tuple(PublishedStability(**row) for row in held["stability"])
 
 
-PUBLISHED, PUBLISHED_GENDER = _loaded()
-"""Every printed accuracy of tables 3, 4 and 6 with section 1's on Winogender; and table 7."""
+PUBLISHED, PUBLISHED_GENDER, PUBLISHED_STABILITY = _loaded()
+"""Every printed accuracy of WinoGrande's tables 3, 4 and 6 with section 1's on Winogender; its
+table 7; and EvoGrad's table 4."""
