@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -234,6 +235,30 @@ def test_a_column_pairs_what_a_command_reads(tmp_path: Path, capsys: TEXT) -> No
     assert formats.read(out).twins == ((0, 3), (1, 2))
     assert main(["check", str(tmp_path / "t.csv"), "--pair-by", "nothing"]) == 2
     assert "there is no column 'nothing' to pair by" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "stats {} --json",
+        "check {}",
+        "solve {} --solver random --out a.jsonl",
+        "embed {} --out x.npz",
+    ],
+)
+def test_a_command_says_what_the_reader_did(
+    tmp_path: Path, capsys: TEXT, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    """Twins told by their texts and blanks set apart are said by whatever command reads them."""
+    monkeypatch.chdir(tmp_path)
+    warnings.simplefilter("always", formats.ReadingNote)
+    rows = [f'"The cup hit the jug and _{verb} at once.",cup,jug,{n}' for verb, n in
+            (("broke", 1), ("bounced", 2))]  # fmt: skip
+    Path("t.csv").write_text("\n".join(["sentence,option1,option2,answer", *rows]))
+    main(command.format("t.csv").split())
+    said = capsys.readouterr().err
+    assert "t.csv: 2 sentences have their blanks against a word ('and _broke')" in said
+    assert "t.csv: 2 of 2 problems are read as 1 twin, told by their texts" in said
 
 
 def test_convert_tells_what_was_mended(tmp_path: Path, capsys: TEXT) -> None:

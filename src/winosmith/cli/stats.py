@@ -106,6 +106,7 @@ def _read(
     bad: list[formats.Entry] = []
     for path in paths:
         contents = formats.scan(path, format_name, pair_by=pairing_column())
+        contents.tell(path)
         if contents.bad and skip_bad is None:
             error = contents.first_error(path)
             raise FormatError(error.reason + _HINT, error.path, error.line)

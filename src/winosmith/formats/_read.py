@@ -136,6 +136,11 @@ class Contents:
         others = f"; {more} more record{'s' * (more > 1)} can't be read" if more else ""
         return FormatError(f"{first.reason}{others}", path, first.line)
 
+    def tell(self, path: str | Path) -> None:
+        """Warn of what the reader did beyond what the file says, a `ReadingNote` each."""
+        for note in self.notes:
+            warnings.warn(f"{path}: {note}", ReadingNote, stacklevel=3)
+
 
 def scan(
     path: str | Path,
@@ -234,8 +239,7 @@ def read_items(
         set_aside(contents.bad, skip_bad)
     if not contents.items:
         raise FormatError("the file holds no record that can be read", path)
-    for note in contents.notes:
-        warnings.warn(f"{path}: {note}", ReadingNote, stacklevel=2)
+    contents.tell(path)
     return contents.items
 
 

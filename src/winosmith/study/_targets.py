@@ -96,6 +96,7 @@ def read_target(path: str | Path, name: str | None = None) -> Target:
     if name is not None and name not in TARGETS:
         raise InputError(f"there is no data set {name!r}; there are {', '.join(TARGETS)}")
     contents = formats.scan(path)
+    contents.tell(path)
     if not contents.items:
         raise FormatError("the file holds no record that can be read", path)
     name = name or _name(contents.format.name, len(contents.items), path)
