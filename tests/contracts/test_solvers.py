@@ -175,9 +175,6 @@ def test_the_batch_makes_no_difference(solver: solve.Solver, scores: solve.Score
 
 BY_PLACE = {
     "majority": "its answer is a place",
-    "association": "it counts words with the place of the right option",
-    "two-way association": "it counts words with the place of the right option",
-    "local association": "it counts words with the place of the right option",
     "chat": "it is asked in one order; `swap` asks in both",
 }
 """Solvers whose scores depend on which option is written first, each with its reason."""
