@@ -20,7 +20,8 @@ def assessment() -> Assessment:
     X = rng.normal(size=(200, 5)) * [5, 4, 3, 2, 1]
     X[:, 0] += 6 * y
     subsets = {"all": range(200), "<AFLite>": range(0, 200, 2)}
-    return assess(X, y, subsets, settings=AssessmentSettings(draws=20, points=50))
+    settings = AssessmentSettings(draws=20, points=50)
+    return assess(X, y, subsets, turns=False, settings=settings)
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +48,15 @@ def test_every_figure_of_the_table_is_the_one_in_the_json(assessment: Assessment
         assert row[6] == null["p"]
     assert [row[3] for row in table.rows[2:]] == [None, None]
     assert all(isinstance(drawing, report.Drawing) for drawing in drawings)
+
+
+def test_what_is_counted_in_both_orders_says_so() -> None:
+    """Where vectors turn with the options, the histograms say that each problem is there twice."""
+    X, y = np.random.default_rng(0).normal(size=(60, 4)), np.tile([0, 1], 30)
+    for turns in (True, False):
+        found = assess(X, y, {"all": range(60)}, turns=turns, settings=AssessmentSettings(draws=20))
+        told = [str(block) for block in assessment_blocks(found)]
+        assert any("in both orders of its options" in text for text in told) == turns
 
 
 def test_the_drawings_show_every_subset_and_say_their_figures(assessment: Assessment) -> None:

@@ -72,10 +72,18 @@ class Subset:
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """The subsets, in the order given, and how they were measured."""
+    """The subsets, in the order given, and how they were measured.
+
+    Attributes:
+        subsets: in the order given.
+        settings: how they were measured.
+        turns: whether vectors turn with the options, so that each problem was counted in both
+            orders.
+    """
 
     subsets: tuple[Subset, ...]
     settings: AssessmentSettings
+    turns: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as JSON can hold it, unrounded."""
@@ -144,7 +152,7 @@ def assess(
                 **_along(name, X, rows, labels, block_of, where[:, 0], binning, settings, turns),
             )
         )
-    return Assessment(tuple(found), settings)
+    return Assessment(tuple(found), settings, turns)
 
 
 def _project(

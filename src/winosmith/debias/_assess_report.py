@@ -20,6 +20,7 @@ def assessment_blocks(
     subsets, settings = assessment.subsets, assessment.settings
     width = settings.bin_width
     bins = f"{settings.bins} bins" if width is None else f"bins {width:g} wide"
+    ways = ", each problem in both orders of its options" if assessment.turns else ""
     fitted = "once, on all problems" if settings.fit == "all" else "on each subset anew"
     clouds = report.clouds(
         [report.Cloud(s.name, s.points, s.point_answers, f"{s.rows:,} problems") for s in subsets]
@@ -32,7 +33,7 @@ def assessment_blocks(
             signature=signature,
         ),
         report.Drawing(
-            f"The first component, d₁, by answer, in {bins}. Over each panel stands the KL "
+            f"The first component, d₁, by answer, in {bins}{ways}. Over each panel stands the KL "
             "divergence between the answers, and in brackets what noise gives: the mean and 95 % "
             "of the KL when the answers of whole blocks (twins, copies, look-alikes) are flipped "
             "at random.",
