@@ -403,3 +403,13 @@ def test_one_edit_beside_a_glued_blank_is_one_edit(
     blank = next(check for check in examine(glued, place) if check.rule == "blank")
     assert (blank.verdict, blank.figure) == ("pass", "set apart from the word beside it")
     assert send(ann, root, glued).sentence == CHILD
+
+
+def test_a_sentence_without_spaces_is_not_counted_in_words(site: Any) -> None:
+    """A Japanese sentence is no word too short, and no number of words is told of it."""
+    from winosmith.web.perturb.checking import _length
+    from winosmith.web.perturb.fields import Typed
+
+    japanese = _length(Typed("茶碗が急須に当たって_が割れた。", ("茶碗", "急須")))
+    assert (japanese.verdict, japanese.figure) == ("pass", "")
+    assert _length(Typed("The _ fell.", ("cup", "jug"))).verdict == "fail"
