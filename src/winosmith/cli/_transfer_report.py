@@ -80,13 +80,12 @@ def _row(line: Line) -> tuple[str, ...]:
         where = f"table {line.table}" if line.table else "section 1"
         return "", line.system, line.printed, "", where
     low, high = line.own.interval
-    share = f"{line.own.right:,} of {line.own.n:,}"
     return (
         "→",
         line.system,
         f"{100 * line.accuracy:.1f}",
         f"{100 * low:.1f}–{100 * high:.1f}",
-        share,
+        line.own.told,
     )
 
 

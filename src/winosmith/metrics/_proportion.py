@@ -42,6 +42,12 @@ class Proportion:
         """The share, 0–1."""
         return self.right / self.n
 
+    @property
+    def told(self) -> str:
+        """The count in words, with the number of ties where there are some: "480.5 of 959"."""
+        tied = f", {self.ties:,} {'tie' if self.ties == 1 else 'ties'}" if self.ties else ""
+        return f"{self.right:,.7g} of {self.n:,}{tied}"
+
     def record(self) -> dict[str, Any]:
         """Return it as JSON can hold it."""
         record: dict[str, Any] = {

@@ -142,7 +142,10 @@ def _with_interval(found: Mapping[str, Any] | None) -> str | None:
     if found is None:
         return None
     low, high = found["interval"]
-    return f"{shown(found['value'], '.1%')} ({100 * low:.1f}–{100 * high:.1f})"
+    tied = (
+        f", {shown(ties)} {'tie' if ties == 1 else 'ties'}" if (ties := found.get("ties")) else ""
+    )
+    return f"{shown(found['value'], '.1%')} ({100 * low:.1f}–{100 * high:.1f}{tied})"
 
 
 def _next(following: NextRound) -> list[report.Block]:

@@ -62,9 +62,7 @@ IMPOSSIBLE = (
 def _lead(lines: Sequence[Line]) -> str:
     mine = [line for line in lines if line.own]
     return "; ".join(
-        f"{line.system}: {100 * line.accuracy:.1f} % ({line.own.right:,} of {line.own.n:,})"
-        for line in mine
-        if line.own
+        f"{line.system}: {100 * line.accuracy:.1f} % ({line.own.told})" for line in mine if line.own
     )
 
 
