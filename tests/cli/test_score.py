@@ -46,6 +46,22 @@ def report(capsys: TEXT, *arguments: str) -> dict[str, Any]:
     return json.loads(capsys.readouterr().out)  # type: ignore[no-any-return]
 
 
+@pytest.mark.parametrize("command", ["score", "compare"])
+def test_ties_and_choices_against_scores_are_told(command: str, capsys: TEXT) -> None:
+    """Ties stand beside their accuracy; choices that are not the best score are counted."""
+    ties = [Prediction(p.id, 0, (-7.5, -7.5), (0, 1)) for p in DATA]
+    formats.write_predictions(ties, "ties.jsonl", DATA, solver="even")
+    odd = [replace(said, scores=said.scores[::-1]) for said in SCORED[:3]] + SCORED[3:]
+    formats.write_predictions(odd, "odd.jsonl", DATA, solver="odd")
+    assert main([command, "dev.jsonl", "ties.jsonl", "odd.jsonl"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "50.0 % (64 ties)" in shown
+    assert "A tie counts as 1 / (options tied)" in shown
+    assert "3 of odd's choices are not the option with its best score" in shown
+    assert main([command, "dev.jsonl", "ours.jsonl", "odd.jsonl"]) == 0
+    assert "ties" not in capsys.readouterr().out
+
+
 def test_the_tables_fit_a_terminal_and_are_signed(capsys: TEXT) -> None:
     """Accuracy, twins, guessing and calibration stand in 80 columns, with a signature."""
     assert main(["score", "dev.jsonl", "ours.jsonl", "list.lst"]) == 0
