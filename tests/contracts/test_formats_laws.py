@@ -70,7 +70,7 @@ def written_and_read(items: list[formats.Item], name: str) -> list[formats.Item]
             formats.write(items, path, name)
         except FormatError:
             assume(False)
-        return formats.read_items(path, name)
+        return formats.read_items(path, name, as_written=True)
 
 
 def told(lost: formats.Losses) -> set[str]:
