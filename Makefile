@@ -8,7 +8,7 @@ JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN || echo 1) + 2)
 # Tests start hundreds of processes; each would compile the sources anew without what is kept.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test lint docs bench trials clean
+.PHONY: demo test test-lowest test-newest lint docs bench trials clean
 
 $(BIN)/winosmith: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -32,6 +32,20 @@ demo: $(BIN)/winosmith
 test: $(VENV)/.tests-installed $(VENV)/npm/node_modules/axe-core/axe.min.js
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
+# What lies below everything, with the oldest libraries that are allowed (PYTHON: 3.11) and with the
+# newest that are to be had; no extra is needed. See CONTRIBUTING.md.
+VERSIONS := tests/embed/test_light.py tests/embed/test_well_defined.py tests/debias tests/metrics
+
+test-lowest:
+	$(PYTHON) -m venv $(VENV)-lowest
+	$(VENV)-lowest/bin/python -m pip install -q -c constraints-lowest.txt -e . pytest hypothesis
+	OMP_NUM_THREADS=1 $(VENV)-lowest/bin/python -m pytest $(VERSIONS)
+
+test-newest:
+	$(PYTHON) -m venv $(VENV)-newest
+	$(VENV)-newest/bin/python -m pip install -q -U --upgrade-strategy eager -e . pytest hypothesis
+	OMP_NUM_THREADS=1 $(VENV)-newest/bin/python -m pytest $(VERSIONS)
+
 lint: $(VENV)/.tests-installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -49,4 +63,4 @@ trials: $(VENV)/.tests-installed
 	for file in trials/*.py; do $(BIN)/python $$file || exit 1; done
 
 clean:
-	rm -rf $(VENV) build dist winosmith-demo
+	rm -rf $(VENV) $(VENV)-lowest $(VENV)-newest build dist winosmith-demo

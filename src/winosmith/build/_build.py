@@ -19,11 +19,12 @@ from winosmith import debias, validate
 from winosmith.blocks import shuffled
 from winosmith.build._anonymous import anonymous
 from winosmith.build._copies import copies_record
-from winosmith.build._filter import FilterRun, run_filter
+from winosmith.build._filter import FilterRun
+from winosmith.build._filtered import filtered
 from winosmith.build._last import LastBuild, read_last, sides_record, write_sides
 from winosmith.build._measure import Measures, measure
-from winosmith.build._panel import Panel, embedders, lent, place_of
-from winosmith.build._progress import Step, silent, watched
+from winosmith.build._panel import Panel, embedders, place_of
+from winosmith.build._progress import Step, silent
 from winosmith.build._publish import columns_record, publish, write_scores
 from winosmith.build._recipe import EmbedRecipe, Recipe
 from winosmith.build._record import (
@@ -326,16 +327,16 @@ def _embedded(
 
 
 def _filtered(job: _Job, rows: list[int], found: Embedded, panel: Panel | None) -> FilterRun:
-    pool = job.dataset.select(rows)
-    count = 1 if panel is None else len(panel.Xs)
-    with (
-        job.step("filtering", len(pool)) as advance,
-        lent(job.folder, PHASES, count) as checkpoint,
-    ):
-        more: dict[str, Any] = {**watched(advance, len(pool)), "checkpoint": checkpoint}
-        return run_filter(
-            pool, found.X, job.recipe.filter, seed=job.recipe.seed, panel=panel, **more
-        )
+    return filtered(
+        job.dataset.select(rows),
+        found.X,
+        job.recipe.filter,
+        seed=job.recipe.seed,
+        panel=panel,
+        folder=job.folder,
+        name=PHASES,
+        step=job.step,
+    )
 
 
 def _measured(job: _Job, run: FilterRun, loose: Sequence[int]) -> Measures:

@@ -15,14 +15,15 @@ from numpy.typing import NDArray
 
 from winosmith import debias, report
 from winosmith.answers import Response
-from winosmith.build._filter import NAMES, FilterRun, run_filter
+from winosmith.build._filter import NAMES, FilterRun
+from winosmith.build._filtered import filtered
 from winosmith.build._measure import Measures, measure
-from winosmith.build._panel import Panel, embedders, lent, place_of
-from winosmith.build._progress import Step, silent, watched
+from winosmith.build._panel import Panel, embedders, place_of
+from winosmith.build._progress import Step, silent
 from winosmith.build._recipe import EmbedRecipe, FilterRecipe
 from winosmith.build._recipe_consensus import ConsensusRecipe
 from winosmith.build._record import is_finished, problems_digest, signature_of
-from winosmith.build._report_filter import filter_sections, key_figures
+from winosmith.build._report_filter import again_record, filter_sections, key_figures
 from winosmith.build._stages import DISCARDED, tuned_on
 from winosmith.build._vectors import embedded, turning
 from winosmith.dataset import Dataset, Dropped, Filtered
@@ -169,9 +170,9 @@ def _carried_out(
     if vote:
         panel = Panel(vote, Xs, debias.human_agreement(pool, votes) if votes else None)
     X = next(iter(Xs.values()))
-    with step("filtering", len(pool)) as advance, lent(folder, PHASES, len(Xs)) as checkpoint:
-        more: dict[str, Any] = {**watched(advance, len(pool)), **how}
-        run = run_filter(pool, X, chosen, seed=seed, panel=panel, checkpoint=checkpoint, **more)
+    run = filtered(
+        pool, X, chosen, seed=seed, panel=panel, folder=folder, name=PHASES, step=step, how=how
+    )
     with step("measuring", None):
         digest = problems_digest(dataset)
         measures = measure(
@@ -254,6 +255,7 @@ def _write(folder: OutputFolder, done: Debiased, parameters: dict[str, Any]) -> 
         "signature": str(done.measures.signature),
         "figures": [asdict(figure) for figure in key_figures(done.run, done.measures)],
         "aflite": done.run.aflite and done.run.aflite.record(),
+        "again": again_record(done.run),
         **({} if done.run.consensus is None else {"consensus": done.run.consensus.record()}),
         "measures": done.measures.record(),
         "parameters": parameters,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ from winosmith.build._recipe_consensus import ConsensusRecipe
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 
-__all__ = ["NAMES", "FilterRun", "kept_as", "run_filter"]
+__all__ = ["NAMES", "OTHERS", "FilterRun", "kept_as", "run_again", "run_filter"]
 
 Rows = NDArray[np.intp]
 
@@ -40,6 +41,8 @@ class FilterRun:
         aflite: what AFLite did, with the vectors `X`; None when it was not run.
         consensus: what several embedders agreed on; None without a vote.
         Xs: the vectors of all embedders that voted, by name; empty without a vote.
+        again: how much of what the chosen method removed other runs of it remove too, by what is
+            other about them (`OTHERS`); empty where none was run.
     """
 
     pool: Dataset
@@ -51,6 +54,7 @@ class FilterRun:
     aflite: debias.AfliteResult | None
     consensus: debias.ConsensusResult | None = None
     Xs: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    again: Mapping[str, debias.Again] = field(default_factory=dict)
 
     @property
     def chosen(self) -> str:
@@ -179,6 +183,58 @@ def run_filter(
         return FilterRun(pool, X, y, together, chosen.method, subsets, result)
     subsets[CONSENSUS] = vote.kept
     return FilterRun(pool, X, y, together, chosen.method, subsets, result, vote, panel.Xs)
+
+
+OTHERS = ("another seed", "shaken vectors")
+"""What another run of a filter may differ in."""
+
+
+def run_again(
+    run: FilterRun,
+    chosen: FilterRecipe,
+    other: str,
+    *,
+    seed: int,
+    panel: Panel | None = None,
+    scratch: str | Path | None = None,
+    **how: Any,
+) -> FilterRun:
+    """Return a run that also says how much of what it removed another one removes.
+
+    Nothing else of it changes. What the vectors have no part in (a random reduction, PMI) is not
+    run again on shaken ones, and what does not depend on the seed is told to be the same.
+
+    Args:
+        run: the filter's.
+        chosen: the recipe's table, by which it ran.
+        other: one of `OTHERS`.
+        seed: by which it ran; the other seed is the next one.
+        panel: as it ran.
+        scratch: see `debias.aflite`.
+        how: the rest of what `run_filter` takes.
+    """
+    if run.method == "none" or (run.method != "aflite" and other == OTHERS[1]):
+        return run
+    if not len(run.kept) or (run.aflite is not None and not run.aflite.phases):
+        return run  # there was nothing to choose
+    size = None if run.method == "aflite" else len(run.kept)
+    null: Literal["off", "stop"] = "stop" if chosen.null == "stop" else "off"  # reports cost alone
+    asked = replace(chosen, keep=chosen.keep if size is None else size, null=null)
+    with ExitStack() as stack:
+        X, others, number = run.X, panel, seed + 1
+        if other == OTHERS[1]:
+            number = seed
+            ids = run.pool.ids
+            lent = [
+                stack.enter_context(debias.shaken(one, ids, seed=seed, scratch=scratch))
+                for one in ([run.X] if panel is None else panel.Xs.values())
+            ]
+            X = lent[0]
+            if panel is not None:
+                others = replace(panel, Xs=dict(zip(panel.Xs, lent, strict=True)))
+        found = run_filter(run.pool, X, asked, seed=number, panel=others, scratch=scratch, **how)
+    compared = debias.again(run.kept, found.kept, len(run.pool))
+    return replace(run, again={**run.again, other: compared})
 
 
 def _consensus(

@@ -19,7 +19,7 @@ from winosmith.build._pool import paths_of
 from winosmith.build._recipe import EmbedRecipe, Recipe
 from winosmith.build._recipe_file import recipe_table, recipe_toml
 from winosmith.build._report import report_page
-from winosmith.build._report_filter import key_figures
+from winosmith.build._report_filter import again_record, key_figures
 from winosmith.dataset import Dataset
 from winosmith.outputs import PRIVATE, OutputFolder, sha256
 from winosmith.report import Signature
@@ -129,6 +129,7 @@ def write_reports(folder: OutputFolder, built: Built, recipe: Mapping[str, Any])
         **({} if built.applied is None else {"rules_used": built.applied.record()}),
         "funnel": built.funnel.record(),
         "aflite": built.run.aflite and built.run.aflite.record(),
+        "again": again_record(built.run),
         **({} if built.run.consensus is None else {"consensus": built.run.consensus.record()}),
         "measures": built.measures.record(),
         "counts": built.counts,

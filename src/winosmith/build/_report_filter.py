@@ -9,7 +9,7 @@ from winosmith.build._filter import FilterRun
 from winosmith.build._measure import Measures
 from winosmith.build._report_consensus import consensus_section
 
-__all__ = ["filter_sections", "key_figures"]
+__all__ = ["again_record", "filter_sections", "key_figures"]
 
 EXAMPLES = 4
 """Twins shown of the removed, and as many of the kept; the paper's table 2 shows two of each."""
@@ -61,7 +61,64 @@ def key_figures(run: FilterRun, measures: Measures) -> list[report.KeyFigure]:
                 ".1%",
             )
         )
+    told = [(other, one) for other, one in run.again.items() if one.share is not None]
+    if told:
+        figures.append(
+            report.KeyFigure(
+                f"of the removed go with {told[0][0]} too",
+                told[0][1].share,
+                SEED_DRAWS.get(run.method)
+                or "; ".join(f"with {other}, {_percent(one.share)}" for other, one in told[1:]),
+                ".1%",
+            )
+        )
     return figures
+
+
+SEED_DRAWS = {"random": "the seed draws them all", "pmi": "the seed draws among ties alone"}
+"""What the seed has to do with methods that know no vectors."""
+
+
+def again_record(run: FilterRun) -> dict[str, dict[str, report.Value]]:
+    """Return how much of what a filter removed its other runs remove, as JSON can hold it."""
+    return {
+        other: {
+            "removed": one.removed,
+            "other": one.other,
+            "both": one.both,
+            "share": one.share,
+            "jaccard": one.jaccard,
+        }
+        for other, one in run.again.items()
+    }
+
+
+def _again(run: FilterRun) -> report.Section:
+    """Return how much of what was removed goes again."""
+    table = report.Table(
+        "What this run removed, and what another one did",
+        [
+            "run again with",
+            "removed here",
+            "removed there",
+            "by both",
+            report.Column("of those here", form=".1%"),
+            report.Column("Jaccard", form=".2f"),
+        ],
+        [
+            [other, one.removed, one.other, one.both, one.share, one.jaccard]
+            for other, one in run.again.items()
+        ],
+        note="Another seed: the next one. Shaken vectors: each number times 1 plus a normal draw "
+        f"of {debias.NOISE:g}, about what half precision rounds off. Jaccard: by both over by "
+        "either.",
+    )
+    lead = (
+        "Which problems one phase removes decides what the next ones see, so that small changes "
+        "grow. What is removed by one run is one draw: a figure about single problems, and a "
+        "small difference between two settings, may come out otherwise in another."
+    )
+    return report.Section("Would the same go again?", [table], lead=lead)
 
 
 def filter_sections(
@@ -79,6 +136,8 @@ def filter_sections(
         sections.append(_phases(run.aflite, measures, next(iter(run.Xs), None)))
     if run.consensus is not None:
         sections.append(consensus_section(run.consensus, measures))
+    if run.again:
+        sections.append(_again(run))
     sections.append(_probes(run, measures))
     if measures.found is not None:
         sections.append(_planted(measures, run))

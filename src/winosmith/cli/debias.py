@@ -74,6 +74,9 @@ def _number(ctx: click.Context, param: click.Parameter, value: str | None) -> in
               "is found.")  # fmt: skip
 @click.option("--null-draws", default=20, show_default=True, help="Draws of every null; with "
               "--null a phase takes so many times longer.")  # fmt: skip
+@click.option("--again/--no-again", default=True, show_default=True, help="Also filter with "
+              "another seed, and with vectors shaken by a ten-thousandth, and say how much of what "
+              "was removed goes again; three times as long.")  # fmt: skip
 @click.option("--whole-twins", is_flag=True, help="Keep twins on one side of each partition.")
 @click.option("--keep", type=int, help="How many problems pmi and random keep; by default as many "
               "as AFLite would.")  # fmt: skip

@@ -6,6 +6,7 @@ The filters return rows, kept and removed; `Dataset.select` and `Dataset.drop` t
 from __future__ import annotations
 
 from winosmith.debias._aflite import aflite
+from winosmith.debias._again import NOISE, Again, again, shaken
 from winosmith.debias._alike import alike
 from winosmith.debias._assess import Assessment, Subset, assess
 from winosmith.debias._assess_clues import Clue
@@ -34,8 +35,10 @@ from winosmith.debias._subsample import subsample
 
 __all__ = [
     "HISTOGRAM_EDGES",
+    "NOISE",
     "SELECTED",
     "AfliteResult",
+    "Again",
     "Along",
     "Assessment",
     "AssessmentSettings",
@@ -59,6 +62,7 @@ __all__ = [
     "Stopped",
     "Subset",
     "aflite",
+    "again",
     "alike",
     "assess",
     "assessment_blocks",
@@ -77,6 +81,7 @@ __all__ = [
     "ranking",
     "rarefied",
     "read_dynamics",
+    "shaken",
     "subsample",
     "suggested_sizes",
     "threshold_null",

@@ -1,0 +1,53 @@
+"""A report of a filter says how much of what it removed other runs remove too."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from winosmith import practice
+from winosmith.build import EmbedRecipe, FilterRecipe, debias_to_folder
+
+DATA = practice.corpus(150, strength=0.5).dataset
+SMALL = {"ensemble_size": 16, "train_size": 60, "cutoff": 8, "null_draws": 20}
+
+
+def run(out: Path, **chosen: object) -> dict[str, object]:
+    """Filter, and return the report."""
+    recipe = FilterRecipe(**{**SMALL, **chosen})  # type: ignore[arg-type]
+    debias_to_folder(DATA, out, embed=EmbedRecipe(dimensions=32), chosen=recipe)
+    return dict(json.loads((out / "report.json").read_text("utf-8")))
+
+
+def test_the_report_says_what_goes_again(tmp_path: Path) -> None:
+    """AFLite's report compares it with another seed and with shaken vectors, deterministically."""
+    record = run(tmp_path / "a")
+    again = record["again"]
+    assert list(again) == ["another seed", "shaken vectors"]  # type: ignore[call-overload]
+    told = again["another seed"]  # type: ignore[index]
+    assert told["removed"] == record["dropped"]
+    assert 0 < told["both"] <= min(told["removed"], told["other"])
+    assert told["share"] == told["both"] / told["removed"]
+    labels = [figure["label"] for figure in record["figures"]]  # type: ignore[attr-defined]
+    assert "of the removed go with another seed too" in labels
+    assert "Would the same go again?" in (tmp_path / "a" / "report.html").read_text("utf-8")
+    assert run(tmp_path / "b")["again"] == again
+
+
+def test_what_is_kept_does_not_depend_on_it(tmp_path: Path) -> None:
+    """With the other runs and without them the same bytes are kept and dropped."""
+    run(tmp_path / "with")
+    assert run(tmp_path / "without", again=False)["again"] == {}
+    for name in ("kept.jsonl", "dropped.jsonl"):
+        both = [(tmp_path / folder / name).read_bytes() for folder in ("with", "without")]
+        assert both[0] == both[1]
+
+
+@pytest.mark.parametrize("method", ["random", "pmi"])
+def test_methods_without_vectors_are_not_shaken(method: str, tmp_path: Path) -> None:
+    """A random reduction and PMI know no vectors: only another seed is tried."""
+    again = run(tmp_path, method=method, keep=100)["again"]
+    assert list(again) == ["another seed"]  # type: ignore[call-overload]
+    assert again["another seed"]["removed"] == len(DATA) - 100  # type: ignore[index]

@@ -1,0 +1,57 @@
+"""What of a filter's work would be done again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from winosmith.debias import again, shaken
+from winosmith.errors import InputError
+
+
+@given(st.sets(st.integers(0, 19)), st.sets(st.integers(0, 19)))
+def test_what_both_remove_is_counted(kept: set[int], other: set[int]) -> None:
+    """The counts, the share and the Jaccard index are those of the sets that were removed."""
+    gone, there = set(range(20)) - kept, set(range(20)) - other
+    told = again(sorted(kept), sorted(other), 20)
+    assert (told.removed, told.other, told.both) == (len(gone), len(there), len(gone & there))
+    assert told.share == (len(gone & there) / len(gone) if gone else None)
+    assert told.jaccard == (len(gone & there) / len(gone | there) if gone | there else None)
+
+
+def test_a_row_that_there_is_not_is_refused() -> None:
+    """A kept row beyond the rows is an error, not a wrong count."""
+    with pytest.raises(InputError, match="there are 3 rows; a kept row is not among them"):
+        again([0, 3], [0], 3)
+
+
+def test_shaking_goes_by_ids_and_keeps_zeros() -> None:
+    """Each number moves by about a ten-thousandth of itself, the same in any order of the rows."""
+    X = np.random.default_rng(0).normal(size=(300, 20)).astype(np.float32)
+    X[:, 3] = 0
+    ids = [f"p{number}" for number in range(300)]
+    order = np.random.default_rng(1).permutation(300)
+    with shaken(X, ids, seed=4) as moved, shaken(X[order], [ids[at] for at in order], seed=4) as b:
+        assert np.array_equal(moved[order], b)
+        assert not moved[:, 3].any()
+        relative = (moved / np.where(X == 0, 1, X))[:, :3] - 1
+        assert 0.8e-4 < relative.std() < 1.2e-4
+    with shaken(X, ids, seed=5) as other:
+        assert not np.array_equal(other, moved)
+
+
+def test_what_is_mapped_from_a_file_is_shaken_in_a_file(tmp_path: Path) -> None:
+    """Vectors of a file are lent from a file, with the same numbers, and it goes afterwards."""
+    X = np.random.default_rng(0).normal(size=(50, 4)).astype(np.float32)
+    np.save(tmp_path / "x.npy", X)
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    ids = list(range(50))
+    with shaken(X, ids) as held, shaken(mapped, ids, scratch=tmp_path) as lent:
+        assert len(list(tmp_path.iterdir())) == 2
+        assert np.array_equal(held, lent)
+        del lent
+    assert [path.name for path in tmp_path.iterdir()] == ["x.npy"]
