@@ -86,10 +86,9 @@ class Stop(KeyboardInterrupt):
     """Ctrl-C, pressed by a test."""
 
 
-def test_interrupted_build_goes_on_to_the_same_bytes(
-    tmp_path, make_build, small_build, telling_twins
-):
-    """Stopped after a phase of AFLite and run again, a build ends in the same bytes."""
+@pytest.mark.parametrize("where", ["filtering", "again, another seed", "again, shaken vectors"])
+def test_interrupted_build_goes_on_to_the_same_bytes(where, tmp_path, small_build, telling_twins):
+    """Stopped after a phase of AFLite or of its other runs, a build ends in the same bytes."""
     formats.write(telling_twins.problems, tmp_path / "twins.jsonl")
     table = {
         "name": "small",
@@ -112,23 +111,23 @@ def test_interrupted_build_goes_on_to_the_same_bytes(
             return None
 
         def advance(self, done, note=""):
-            seen.append(note)
-            if note == "phase 3":
+            seen.append((self.title, note))
+            if (self.title, note) == (where, "phase 1"):
                 raise Stop
 
     with pytest.raises(KeyboardInterrupt):
         build(recipe, tmp_path / "out", step=Step)
     assert not (tmp_path / "out" / "report.html").exists()
-    first = seen.count("phase 1")
+    assert seen.count((where, "phase 1")) == 1
     seen.clear()
 
     class Quiet(Step):
         def advance(self, done, note=""):
-            seen.append(note)
+            seen.append((self.title, note))
 
     build(recipe, tmp_path / "out", step=Quiet)
-    assert first == 1
-    assert "phase 1" not in seen
+    assert (where, "phase 1") not in seen
+    assert ("filtering", "phase 1") not in seen
     assert contents(tmp_path / "out") == contents(small_build.folder)
 
 
