@@ -91,10 +91,10 @@ FILES: dict[str, File] = {
     "perturbed_wsc/dataset/enhanced_wsc_jsons/text_adverb.jsonl": File(
         "perturbed-wsc-jsonl", 283, 140
     ),
-    "winogrande_predictions/cuichenx_dev_preds.csv": File("csv", 1267, bad=(1269,)),
-    "winogrande_predictions/hsjplus_krr_ws_both_paired.csv": File("csv", 80),
+    "winogrande_predictions/cuichenx_dev_preds.csv": File("csv", 1267, 284, (1269,)),
+    "winogrande_predictions/hsjplus_krr_ws_both_paired.csv": File("csv", 80, 40),
     "winogrande_predictions/hsjplus_krr_ws_both_non_paired.csv": File("csv", 91),
-    "winogrande_predictions/ugorsahin_chatgpt_results.csv": File("csv", 1267),
+    "winogrande_predictions/ugorsahin_chatgpt_results.csv": File("csv", 1267, 284),
 }
 """Every published file that is problems or claims, by its path in the folder of the data."""
 
