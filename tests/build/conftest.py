@@ -43,5 +43,11 @@ def small_build(make_build, telling_twins):
     """Return a build by AFLite from twins whose ids and order give the answers away."""
     return make_build(
         telling_twins,
-        filter={"ensemble_size": 16, "train_size": 60, "cutoff": 10, "threshold": 0.6},
+        filter={
+            "ensemble_size": 16,
+            "train_size": 60,
+            "cutoff": 10,
+            "threshold": 0.6,
+            "target_size": 160,
+        },
     )

@@ -15,7 +15,13 @@ from winosmith.errors import DataError, OutputError
 from winosmith.outputs import sha256
 from winosmith.testing import made_twins
 
-AFLITE = {"ensemble_size": 16, "train_size": 60, "cutoff": 10, "threshold": 0.6}
+AFLITE = {
+    "ensemble_size": 16,
+    "train_size": 60,
+    "cutoff": 10,
+    "threshold": 0.6,
+    "target_size": 160,
+}
 
 
 def contents(folder):
