@@ -70,8 +70,9 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path):
     np.savez(other, scores=X)
     with pytest.raises(OutputError, match="not a checkpoint"):
         debias.aflite(X, y, ids=ids, checkpoint=other, **SMALL)
-    with pytest.raises(OutputError, match="folder"):
-        debias.aflite(X, y, ids=ids, checkpoint=tmp_path / "none" / "run.npz", **SMALL)
+    (tmp_path / "file").write_text("no folder")
+    with pytest.raises(OutputError, match="file"):
+        debias.aflite(X, y, ids=ids, checkpoint=tmp_path / "file" / "run.npz", **SMALL)
 
 
 def test_the_record_is_json_and_holds_no_seconds():
