@@ -150,7 +150,7 @@ def test_what_solvers_were_trained_on_is_compared_by_content(capsys: TEXT) -> No
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        ("xyzzy", r"the contents of 'xyzzy' are not known; known are winogrande, wsc.*other:xyzzy"),
+        ("xyzzy", r"the contents of 'xyzzy' are not known; known are wsc, pdp.*other:xyzzy"),
         ("near=xyzzy", r"the contents of 'xyzzy' are not known"),
         ("gone.jsonl", r"there is no file 'gone\.jsonl'"),
         ("other:", r"there is no file 'other:'"),

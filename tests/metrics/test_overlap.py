@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from winosmith import Claim, Dataset, Lineage, Origin, Problem, formats
-from winosmith.blocks import traces
+from winosmith import Dataset, Lineage, Origin, Problem, formats
 from winosmith.lineage import perturbed
-from winosmith.metrics import Contents, overlap
+from winosmith.metrics import overlap
+from winosmith.published import Contents, contents_of
 from winosmith.testing import made_families, made_twins
 
 TWINS = made_twins(10)
@@ -75,12 +75,7 @@ def test_row_numbers_are_no_families() -> None:
 
 def held(*problems: Problem) -> Contents:
     """Return what a public set of these problems holds, as digests."""
-    found = [traces(problem) for problem in problems]
-    return Contents(
-        "winogrande",
-        frozenset().union(*(whole for whole, _ in found)),
-        frozenset().union(*(sides for _, sides in found)),
-    )
+    return contents_of("winogrande", problems)
 
 
 def test_a_public_set_is_compared_by_its_digests() -> None:
@@ -101,14 +96,6 @@ def test_one_side_of_the_blank_and_the_options_are_known_again() -> None:
     assert dict(found.rows) == {0: "a problem of winogrande looks like it"}
     other = replace(two, options=("Eva", "Zoe"))
     assert not overlap(Dataset([other]), public=[held(one)]).withheld
-
-
-def test_a_schema_is_known_by_its_pronoun() -> None:
-    """A problem whose blank has a pronoun is found in a set that has the pronoun in the text."""
-    one = Problem("a", "The cup fell on the jug and _ broke.", ("cup", "jug"), 0, pronoun="it")
-    plain = Claim("b", "The cup fell on the jug and _ broke.", "cup", pronoun="it")
-    assert not traces(one)[0].isdisjoint(traces(plain)[0])
-    assert len(traces(one)[0]) == 2
 
 
 def test_where_a_root_comes_from_counts() -> None:

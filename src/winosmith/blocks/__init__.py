@@ -11,7 +11,6 @@ from __future__ import annotations
 from winosmith.blocks._blocks import blocks, draw, joined, shuffled, shuffled_blocks
 from winosmith.blocks._copies import contradictions, copies
 from winosmith.blocks._former import SIDES, Former, Side, former_sides, side_kept
-from winosmith.blocks._traces import traces
 
 __all__ = [
     "SIDES",
@@ -26,5 +25,4 @@ __all__ = [
     "shuffled",
     "shuffled_blocks",
     "side_kept",
-    "traces",
 ]

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from winosmith import formats, metrics
+from winosmith import formats, metrics, published
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError
 from winosmith.metrics import Overlap
@@ -51,7 +51,7 @@ def overlaps(
         dataset: the problems.
         solvers: the names of all.
         trained_on: what solvers were trained on: files; public data sets whose contents are known
-            (`study.known_contents`); or "other:NAME", with which nothing can be compared.
+            (`published.known_contents`); or "other:NAME", with which nothing can be compared.
             `SOLVER=…` is for one of them.
 
     Raises:
@@ -81,10 +81,8 @@ def _seen(dataset: Dataset, given: str, what: str) -> Overlap:
         return Overlap({}, len(dataset), (what.removeprefix(OTHER),))
     if not re.fullmatch(r"[\w-]+", what):
         raise InputError(f"--trained-on {given}: there is no file {what!r}")
-    from winosmith import study
-
     try:
-        held = study.known_contents(what)
+        held = published.known_contents(what)
     except InputError as error:
         raise InputError(f"--trained-on {given}: {error}") from None
     return metrics.overlap(dataset, public=[held])

@@ -38,7 +38,7 @@ from winosmith.metrics._lineage_statistics import (
 )
 from winosmith.metrics._margins import Margins, margins
 from winosmith.metrics._marks import marked, switched_sentences
-from winosmith.metrics._overlap import Contents, Overlap, overlap
+from winosmith.metrics._overlap import Overlap, overlap
 from winosmith.metrics._people import HumanAccuracy, human_accuracy
 from winosmith.metrics._person import PersonAccuracy, person_accuracy
 from winosmith.metrics._pmi_counts import (
@@ -82,7 +82,6 @@ __all__ = [
     "ClaimStatistics",
     "Comparison",
     "Consistency",
-    "Contents",
     "Copies",
     "CurvePoint",
     "DepthKind",

@@ -7,31 +7,17 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from winosmith.blocks import blocks, traces
+from winosmith.blocks import blocks
 from winosmith.dataset import Dataset
 from winosmith.problem import Problem
+from winosmith.published import Contents, traces
 from winosmith.text import pieces, tokens
 
-__all__ = ["Contents", "Overlap", "overlap"]
+__all__ = ["Overlap", "overlap"]
 
 ALIKE = 0.7
 """The share of words that problems with the same options have in common when they look alike: that
 of the halves of a twin (WinoGrande, section 2)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Contents:
-    """What a data set holds, as digests, where its text is not at hand.
-
-    Attributes:
-        name: of the data set, as sources name it.
-        whole: of its sentences; see `winosmith.blocks.traces`.
-        sides: of what stands on either side of a blank, with the options.
-    """
-
-    name: str
-    whole: frozenset[int]
-    sides: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from winosmith.solver_rule import KINDS, LEARNERS, SolverRule
 from winosmith.study._beside import GenderLine, Line, beside, beside_gender
 from winosmith.study._claims import judge, lone_claims
-from winosmith.study._contents import FILES, contents, contents_of, known_contents
 from winosmith.study._made_solver import MadeSolver, made_solver
 from winosmith.study._page import MARKS, transfer_page
 from winosmith.study._published import (
@@ -29,7 +28,6 @@ from winosmith.study._transfer import Solved, solve_target
 from winosmith.study._tuning import overlap, paper_split
 
 __all__ = [
-    "FILES",
     "KINDS",
     "LEARNERS",
     "MARKS",
@@ -52,12 +50,9 @@ __all__ = [
     "apart",
     "beside",
     "beside_gender",
-    "contents",
-    "contents_of",
     "curve_runs",
     "joined",
     "judge",
-    "known_contents",
     "lone_claims",
     "made_solver",
     "nested",
