@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from winosmith import Dataset, Lineage, Problem, formats
 from winosmith.blocks import contradictions, copies
 from winosmith.build import build, read_recipe
-from winosmith.build._copies import once
+from winosmith.build._copies import copies_record, copies_told, once
 from winosmith.testing import made_twins
 
 NONE = {"method": "none"}
@@ -84,6 +84,28 @@ def test_the_twin_in_the_way_of_two_goes_rather_than_both():
     ]
     for seed in range(5):
         assert set(kept(Dataset([*middle, *data]), seed).ids) == set(data.ids)
+
+
+def test_a_group_without_a_problem_left_is_told():
+    """Of twins (a, b), (a, c) and (b, c) two go, with them every row of one of three problems."""
+    a, b = made_twins(2)[:2]
+    c = replace(a, sentence=a.sentence.replace("was", "seemed"))
+    twins = [(a, b), (a, c), (b, c)]
+    data = Dataset(
+        replace(half, id=f"{twin}-{side}", twin_id=f"{twin}", answer=side)
+        for twin, halves in enumerate(twins)
+        for side, half in enumerate(
+            replace(of, options=of.options if of.answer == side else of.options[::-1])
+            for side, of in enumerate(halves)
+        )
+    )
+    found = once(data, 0)
+    assert (len(found.groups), len(found.reasons)) == (3, 4)
+    gone = [rows for rows in found.groups if found.reasons.keys() >= {*rows}]
+    record = copies_record(found, "once", data.ids, data.ids)
+    assert record["none_left"] == len(gone) - record["contradictory"] == 1
+    [line, *_] = copies_told(record)
+    assert "one of each stays, in whole twins (of 1 none stays" in line
 
 
 def test_the_copy_of_a_half_that_went_with_its_twin_stays():

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import html
 import json
+from dataclasses import replace
 
 import pytest
 
-from winosmith import debias
+from winosmith import Dataset, Lineage, debias
 from winosmith.build import EmbedRecipe, FilterRecipe, debias_to_folder
 from winosmith.build._vectors import turning
 from winosmith.embed import LightEmbedder, save_array
@@ -34,6 +35,38 @@ def test_a_figure_of_what_was_selected_by_its_answers_says_so(tmp_path, method, 
     [note] = [f["note"] for f in record["figures"] if "guessed" in f["label"]]
     assert (debias.SELECTED in note) == told
     assert (debias.SELECTED in page) == told
+
+
+def test_that_sentence_is_true_of_figures_above_one_half_too():
+    """What AFLite kept after one phase is often guessed above one half: nothing is said of that."""
+    assert "too low by construction" in debias.SELECTED
+    assert "half" not in debias.SELECTED
+
+
+@pytest.mark.parametrize("method", ["aflite", "random", "pmi"])
+def test_what_another_seed_changes_is_said_of_the_method(tmp_path, method):
+    """Phases and shaken vectors are AFLite's; PMI draws ties and singles, random all."""
+    _, record, page = filtered(tmp_path, method=method, keep=None if method == "aflite" else 40)
+    for words in ("Which problems one phase removes", "Shaken vectors"):
+        assert (words in page) == (method == "aflite")
+    notes = " ".join(figure["note"] for figure in record["figures"])
+    assert ("among ties, and of the 20 singles" in notes) == (method == "pmi")
+    assert ("the seed draws them all" in notes) == (method == "random")
+
+
+@pytest.mark.parametrize("roots", [1, 4])
+def test_a_pool_of_few_blocks_is_filtered(tmp_path, roots):
+    """Families of one, or of four roots are filtered; of one block there is no figure, and why."""
+    data = Dataset(
+        replace(p, lineage=Lineage(f"{row % roots}", f"{row % roots}"), twin_id=None)
+        for row, p in enumerate(made_twins(60))
+    )
+    chosen = FilterRecipe(ensemble_size=8, again=False)
+    done = debias_to_folder(data, tmp_path / "out", embed=EMBED, chosen=chosen)
+    record = json.loads((done.folder / "report.json").read_text("utf-8"))
+    probe = record["measures"]["probes"]["all"]
+    [note] = [f["note"] for f in record["figures"] if "guessed" in f["label"]]
+    assert (probe is None) == ("fewer than two blocks" in note) == (roots == 1)
 
 
 def test_singles_that_pmi_drops_say_that_they_were_drawn(tmp_path):

@@ -139,8 +139,19 @@ def copies_record(
         "problems": sum(map(len, named)),
         "contradictory": len(found.contradictory),
         "left_out": len(found.reasons) if rule == "once" else 0,
+        "none_left": len(_none_left(found)) if rule == "once" else 0,
         "examples": [of for of in named if all(id_ in shown for id_ in of)][:SHOWN],
     }
+
+
+def _none_left(found: Once) -> list[Sequence[int]]:
+    """Return the groups of which no row stays, though their answers agree."""
+    against = {*map(tuple, found.contradictory)}
+    return [
+        rows
+        for rows in found.groups
+        if tuple(rows) not in against and all(row in found.reasons for row in rows)
+    ]
 
 
 def copies_told(record: Mapping[str, Any] | None) -> list[str]:
@@ -157,9 +168,10 @@ def copies_told(record: Mapping[str, Any] | None) -> list[str]:
     groups, against = record["groups"], record["contradictory"]
     named = "; ".join(" = ".join(ids) for ids in record["examples"])
     whole = f"Of {record['problems']:,} problems that are {groups:,}{named and f' ({named})'}"
-    once = record["rule"] == "once"
+    once, none = record["rule"] == "once", record.get("none_left", 0)
+    but = f" (of {none:,} none stays, since no whole twin of it can)" if none else ""
     lines = [
-        f"{whole}, one of each stays, in whole twins; {record['left_out']:,} are left out"
+        f"{whole}, one of each stays, in whole twins{but}; {record['left_out']:,} are left out"
         if once
         else f'{whole}, all are kept, as the recipe says; copies = "once" keeps one of each'
     ]

@@ -20,6 +20,10 @@ PROBE_ROWS = 10_000
 (at 10,000 it is one per cent to either side)."""
 
 
+FOLDS = 5
+"""Parts that a probe is cross-validated in; as many as there are blocks where these are fewer."""
+
+
 @dataclass(frozen=True, eq=False)
 class Measures:
     """The figures of a filter and its baselines.
@@ -27,9 +31,10 @@ class Measures:
     Attributes:
         signature: what they depend on.
         assessment: PCA and KL of each subset.
-        probes: for each subset, what a linear model can guess of it.
+        probes: for each subset, what a linear model can guess of it; None where it has fewer than
+            two blocks, so that nothing can be held out.
         removed_to_kept: what a linear model trained on the removed guesses of the kept; None when
-            too few were removed.
+            too few were removed, or all is one block.
         excess: rows at the threshold in the first phase, and how many there are when the answers
             of whole blocks are flipped; None without AFLite.
         panel: for each embedder that voted, what a linear model of its vectors guesses before and
@@ -39,22 +44,22 @@ class Measures:
 
     signature: Signature
     assessment: debias.Assessment
-    probes: Mapping[str, debias.Probe]
+    probes: Mapping[str, debias.Probe | None]
     removed_to_kept: debias.Probe | None
     excess: debias.Null | None
     found: Mapping[str, practice.Found] | None
-    panel: Mapping[str, tuple[debias.Probe, debias.Probe]] | None = None
+    panel: Mapping[str, tuple[debias.Probe | None, debias.Probe | None]] | None = None
 
     def record(self) -> dict[str, Any]:
         """Return the figures as JSON can hold them, unrounded."""
         panel = {
-            name: {"before": asdict(before), "after": asdict(after)}
+            name: {"before": before and asdict(before), "after": after and asdict(after)}
             for name, (before, after) in (self.panel or {}).items()
         }
         return {
             "signature": str(self.signature),
             "assessment": self.assessment.to_json(),
-            "probes": {name: asdict(probe) for name, probe in self.probes.items()},
+            "probes": {name: probe and asdict(probe) for name, probe in self.probes.items()},
             "removed_to_kept": self.removed_to_kept and asdict(self.removed_to_kept),
             "excess": self.excess and asdict(self.excess),
             "found": self.found and {name: asdict(found) for name, found in self.found.items()},
@@ -116,8 +121,10 @@ def measure(
     )
 
 
-def _probe(run: FilterRun, X: NDArray[Any], rows: Rows, seed: int, turns: bool) -> debias.Probe:
-    """Probe a subset, or a draw of its blocks when it is large."""
+def _probe(
+    run: FilterRun, X: NDArray[Any], rows: Rows, seed: int, turns: bool
+) -> debias.Probe | None:
+    """Probe a subset, or a draw of its blocks when it is large; None where fewer than two fit."""
     there = set(rows.tolist())
     within = [[row for row in block if row in there] for block in run.blocks]
     groups = [block for block in within if block]
@@ -127,12 +134,15 @@ def _probe(run: FilterRun, X: NDArray[Any], rows: Rows, seed: int, turns: bool) 
         if len(chosen) + len(groups[number]) <= PROBE_ROWS:
             drawn.append(range(len(chosen), len(chosen) + len(groups[number])))
             chosen += groups[number]
-    return debias.probe(X[chosen], run.y[chosen], drawn, turns=turns, seed=seed)
+    if len(drawn) < 2:
+        return None
+    folds = min(FOLDS, len(drawn))
+    return debias.probe(X[chosen], run.y[chosen], drawn, turns=turns, folds=folds, seed=seed)
 
 
 def _removed_to_kept(run: FilterRun, seed: int, turns: bool) -> debias.Probe | None:
     removed = np.setdiff1d(run.subsets["all"], run.kept)[:PROBE_ROWS]
-    if len(np.unique(run.y[removed])) < 2 or not len(run.kept):
+    if len(np.unique(run.y[removed])) < 2 or not len(run.kept) or len(run.blocks) < 2:
         return None
     return debias.probe_across(run.X, run.y, removed, run.kept, run.blocks, turns=turns, seed=seed)
 

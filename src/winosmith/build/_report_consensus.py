@@ -57,7 +57,11 @@ def _embedders(found: debias.ConsensusResult, measures: Measures) -> report.Tabl
         ]
         if measures.panel is not None:
             before, after = measures.panel[name]
-            row += [before.accuracy, after.accuracy, after.chance]
+            row += [
+                before.accuracy if before else None,
+                after.accuracy if after else None,
+                after.chance if after else None,
+            ]
         rows.append(row)
     guessed = [report.Column(name, form=".1%") for name in ("guessed before", "after", "chance")]
     return report.Table(

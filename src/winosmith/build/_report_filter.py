@@ -32,12 +32,15 @@ def key_figures(run: FilterRun, measures: Measures) -> list[report.KeyFigure]:
     chosen = run.chosen
     before, after = measures.probes["all"], measures.probes[chosen]
     selected = f". The second is {debias.SELECTED}" if chosen in BY_ANSWERS else ""
+    shares = [_percent(probe.accuracy if probe else None) for probe in (before, after)]
     figures = [
         report.KeyFigure(
             "guessed by a linear model",
-            f"{_percent(before.accuracy)} → {_percent(after.accuracy)}",
+            " → ".join(shares),
             f"held out, before and after the filter (95 % interval {_interval(after)}); chance is "
-            f"{_percent(after.chance)}{selected}",
+            f"{_percent(after.chance)}{selected}"
+            if after
+            else f"held out, before and after the filter: {NO_PROBE}",
         )
     ]
     if measures.excess is not None:
@@ -67,7 +70,7 @@ def key_figures(run: FilterRun, measures: Measures) -> list[report.KeyFigure]:
             report.KeyFigure(
                 f"of the removed go with {told[0][0]} too",
                 told[0][1].share,
-                SEED_DRAWS.get(run.method)
+                _seed_draws(run)
                 or "; ".join(f"with {other}, {_percent(one.share)}" for other, one in told[1:]),
                 ".1%",
             )
@@ -75,8 +78,19 @@ def key_figures(run: FilterRun, measures: Measures) -> list[report.KeyFigure]:
     return figures
 
 
-SEED_DRAWS = {"random": "the seed draws them all", "pmi": "the seed draws among ties alone"}
-"""What the seed has to do with methods that know no vectors."""
+NO_PROBE = "no figure where there are fewer than two blocks, since nothing can be held out"
+"""Why a probe says nothing. A block is what may not be parted: twins, copies, look-alikes."""
+
+
+def _seed_draws(run: FilterRun) -> str:
+    """Return what the seed has to do with a method that knows no vectors; of AFLite nothing."""
+    if run.method == "random":
+        return "the seed draws them all"
+    if run.method == "pmi":
+        return "the seed draws among ties" + (
+            f", and of the {len(run.pool.singles):,} singles" if run.pool.singles else " alone"
+        )
+    return ""
 
 
 def again_record(run: FilterRun) -> dict[str, dict[str, report.Value]]:
@@ -109,14 +123,21 @@ def _again(run: FilterRun) -> report.Section:
             [other, one.removed, one.other, one.both, one.share, one.jaccard]
             for other, one in run.again.items()
         ],
-        note="Another seed: the next one. Shaken vectors: each number times 1 plus a normal draw "
-        f"of {debias.NOISE:g}, about what half precision rounds off. Jaccard: by both over by "
-        "either.",
+        note="Another seed: the next one. "
+        + (
+            "Shaken vectors: each number times 1 plus a normal draw "
+            f"of {debias.NOISE:g}, about what half precision rounds off. "
+            if run.method == "aflite"
+            else ""
+        )
+        + "Jaccard: by both over by either.",
     )
     lead = (
         "Which problems one phase removes decides what the next ones see, so that small changes "
         "grow. What is removed by one run is one draw: a figure about single problems, and a "
         "small difference between two settings, may come out otherwise in another."
+        if run.method == "aflite"
+        else f"No vectors decide what this filter removes: {_seed_draws(run)}."
     )
     return report.Section("Would the same go again?", [table], lead=lead)
 
@@ -265,9 +286,9 @@ def _probes(run: FilterRun, measures: Measures) -> report.Section:
         [
             name,
             len(run.subsets[name]),
-            probe.accuracy,
+            probe.accuracy if probe else None,
             _interval(probe),
-            probe.chance,
+            probe.chance if probe else None,
         ]
         for name, probe in measures.probes.items()
     ]
@@ -287,7 +308,9 @@ def _probes(run: FilterRun, measures: Measures) -> report.Section:
 
 
 def _probe_notes(run: FilterRun, measures: Measures) -> Iterator[str]:
-    by_answers = [name for name in measures.probes if name in BY_ANSWERS]
+    if None in measures.probes.values():
+        yield f"“—”: {NO_PROBE}."
+    by_answers = [name for name in measures.probes if name in BY_ANSWERS and measures.probes[name]]
     if by_answers:
         yield f"The figure of {' and of '.join(by_answers)} is {debias.SELECTED}."
     if measures.removed_to_kept is not None:
@@ -368,5 +391,5 @@ def _percent(share: float | None) -> str:
     return report.shown(share, ".1%")
 
 
-def _interval(probe: debias.Probe) -> str:
-    return f"{100 * probe.low:.1f}–{_percent(probe.high)}"
+def _interval(probe: debias.Probe | None) -> str:
+    return "—" if probe is None else f"{100 * probe.low:.1f}–{_percent(probe.high)}"

@@ -1,8 +1,8 @@
 """What of a filter's work would be done again: by another seed, and on vectors a little shaken.
 
 AFLite is chaotic: which problems go in one phase decides what the next ones see, so that a change
-of the last digits grows. Of 6,000 practice problems the sets that two seeds remove share two thirds
-to four fifths. What one run removed is one draw, and is to be read beside others.
+of the last digits grows. Of 6,000 practice problems another seed removes 76 to 80 % of what one
+removes (Jaccard .55 to .69). What one run removed is one draw, and is to be read beside others.
 """
 
 from __future__ import annotations

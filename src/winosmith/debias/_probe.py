@@ -25,8 +25,8 @@ from winosmith.threads import one_thread
 __all__ = ["SELECTED", "Probe", "probe", "probe_across"]
 
 SELECTED = (
-    "measured on problems that were selected by their answers, so it lies below one half by "
-    "construction; it does not tell that the filter overshot"
+    "measured on problems that were selected by their answers, so it is too low by construction; "
+    "it does not tell that the filter overshot"
 )
 """What is said beside every figure of a probe on what a filter by answers kept."""
 

@@ -240,8 +240,8 @@ def _artifacts(report: Mapping[str, Any], kept: str) -> dict[str, Any]:
     probes = report["measures"]["probes"]
     subsets = {s["name"]: s for s in report["measures"]["assessment"]["subsets"]}
     return {
-        "before": probes["all"]["accuracy"],
-        "after": probes[kept]["accuracy"],
+        "before": probes["all"] and probes["all"]["accuracy"],
+        "after": probes[kept] and probes[kept]["accuracy"],
         "kl": subsets[kept]["d1"].get("kl"),
     }
 
