@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom
 
 from winosmith import Dataset, Prediction, Problem
-from winosmith.metrics import Graded, grade, guessing_level, guessing_p_value
+from winosmith.metrics import Graded, clusters, grade, guessing_level, guessing_p_value
 from winosmith.testing import made_twins
 
 
@@ -25,6 +25,20 @@ def with_options(count: int, options: int) -> Dataset:
         Problem(f"{options}-{n}", f"Number {n} of {options} says _ here.", names, 0)
         for n in range(count)
     )
+
+
+def copied(groups: int, times: int) -> Dataset:
+    """Return so many problems of three options, so many times each, in orders of their own."""
+    rng = np.random.default_rng(7)
+    names = np.array(["a", "b", "c"])
+    rows = []
+    for group in range(groups):
+        words = " ".join(f"{letter}{group}x" for letter in "pqrst")
+        for time in range(times):
+            options = tuple(rng.permutation(names).tolist())
+            sentence = f"{words} says _ here."
+            rows.append(Problem(f"{group}-{time}", sentence, options, options.index("a")))
+    return Dataset(rows)
 
 
 @pytest.mark.parametrize("right", [0, 10, 14, 20])
@@ -51,14 +65,31 @@ def test_with_more_options_guessing_is_right_less_often() -> None:
     assert guessing_p_value(answered(apart, [0] * 3)) == pytest.approx(1 / 64)
 
 
-def test_the_order_of_four_options_ties_no_problems_together() -> None:
-    """Wrong answers in one cluster give the same p, whichever wrong options they are."""
+def test_the_written_order_of_four_options_changes_nothing() -> None:
+    """Each problem's options in an order of its own, with its answers, leave p as it was."""
     data = Dataset([replace(p, sentence=f"{p.sentence} {p.id * 9}") for p in with_options(6, 4)])
-    assert len(set(answered(data, [0] * 6).clusters)) == 1
-    p_values = {guessing_p_value(answered(data, [0, 0, *rest])) for rest in ([1] * 4, [1, 2, 3, 3])}
-    assert len(p_values) == 1
-    tail = 0.25 + 0.75 * binom.sf(1, 4, 1 / 3)  # kept, or each wrong one hit by 1 of 3 turns
-    assert p_values.pop() == pytest.approx(tail)
+    assert len(set(clusters(data))) == 1
+    rng = np.random.default_rng(0)
+    for choices, p_value in (([0, 0, 1, 1, 1, 1], 0.5), ([0, 1, 2, 3, 3, 3], 1.0)):
+        assert guessing_p_value(answered(data, choices)) == p_value
+        orders = [rng.permutation(4).tolist() for _ in data]
+        mixed = Dataset(
+            replace(p, options=tuple(p.options[at] for at in order), answer=order.index(0))
+            for p, order in zip(data, orders, strict=True)
+        )
+        moved = [order.index(choice) for order, choice in zip(orders, choices, strict=True)]
+        assert guessing_p_value(answered(mixed, moved)) == p_value
+
+
+def test_a_tie_is_counted_under_each_turn() -> None:
+    """Of three options a copy tied between two has 1/2 in two of the turns, and 0 in the third."""
+    data = copied(1, 2)
+    sure = Prediction(data.ids[0], data[0].options.index("a"))
+    pair = sorted(data[1].options.index(name) for name in "ab")
+    tie = Prediction(data.ids[1], pair[0], tied=tuple(pair))
+    assert guessing_p_value(grade(data, [sure, tie])) == pytest.approx(1 / 3)
+    other = Prediction(data.ids[0], data[0].options.index("c"))
+    assert guessing_p_value(grade(data, [other, tie])) == pytest.approx(1)
 
 
 def test_ties_prove_nothing_whichever_option_is_first() -> None:
@@ -87,3 +118,23 @@ def test_a_guesser_is_rarely_found_to_know() -> None:
         choices = np.stack([first, second], axis=1).ravel().tolist()
         lucky += guessing_p_value(answered(data, choices)) <= 0.05
     assert lucky <= binom.ppf(0.999, 400, 0.05)
+
+
+@pytest.mark.parametrize("alike", [1.0, 0.8])
+def test_copies_of_three_options_are_no_separate_evidence(alike: float) -> None:
+    """Of 500 guessers who answer copies alike, 6 % or fewer have p ≤ 0.05."""
+    data = copied(20, 8)
+    known = clusters(data)
+    assert len(set(known)) == 20
+    rng = np.random.default_rng(11)
+    lucky = 0
+    for _ in range(500):
+        group = rng.integers(0, 3, 20).repeat(8)  # one guess for all copies
+        own = rng.integers(0, 3, 160)
+        named = np.where(rng.random(160) < alike, group, own)
+        found = [
+            Prediction(p.id, p.options.index("abc"[name]))
+            for p, name in zip(data, named, strict=True)
+        ]
+        lucky += guessing_p_value(grade(data, found, known)) <= 0.05
+    assert lucky <= 0.06 * 500

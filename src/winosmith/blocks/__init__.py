@@ -9,7 +9,7 @@ identical: one observation, written down more than once.
 from __future__ import annotations
 
 from winosmith.blocks._blocks import blocks, draw, joined, shuffled, shuffled_blocks
-from winosmith.blocks._copies import contradictions, copies
+from winosmith.blocks._copies import contradictions, copies, plain
 from winosmith.blocks._former import SIDES, Former, Side, former_sides, side_kept
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "draw",
     "former_sides",
     "joined",
+    "plain",
     "shuffled",
     "shuffled_blocks",
     "side_kept",

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from winosmith.blocks import plain
 from winosmith.metrics._graded import Graded
 
 __all__ = ["guessing_level", "guessing_p_value"]
 
-Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
 
@@ -24,14 +24,16 @@ def guessing_level(graded: Graded) -> float:
 def guessing_p_value(graded: Graded) -> float:
     """Return the probability that guessing has as many right, or more.
 
-    The null turns the labels of a cluster's problems all together: with two options it keeps them
-    or flips them, so a twin keeps its opposite answers; with k options, each problem's answer stays
-    with probability 1/k, and else is any other of its options, since the order in which options are
-    written ties no two problems together. What is tied keeps its 1 / (options tied) where the drawn
-    answer is among them. The distribution of the sum is exact (by convolution). Without clusters
-    this is the one-sided binomial test (Poisson-binomial for mixed numbers of options); with them
-    it takes what halves must share for no evidence. A solver that ignores the trigger has one half
-    of every twin right, and p = 1; so has one that can't decide anything.
+    The null turns the labels of a cluster's problems all together: the options of each stand in a
+    circle, sorted by their text, and every answer of the cluster moves on by the same number of
+    places, each number of the k as probable. With two options that keeps the answers or flips them,
+    so a twin keeps its opposite answers; with more, copies move as one and count as one piece of
+    evidence. It does not depend on the order in which options are written. What is tied is worth
+    1 / (options tied) in each turn that puts the answer among them. The distribution of the sum is
+    exact (by convolution). Without clusters this is the one-sided binomial test (Poisson-binomial
+    for mixed numbers of options); with them it takes what problems must share for no evidence. A
+    solver that ignores the trigger has one half of every twin right, and p = 1; so has one that
+    can't decide anything.
 
     >>> from winosmith import Prediction
     >>> from winosmith.metrics import grade
@@ -43,11 +45,11 @@ def guessing_p_value(graded: Graded) -> float:
     together: dict[tuple[int, int], list[int]] = {}
     for row, cluster in enumerate(graded.clusters):
         together.setdefault((int(cluster), len(graded.dataset[row].options)), []).append(row)
-    sizes = [len(prediction.chosen) for prediction in graded.predictions]
-    unit = math.lcm(*set(sizes))  # credits are whole numbers of 1/unit
+    chosen = [_chosen_from_answer(graded, row) for row in range(len(graded.dataset))]
+    unit = math.lcm(*map(len, chosen))  # credits are whole numbers of 1/unit
     certain, distribution = 0, np.ones(1)
     for (_, options), rows in together.items():
-        step = _turned([sizes[row] for row in rows], graded.credit[rows] > 0, options, unit)
+        step = _turned([chosen[row] for row in rows], options, unit)
         first, last = np.flatnonzero(step)[[0, -1]]
         certain += int(first)
         if last > first:
@@ -56,22 +58,28 @@ def guessing_p_value(graded: Graded) -> float:
     return float(min(1.0, distribution[max(seen, 0) :].sum()))
 
 
-def _turned(sizes: Sequence[int], right: Bools, options: int, unit: int) -> Floats:
+def _chosen_from_answer(graded: Graded, row: int) -> list[int]:
+    """Return how far on from the answer each chosen option stands, 0 to k − 1, sorted by text.
+
+    As copies are compared (`blocks.plain`), so that their options stand in the same places.
+    """
+    problem = graded.dataset[row]
+    options = problem.options
+    order = sorted(range(len(options)), key=lambda at: (plain(options[at]), options[at]))
+    place = {option: at for at, option in enumerate(order)}
+    answer = place[problem.answer or 0]  # `grade` has seen that it is known
+    return [(place[option] - answer) % len(options) for option in graded.predictions[row].chosen]
+
+
+def _turned(chosen: Sequence[Sequence[int]], options: int, unit: int) -> Floats:
     """Return how probable each credit of a cluster is, in units, when its labels are turned.
 
     Args:
-        sizes: how many options each answer has chosen, ascending or not.
-        right: whether the right one is among them, (n,).
-        options: how many there are.
+        chosen: how far on from its answer each chosen option of a problem stands.
+        options: how many each problem has.
         unit: of credit.
     """
-    other = np.ones(1)  # if the labels are turned to other options
-    for size, hit in zip(sizes, right, strict=True):
-        chance = (size - hit) / (options - 1)
-        credit = unit // size
-        step = np.zeros(credit + 1)
-        step[0], step[credit] = 1 - chance, chance
-        other = np.convolve(other, step)
-    found = (options - 1) / options * other
-    found[sum(unit // size for size, hit in zip(sizes, right, strict=True) if hit)] += 1 / options
-    return found
+    credit = np.zeros(options, dtype=np.int64)  # of each turn
+    for places in chosen:
+        credit[list(places)] += unit // len(places)
+    return np.bincount(credit) / options
