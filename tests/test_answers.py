@@ -54,6 +54,13 @@ def test_rounding_makes_a_tie_and_a_difference_does_not() -> None:
         assert best_of((-size, -size * (1 + 1.1 * TIE))) == (0,)
 
 
+@pytest.mark.parametrize("far", [-1e9, -1e300])
+def test_an_option_that_is_far_off_makes_no_tie(far: float) -> None:
+    """Two scores tie by their own size, however large a third one is."""
+    assert best_of((far, 0.1, 0.9)) == (2,)
+    assert best_of((0.9, far, 0.9)) == (0, 2)
+
+
 def test_a_stated_tie_counts_without_scores() -> None:
     """Options that a prediction names as tied share the credit; others have none."""
     tie = Prediction("1", 1, tied=(1, 3))

@@ -12,12 +12,13 @@ from winosmith.errors import ProblemError
 __all__ = ["TIE", "Prediction", "Purpose", "Response", "best_of"]
 
 TIE = 1e-6
-"""Scores that differ by no more than this share of the largest score's size are equal.
+"""Scores that differ from the best by no more than this share of the larger of both are equal.
 
 Single precision holds seven digits, of which the sum over a text's words takes one: what is left
 between two scores is rounding, and would change with the batch, the machine or the order in which
 the options are written. It is a share, since scores may be counts, logarithms or probabilities of
-any size. Scores that tie by their making, as two counts do, are exactly equal.
+any size; and of these two alone, so that a third option that is far off makes no tie. Scores that
+tie by their making, as two counts do, are exactly equal.
 """
 
 Purpose = Literal["local", "validate", "test"]
@@ -30,9 +31,12 @@ def best_of(scores: Sequence[float]) -> tuple[int, ...]:
     >>> best_of((-7.25, -3.5)), best_of((-3.5, -3.5000001)), best_of((0, 0, -1))
     ((1,), (0, 1), (0, 1))
     """
-    within = TIE * max(map(abs, scores))
     best = max(scores)
-    return tuple(option for option, score in enumerate(scores) if best - score <= within)
+    return tuple(
+        option
+        for option, score in enumerate(scores)
+        if best - score <= TIE * max(abs(best), abs(score))
+    )
 
 
 @dataclass(frozen=True, slots=True)
