@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from inspect import isfunction
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winosmith import Claim, Edit, Extra, Lineage, Origin, Problem
+from winosmith import Claim, Edit, Extra, Lineage, Origin, Problem, records
 from winosmith.errors import ProblemError
 from winosmith.records import canonical, claim_of, claim_record, problem_of, problem_record
 
@@ -145,3 +146,13 @@ def test_a_wrong_record_of_a_claim_is_refused(record: dict[str, object]) -> None
     """A record that is no claim is refused as a ProblemError."""
     with pytest.raises(ProblemError):
         claim_of(record)
+
+
+def test_every_function_without_an_underscore_is_public() -> None:
+    """`__all__` names each function of the module that other modules may use."""
+    own = {
+        name
+        for name, thing in vars(records).items()
+        if isfunction(thing) and thing.__module__ == records.__name__ and name[0] != "_"
+    }
+    assert own <= set(records.__all__)

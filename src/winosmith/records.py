@@ -23,6 +23,7 @@ __all__ = [
     "canonical",
     "claim_of",
     "claim_record",
+    "dropped_problem",
     "json_lines",
     "parsed",
     "problem_of",

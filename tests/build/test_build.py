@@ -11,7 +11,7 @@ import pytest
 from winosmith import Dataset, Extra, formats, practice, validate
 from winosmith.build import build, read_recipe, recipe_of
 from winosmith.cli._built import tell_build
-from winosmith.errors import DataError, OutputError
+from winosmith.errors import DataError, OutputError, RecipeError
 from winosmith.outputs import sha256
 from winosmith.testing import made_twins
 
@@ -186,6 +186,15 @@ def test_planted_artifacts_are_counted_in_the_report(tmp_path):
     assert found["all"]["recall"] == {"count": 0, "total": len(made.planted)}
     assert found["AFLite"]["recall"]["count"] > found["random"]["recall"]["count"]
     assert built.measures.found["AFLite"].false_removals.total == 600 - len(made.planted)
+
+
+def test_a_problem_planted_twice_is_refused(tmp_path):
+    """A file of planted artifacts that names an id twice says which, and nothing is built."""
+    formats.write(made_twins(4), tmp_path / "twins.jsonl")
+    (tmp_path / "planted.json").write_text('{"a": "word", "a": "length"}')
+    table = {"name": "planted", "data": "twins.jsonl", "planted": "planted.json"}
+    with pytest.raises(RecipeError, match="the key 'a' occurs twice"):
+        build(recipe_of(table, folder=tmp_path), tmp_path / "out")
 
 
 def test_report_is_small_and_complete(small_build):

@@ -237,6 +237,19 @@ def test_problems_of_five_options_are_solved() -> None:
     assert [len(p.scores) for p in found.predictions] == [5, 2]
 
 
+def test_thirds_add_up_to_a_count(capsys: TEXT) -> None:
+    """Six ties of three options, of which nothing was learnt, are 2 right and not 1.99…98."""
+    three = [
+        Problem(f"{word}-{n}", f"{word}{n} {word} _", tuple(f"{word}{n}{at}" for at in "abc"), n)
+        for n in range(3) for word in ("zaw", "zub")
+    ]  # fmt: skip
+    formats.write(three, "three.jsonl")
+    solve_it = "solve three.jsonl --solver association --train train.jsonl --out p.jsonl --json"
+    assert main(solve_it.split()) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report["ties"], report["right"], report["accuracy"]) == (6, 2, 1 / 3)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -101,6 +101,7 @@ def test_training_in_sequence(tiny_encoder: Path, folder: Path, tmp_path: Path) 
         "--then-dev", "20", "--on-all", "--json",
     )  # fmt: skip
     report = json.loads(shown.stdout)
+    assert '"right_before": 60,' in shown.stdout  # a count, not 60.0
     assert report["forgetting"] == {"n": 60, "right_before": 60, "right_after": 0}
     assert report["then"]["dev_accuracy"] > 0.9
     assert report["on_all"]["at_chance"] is False

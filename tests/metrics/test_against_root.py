@@ -48,6 +48,16 @@ def test_each_kind_is_compared_with_the_same_roots() -> None:
     assert voice.interval[0] < 0 < voice.interval[1]
 
 
+def test_ties_among_what_is_kept_are_told() -> None:
+    """Of 20 versions whose roots are right one is a tie: 19.5 are kept, one of them a tie."""
+    sound = answered(set()).predictions
+    tied = [replace(p, choice=0, tied=(0, 1)) if p.problem_id == DATA.ids[20] else p for p in sound]
+    tense, voice = against_root(grade(DATA, tied), "made.kind")
+    assert tense.kept
+    assert voice.kept
+    assert (tense.kept.right, tense.kept.ties, voice.kept.ties) == (19.5, 1, 0)
+
+
 def test_a_solver_that_is_never_right_keeps_nothing() -> None:
     """Without a root that is right there is no share of those that stay so."""
     found = against_root(answered({p.id for p in DATA}), "made.kind")

@@ -86,14 +86,21 @@ def test_association_finds_words_that_go_with_a_place() -> None:
     assert right(solver, planted(100, 1)) == 100
 
 
-def test_association_by_place_has_the_filters_weights() -> None:
+def test_association_by_words_has_the_filters_weights() -> None:
     """The weight of a word is its PMI with option 1 in `debias.word_pmi`."""
     train = made_twins(50)
     solver = solve.WordAssociation.trained_on(train)
     assert {word: pair[0] for word, pair in solver.weights.items()} == debias.word_pmi(train)
 
 
-def test_association_by_place_sums_over_words() -> None:
+def test_association_by_words_says_what_it_tells_apart() -> None:
+    """Three options are refused, since words are counted by which of two is mentioned first."""
+    three = Problem("three", "They say the _ fell.", ("cup", "jug", "pot"), 2)
+    with pytest.raises(DataError, match="by which option is mentioned first tells two apart"):
+        solve.WordAssociation.trained_on(Dataset([three]))
+
+
+def test_association_by_words_sums_over_words() -> None:
     """A score is the sum of PMI(y; w) over the words, by the counts written out."""
     train = with_answers([0, 0, 1])
     solver = solve.WordAssociation.trained_on(train, smoothing=1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import zipfile
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from winosmith.build._publish import Verdict
 from winosmith.build._recipe import Recipe
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import RecipeError
+from winosmith.records import parsed
 
 __all__ = [
     "DISCARDED",
@@ -67,7 +67,7 @@ def read_inputs(recipe: Recipe) -> Inputs:
 
 def _read_planted(path: str) -> Mapping[str, str]:
     try:
-        planted = json.loads(Path(path).read_text("utf-8"))
+        planted = parsed(Path(path).read_text("utf-8"))
     except ValueError as error:
         raise RecipeError(f"{path}: not JSON: {error}") from None
     if not isinstance(planted, dict) or not all(isinstance(k, str) for k in planted.values()):

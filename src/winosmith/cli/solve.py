@@ -55,8 +55,8 @@ Options = dict[str, Any]
               "the pronoun where problems differ in nothing else, as in Winogender, else the "
               "blank; of encoder, what it was trained to see.")  # fmt: skip
 @click.option("--features", type=click.Choice(["words", "pairs"]), default="words",
-              show_default=True, help="Of association: words by the answer's place, or pairs of "
-              "an option's word and the sentence's.")  # fmt: skip
+              show_default=True, help="Of association: the sentence's words, by whether the option "
+              "mentioned first is right, or pairs of these with an option's words.")  # fmt: skip
 @click.option("--collection", metavar="TEXT|FOLDER", type=click.Path(exists=True),
               help="Of hunting: .txt, or .jsonl with a 'text' a line, or gzipped.")  # fmt: skip
 @click.option("--snippets", type=click.IntRange(min=1), default=20, show_default=True,
@@ -157,13 +157,14 @@ def _solved(
 def _report(
     dataset: Dataset, found: Predictions, interview: dict[str, Any], options: Options
 ) -> None:
+    from winosmith.metrics import counted
+
     answered = [
         (problem.answer, prediction)
         for problem, prediction in zip(dataset, found.predictions, strict=True)
         if problem.answer is not None
     ]
-    worth = sum(prediction.credit(answer) for answer, prediction in answered)
-    right = int(worth) if worth == int(worth) else worth
+    right = counted(sum(prediction.credit(answer) for answer, prediction in answered))
     ties = sum(len(prediction.chosen) > 1 for prediction in found.predictions)
     parameters = {"solver": found.solver, **found.parameters}
     signature = Signature(str(found.data), len(dataset), parameters)

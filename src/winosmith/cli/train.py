@@ -228,6 +228,7 @@ def _forgetting(dev: Trainable, out: Path, options: Options) -> dict[str, Any] |
     """Return the accuracy on the first dev part before and after the second training."""
     from winosmith import solve
     from winosmith.dataset import Dataset
+    from winosmith.metrics import counted
 
     if not isinstance(dev, Dataset):
         return None
@@ -235,5 +236,5 @@ def _forgetting(dev: Trainable, out: Path, options: Options) -> dict[str, Any] |
     for name in ("first", "then"):
         solver = solve.EncoderSolver(out / name, device=options["device"])
         answers = zip(dev, solve.predict(solver, dev), strict=True)
-        right[name] = sum(found.credit(problem.answer) for problem, found in answers)
+        right[name] = counted(sum(found.credit(problem.answer) for problem, found in answers))
     return {"n": len(dev), "right_before": right["first"], "right_after": right["then"]}

@@ -142,16 +142,21 @@ def _against(value: str, graded: Graded, pairs: Pairs, seed: int) -> AgainstRoot
         p_value,
         p_value,
         proportion(now * before + (1 - now) * (1 - before), clusters, ties=either),
-        _kept(now, before, clusters),
+        _kept(now, before, clusters, graded.tied[rows]),
     )
 
 
 def _kept(
-    now: npt.NDArray[np.float64], before: npt.NDArray[np.float64], clusters: npt.NDArray[np.int64]
+    now: npt.NDArray[np.float64],
+    before: npt.NDArray[np.float64],
+    clusters: npt.NDArray[np.int64],
+    tied: npt.NDArray[np.bool_],
 ) -> Proportion | None:
     """Return the share that is right of those whose root is; a tied root counts as wrong here."""
     right = before == 1
-    return proportion(now[right], clusters[right]) if right.any() else None
+    if not right.any():
+        return None
+    return proportion(now[right], clusters[right], ties=int(tied[right].sum()))
 
 
 def _holm(found: list[AgainstRoot]) -> tuple[AgainstRoot, ...]:

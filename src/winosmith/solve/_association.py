@@ -99,7 +99,7 @@ class WordAssociation:
         train = Dataset(_shown(train, sees))
         if features == "pairs":
             return replace(cls.of_pairs(train, smoothing=smoothing), sees=sees)
-        check_two_options(train, "word association by place")
+        check_two_options(train, "word association by which option is mentioned first")
         counts, known = word_counts(train)
         labels = np.array(answers) != first_of_twins(train)
         information = pmi_with_answers(counts, labels.astype(np.intp), smoothing)
@@ -137,8 +137,8 @@ class WordAssociation:
         """
         problems = _shown(problems, self.sees)
         if self.features == "words":
-            check_two_options(problems, "word association by place")
-            return [self._by_place(problem) for problem in problems]
+            check_two_options(problems, "word association by which option is mentioned first")
+            return [self._by_mention(problem) for problem in problems]
         return [
             tuple(
                 sum((self.weights.get(pair, (0.0,))[0] for pair in pairs), 0.0)
@@ -147,7 +147,7 @@ class WordAssociation:
             for p in problems
         ]
 
-    def _by_place(self, problem: Problem) -> tuple[float, ...]:
+    def _by_mention(self, problem: Problem) -> tuple[float, ...]:
         known = [self.weights[word] for word in _words(problem.sentence) if word in self.weights]
         first, second = (sum((weight[place] for weight in known), 0.0) for place in (0, 1))
         return (second, first) if first_mentioned(problem) else (first, second)
