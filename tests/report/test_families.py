@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
@@ -75,6 +76,19 @@ def test_the_strip_has_a_bar_for_each_version_by_depth() -> None:
         1,
         0,
     )
+
+
+def test_each_mark_of_a_version_has_its_colour() -> None:
+    """Right, wrong and tied versions have classes that the page's style gives a colour."""
+    family = report.Family(
+        "root", [version(None, None, 0), version(True, 0, 1), version(False, 0, 2)]
+    )
+    page = report.page("x", [report.Section("s", [report.Families("t", ["toy"], [family])])])
+    marks = set(re.findall(r'<span class="(\w+)">(?:<span aria-hidden="true">)[=✓✗]', page))
+    assert marks == {"tied", "kept", "gone"}
+    for mark in marks:
+        assert re.search(rf"\.versions \.{mark} \{{ color: var\(--\w+\); \}}", page)
+    assert ".versions .tied { color: var(--muted); }" in page
 
 
 def test_marks_are_told_in_words_too() -> None:

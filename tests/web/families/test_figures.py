@@ -113,6 +113,44 @@ def test_a_tie_is_no_fool_on_the_boards(
     assert [one.fooling for one in families()] == [0]
 
 
+@pytest.mark.parametrize("options", [2, 3])
+def test_the_list_counts_ties_as_the_page_of_a_family_does(
+    database: Any, version: Callable[..., Any], model: Callable[..., Any], says: Callable[..., Any],
+    visit: Callable[..., Any], options: int,
+) -> None:  # fmt: skip
+    """On either database, a model that ties on every version has answered, and n errors agree."""
+    from winosmith.web.families.answers import answers_of
+    from winosmith.web.families.figures import depths_of_errors
+    from winosmith.web.families.listing import families
+    from winosmith.web.families.tree import tree_of
+
+    names = ("cup", "jug", "pan")[:options]
+    root = version(None, "The cup hit the jug in the pan and the _ broke .", options=names)
+    alpha, beta = model("alpha"), model("beta")
+    for number in range(2):
+        made = version(root, f"The cup hit {number} jugs in the pan and the _ broke .",
+                       options=names)  # fmt: skip
+        says(alpha, made, tie=True)
+        says(beta, made, right=False, tie=number == 0)
+    (one,) = families()
+    tree = tree_of(root, None)
+    for who, wrong in ((alpha, 0), (beta, 1)):
+        of = depths_of_errors(answers_of(root, tree, who))[2]
+        assert (one.errors[who.pk], one.answered[who.pk]) == (of.errors, of.n)
+        assert of.errors == pytest.approx(wrong + (2 - wrong) * (1 - 1 / options))
+        assert one.ties[who.pk] == 2 - wrong
+    assert one.fooling == 1
+    page = " ".join(visit().get("/families/").content.decode().split())
+    share = "1" if options == 2 else "1.33"
+    assert f"alpha wrong on {share} of 2" in page
+    assert "(2 ties)" in page
+    assert "has not answered" not in page
+    (told,) = visit().get("/api/v1/families").json()["items"]
+    assert told["errors"][0] == {
+        "model": "alpha", "wrong": one.errors[alpha.pk], "answered": 2, "ties": 2,
+    }  # fmt: skip
+
+
 def test_the_public_download_gives_the_figures_of_a_family_with_hidden_ones(
     db: Any,
     family: Callable[..., Any],

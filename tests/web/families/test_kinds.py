@@ -67,6 +67,53 @@ def test_kinds_count_what_an_edit_makes_wrong(db: Any, version: Any, model: Any,
     assert base.interval == proportion([1, 1, 0, 0], [0, 0, 0, 0]).interval
 
 
+@pytest.mark.parametrize("options", [2, 3])
+def test_a_tie_is_an_error_for_what_it_is_not_worth(
+    database: Any, version: Any, model: Any, says: Any, options: int
+) -> None:
+    """On either database, edits that make a model undecided count, and are told as ties."""
+    from winosmith.web.families.answers import answers_of
+    from winosmith.web.families.kinds import kinds_in, kinds_over_all
+    from winosmith.web.families.tagging import tell_kinds
+    from winosmith.web.families.tree import tree_of
+
+    alpha, names = model(), ("cup", "jug", "pan")[:options]
+    root = version(None, START, options=names)
+    says(alpha, root, True)
+    for word, right, tie in (("red", True, True), ("old", False, False), ("big", True, False)):
+        made = version(root, START.replace("cup", f"{word} cup"), options=names)
+        says(alpha, made, right, tie=tie)
+        if tie:  # after a tie nothing is known to fail
+            under = version(made, START.replace("cup", "red pan"), options=names)
+            says(alpha, under, False)
+    tell_kinds(rest=0)
+    wrong = [1 - 1 / options, 1, 0]
+    same = proportion(wrong, [0, 0, 0], ties=1)
+    kinds = kinds_in(root, tree := tree_of(root, None), [(alpha, answers_of(root, tree, alpha))])
+    assert kinds is not None
+    (of,) = kinds.all.failed
+    assert of is not None
+    assert (of.right, of.n, of.ties) == (pytest.approx(same.right), 3, 1)
+    base, jj = kinds_over_all(alpha)
+    assert (base["right"], base["n"], base["ties"]) == (pytest.approx(same.right), 3, 1)
+    assert base["interval"] == pytest.approx(same.interval)
+    assert (jj["kind"], jj["right"], jj["ties"]) == ("+JJ", pytest.approx(same.right), 1)
+
+
+def test_the_page_tells_ties_after_edits(
+    db: Any, version: Any, model: Any, says: Any, visit: Callable[..., Any]
+) -> None:
+    """A kind of edits that left a model undecided among two is half an error, told as a tie."""
+    from winosmith.web.families.tagging import tell_kinds
+
+    alpha, root = model(), version(None, START)
+    says(alpha, root, True)
+    says(alpha, version(root, START.replace("cup", "red cup")), tie=True)
+    tell_kinds(rest=0)
+    page = visit().get(f"/families/{root.ref}/").content.decode()
+    assert '0.5 / 1 <span class="small">1 tie</span>' in page.split('id="edits"')[1]
+
+
 def test_rare_kinds_are_one_row(
     db: Any, version: Any, model: Any, says: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

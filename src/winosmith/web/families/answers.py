@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -16,7 +16,7 @@ from winosmith.web.predict.models import Model, Stand
 from winosmith.web.predict.models import Prediction as Row
 from winosmith.web.problems.models import Problem
 
-__all__ = ["Answers", "answers_of"]
+__all__ = ["Answers", "answers_of", "worth"]
 
 UNASKED, WAITING, STUCK, RIGHT, WRONG, TIED = range(6)
 """How a version stands with a model: no prediction yet, one that waits, one that failed, …"""
@@ -111,6 +111,11 @@ def answers_of(root: Problem, tree: Tree, model: Model) -> Answers:
     return Answers(tree, stands, _ties(tree, np.flatnonzero(stands == TIED), model))
 
 
+def worth(choice: int | None, scores: Sequence[float], answer: int | None) -> float:
+    """Return what a tie is worth: 1 / (options tied) where the right one is among them, else 0."""
+    return Prediction("", choice or 0, tuple(scores)).credit(answer)
+
+
 def _ties(tree: Tree, numbers: npt.NDArray[np.intp], model: Model) -> dict[int, float]:
     """Return what each tie is worth, by the number of its version."""
     if not len(numbers):
@@ -118,7 +123,7 @@ def _ties(tree: Tree, numbers: npt.NDArray[np.intp], model: Model) -> dict[int, 
     number_of = {int(tree.rows[number]): int(number) for number in numbers}
     rows = Row.objects.filter(model=model, problem__in=list(number_of))
     return {
-        number_of[problem]: Prediction("", choice or 0, tuple(scores)).credit(answer)
+        number_of[problem]: worth(choice, scores, answer)
         for problem, choice, scores, answer in rows.values_list(
             "problem", "choice", "scores", "problem__answer"
         )

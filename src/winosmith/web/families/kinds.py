@@ -1,22 +1,24 @@
 """Which kinds of one-token edits make models fail: in one family, and over all of them.
 
 An edit makes a model fail that was right about the sentence before it and is wrong about the one
-after it. Each kind stands beside all one-token edits: what is frequent is frequent among failures.
+after it; a tie is an error for what it is not worth. Each kind stands beside all one-token edits:
+what is frequent is frequent among failures.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from django.db import connection
 
 from winosmith.metrics import Proportion, proportion
-from winosmith.web.families.answers import Answers
-from winosmith.web.families.tree import Bools, Ints, Tree
+from winosmith.web.families.answers import Answers, worth
+from winosmith.web.families.tree import Bools, Floats, Ints, Tree
 from winosmith.web.predict.models import Model
 from winosmith.web.problems.models import Problem
 
@@ -34,7 +36,7 @@ class Kind:
         name: "+NN", "−NN" or "NN → JJ", by Penn tags; "" for several kinds together.
         edits: how many edits are of that kind.
         failed: for each model, of the edits that it was right before the share that made it wrong;
-            None where there is none.
+            None where there is none. A tie after it counts for what it is not worth.
     """
 
     name: str
@@ -86,15 +88,22 @@ def kinds_in(root: Problem, tree: Tree, answers: Sequence[tuple[Model, Answers]]
     if not told.names:
         return None
     clusters = tree.parents
-    sides = [_sides(tree, of) for _model, of in answers]
+    sides = [_side(tree, of) for _model, of in answers]
     return _kinds(told.names, told.of, clusters, sides, public - told.count)
 
 
-def _sides(tree: Tree, answers: Answers) -> tuple[Bools, Bools]:
-    """Return where the sentence before was right and this one answered, and where it is wrong."""
-    asked = (answers.right | answers.wrong) & answers.right[tree.parents]
+class _Side(NamedTuple):
+    """What edits did to a model: where it was right before and answered after, how wrong, ties."""
+
+    asked: Bools
+    wrong: Floats
+    tied: Bools
+
+
+def _side(tree: Tree, answers: Answers) -> _Side:
+    asked = answers.answered & answers.right[tree.parents]
     asked[0] = False
-    return asked, answers.wrong
+    return _Side(asked, 1 - answers.credit, answers.tied)
 
 
 def _told(root: Problem, tree: Tree) -> _Told:
@@ -129,7 +138,7 @@ def _kinds(
     names: Sequence[str],
     of: Ints,
     clusters: Ints,
-    sides: Sequence[tuple[Bools, Bools]],
+    sides: Sequence[_Side],
     untold: int = 0,
 ) -> Kinds:
     """Return the kinds of edits with what they did to models.
@@ -138,25 +147,26 @@ def _kinds(
         names: of the kinds.
         of: the kind of each edit, -1 for none.
         clusters: which edits go together.
-        sides: for each model the edits that it was right before, and those after which it is wrong.
+        sides: for each model what they did to it.
         untold: how many edits are not told yet.
     """
     edited = of >= 0
     edits = np.bincount(of[edited], minlength=len(names))
-    failures = np.zeros(len(names), dtype=np.int64)
-    for asked, wrong in sides:
-        failures += np.bincount(of[edited & asked & wrong], minlength=len(names))
+    failures = np.zeros(len(names))
+    for side in sides:
+        here = edited & side.asked
+        failures += np.bincount(of[here], side.wrong[here], minlength=len(names))
+    failures = failures.round(6)  # as `counted` takes them for whole
     order = np.lexsort((np.arange(len(names)), -edits, -failures))
     shown, rest = order[:MOST], order[MOST:]
 
     def told(name: str, here: Bools) -> Kind:
-        failed = [
-            proportion(wrong[here & asked], clusters[here & asked])
-            if (here & asked).any()
-            else None
-            for asked, wrong in sides
-        ]
-        return Kind(name, int(here.sum()), failed)
+        return Kind(name, int(here.sum()), [failed(side, here & side.asked) for side in sides])
+
+    def failed(side: _Side, at: Bools) -> Proportion | None:
+        if not at.any():
+            return None
+        return proportion(side.wrong[at], clusters[at], ties=int(side.tied[at].sum()))
 
     return Kinds(
         told("", edited),
@@ -167,17 +177,19 @@ def _kinds(
     )
 
 
-_OVER_ALL = """SELECT v.root_id, k.kind, r."right", count(*)
+_OVER_ALL = """SELECT v.root_id, k.kind, r.tie, r."right", count(*),
+    CASE WHEN r.tie THEN r.choice END, CASE WHEN r.tie THEN CAST(r.scores AS text) END,
+    CASE WHEN r.tie THEN p.answer END
     FROM families_editkind k
     JOIN perturb_version v ON v.problem_id = k.problem_id
     JOIN problems_problem p ON p.id = v.problem_id
     JOIN problems_problem a ON a.id = v.parent_id
     JOIN predict_prediction r ON r.problem_id = v.problem_id
     JOIN predict_prediction b ON b.problem_id = v.parent_id AND b.model_id = r.model_id
-    WHERE k.kind <> '' AND r.model_id = %s AND b."right" AND r."right" IS NOT NULL
+    WHERE k.kind <> '' AND r.model_id = %s AND b."right" AND (r.tie OR r."right" IS NOT NULL)
         AND p.state = 'valid' AND NOT p.embargo AND NOT p.gold
         AND a.state = 'valid' AND NOT a.embargo AND NOT a.gold
-    GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"""
+    GROUP BY 1, 2, 3, 4, 6, 7, 8"""
 
 
 def kinds_over_all(model: Model) -> list[dict[str, Any]]:
@@ -187,16 +199,27 @@ def kinds_over_all(model: Model) -> list[dict[str, Any]]:
     """
     with connection.cursor() as cursor:
         cursor.execute(_OVER_ALL, [model.pk])
-        rows = cursor.fetchall()
+        rows = sorted(
+            (root, kind, 1 - _worth(tie, right, *of), bool(tie), count)
+            for root, kind, tie, right, count, *of in cursor.fetchall()
+        )
     if not rows:
         return []
-    counts = np.array([row[3] for row in rows])
-    roots = np.repeat([row[0] for row in rows], counts)
-    wrong = np.repeat([not row[2] for row in rows], counts)
-    kinds = np.repeat([row[1] for row in rows], counts)
+    counts = [row[-1] for row in rows]
+    roots, kinds, wrong, tied = (
+        np.repeat([row[at] for row in rows], counts) for at in range(len(rows[0]) - 1)
+    )
     found = [
-        {"kind": name, **proportion(wrong[here], roots[here]).record()}
+        {
+            "kind": name,
+            **proportion(wrong[here], roots[here], ties=int(tied[here].sum())).record(),
+        }
         for name in ["", *np.unique(kinds).tolist()]
         for here in [kinds == name if name else np.ones(len(kinds), dtype=np.bool_)]
     ]
     return [found[0], *sorted(found[1:], key=lambda one: (-one["right"], -one["n"], one["kind"]))]
+
+
+def _worth(tie: bool, right: bool | None, choice: int, scores: str, answer: int) -> float:
+    """Return what an answer is worth, 0–1."""
+    return worth(choice, json.loads(scores), answer) if tie else float(bool(right))

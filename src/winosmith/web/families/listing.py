@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 from django.db import connection
 from django.utils.translation import gettext_lazy as _
 
+from winosmith.metrics import counted
+from winosmith.web.families.answers import worth
 from winosmith.web.families.kept import Kept
 from winosmith.web.perturb.models import Version
 from winosmith.web.problems.models import Problem
@@ -31,7 +34,7 @@ SORTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Family:
     """What the list tells of a family; public versions alone.
 
@@ -40,8 +43,12 @@ class Family:
         versions: how many were made of the root.
         deepest: the most steps from the root.
         newest: the number of the newest version's row.
-        errors: the number of a model → how many versions it answered wrongly.
-        answered: the number of a model → how many versions it answered.
+        errors: the number of a model → how many versions it answered wrongly; a tie for what it is
+            not worth.
+        answered: the number of a model → how many versions it answered, ties too.
+        ties: the number of a model → how many of its answers are ties.
+        fooling: how many answers to its versions are wrong, of all current models together; a tie
+            is no wrong answer, nobody is fooled by it.
         problem: the root, where it is on the page.
     """
 
@@ -49,14 +56,11 @@ class Family:
     versions: int
     deepest: int
     newest: int
-    errors: dict[int, int] = field(default_factory=dict)
+    errors: dict[int, float] = field(default_factory=dict)
     answered: dict[int, int] = field(default_factory=dict)
+    ties: dict[int, int] = field(default_factory=dict)
+    fooling: int = 0
     problem: Problem | None = None
-
-    @property
-    def fooling(self) -> int:
-        """How many answers to its versions are wrong, of all current models together."""
-        return sum(self.errors.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +84,17 @@ _PUBLIC = "p.state = 'valid' AND NOT p.embargo AND NOT p.gold"
 _COUNTS = f"""SELECT v.root_id, count(*), max(v.step), max(v.problem_id)
     FROM perturb_version v JOIN problems_problem p ON p.id = v.problem_id
     WHERE v.step > 0 AND {_PUBLIC} GROUP BY v.root_id"""  # noqa: S608
-_ERRORS = f"""SELECT v.root_id, r.model_id, count(*), sum(CASE WHEN r."right" THEN 0 ELSE 1 END)
+_FROM = f"""
     FROM perturb_version v
     JOIN problems_problem p ON p.id = v.problem_id
     JOIN predict_prediction r ON r.problem_id = v.problem_id
     JOIN predict_model m ON m.id = r.model_id
-    WHERE v.step > 0 AND m.current AND r."right" IS NOT NULL AND {_PUBLIC}
-    GROUP BY v.root_id, r.model_id"""  # noqa: S608
+    WHERE v.step > 0 AND m.current AND {_PUBLIC}"""
+_ANSWERS = f"""SELECT v.root_id, r.model_id, count(*),
+    sum(CASE WHEN r.tie OR r."right" THEN 0 ELSE 1 END), sum(CASE WHEN r.tie THEN 1 ELSE 0 END)
+    {_FROM} AND (r.tie OR r."right" IS NOT NULL) GROUP BY v.root_id, r.model_id"""
+_TIES = f"""SELECT v.root_id, r.model_id, r.choice, CAST(r.scores AS text), p.answer, count(*)
+    {_FROM} AND r.tie GROUP BY 1, 2, 3, 4, 5"""
 
 
 def families() -> list[Family]:
@@ -94,11 +102,18 @@ def families() -> list[Family]:
     with connection.cursor() as cursor:
         cursor.execute(_COUNTS)
         found = {row[0]: Family(*row) for row in cursor.fetchall()}
-        cursor.execute(_ERRORS)
-        for root, model, answered, errors in cursor.fetchall():
+        cursor.execute(_ANSWERS)
+        for root, model, answered, wrong, ties in cursor.fetchall():
             if root in found:
                 found[root].answered[model] = answered
-                found[root].errors[model] = errors
+                found[root].errors[model] = wrong
+                found[root].ties[model] = ties
+                found[root].fooling += wrong
+        cursor.execute(_TIES)
+        for root, model, choice, scores, answer, ties in cursor.fetchall():
+            if root in found and model in found[root].errors:
+                missed = ties * (1 - worth(choice, json.loads(scores), answer))
+                found[root].errors[model] = counted(found[root].errors[model] + missed)
     return list(found.values())
 
 

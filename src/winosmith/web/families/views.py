@@ -204,8 +204,11 @@ def _kinds(look: Look, version: str) -> list[tuple[str, str, bool]]:
     ]
 
 
-def _wrong(family: Family, model: Model) -> tuple[str, int, int]:
-    return model.name, family.errors.get(model.pk, 0), family.answered.get(model.pk, 0)
+def _wrong(family: Family, model: Model) -> tuple[str, float, int, int]:
+    """Return a model's name, how often it is wrong in a family, of how many answers, and ties."""
+    of = (family.errors, family.answered, family.ties)
+    wrong, answered, ties = (numbers.get(model.pk, 0) for numbers in of)
+    return model.name, wrong, int(answered), int(ties)
 
 
 def _page(request: HttpRequest) -> int:

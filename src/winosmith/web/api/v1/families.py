@@ -145,6 +145,7 @@ def _counted(family: Counted, root: dict[str, Any], models: Sequence[Model]) -> 
                 "model": model.name,
                 "wrong": family.errors.get(model.pk, 0),
                 "answered": family.answered.get(model.pk, 0),
+                "ties": family.ties.get(model.pk, 0),
             }
             for model in models
         ],

@@ -58,11 +58,12 @@ class VersionsWanted(Asked):
 
 
 class ErrorCount(Shape):
-    """How often a model is wrong."""
+    """How often a model is wrong; a tie counts for what it is not worth."""
 
     model: str
-    wrong: int
+    wrong: int | float
     answered: int
+    ties: int
 
 
 class Family(Shape):

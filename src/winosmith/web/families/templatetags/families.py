@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString, mark_safe
 from winosmith.web.families.nodes import DEPTH_NAMES, Verdict
 from winosmith.web.numerals import fixed
 
-__all__ = ["depth_name", "depths", "number", "register", "verdicts"]
+__all__ = ["depth_name", "depths", "number", "points", "register", "verdicts"]
 
 register = template.Library()
 
@@ -52,3 +52,11 @@ def depth_name(kind: str) -> Any:
 def number(value: float | None, digits: int = 2) -> str:
     """Return a figure; a dash for none."""
     return "–" if value is None else fixed(value, digits)
+
+
+@register.filter
+def points(value: float) -> Any:
+    """Return a count in which a tie is a part of one: decimals only where it is not whole."""
+    if isinstance(value, int):
+        return value
+    return fixed(value, 1 if value == round(value, 1) else 2)
