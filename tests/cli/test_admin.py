@@ -46,6 +46,19 @@ def test_problems_come_in_and_go_out(site: Any, twins: str, tmp_path: Path) -> N
     assert formats.read(tmp_path / "b/problems.csv").digest == formats.read(twins).digest
 
 
+def test_a_column_pairs_what_is_imported(site: Any, tmp_path: Path) -> None:
+    """With --pair-by, problems that share a value of the column come in as the halves of a twin."""
+    head = "sentence,option1,option2,answer,group\n"
+    rows = [f'"The cup hit the jug and _ {verb}.",cup,jug,{n}' for verb, n in
+            (("broke", 1), ("bounced", 2), ("sang", 1), ("fell", 2))]  # fmt: skip
+    table = tmp_path / "t.csv"
+    table.write_text(head + "".join(f"{row},{'abba'[at]}\n" for at, row in enumerate(rows)))
+    folder = str(site.folder)
+    site.admin("import", folder, str(table), "--as", "valid", "--pair-by", "group")
+    site.admin("export", folder, "--out", str(tmp_path / "out"), "--public")
+    assert formats.read(tmp_path / "out/problems.jsonl").twins == ((0, 3), (1, 2))
+
+
 def test_an_export_of_the_same_data_has_the_same_digest(
     site: Any, twins: str, tmp_path: Path
 ) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -90,6 +92,108 @@ def test_twins_that_stand_apart_are_found(tmp_path: Path, data_dir: Path, way: s
     assert len(read.twins) == 284
     for first, second in read.twins:
         assert dev[first].twin_id == dev[second].twin_id
+
+
+LAWYER = Problem(
+    "l", "The lawyer met the man in the park and _ was late for the train.", ("he", "she"), 0
+)
+DOCTOR = Problem(
+    "d", "The doctor sat with the boy in the house and _ was asked for the book.", ("he", "she"), 1
+)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_neighbours_that_share_little_words_are_no_twin(tmp_path: Path, way: str) -> None:
+    """Neighbours with the same options and 7 of 16 words in common are two singles in any form."""
+    path = tmp_path / "two"
+    path.write_text(WAYS[way]([LAWYER, DOCTOR]))
+    assert not formats.read(path).twins
+    assert formats.alike([LAWYER, DOCTOR]) == []
+
+
+VERSIONS = [
+    replace(LAWYER, id=f"v{at}", sentence=LAWYER.sentence.replace("late", word), answer=at % 2)
+    for at, word in enumerate(("late", "early", "tired", "keen", "sorry", "glad"))
+]
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(rows=st.permutations(range(18)))
+def test_the_order_of_rows_makes_no_twin(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[int]
+) -> None:
+    """In any order of its rows a file has the same twins; six versions of a sentence have none."""
+    problems = [*bare(made_twins(5).problems), *VERSIONS, LAWYER, DOCTOR]
+    problems = [problems[row] for row in rows]
+    path = tmp_path_factory.mktemp("rows") / "file.jsonl"
+    path.write_text(as_own(problems))
+    with pytest.warns(ReadingNote, match="5 twins"):
+        read = formats.read(path)
+    pairs = {tuple(sorted((read[a].id, read[b].id))) for a, b in read.twins}
+    assert pairs == {(f"q{at}", f"q{at + 1}") for at in range(0, 10, 2)}
+    assert len(formats.alike(problems)) == 5
+
+
+def test_twins_without_spaces_between_words_are_found(tmp_path: Path) -> None:
+    """Halves in Japanese are found by their letters; two pronouns of one text are no twin."""
+    text = "トロフィーが茶色のスーツケースに入らなかったのは、_が{}すぎたからだ。"
+    options = ("トロフィー", "スーツケース")
+    halves = [
+        Problem(str(at), text.format(word), options, at) for at, word in enumerate(("大き", "小さ"))
+    ]
+    assert told(tmp_path / "ja.jsonl", as_own(halves)).twins == ((0, 1),)
+    assert formats.alike(halves) == [(0, 1)]
+    asked = [
+        replace(
+            halves[0], sentence="花子は友子に_の本を貸したが、それは彼女がとても忙しい日だった。"
+        ),
+        replace(
+            halves[1], sentence="花子は友子に彼女の本を貸したが、それは_がとても忙しい日だった。"
+        ),
+    ]
+    assert formats.alike(asked) == []
+
+
+def test_many_problems_with_the_same_options_are_compared() -> None:
+    """Of 1,000 problems that all ask for "he" or "she", the 500 twins are found, and no others."""
+    problems = [
+        Problem(
+            f"{at}-{half}",
+            " ".join(f"w{at}x{n}" for n in range(9)) + f" and _ was {word}.",
+            ("he", "she"),
+            half,
+        )
+        for at in range(500)
+        for half, word in enumerate(("late", "early"))
+    ]
+    shuffled = [problems[row] for row in np.random.default_rng(0).permutation(1000)]
+    pairs = formats.alike(shuffled)
+    assert len(pairs) == 500
+    assert all(shuffled[a].id.split("-")[0] == shuffled[b].id.split("-")[0] for a, b in pairs)
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(
+    texts=st.lists(
+        st.lists(st.sampled_from("abcdef"), min_size=1, max_size=9), min_size=2, max_size=9
+    ),
+    answers=st.lists(st.integers(0, 1), min_size=9, max_size=9),
+)
+def test_comparing_what_shares_a_rare_word_passes_nothing_over(
+    texts: list[list[str]], answers: list[int]
+) -> None:
+    """The pairs are those that comparing each problem with each finds."""
+    problems = [
+        Problem(str(at), " ".join([*text, "_"]), ("he", "she"), answers[at])
+        for at, text in enumerate(texts)
+    ]
+    every = [
+        (a, b)
+        for a, b in combinations(range(len(problems)), 2)
+        if formats.alike([problems[a], problems[b]])
+    ]
+    times = Counter(row for pair in every for row in pair)
+    assert formats.alike(problems) == [(a, b) for a, b in every if times[a] == times[b] == 1]
 
 
 def test_what_says_who_is_a_twin_is_believed(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from winosmith.cli._admin_common import database_option, existing_site, site_argument
-from winosmith.cli._common import data_argument, format_option, progress
+from winosmith.cli._common import data_argument, format_option, progress, read_data
 
 if TYPE_CHECKING:
     from winosmith import Dataset
@@ -46,10 +46,8 @@ def command(
     People may work meanwhile. What is there already stays as it is; after an interrupt, the same
     command goes on.
     """
-    from winosmith import formats
-
     site = existing_site(folder, database)
-    dataset = formats.read(file, format_name)
+    dataset = read_data(file, format_name)
     if as_ == "published":
         added = _published(dataset, source or dataset.name)
     else:
