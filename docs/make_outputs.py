@@ -34,7 +34,7 @@ TOLERANCE = 0.15
 """How far a figure may be off, as a share of it; a count also by twice its standard deviation."""
 
 _BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_PROGRESS = re.compile(r"^(\w+): [\d,]+( of [\d,]+)?( phase \d+)?\n", re.MULTILINE)
+_PROGRESS = re.compile(r"^(again, [\w ]+|\w+): [\d,]+( of [\d,]+)?( phase \d+)?\n", re.MULTILINE)
 _NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?![\w])")
 _ONCE = re.compile(r"^Compiling AFLite for this machine.*\n", re.MULTILINE)
 """What is printed the first time on each machine, and on no page."""
