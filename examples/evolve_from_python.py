@@ -21,8 +21,8 @@ class Yesterday:
 # Fourteen roots, one half of a twin at most, among what a solver gets right.
 data = practice.handwritten()
 chosen = solve.predict(solve.Random(), data)
-right = metrics.grade(data, chosen).correct
-wrong = frozenset(problem.id for problem, good in zip(data, right, strict=True) if not good)
+right = metrics.grade(data, chosen).credit
+wrong = frozenset(problem.id for problem, good in zip(data, right, strict=True) if good < 1)
 roots = evolve.draw_roots([data], [14], [wrong]).dataset
 
 medium = evolve.evolve(roots, Yesterday()).dataset
@@ -35,9 +35,9 @@ for name, part in sets.large.items():
 
 # How far from its root does a solver err? None if it makes no mistake.
 families = Dataset({p.id: p for part in sets.large.values() for p in part}.values())
-again = metrics.grade(families, solve.predict(solve.Random(seed=1), families)).correct
+again = metrics.grade(families, solve.predict(solve.Random(seed=1), families)).credit
 edits = [depth.edit for depth in depths(families)]
-depth = metrics.error_depth(edits, [not good for good in again])
+depth = metrics.error_depth(edits, 1 - again)
 print(f"mean error depth of guesses: {depth:.2f} edits")
 
 child = next(problem for problem in large.children if problem.lineage)
