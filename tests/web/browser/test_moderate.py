@@ -90,6 +90,7 @@ def test_keys_alone_moderate(moderated: Any, open_page: Callable[..., Any]) -> N
     key("j")
     key("l")
     page.wait_for_url("**/moderate/ask/**")
+    page.locator(":focus").wait_for()  # the page gives the focus to its button a moment later
     key("Enter")
     page.wait_for_url("**done=**")
     assert moderated.do(STATES)["p00"] == "judging"
