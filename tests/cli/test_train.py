@@ -102,7 +102,9 @@ def test_training_in_sequence(tiny_encoder: Path, folder: Path, tmp_path: Path) 
     )  # fmt: skip
     report = json.loads(shown.stdout)
     assert '"right_before": 60,' in shown.stdout  # a count, not 60.0
-    assert report["forgetting"] == {"n": 60, "right_before": 60, "right_after": 0}
+    told = report["forgetting"]
+    assert (told["n"], told["right_before"]) == (60, 60)
+    assert told["right_after"] < 2  # a tie is worth one half
     assert report["then"]["dev_accuracy"] > 0.9
     assert report["on_all"]["at_chance"] is False
     assert report["then"]["on_all"]["folder"].endswith("then/all/model")
