@@ -6,12 +6,15 @@ import html
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from winosmith import Dataset, Lineage, debias
-from winosmith.build import EmbedRecipe, FilterRecipe, debias_to_folder
+from winosmith.build import EmbedRecipe, FilterRecipe, debias_to_folder, measure, run_filter
+from winosmith.build._report_filter import key_figures
 from winosmith.build._vectors import turning
 from winosmith.embed import LightEmbedder, save_array
+from winosmith.report import sign
 from winosmith.testing import made_twins
 
 DATA = made_twins(40, singles=20)
@@ -67,6 +70,30 @@ def test_a_pool_of_few_blocks_is_filtered(tmp_path, roots):
     probe = record["measures"]["probes"]["all"]
     [note] = [f["note"] for f in record["figures"] if "guessed" in f["label"]]
     assert (probe is None) == ("fewer than two blocks" in note) == (roots == 1)
+
+
+def test_twins_go_whole_and_families_do_not():
+    """Of ten families of 60, each half given away, some of each go, and both halves of a twin."""
+    data = Dataset(
+        replace(problem, lineage=Lineage(f"{row // 60}", f"{row // 60}"))
+        for row, problem in enumerate(made_twins(300))
+    )
+    X = np.random.default_rng(0).normal(size=(600, 4))
+    told = np.arange(600) % 60 < 30
+    X[told, 0] += 6 * (2 * np.array(data.answers)[told] - 1)
+    chosen = FilterRecipe(ensemble_size=8, train_size=120, cutoff=60, remove="twins")
+    kept = set(run_filter(data, X, chosen, seed=0).kept.tolist())
+    families = [len(kept & set(range(first, first + 60))) for first in range(0, 600, 60)]
+    assert all(0 < left < 60 for left in families)
+    assert all(len(kept & set(twin)) in (0, 2) for twin in data.twins)
+
+
+def test_vectors_of_zeros_are_told():
+    """Where the embedder sees nothing, a figure says so, and no column more or less is needed."""
+    data = made_twins(40)
+    run = run_filter(data, np.zeros((80, 1)), FilterRecipe(ensemble_size=8), seed=0)
+    told = measure(run, signature=sign(data), seed=0, null_draws=20, shown=range(80), turns=[True])
+    assert "of the vectors are other than zero" in [f.label for f in key_figures(run, told)]
 
 
 def test_singles_that_pmi_drops_say_that_they_were_drawn(tmp_path):

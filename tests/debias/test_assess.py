@@ -188,6 +188,16 @@ def fitted(fit: Any, **subsets: Any) -> Assessment:
     return assess(X, y, subsets, groups=groups, settings=AssessmentSettings(draws=20, fit=fit))
 
 
+def test_vectors_of_one_column_have_no_second_component() -> None:
+    """One column, of zeros or not, is assessed along d1; d2 is 0 and explains nothing."""
+    X, y, groups = planted(shift=8)
+    found = one(X[:, :1], y, groups)
+    assert found.d1.kl > 2 * found.d1.null.high
+    assert found.explained == pytest.approx((1, 0))
+    assert {d2 for _, d2 in found.points} == {0}
+    assert set(one(np.zeros((len(y), 1)), y, groups).points) == {(0, 0)}
+
+
 def test_one_fit_serves_all_subsets_or_each_has_its_own() -> None:
     """Fitted once, panels share their bins; fitted on each, the whole set's panel is the same."""
     half = range(0, 300)
@@ -202,7 +212,7 @@ def test_one_fit_serves_all_subsets_or_each_has_its_own() -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"X": np.ones((4, 1))}, "2 or more columns"),
+        ({"X": np.ones((4, 0))}, "X must have rows and columns"),
         ({"X": np.ones((3, 2))}, "X has 3 rows, but y has 4 entries"),
         ({"X": np.array([[0, 1], [0, np.nan], [0, 1], [0, 1]])}, "row 1 of X holds NaN"),
         ({"y": [1, 1, 1, 1]}, "both 0 and 1 must occur"),

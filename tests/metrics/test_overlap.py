@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from winosmith import Dataset, Lineage, Origin, Problem, formats
 from winosmith.lineage import perturbed
 from winosmith.metrics import overlap
+from winosmith.models._questions import questions
 from winosmith.published import Contents, contents_of
 from winosmith.testing import made_families, made_twins
 
@@ -125,3 +127,12 @@ def test_the_parts_of_winogrande_are_told_apart(data_dir: Path) -> None:
     train = formats.read(data_dir / "winogrande" / "train_xs.jsonl")
     assert len(overlap(dev, dev).rows) == len(dev)
     assert len(overlap(dev, train).rows) < 0.01 * len(dev)
+
+
+def test_a_sentence_in_another_unicode_form_is_the_same() -> None:
+    """Composed or not, a sentence is one, in overlap and among the blocks of a run."""
+    one = Problem("a", "The caf\u00e9 hit the jug and _ fell.", ("caf\u00e9", "jug"), 0)
+    decomposed = replace(one, id="b", sentence=unicodedata.normalize("NFD", one.sentence))
+    rest = replace(decomposed, options=("one", "two"))
+    assert overlap(Dataset([one]), Dataset([rest])).withheld
+    assert questions(Dataset([one, rest]), "test").blocks == [[0, 1]]

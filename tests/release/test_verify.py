@@ -99,6 +99,22 @@ def test_what_is_withheld_is_found(small: Released, tmp_path: Path) -> None:
     assert all("an id from before the build" in fault for fault in faults[1:])
 
 
+def test_a_copy_of_what_is_itself_withheld_is_found(small: Released, tmp_path: Path) -> None:
+    """A copy of a dev problem is no secret; a copy of a problem that is held back is one."""
+    from winosmith.records import canonical, problem_record
+
+    private = _private(tmp_path / "private", sets()["test"])
+    dev = small.content.parts["dev"]
+    reason = {"stage": "copies", "reason": "copy: of a problem that is kept"}
+    copy = {**problem_record(dev[2]), **reason, "id": "copy", "twin_id": None}
+    other = {**problem_record(dev[4]), **reason, "id": "gone", "twin_id": None}
+    other |= {"sentence": f"Then, {other['sentence']}"}
+    for of, faults in ((dev[2].id, 0), ("gone", 1)):
+        lines = [canonical({**copy, "copy_of": of}), canonical(other)]
+        (private / "withheld.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+        assert len(found(small.folder, private=private)) == faults
+
+
 def test_a_checksum_of_a_private_file_is_found(copied: Path, small: Released) -> None:
     """The SHA-256 of the private labels in a public file is found: they could be tried."""
     from winosmith.outputs import sha256

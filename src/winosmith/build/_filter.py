@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winosmith import debias
-from winosmith.blocks import blocks
+from winosmith.blocks import blocks, copies, joined
 from winosmith.build._panel import Panel
 from winosmith.build._recipe import FilterRecipe
 from winosmith.build._recipe_consensus import ConsensusRecipe
@@ -270,11 +270,8 @@ def _settings(
 ) -> dict[str, Any]:
     """Return what the recipe's table says, as `debias.aflite` takes it."""
     train_size, cutoff = debias.suggested_sizes(len(pool))
-    held: list[int | None] = [None] * len(pool)
-    for number, block in enumerate(together):
-        for row in block if len(block) > 1 else ():
-            held[row] = number
     whole = chosen.remove == "twins"
+    held = _numbers(together, len(pool))
     return {
         "ensemble_size": chosen.ensemble_size,
         "train_size": chosen.train_size or train_size,
@@ -282,7 +279,9 @@ def _settings(
         "threshold": chosen.threshold,
         "C": chosen.C,
         "ids": pool.ids,
-        "groups": held if chosen.whole_twins or whole else None,
+        "groups": _numbers(_alike(pool), len(pool))
+        if whole
+        else (held if chosen.whole_twins else None),
         "target_size": chosen.target_size,
         "remove": "groups" if whole else "rows",
         "null": chosen.null,
@@ -291,3 +290,21 @@ def _settings(
         "classifier": chosen.classifier,
         "kernel": chosen.kernel,
     }
+
+
+def _numbers(groups: Sequence[Sequence[int]], rows: int) -> list[int | None]:
+    """Return the number of each row's group; None for a row that is alone."""
+    held: list[int | None] = [None] * rows
+    for number, group in enumerate(groups):
+        for row in group if len(group) > 1 else ():
+            held[row] = number
+    return held
+
+
+def _alike(pool: Dataset) -> list[list[int]]:
+    """Return the rows of each twin with the copies of its halves: what is removed whole.
+
+    Not the blocks: a family is one, and would go whole for what gives away a few of its problems.
+    """
+    copy_of = {row: [rows[0]] for rows in copies(pool) for row in rows}
+    return joined(pool.groups, [copy_of.get(row, []) for row in range(len(pool))])

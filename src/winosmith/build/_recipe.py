@@ -84,11 +84,12 @@ class FilterRecipe:
         classifier: "logistic" regression, "ridge" (least squares) or "svm" (squared hinge).
         kernel: "numba", or "torch", on its GPU if there is one ("torch:cpu", "torch:cuda:1").
         target_size: stop when so many problems are left; None sets no such end.
-        remove: "problems" one by one, or "twins" whole, with what their blocks hold beside them
-            (copies, look-alikes); the latter implies whole_twins.
+        remove: "problems" one by one, or "twins" whole, with the copies of their halves, but not
+            their families; each of these is then on one side of every partition.
         null: "off"; "report": say in every phase how many problems reach the threshold by
             chance; "stop": also end before the first phase that finds no more than that.
-        whole_twins: both halves, and their copies, fall on one side of each partition.
+        whole_twins: both halves, and the rest of their block (copies, families, look-alikes),
+            fall on one side of each partition; with remove = "twins", the halves and copies alone.
         keep: how many problems "random" and "pmi" keep; None keeps as many as AFLite would.
         pmi: the variant of "pmi", which scores twins; singles are drawn at the same rate.
         null_draws: draws of twin-flipped labels for every null.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from winosmith import debias, report
 from winosmith.build._filter import FilterRun
 from winosmith.build._measure import Measures
@@ -43,6 +45,14 @@ def key_figures(run: FilterRun, measures: Measures) -> list[report.KeyFigure]:
             else f"held out, before and after the filter: {NO_PROBE}",
         )
     ]
+    if not any(np.any(vector) for vector in run.X):
+        figures.append(
+            report.KeyFigure(
+                "of the vectors are other than zero",
+                0,
+                "the embedder tells none of these problems from another: every guess is a tie",
+            )
+        )
     if measures.excess is not None:
         null = measures.excess
         figures.append(

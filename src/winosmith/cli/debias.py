@@ -67,7 +67,8 @@ def _number(ctx: click.Context, param: click.Parameter, value: str | None) -> in
               help="What computes; torch takes the GPU if there is one.")  # fmt: skip
 @click.option("--target-size", type=int, help="Stop when so many problems are left.")
 @click.option("--remove", type=click.Choice(["problems", "twins"]), default="problems",
-              show_default=True, help="Remove one by one, or twins whole.")  # fmt: skip
+              show_default=True, help="Remove one by one, or twins whole, with copies of "
+              "their halves.")  # fmt: skip
 @click.option("--null", type=click.Choice(["off", "report", "stop"]), default="off",
               show_default=True, help="In every phase, also count what reaches the threshold by "
               "chance (answers of whole blocks flipped); with stop, end where no more "

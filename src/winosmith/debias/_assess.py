@@ -104,7 +104,7 @@ def assess(
     """Measure how far apart the answers lie in the embeddings of each subset.
 
     Args:
-        X: (n, d) embeddings, finite.
+        X: (n, d) embeddings, finite; where d is 1, d2 is 0.
         y: (n,) 0 where option 1 is right, 1 where option 2 is.
         subsets: name → rows; "all" is `range(n)`.
         groups: the rows of each twin, every row in one group, such as `Dataset.groups`; by

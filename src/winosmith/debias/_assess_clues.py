@@ -28,13 +28,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith.blocks import joined
+from winosmith.blocks import joined, plain
 from winosmith.dataset import Dataset
 from winosmith.debias._assess_tokens import Reading, read_problem
 from winosmith.debias._groups import numbered
 from winosmith.errors import DataError
 from winosmith.metrics import first_of_twins
-from winosmith.text import tokens
 
 __all__ = ["Clue", "find_clues"]
 
@@ -116,7 +115,7 @@ class _Counted:
         self.rows, self.options, self.features, holds = table.T
         self.keys = list(numbers)
         self.answers = dataset.answers
-        texts = [[" ".join(tokens(problem.sentence.lower()))] for problem in dataset]
+        texts = [[plain(problem.sentence)] for problem in dataset]
         own = (
             numbered(joined(dataset.groups, texts), len(dataset))[self.rows]
             * max(len(self.keys), 1)

@@ -15,16 +15,18 @@ __all__ = ["checked_embeddings", "checked_rows_of"]
 
 
 def checked_embeddings(X: NDArray[Any], y: ArrayLike) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Return finite rows of two columns or more, and their labels, 0 and 1."""
+    """Return finite rows and their labels, 0 and 1; a column alone gets one of zeros beside it."""
     X, labels = np.asarray(X), checked_labels(y).astype(np.intp)
-    if X.ndim != 2 or X.shape[1] < 2:
-        raise DataError(f"X must have rows and 2 or more columns; its shape is {X.shape}")
+    if X.ndim != 2 or X.shape[1] < 1:
+        raise DataError(f"X must have rows and columns; its shape is {X.shape}")
     if len(labels) != len(X):
         raise DataError(f"X has {len(X)} rows, but y has {len(labels)} entries")
     finite = np.isfinite(X).all(axis=1)
     if not finite.all():
         row = int(np.argmin(finite))
         raise DataError(f"row {row} of X holds NaN or infinity; embed that problem again")
+    if X.shape[1] == 1:
+        X = np.hstack([X, np.zeros_like(X)])
     return X, labels
 
 

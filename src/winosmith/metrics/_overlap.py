@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from winosmith.blocks import blocks
+from winosmith.blocks import blocks, plain
 from winosmith.dataset import Dataset
 from winosmith.problem import Problem
 from winosmith.published import Contents, traces
-from winosmith.text import pieces, tokens
+from winosmith.text import pieces
 
 __all__ = ["Overlap", "overlap"]
 
@@ -103,23 +103,19 @@ def overlap(
     return Overlap(dict(sorted(found.items())), len(test))
 
 
-def _text(problem: Problem) -> str:
-    return " ".join(tokens(problem.sentence.lower()))
-
-
 def _same_sentence(test: Dataset, training: Dataset) -> Iterator[tuple[int, str]]:
-    seen = set(map(_text, training))
+    seen = {plain(problem.sentence) for problem in training}
     for row, problem in enumerate(test):
-        if _text(problem) in seen:
+        if plain(problem.sentence) in seen:
             yield row, "the training set holds its sentence"
 
 
 def _same_family(test: Dataset, training: Dataset) -> Iterator[tuple[int, str]]:
-    roots = {problem.id: _text(problem) for problem in training}
+    roots = {problem.id: plain(problem.sentence) for problem in training}
     for root, rows in test.families.items():
         if root not in training.families:
             continue
-        mine = next((_text(test[row]) for row in rows if test[row].id == root), None)
+        mine = next((plain(test[row].sentence) for row in rows if test[row].id == root), None)
         if mine is None or roots.get(root, mine) == mine:
             for row in rows:
                 yield row, "the training set holds something of its family"

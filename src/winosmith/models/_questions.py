@@ -12,14 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from winosmith.answers import TIE
-from winosmith.blocks import joined
+from winosmith.blocks import joined, plain
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.models._chance import chance_p_value
 from winosmith.problem import Claim, Problem
 from winosmith.records import canonical, claim_record
 from winosmith.seen import Sees, check_pronouns
-from winosmith.text import tokens
 
 __all__ = ["Questions", "claimed", "questions"]
 
@@ -48,7 +47,7 @@ class Questions:
     @cached_property
     def blocks(self) -> list[list[int]]:
         """The rows that count as one observation: twins, with copies of either half."""
-        texts = [[" ".join(tokens(problem.sentence.lower()))] for problem in self.problems]
+        texts = [[plain(problem.sentence)] for problem in self.problems]
         return joined(self.groups, texts)
 
     def __len__(self) -> int:

@@ -58,8 +58,10 @@ def read_secrets(folder: str | Path) -> Secrets:
 
 def _withheld(path: Path, test: Collection[str]) -> Iterator[tuple[str, str]]:
     """Yield what is held back; a copy of what is in dev tells nothing that dev does not."""
-    for record in _lines(path):
-        if "copy_of" not in record or record["copy_of"] in test:
+    records = list(_lines(path))
+    secret = {*test, *(record["id"] for record in records)}
+    for record in records:
+        if "copy_of" not in record or record["copy_of"] in secret:
             problem = dropped_problem(record)
             yield sight(problem), problem.id
 
