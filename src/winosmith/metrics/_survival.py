@@ -82,7 +82,7 @@ def survival_of(families: Sequence[Family]) -> Survival:
         tuple((float(bounds[at, 0]), float(bounds[at, 1])) for at in kept),
         _counts(table["at_risk"].iloc[kept]),
         _counts(table["observed"].iloc[kept]),
-        _counts(table["censored"].iloc[kept]),
+        _counts((table["removed"] - table["observed"]).iloc[kept]),  # its own are cut to integers
         int(median) if math.isfinite(median) else None,
     )
 

@@ -67,7 +67,7 @@ def test_ties_are_worth_what_the_metrics_say(
     db: Any, family: Callable[..., Any], model: Callable[..., Any], says: Callable[..., Any],
     answer: int,
 ) -> None:  # fmt: skip
-    """A tie is half right and half an error, is told as one, and ends no path."""
+    """A tie is half right and half an error, is told as one, and ends half a path."""
     from winosmith.web.families.answers import answers_of
     from winosmith.web.families.figures import accuracy_by_depth, depths_of_errors, first_errors
     from winosmith.web.families.tree import tree_of
@@ -91,7 +91,41 @@ def test_ties_are_worth_what_the_metrics_say(
     assert {depth: one[:2] for depth, one in by.items() if depth} == {
         depth: (one.right, one.n) for depth, one in said.by_depth.items()
     }
-    assert sum(end.errors for end in first_errors(answers, "edit")) == 1
+    ends = first_errors(answers, "edit")
+    assert sum(end.errors for end in ends) == 1.5  # old_big's path fails for sure, pot's in half
+    assert sum(end.ends for end in ends) == 0.5
+    assert (ends[0].before, ends[0].errors, ends[0].ties) == (2, 1, 1)
+
+
+@pytest.mark.parametrize("options", [2, 3])
+def test_a_path_of_ties_ends_as_the_metrics_say(
+    db: Any, version: Callable[..., Any], model: Callable[..., Any], says: Callable[..., Any],
+    options: int,
+) -> None:  # fmt: skip
+    """On a family of one path, first errors are the survival curve of `winosmith.metrics`."""
+    pytest.importorskip("lifelines", reason="lifelines is not installed (the extra `stability`)")
+    from winosmith.web.families.answers import answers_of
+    from winosmith.web.families.figures import first_errors
+    from winosmith.web.families.tree import tree_of
+    from winosmith.web.problems.records import as_problem
+
+    names, alpha = ("cup", "jug", "pan")[:options], model()
+    found = [version(None, "The cup hit the jug in the pan and the _ broke .", options=names)]
+    for word in ("So", "Oh", "Ah", "Well", "Now"):
+        found.append(version(found[-1], f"{word} {found[-1].sentence}", options=names))
+    for problem in found:
+        says(alpha, problem, tie=True)
+    answers = answers_of(found[0], tree_of(found[0], None), alpha)
+    data = Dataset(as_problem(problem) for problem in found)
+    said = [Prediction(problem.ref, 0, tied=tuple(range(options))) for problem in found]
+    curve = m.stability(m.grade(data, said), depth="edit", draws=10).survival
+    ends = first_errors(answers, "edit")
+    assert tuple(end.depth for end in ends) == curve.depths == (0, 1, 2, 3, 4, 5)
+    assert [end.before for end in ends] == pytest.approx(curve.at_risk)
+    assert [end.errors for end in ends] == pytest.approx(curve.errors)
+    assert [end.ends for end in ends] == pytest.approx(curve.censored)
+    assert [end.ties for end in ends] == [1] * 6
+    assert sum(end.ends for end in ends) == pytest.approx(options**-6.0)
 
 
 @pytest.mark.parametrize("answer", [0, 1])

@@ -68,12 +68,17 @@ class Ends:
         before: paths without an error before it that go as deep.
         errors: of them, those whose first error is here.
         ends: of them, those that end here without an error: how far they would get is not known.
+        ties: versions of this depth that are ties, on a path without a sure error before them.
+
+    Counts are whole but for ties. A path with ties ends in several ways, each of which counts as
+    how probable it is where a fair draw settles them, as in `winosmith.metrics.Survival`.
     """
 
     depth: int
-    before: int
-    errors: int
-    ends: int
+    before: float
+    errors: float
+    ends: float
+    ties: int = 0
 
 
 def depths_of_errors(answers: Answers) -> list[Depth]:
@@ -99,18 +104,26 @@ def accuracy_by_depth(answers: Answers, kind: DepthKind) -> list[AtDepth]:
 def first_errors(answers: Answers, kind: DepthKind) -> list[Ends]:
     """Return where the first error comes on the paths from the root to each public leaf.
 
-    A path without an error is censored at its end. A tie is no error. Versions that were not
-    answered, and those whose depth is not known, say nothing; a path with no answer at all is left
-    out.
+    A path without an error is censored at its end. A tie is an error for what it is not worth, and
+    the path goes on for the rest. Versions that were not answered, and those whose depth is not
+    known, say nothing; a path with no answer at all is left out.
     """
     tree = answers.tree
     depths = np.where(tree.depths[kind] >= 0, tree.depths[kind], -1)
     depths[0] = 0
     known = _answered(answers, kind)
-    known[0] = answers.right[0] or answers.tied[0]
-    first, last = _along(tree.parents, answers.wrong & (depths >= 0), known, depths)
-    first, last = first[tree.leaves], last[tree.leaves]
-    return _table(first[first >= 0], last[(first < 0) & (last >= 0)])
+    known[0] = answers.answered[0]
+    fine, last = _along(tree.parents, np.where(known, answers.credit, 1.0), known, depths)
+    get_there = np.append(fine, 1.0)[tree.parents]  # above the root, all do
+    leaf = np.zeros(len(tree), dtype=np.int64)
+    leaf[tree.leaves] = 1
+    failed = np.where(known, (leaf + tree.below(leaf)) * get_there * (1 - answers.credit), 0.0)
+    ended = np.where((leaf > 0) & (last >= 0), fine, 0.0)
+    tied = known & answers.tied & (get_there > 0)
+    size = 1 + max(int(depths.max()), int(last.max()), 0)
+    errors: Floats = np.zeros(size) + np.bincount(depths[known], failed[known], size)
+    ends: Floats = np.zeros(size) + np.bincount(np.maximum(last, 0), ended, size)
+    return _table(errors, ends, np.bincount(depths[tied], minlength=size))
 
 
 def _depth(answers: Answers, kind: DepthKind) -> Depth:
@@ -145,30 +158,34 @@ def _coin_first(depths: Ints, chance: Floats) -> float:
     return float((np.arange(len(fine)) * here).sum() / here.sum())
 
 
-def _along(parents: Ints, wrong: Bools, known: Bools, depths: Ints) -> tuple[Ints, Ints]:
-    """Return the depth of the first error and the greatest with an answer on the way to each.
+def _along(parents: Ints, credit: Floats, known: Bools, depths: Ints) -> tuple[Floats, Ints]:
+    """Return how probably all is right on the way to each, and the greatest depth with an answer.
 
-    A depth is -1 where there is none. Each way is looked at in pieces that double in length, all
-    versions at once: in as many passes as the logarithm of the deepest way.
+    Both with the version itself; a depth is -1 where there is none. Each way is looked at in pieces
+    that double in length, all versions at once: in as many passes as the logarithm of the deepest.
     """
-    first = np.append(np.where(wrong, depths, -1), -1)
+    fine = np.append(credit, 1.0)
     last = np.append(np.where(known, depths, -1), -1)
     end = len(parents)  # stands above every root, and says nothing
     above = np.append(np.where(parents < 0, end, parents), end)
     while (above < end).any():
-        upper = first[above]
-        first = np.where(upper >= 0, upper, first)
+        fine = fine * fine[above]
         last = np.maximum(last, last[above])
         above = above[above]
-    return first[:-1], last[:-1]
+    return fine[:-1], last[:-1]
 
 
-def _table(failed: Ints, censored: Ints) -> list[Ends]:
+def _table(errors: Floats, ends: Floats, ties: Ints) -> list[Ends]:
     """Return what becomes of paths at each depth, of those that fail there and those that end."""
-    size = 1 + int(np.concatenate([failed, censored, [-1]]).max())
-    errors, ends = (np.bincount(of, minlength=size) for of in (failed, censored))
-    before = np.cumsum((errors + ends)[::-1])[::-1]
+    here = errors + ends
+    before = np.cumsum(here[::-1])[::-1]
     return [
-        Ends(depth, int(before[depth]), int(errors[depth]), int(ends[depth]))
-        for depth in np.flatnonzero(errors + ends).tolist()
+        Ends(
+            depth,
+            counted(float(before[depth])),
+            counted(float(errors[depth])),
+            counted(float(ends[depth])),
+            int(ties[depth]),
+        )
+        for depth in np.flatnonzero(here).tolist()
     ]

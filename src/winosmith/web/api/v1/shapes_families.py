@@ -106,12 +106,13 @@ class AtDepth(Shape):
 
 
 class FirstErrors(Shape):
-    """What becomes at one depth of the paths from the root."""
+    """What becomes at one depth of the paths from the root; a tie goes on for what it is worth."""
 
     depth: int
-    before: int
-    errors: int
-    ends: int
+    before: int | float
+    errors: int | float
+    ends: int | float
+    ties: int
 
 
 class Follows(Shape):
