@@ -104,7 +104,7 @@ def test_training_in_sequence(tiny_encoder: Path, folder: Path, tmp_path: Path) 
     assert '"right_before": 60,' in shown.stdout  # a count, not 60.0
     told = report["forgetting"]
     assert (told["n"], told["right_before"]) == (60, 60)
-    assert told["right_after"] < 2  # a tie is worth one half
+    assert told["right_after"] <= 0.5  # one tie, at most
     assert report["then"]["dev_accuracy"] > 0.9
     assert report["on_all"]["at_chance"] is False
     assert report["then"]["on_all"]["folder"].endswith("then/all/model")
