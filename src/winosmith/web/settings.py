@@ -68,9 +68,6 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "winosmith.web.context.site",
             ],
-            # Their texts are put together once, where they hang on the language alone.
-            "builtins": ["winosmith.web.tags"],
-            "libraries": {"i18n": "winosmith.web.tags", "static": "winosmith.web.tags"},
         },
     }
 ]
