@@ -92,8 +92,14 @@ ROUTES: list[Row] = [
     ("people:hide", "post", (), _key(), "lDDDDDD"),
     ("people:erase", "get", (), _none, "loooooo"),
     ("people:erase", "post", (), _key(sure="on", password=w.PASSWORD), "lOOOOOx"),
-    ("people:erase_other", "get", ("the-owner",), _none, "llffffo"),
-    ("people:erase_other", "post", ("the-owner",), _key(sure="on", password=w.PASSWORD), "llffffD"),
+    ("people:erase_other", "get", (_ref("number"),), _none, "llffffo"),
+    (
+        "people:erase_other",
+        "post",
+        (_ref("number"),),
+        _key(sure="on", password=w.PASSWORD),
+        "llffffD",
+    ),
     ("people:join", "get", (), _none, "ooooooo"),
     (
         "people:join",

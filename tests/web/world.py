@@ -108,6 +108,7 @@ def make() -> World:
         "draft": Draft.objects.create(person=owner, topic="Kettles").ref,
         "batch": batch.mark,
         "owner": pseudonym(owner),
+        "number": owner.pk,
         "token": invite(["contributor"], 30).split("/")[-2],
         "invitation": Invitation.objects.latest("pk").pk,
     }

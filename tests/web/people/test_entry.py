@@ -328,3 +328,121 @@ def test_passwords_are_kept_by_argon2id(db: Any, person: Callable[..., Any]) -> 
     assert ann.password.startswith("argon2$argon2id$v=19$m=19456,t=2,p=1$")
     assert ann.check_password("twins-and-cups")
     assert not ann.check_password("twins-and-jugs")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["аnn", "Аnn", "αnn", "ɑnn", "аｎn", "ANN", "Αnn", "𝐚nn"],
+    ids=["Cyrillic", "capital Cyrillic", "Greek", "phonetic", "wide", "capitals", "Α", "bold"],
+)
+def test_no_name_looks_like_a_taken_one(db: Any, person: Any, name: str) -> None:
+    """Beside "ann" nobody is called by letters of another alphabet that look the same."""
+    from winosmith.web.people.accounts import sign_up
+
+    person("ann")
+    with pytest.raises(InputError, match="taken"):
+        sign_up(name, PASSWORD)
+
+
+def test_whole_names_of_another_alphabet_are_compared(db: Any) -> None:
+    """A name all in Cyrillic is refused beside the Latin one it looks like, in either order."""
+    from winosmith.web.people.accounts import sign_up
+
+    for first, second in (("асе", "ace"), ("poc", "рос"), ("οХο", "oxo"), ("pau1", "paul")):
+        sign_up(first, PASSWORD)
+        with pytest.raises(InputError, match="taken"):
+            sign_up(second, PASSWORD)
+    for other in ("Анна", "Ωmega", "李雷", "さくら子", "Émile", "علي"):
+        assert sign_up(other, PASSWORD).name == other
+
+
+def test_a_look_taken_by_sixteen_at_once_is_one_persons(database: Any) -> None:
+    """Of sixteen sign-ups in the same moment whose names look alike one succeeds."""
+    from django.db import connection
+
+    from winosmith.web.people.accounts import sign_up
+    from winosmith.web.people.models import Person
+
+    def join(number: int) -> bool:
+        try:
+            sign_up(("ann", "аnn", "ɑnn", "αnn")[number % 4], PASSWORD)
+        except InputError:
+            return False
+        finally:
+            connection.close()
+        return True
+
+    with ThreadPoolExecutor(16) as threads:
+        assert sum(threads.map(join, range(16))) == 1
+    assert Person.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("..", "letter or a digit"),
+        (".", "letter or a digit"),
+        ("@", "letter or a digit"),
+        ("-ann", "letter or a digit"),
+        ("+ann", "letter or a digit"),
+        ("_", "letter or a digit"),
+        ("a/b", "valid username"),
+        ("an\u200bn", "valid username"),
+        ("an\u202en", "valid username"),
+        ("an\x00n", "valid username"),
+        ("p-0123456789ab", "site’s own"),
+        ("P-0123456789AB", "site’s own"),
+        ("р-0123456789аb", "site’s own"),
+        ("erаsed-ann", "site’s own"),
+        ("anonym0us-ann", "site’s own"),
+    ],
+)
+def test_what_no_account_is_called(db: Any, name: str, reason: str) -> None:
+    """Dots alone, signs in front, slashes, unseen characters and the site's own names are none."""
+    from winosmith.web.people.accounts import sign_up
+
+    with pytest.raises(InputError, match=reason):
+        sign_up(name, PASSWORD)
+
+
+def test_a_pseudonym_leads_to_whose_it_is(db: Any, visit: Any, person: Any) -> None:
+    """Where an account from before is called by another's pseudonym, the pseudonym wins."""
+    from winosmith.web.people.pseudonyms import pseudonym
+
+    ann, adam = person("ann"), person("adam", is_superuser=True)
+    eve = person(pseudonym(ann))
+    found = visit(adam).get("/moderate/people/", {"who": eve.name})
+    assert found.headers["Location"] == f"/moderate/people/{pseudonym(ann)}/"
+
+
+@pytest.mark.parametrize("name", ["..", "a/b", "?", "ann"])
+def test_an_admin_erases_whatever_somebody_is_called(
+    db: Any, visit: Any, person: Any, name: str
+) -> None:
+    """An account from before, whatever its name, is erased by a link on its page."""
+    from winosmith.web.people.pseudonyms import pseudonym
+
+    one, browser = person(name), visit(person("adam", is_superuser=True))
+    page = browser.get(f"/moderate/people/{pseudonym(one)}/").content.decode()
+    found = re.search(r'href="(/people/erase/[^"]+)"', page)
+    assert found
+    assert browser.post(found[1], {"sure": "on", "password": PASSWORD}).status_code == 302
+    one.refresh_from_db()
+    assert one.erased
+
+
+@pytest.mark.parametrize("password", ["margaret-smith", "Margaret-Smith1", "margaretsmith"])
+def test_no_password_is_the_name(db: Any, visit: Any, person: Any, password: str) -> None:
+    """A password that is the name, or much like it, is refused at sign-up, change and reset."""
+    from winosmith.web.people.invitations import reset
+
+    typed = {"password": password, "again": password}
+    joined = visit().post("/people/join/", {"name": "margaret-smith", **typed})
+    one = person("Margaret-Smith")
+    changed = visit(one).post("/people/password/", {"old": PASSWORD, **typed})
+    again = visit().post(reset(one, 30), typed)
+    for answer in (joined, changed, again):
+        assert answer.status_code == 422
+        assert "too similar to the name" in answer.content.decode()
+    one.refresh_from_db()
+    assert one.check_password(PASSWORD)

@@ -30,8 +30,9 @@ def people(request: HttpRequest) -> HttpResponse:
     text = request.GET.get("who", "").strip()
     shown = crowd.page(only=request.GET.get("only", ""), before=request.GET.get("before", ""))
     if text:
-        named = Person.objects.filter(name=text).first() if request.user.is_superuser else None
-        found = named or person_of(text)
+        found = person_of(text)
+        if found is None and request.user.is_superuser:
+            found = Person.objects.filter(name=text).first()
         if found is not None:
             return redirect("moderate:person", name=pseudonym(found))
     context = {
@@ -95,7 +96,9 @@ def _person(
 ) -> HttpResponse:
     context = {
         "one": crowd.member(other),
+        "other": other,
         "named": other.name if request.user.is_superuser and not other.anonymous else "",
+        "erasable": request.user.is_superuser and not other.erased,
         "own": other.pk == request.user.pk,
         "unfinished": roles.unfinished(other) if roles.may_appoint(request.user, other) else None,
         "possible": [(k.value, _label(k)) for k in roles.possible(request.user, other)],

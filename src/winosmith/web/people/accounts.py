@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from typing import cast
 
@@ -19,11 +20,15 @@ from winosmith.web._lock import writing
 from winosmith.web.people.invitations import use
 from winosmith.web.people.limits import address, network, refund, spend
 from winosmith.web.people.models import Invitation, Person, new_salt
+from winosmith.web.problems.characters import look
 
 __all__ = ["JOINS", "end_sessions", "enter", "new_password", "sign_up"]
 
-RESERVED = ("anonymous-", "erased-", "worker-")
-"""Names that the site itself gives."""
+RESERVED = re.compile(
+    "|".join(map(look, ("anonymous-", "erased-", "worker-")))
+    + f"|p-[{look('0123456789abcdef')}]{{12}}"
+)
+"""The looks of names that the site itself gives, pseudonyms among them."""
 
 WRONG_HERE, WRONG_NETWORK, WRONG_NAME = 10, 300, 200
 """Failed log-ins an hour: with one name from one network (a person who guesses), from one network
@@ -77,12 +82,12 @@ def _made(
     roles: dict[str, bool],
 ) -> Person:
     with writing():
-        if _taken(name):
-            raise InputError(TAKEN)
+        _check_free(name)
         person = Person.objects.select_for_update().filter(
             pk=anonymous.pk if anonymous else None, anonymous=True, is_active=True
         ).first() or Person(name=name)
-        person.name, person.anonymous = name, False
+        person.anonymous = False
+        person.call(name)
         for field, given in roles.items():
             setattr(person, field, given)
         validate_password(password, person)
@@ -99,17 +104,23 @@ def _checked_name(name: str) -> str:
         Person._meta.get_field("name").clean(name, None)
     except ValidationError as error:
         raise InputError(" ".join(error.messages)) from None
-    if name.lower().startswith(RESERVED):
+    if not name[0].isalnum():
+        raise InputError(_("A name begins with a letter or a digit; choose another one."))
+    if RESERVED.match(look(name)):
         raise InputError(_("Names that begin like this are the site’s own; choose another one."))
     return name
 
 
-def _taken(name: str) -> bool:
+def _check_free(name: str) -> None:
     try:
         Person.objects.get_by_natural_key(name)
     except Person.DoesNotExist:
-        return False
-    return True
+        if Person.objects.filter(look=look(name)).exists():
+            raise InputError(
+                _("This name looks like one that is taken; choose another one.")
+            ) from None
+        return
+    raise InputError(TAKEN)
 
 
 def enter(request: HttpRequest, name: str, password: str) -> Person | None:

@@ -71,8 +71,8 @@ def erase(person: Person, texts: bool) -> None:
             .exists()
         ):
             person.agreements.all().delete()
-        person.name = f"erased-{secrets.token_hex(12)}"
         person.salt, person.entry, person.erased = new_salt(), new_salt(), timezone.now()
+        person.call(f"erased-{secrets.token_hex(12)}")
         person.is_active = person.is_judge = person.is_moderator = person.is_superuser = False
         person.last_login = None
         person.set_unusable_password()

@@ -16,6 +16,8 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext_lazy as _
 
+from winosmith.web.problems.characters import look
+
 __all__ = ["Agreement", "Document", "Hits", "Invitation", "Person", "Session"]
 
 
@@ -29,7 +31,8 @@ class People(BaseUserManager["Person"]):
 
     def create_user(self, name: str, password: str | None = None, **fields: Any) -> Person:
         """Make a person with an account."""
-        person = self.model(name=self.model.normalize_username(name), **fields)
+        person = self.model(**fields)
+        person.call(self.model.normalize_username(name))
         person.set_password(password)
         person.save(using=self._db)
         return person
@@ -55,6 +58,8 @@ class Person(AbstractBaseUser, PermissionsMixin):
 
     Attributes:
         hired: came by a study link of a crowd market, for one study, without a password.
+        look: what no other account's name may look like; None where the site gave the name, and of
+            accounts from before that look like an earlier one.
         salt: what the pseudonym hangs on; an erasure throws it away.
         entry: what log-in sessions hang on; a new one ends all of them.
         agreed: to every text that held when this request's session was read; False also where
@@ -65,6 +70,7 @@ class Person(AbstractBaseUser, PermissionsMixin):
     name = models.CharField(
         _("name"), max_length=60, unique=True, validators=[UnicodeUsernameValidator()]
     )
+    look = models.CharField(max_length=240, unique=True, null=True, editable=False)
     anonymous = models.BooleanField(default=False)
     hired = models.BooleanField(default=False)
     is_judge = models.BooleanField(default=False)
@@ -83,6 +89,12 @@ class Person(AbstractBaseUser, PermissionsMixin):
         verbose_name = _("person")
         verbose_name_plural = _("people")
         constraints: ClassVar = [models.UniqueConstraint(Lower("name"), name="name_whatever_case")]
+
+    def call(self, name: str) -> None:
+        """Give the person a name, which looks like nobody else's where they have an account."""
+        self.name = name
+        given = self.anonymous or self.hired or self.erased
+        self.look = None if given else look(name)
 
     def get_session_auth_hash(self) -> str:
         """Return what a log-in session must carry; it ends with the password and with `entry`."""

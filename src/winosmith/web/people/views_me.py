@@ -97,9 +97,9 @@ def erase(request: HttpRequest) -> HttpResponseBase:
 
 @admins_only
 @sensitive_post_parameters()
-def erase_other(request: HttpRequest, name: str) -> HttpResponseBase:
+def erase_other(request: HttpRequest, number: int) -> HttpResponseBase:
     """Erase somebody who asked an admin for it; the admin's password stands for the deed."""
-    person = Person.objects.filter(name=name, erased=None).first()
+    person = Person.objects.filter(pk=number, erased=None).first()
     if person is None:
         raise Http404
     admin = cast(Person, request.user)

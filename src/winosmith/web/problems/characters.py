@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import unicodedata
 
-__all__ = ["foreign_lookalikes", "invisible", "seen"]
+__all__ = ["foreign_lookalikes", "invisible", "look", "seen"]
 
-_LOOK_LATIN = str.maketrans(
-    # Cyrillic, then Greek: the letters whose shapes are those of Latin ones.
-    "асԁеһіјӏорԛѕԝхуАВЕЅІЈКМНОРСТУХ" + "ονυρΑΒΕΖΗΙΚΜΝΟΡΤΥΧ",
-    "acdehijlopqswxyABESIJKMHOPCTYX" + "ovupABEZHIKMNOPTYX",
-)
+_ONE_SHAPE = str.maketrans("l10", "iio")
+"""Signs of ASCII that many typefaces draw alike, after capitals are gone (UTS 39, table 1)."""
 
 
 def invisible(text: str) -> list[str]:
@@ -39,6 +36,20 @@ def foreign_lookalikes(text: str) -> list[str]:
     return sorted({_name(letter) for letter in letters if _looks_latin(letter)})
 
 
+def look(name: str) -> str:
+    """Return what names have in common that look alike, whatever their alphabets and capitals.
+
+    Each letter stands for the Latin one that it is drawn like (Unicode Technical Standard 39,
+    "Confusable Detection"); so do 0 for o, and 1 and l for i.
+
+    >>> look("Раul1") == look("paull")  # the first two are Cyrillic
+    True
+    """
+    shown = unicodedata.normalize("NFKC", name)
+    folded = "".join(map(_latin, shown)).casefold()
+    return "".join(map(_latin, folded)).translate(_ONE_SHAPE)
+
+
 def seen(text: str) -> str:
     """Return a text as a reader sees it: without what is invisible, in Latin letters, folded.
 
@@ -47,16 +58,23 @@ def seen(text: str) -> str:
     """
     plain = unicodedata.normalize("NFKC", text)
     shown = "".join(letter for letter in plain if unicodedata.category(letter) != "Cf")
-    return shown.translate(_LOOK_LATIN).casefold()
+    return "".join(map(_latin, shown)).casefold()
 
 
 def _looks_latin(letter: str) -> bool:
+    at_home = _name(letter).startswith("LATIN ")  # the dotless i of Turkish names, say
+    return not letter.isascii() and not at_home and _latin(letter) != letter
+
+
+def _latin(letter: str) -> str:
+    """Return the sign of ASCII that a letter is drawn like; itself where there is none."""
     if letter.isascii():
-        return False
-    if ord(letter) in _LOOK_LATIN:
-        return True
-    plain = unicodedata.normalize("NFKC", letter)  # full-width and mathematical letters
-    return plain != letter and plain.isascii() and len(plain) == 1
+        return letter
+    from confusable_homoglyphs.confusables import confusables_data
+
+    found = (each["c"] for each in confusables_data.get(letter, ()))
+    sign = next((sign for sign in found if sign.isascii()), letter)
+    return "I" if sign == "l" and letter.isupper() else sign
 
 
 def _name(letter: str) -> str:
