@@ -1,11 +1,13 @@
 """Names that look alike are taken: each account gets the look of its name, the oldest first."""
 
+from typing import Any
+
 from django.db import migrations, models
 
 from winosmith.web.problems.characters import look
 
 
-def fill(apps, schema_editor):
+def fill(apps: Any, schema_editor: Any) -> None:
     """Give each account its look; of those that look alike the first one has it."""
     person = apps.get_model("people", "Person")
     taken = set()
