@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from winosmith import Dataset, Lineage, Problem, formats
-from winosmith.blocks import blocks, contradictions, copies, draw, shuffled_blocks
+from winosmith.blocks import blocks, contradictions, copies, draw, plain, shuffled_blocks
 from winosmith.errors import DataError
 from winosmith.testing import made_twins
 
@@ -299,3 +299,15 @@ def test_text_without_spaces_looks_alike_by_its_letters():
         Problem(str(n), sentence, ("茶碗", "急須"), 0) for n, sentence in enumerate(sentences)
     )
     assert [sorted(block) for block in blocks(data)] == [[0, 1], [2], [3]]
+
+
+@given(st.lists(st.text("aA.'n t!_", min_size=1, max_size=8), min_size=2, max_size=12))
+def test_the_same_text_is_that_of_the_same_tokens(parts: list[str]) -> None:
+    """Rows share a block by their text exactly where their tokens in lower case are the same."""
+    data = Dataset(
+        Problem(str(row), f"{part} _.", (f"x{row}", f"y{row}"))
+        for row, part in enumerate(part.replace("_", "") for part in parts)
+    )
+    alike = {frozenset(r for r, p in enumerate(data) if plain(p.sentence) == plain(one.sentence))
+             for one in data}  # fmt: skip
+    assert {frozenset(block) for block in blocks(data)} == alike

@@ -23,14 +23,18 @@ FAST = ["--learning-rate", "2e-2", "--epochs", "2"]
 
 
 def _easy(count: int, seed: int = 0) -> Dataset:
-    """Return problems in which amber is always right, no two of them alike."""
+    """Return problems in which amber is always right, no two of them alike.
+
+    No rival is a word of the tiny encoder's vocabulary, which holds "basket16": what it never saw
+    in training it reads as it reads amber, and ties.
+    """
     rivals = ("basket", "candle", "drawer")
     return Dataset(
         Problem(
             f"{seed}-{at}",
             f"they say that beside the {('garden', 'tunnel', 'kettle')[at % 3]} {seed} {at} the _ "
             "stood.",
-            ("amber", f"{rivals[at % 3]}{seed}{at}")[:: 1 if at % 2 else -1],
+            ("amber", f"{rivals[at % 3]}{seed}x{at}")[:: 1 if at % 2 else -1],
             0 if at % 2 else 1,
         )
         for at in range(count)
@@ -90,7 +94,7 @@ def test_the_report_is_json(tiny_encoder: Path, folder: Path, tmp_path: Path) ->
 
 @pytest.mark.models
 def test_training_in_sequence(tiny_encoder: Path, folder: Path, tmp_path: Path) -> None:
-    """--then goes on from the first model, and what it forgets is measured on the first dev."""
+    """--then goes on from the first model; taught the reverse, it has every answer wrong on dev."""
     flipped = [
         Problem(f"f{p.id}", p.sentence, p.options, 1 - (p.answer or 0)) for p in _easy(100, 2)
     ]
@@ -102,9 +106,7 @@ def test_training_in_sequence(tiny_encoder: Path, folder: Path, tmp_path: Path) 
     )  # fmt: skip
     report = json.loads(shown.stdout)
     assert '"right_before": 60,' in shown.stdout  # a count, not 60.0
-    told = report["forgetting"]
-    assert (told["n"], told["right_before"]) == (60, 60)
-    assert told["right_after"] <= 0.5  # one tie, at most
+    assert report["forgetting"] == {"n": 60, "right_before": 60, "right_after": 0}
     assert report["then"]["dev_accuracy"] > 0.9
     assert report["on_all"]["at_chance"] is False
     assert report["then"]["on_all"]["folder"].endswith("then/all/model")

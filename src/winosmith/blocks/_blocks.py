@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import combinations, islice, product
 
-from winosmith.blocks._copies import plain
+from winosmith.blocks._copies import same_text
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.problem import Problem
@@ -32,6 +32,9 @@ def blocks(dataset: Dataset) -> list[list[int]]:
     """  # noqa: E501
     forest = _Forest(len(dataset))
     first: dict[tuple[str, str], int] = {}
+    for rows in same_text(dataset):
+        for row in rows:
+            forest.join(row, rows[0])
     for row, problem in enumerate(dataset):
         for key in _ties(problem):
             forest.join(row, first.setdefault(key, row))
@@ -68,14 +71,13 @@ class _Forest:
 
 
 def _ties(problem: Problem) -> Iterable[tuple[str, str]]:
-    yield "text", plain(problem.sentence)
     if problem.twin_id is not None:
         yield "twin", problem.twin_id
     yield "family", problem.root
 
 
-_Counted = tuple[int, Counter[str], int]
-"""A row, its words in lower case, and how many they are."""
+_Told = tuple[int, frozenset[str]]
+"""A row, and its words in lower case, each occurrence of one another."""
 
 
 def _lookalikes(dataset: Dataset, block: Callable[[int], int]) -> Iterator[tuple[int, int]]:
@@ -84,22 +86,27 @@ def _lookalikes(dataset: Dataset, block: Callable[[int], int]) -> Iterator[tuple
     One pair is enough to join two blocks, and none is needed within a block: a large family, whose
     options are the same all over, is not compared with itself.
     """
-    alike: dict[frozenset[str], dict[int, list[_Counted]]] = {}
+    alike: dict[frozenset[str], dict[int, list[_Told]]] = {}
     for row, problem in enumerate(dataset):
-        counted = Counter(pieces(problem.sentence.lower()))
         options = frozenset(option.lower() for option in problem.options)
         of_block = alike.setdefault(options, {}).setdefault(block(row), [])
-        of_block.append((row, counted, counted.total()))
+        of_block.append((row, _told_apart(pieces(problem.sentence.lower()))))
     for bucket in alike.values():
         for some, others in combinations(bucket.values(), 2):
             pairs = product(some, others)
-            yield from islice(((a[0], b[0]) for a, b in pairs if _look_alike(a, b)), 1)
+            yield from islice(((a[0], b[0]) for a, b in pairs if _look_alike(a[1], b[1])), 1)
 
 
-def _look_alike(one: _Counted, other: _Counted) -> bool:
-    (_, a, length_a), (_, b, length_b) = one, other
-    longer, shorter = max(length_a, length_b), min(length_a, length_b)
-    return shorter >= ALIKE * longer and (a & b).total() >= ALIKE * longer
+def _told_apart(words: Sequence[str]) -> frozenset[str]:
+    """Return the words, the second "the" as another one: what two have in common is a set, too."""
+    counted = Counter(words)
+    again = (f"{word} {at}" for word, n in counted.items() if n > 1 for at in range(2, n + 1))
+    return frozenset(counted).union(again)
+
+
+def _look_alike(one: frozenset[str], other: frozenset[str]) -> bool:
+    least = ALIKE * max(len(one), len(other))
+    return min(len(one), len(other)) >= least and len(one & other) >= least
 
 
 def _place(problem: Problem, seed: int) -> tuple[bytes, bytes]:

@@ -9,7 +9,7 @@ from winosmith.dataset import Dataset
 from winosmith.problem import Problem
 from winosmith.text import tokens
 
-__all__ = ["contradictions", "copies", "plain"]
+__all__ = ["contradictions", "copies", "plain", "same_text"]
 
 
 def copies(dataset: Dataset) -> list[list[int]]:
@@ -27,13 +27,38 @@ def copies(dataset: Dataset) -> list[list[int]]:
     >>> copies(Dataset([fell, again, Problem("c", "The cup hit it. _ fell.", ("cup", "jug"))]))
     [[0, 1]]
     """
-    alike: dict[tuple[str, frozenset[str]], dict[str | None, list[int]]] = {}
-    for row, problem in enumerate(dataset):
-        key = plain(problem.sentence), frozenset(_options(problem))
-        pronoun = None if problem.pronoun is None else plain(problem.pronoun)
-        alike.setdefault(key, {}).setdefault(pronoun, []).append(row)
-    groups = [rows for by_pronoun in alike.values() for rows in _grouped(by_pronoun)]
+    groups: list[list[int]] = []
+    for same in same_text(dataset):
+        alike: dict[frozenset[str], dict[str | None, list[int]]] = {}
+        for row in same:
+            problem = dataset[row]
+            pronoun = None if problem.pronoun is None else plain(problem.pronoun)
+            by_pronoun = alike.setdefault(frozenset(_options(problem)), {})
+            by_pronoun.setdefault(pronoun, []).append(row)
+        groups += [rows for by_pronoun in alike.values() for rows in _grouped(by_pronoun)]
     return sorted(rows for rows in groups if len(rows) > 1)
+
+
+def same_text(dataset: Dataset) -> list[list[int]]:
+    """Return the rows whose sentences have the same tokens, in any case: two or more a group.
+
+    Tokens are cut of sentences with the same letters alone, since cutting takes the time.
+    """
+    letters = ("".join(_lowered(problem.sentence).split()) for problem in dataset)
+    by_letters = _by(letters, range(len(dataset)))
+    return [
+        same
+        for rows in by_letters
+        for same in _by((plain(dataset[row].sentence) for row in rows), rows)
+    ]
+
+
+def _by(keys: Iterable[str], rows: Iterable[int]) -> list[list[int]]:
+    """Return the rows of each key that two or more have."""
+    together: dict[str, list[int]] = {}
+    for key, row in zip(keys, rows, strict=True):
+        together.setdefault(key, []).append(row)
+    return [rows for rows in together.values() if len(rows) > 1]
 
 
 def contradictions(
@@ -55,7 +80,11 @@ def contradictions(
 
 def plain(text: str) -> str:
     """Return the tokens of a text in lower case and composed, as copies and blocks compare it."""
-    return " ".join(tokens(unicodedata.normalize("NFC", text).lower()))
+    return " ".join(tokens(_lowered(text)))
+
+
+def _lowered(text: str) -> str:
+    return unicodedata.normalize("NFC", text).lower()
 
 
 def _grouped(by_pronoun: dict[str | None, list[int]]) -> Iterable[list[int]]:

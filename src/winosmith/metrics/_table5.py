@@ -233,9 +233,11 @@ def _counted(
 ) -> Counted:
     if uncounted and not read:
         return Counted(None, None, uncounted, comparisons)
-    lengths = [_mean(len(text.tokens(one)) for one in each.long) for each in read]
-    total = sum(length * weight for length, weight in zip(lengths, weights, strict=True))
-    held = {token.lower() for each in read for one in each.held for token in text.tokens(one)}
+    total, held = 0.0, set[str]()
+    for each, weight in zip(read, weights, strict=True):
+        cut = {one: text.tokens(one) for one in {*each.long, *each.held}}
+        total += weight * _mean(len(cut[one]) for one in each.long)
+        held.update(token.lower() for one in each.held for token in cut[one])
     return Counted(total / sum(weights) if weights else 0.0, len(held), uncounted, comparisons)
 
 
