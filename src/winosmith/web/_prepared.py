@@ -269,7 +269,7 @@ def _columns(model: Any) -> list[tuple[Any, Any]]:
     """
     about, found = model._meta, []
     for field in about.concrete_fields:
-        if field is about.auto_field:
+        if field is about.auto_field or field.generated:
             continue
         plain = not callable(field.default) and type(field.get_default()) in (type(None), bool, str)
         usual = field.get_default() if plain else _NONE

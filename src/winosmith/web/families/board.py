@@ -65,13 +65,12 @@ class Board:
 _FROM = """FROM perturb_version v
     JOIN problems_problem p ON p.id = v.problem_id
     JOIN problems_twin t ON t.id = p.twin_id"""
-_WHERE = """WHERE v.step > 0 AND t.contributor_id IS NOT NULL
-    AND p.state = 'valid' AND NOT p.embargo AND NOT p.gold"""
+_WHERE = """WHERE v.step > 0 AND t.contributor_id IS NOT NULL AND p.public"""
 _VERSIONS = f"SELECT t.contributor_id, count(*) {_FROM} {_WHERE} GROUP BY 1"
 _FIRST = f"""SELECT t.contributor_id, count(*) {_FROM} {_WHERE} AND v.problem_id IN (
     SELECT min(v.problem_id) FROM perturb_version v
     JOIN problems_problem p ON p.id = v.problem_id
-    WHERE v.step > 0 AND p.state = 'valid' AND NOT p.embargo AND NOT p.gold GROUP BY v.root_id
+    WHERE v.step > 0 AND p.public GROUP BY v.root_id
     ) GROUP BY 1"""  # noqa: S608
 _FOOLS = f"""SELECT t.contributor_id, r.model_id, count(*), coalesce(max(v.edit), 0) {_FROM}
     JOIN predict_prediction r ON r.problem_id = v.problem_id

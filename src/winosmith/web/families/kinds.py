@@ -187,8 +187,7 @@ _OVER_ALL = """SELECT v.root_id, k.kind, r.tie, r."right", count(*),
     JOIN predict_prediction r ON r.problem_id = v.problem_id
     JOIN predict_prediction b ON b.problem_id = v.parent_id AND b.model_id = r.model_id
     WHERE k.kind <> '' AND r.model_id = %s AND b."right" AND (r.tie OR r."right" IS NOT NULL)
-        AND p.state = 'valid' AND NOT p.embargo AND NOT p.gold
-        AND a.state = 'valid' AND NOT a.embargo AND NOT a.gold
+        AND p.public AND a.public
     GROUP BY 1, 2, 3, 4, 6, 7, 8"""
 
 

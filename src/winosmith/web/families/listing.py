@@ -80,16 +80,15 @@ class Listed:
     pages: int
 
 
-_PUBLIC = "p.state = 'valid' AND NOT p.embargo AND NOT p.gold"
-_COUNTS = f"""SELECT v.root_id, count(*), max(v.step), max(v.problem_id)
+_COUNTS = """SELECT v.root_id, count(*), max(v.step), max(v.problem_id)
     FROM perturb_version v JOIN problems_problem p ON p.id = v.problem_id
-    WHERE v.step > 0 AND {_PUBLIC} GROUP BY v.root_id"""  # noqa: S608
-_FROM = f"""
+    WHERE v.step > 0 AND p.public GROUP BY v.root_id"""
+_FROM = """
     FROM perturb_version v
     JOIN problems_problem p ON p.id = v.problem_id
     JOIN predict_prediction r ON r.problem_id = v.problem_id
     JOIN predict_model m ON m.id = r.model_id
-    WHERE v.step > 0 AND m.current AND {_PUBLIC}"""
+    WHERE v.step > 0 AND m.current AND p.public"""
 _ANSWERS = f"""SELECT v.root_id, r.model_id, count(*),
     sum(CASE WHEN r.tie OR r."right" THEN 0 ELSE 1 END), sum(CASE WHEN r.tie THEN 1 ELSE 0 END)
     {_FROM} AND (r.tie OR r."right" IS NOT NULL) GROUP BY v.root_id, r.model_id"""

@@ -71,7 +71,7 @@ _STAMP = """SELECT r.model_id, count(*), sum(v.problem_id), sum(v.problem_id * v
     FROM perturb_version v
     JOIN problems_problem p ON p.id = v.problem_id
     JOIN predict_prediction r ON r.problem_id = v.problem_id
-    WHERE p.state = 'valid' AND NOT p.embargo AND NOT p.gold AND r.stand = 'done'
+    WHERE p.public AND r.stand = 'done'
     GROUP BY r.model_id"""
 
 

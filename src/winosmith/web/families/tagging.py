@@ -10,7 +10,6 @@ import time
 from collections.abc import Sequence
 from importlib.util import find_spec
 
-from django.db.models import Q
 from rapidfuzz.distance import Levenshtein
 
 from winosmith import __version__
@@ -18,7 +17,6 @@ from winosmith.text import tokens
 from winosmith.web._lock import writing
 from winosmith.web.families.models import EditKind
 from winosmith.web.perturb.models import Version
-from winosmith.web.problems.models import State
 
 __all__ = ["can_tell", "kind_of", "tell_kinds"]
 
@@ -89,8 +87,7 @@ def tell_kinds(rest: float = 1.0) -> int:
 
 
 def _due() -> Sequence[Version]:
-    public = Q(problem__state=State.VALID, problem__embargo=False, problem__gold=False)
-    rows = Version.objects.filter(public, parent__isnull=False)
+    rows = Version.objects.filter(problem__public=True, parent__isnull=False)
     rows = rows.exclude(problem__in=EditKind.objects.filter(by=__version__).values("problem"))
     only = "problem__sentence", "parent__sentence"
     found: Sequence[Version] = rows.select_related("problem", "parent").only(*only).order_by("pk")

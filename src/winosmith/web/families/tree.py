@@ -174,16 +174,13 @@ def tree_of(root: Problem, person: Person | None) -> Tree:
 _KEPT: OrderedDict[tuple[Any, ...], Tree] = OrderedDict()
 _TURN = threading.Lock()
 
-_PUBLIC = "p.state = 'valid' AND NOT p.embargo AND NOT p.gold"
-"""`problems.public.PUBLIC`, in words that an index of public problems answers."""
-
-_STAMP = f"""SELECT count(*), sum(v.problem_id), sum(v.problem_id * v.problem_id)
+_STAMP = """SELECT count(*), sum(v.problem_id), sum(v.problem_id * v.problem_id)
     FROM perturb_version v JOIN problems_problem p ON p.id = v.problem_id
-    WHERE v.root_id = %s AND {_PUBLIC}"""  # noqa: S608
-_FAMILY = f"""SELECT v.problem_id, v.parent_id, v.step, v.declared, v.lineage, v.edit,
-    CASE WHEN {_PUBLIC} THEN 1 ELSE 0 END, OPTIONS(p.options)
+    WHERE v.root_id = %s AND p.public"""
+_FAMILY = """SELECT v.problem_id, v.parent_id, v.step, v.declared, v.lineage, v.edit,
+    CASE WHEN p.public THEN 1 ELSE 0 END, OPTIONS(p.options)
     FROM perturb_version v JOIN problems_problem p ON p.id = v.problem_id
-    WHERE v.root_id = %s ORDER BY v.step, v.problem_id"""  # noqa: S608
+    WHERE v.root_id = %s ORDER BY v.step, v.problem_id"""
 
 Row = tuple[int, int | None, int, int | None, int | None, int | None, int, int]
 """Problem, parent, step, the three depths, whether it is public, how many options it has."""
@@ -206,7 +203,7 @@ def _own(root: Problem, person: Person | None) -> tuple[int, ...]:
     mine = Version.objects.filter(
         root=root, problem__twin__contributor=person, problem__gold=False, problem__state__in=OWN
     )
-    hidden = mine.exclude(problem__state=State.VALID, problem__embargo=False)
+    hidden = mine.filter(problem__public=False)
     return tuple(hidden.order_by("pk").values_list("pk", flat=True))
 
 

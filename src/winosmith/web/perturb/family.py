@@ -18,7 +18,6 @@ from winosmith.web.people.erasure import ERASED_SENTENCE
 from winosmith.web.perturb.models import Version
 from winosmith.web.problems.entering import GONE
 from winosmith.web.problems.models import Problem
-from winosmith.web.problems.public import PUBLIC
 from winosmith.web.problems.records import as_problem
 
 if TYPE_CHECKING:
@@ -163,7 +162,7 @@ def dataset_of(root: Problem, person: Person | None) -> tuple[Dataset, list[Prob
     family = (
         Q(version__root=root) if Version.objects.filter(problem=root).exists() else Q(pk=root.pk)
     )
-    query = Problem.objects.filter(family).filter(PUBLIC | mine)
+    query = Problem.objects.filter(family).filter(Q(public=True) | mine)
     rows = list(query.select_related("twin__contributor", "version").order_by("pk"))
     return Dataset(_told(rows)), rows
 

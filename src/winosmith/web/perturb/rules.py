@@ -52,7 +52,7 @@ def may_perturb(person: Person | None, problem: Problem) -> bool:
     """Tell whether somebody may perturb a problem: a public one, or their own that waits."""
     if problem.embargo or problem.gold:
         return False
-    if problem.state == State.VALID:
+    if problem.public:
         return True
     own = person is not None and problem.twin.contributor_id == person.pk
     return own and problem.state in OWN

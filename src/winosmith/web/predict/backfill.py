@@ -11,7 +11,6 @@ from winosmith.web._lock import writing
 from winosmith.web.predict.asking import ask_about
 from winosmith.web.predict.models import Model, Prediction
 from winosmith.web.problems.models import Problem, State
-from winosmith.web.problems.public import PUBLIC
 
 __all__ = ["CHUNK", "fill", "predictable"]
 
@@ -29,7 +28,7 @@ def predictable() -> QuerySet[Problem]:
     what is withdrawn, replaced, or under embargo.
     """
     version = Q(version__isnull=False) & ~Q(state__in=[State.WITHDRAWN, State.REVISED])
-    return Problem.objects.filter(PUBLIC | version, embargo=False, gold=False)
+    return Problem.objects.filter(Q(public=True) | version, embargo=False, gold=False)
 
 
 def fill(model: Model) -> int:

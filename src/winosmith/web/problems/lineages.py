@@ -17,7 +17,6 @@ from winosmith import Extra
 from winosmith import Problem as Datum
 from winosmith.lineage import MEASURED
 from winosmith.web.problems.models import Problem
-from winosmith.web.problems.public import PUBLIC
 from winosmith.web.problems.records import as_problem
 
 __all__ = ["DISTANCE", "as_public", "of_family", "of_kind", "with_distances"]
@@ -96,7 +95,7 @@ def _hidden(data: Iterable[Datum]) -> set[str]:
     }
     if not named:
         return set()
-    rows = Problem.objects.filter(ref__in=named).exclude(PUBLIC)
+    rows = Problem.objects.filter(ref__in=named).exclude(public=True)
     return set(rows.values_list("ref", flat=True))
 
 
@@ -137,7 +136,7 @@ WITH RECURSIVE way(start, above) AS (
 )
 SELECT v.problem_id, v.lineage, v.edit FROM perturb_version v WHERE v.problem_id IN (
     SELECT way.start FROM way JOIN problems_problem p ON p.id = way.above
-    WHERE NOT (p.state = 'valid' AND NOT p.embargo AND NOT p.gold)
+    WHERE NOT p.public
 )
 """
 

@@ -59,6 +59,8 @@ class Problem(models.Model):
         hints: what made a moderator's look worth while, as short texts.
         reasons: why judges did not find it valid.
         gold: a question with a known answer that checks attention; never part of the data.
+        public: whether everyone may see it: the one place that says so. The database works it out,
+            so that queries, SQL, indexes and rows can't differ.
         record: what `winosmith.records` keeps and no column holds (pronoun, lineage, extra).
     """
 
@@ -73,6 +75,11 @@ class Problem(models.Model):
     embargo = models.BooleanField(default=False)
     gold = models.BooleanField(default=False)
     released = models.BooleanField(default=False)
+    public = models.GeneratedField(
+        expression=models.Q(state=State.VALID, embargo=False, gold=False),
+        output_field=models.BooleanField(),
+        db_persist=True,
+    )
     record = models.JSONField(default=dict, blank=True)
     created = models.DateTimeField(default=timezone.now)
     decided = models.DateTimeField(null=True, blank=True)
@@ -80,11 +87,7 @@ class Problem(models.Model):
     class Meta:
         indexes: ClassVar = [
             models.Index(fields=["state", "id"], name="problem_state"),
-            models.Index(
-                fields=["id"],
-                condition=models.Q(state="valid", embargo=False, gold=False),
-                name="problem_public",
-            ),
+            models.Index(fields=["id"], condition=models.Q(public=True), name="problem_public"),
         ]
 
     def __str__(self) -> str:

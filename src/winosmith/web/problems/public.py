@@ -1,20 +1,17 @@
-"""Who may see a problem; the one place that says what is public."""
+"""Who may see a problem; whether everyone may is `Problem.public`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from django.db.models import Q, QuerySet
-
-from winosmith.web.problems.models import Problem, State
+from winosmith.web.problems.models import Problem
 
 if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
     from winosmith.web.people.models import Person
 
-__all__ = ["PUBLIC", "public_problems", "visible_to"]
-
-PUBLIC = Q(state=State.VALID, embargo=False, gold=False)
-"""What everyone may see: found valid, not under embargo, and no attention question."""
+__all__ = ["public_problems", "visible_to"]
 
 
 def public_problems() -> QuerySet[Problem]:
@@ -22,7 +19,7 @@ def public_problems() -> QuerySet[Problem]:
 
     Pages for everyone, search, counts and exports start here, and from nothing else.
     """
-    return Problem.objects.filter(PUBLIC).select_related("twin__contributor")
+    return Problem.objects.filter(public=True).select_related("twin__contributor")
 
 
 def visible_to(person: Person | None, problem: Problem) -> bool:
@@ -35,9 +32,8 @@ def visible_to(person: Person | None, problem: Problem) -> bool:
         person: who asks; None for a visitor without a session.
         problem: the problem.
     """
-    public = problem.state == State.VALID and not problem.embargo and not problem.gold
-    if public or person is None:
-        return public
+    if problem.public or person is None:
+        return bool(problem.public)
     return person.moderates or (
         person.is_active and not problem.gold and problem.twin.contributor_id == person.pk
     )

@@ -63,6 +63,7 @@ def move(
         decided = timezone.now() if to in (State.VALID, State.REJECTED) else now.decided
         _MOVE(key=now.pk, state=to, decided=decided)
         problem.state, problem.decided = to, decided
+        problem.__dict__.pop("public", None)  # asked for again when somebody wants to know
         event = Event(
             problem=now,
             actor=by,

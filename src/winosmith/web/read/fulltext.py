@@ -28,14 +28,11 @@ class FullText:
 
     Args:
         table: its name, and the beginning of its triggers' names.
-        only: the condition on which a problem is in it, as SQL with "{row}" for the row; "" for
-            all.
-        columns: of the problem that the condition looks at.
+        only: the column of truth that is set for the problems in it; "" for all.
     """
 
-    def __init__(self, table: str, only: str = "", columns: Sequence[str] = ()):
-        self.table = table
-        self._only, self._columns = only, ("id", "sentence", *columns)
+    def __init__(self, table: str, only: str = ""):
+        self.table, self._only = table, only
 
     def ensure(self, alias: str = "default") -> None:
         """Make the index where it is missing, filled with what belongs into it now.
@@ -98,7 +95,7 @@ class FullText:
         """
         if connections[alias].vendor == "postgresql":
             fits, values = self.condition(terms)
-            also = f" AND {self._only.format(row='problems_problem')}" if self._only else ""
+            also = f" AND {self._only}" if self._only else ""
             rows = f"SELECT id FROM problems_problem WHERE {fits}{also}"  # noqa: S608
         else:
             rows, values = self.rows(terms)
@@ -108,7 +105,7 @@ class FullText:
         return None if len(found) > RARE else found
 
     def _where(self, row: str) -> str:
-        return f" WHERE {self._only.format(row=row)}" if self._only else ""
+        return f" WHERE {row}.{self._only}" if self._only else ""
 
     def _sqlite(self) -> Sequence[str]:
         table = self.table
@@ -122,15 +119,14 @@ class FullText:
         trigger = f"CREATE TRIGGER IF NOT EXISTS {table}"
         changed = "old.id <> new.id OR old.sentence <> new.sentence"
         if self._only:
-            before, after = (f"({self._only.format(row=row)})" for row in ("old", "new"))
-            changed += f" OR {before} <> {after}"
+            changed += f" OR old.{self._only} <> new.{self._only}"
         return (
             f"CREATE VIRTUAL TABLE IF NOT EXISTS {table} USING fts5(sentence, "
             "content='problems_problem', content_rowid='id', "
             "tokenize='unicode61 remove_diacritics 0')",
             f"{trigger}_insert AFTER INSERT ON problems_problem BEGIN {add} END",
             f"{trigger}_delete AFTER DELETE ON problems_problem BEGIN {take} END",
-            f"{trigger}_update AFTER UPDATE OF {', '.join(self._columns)} ON problems_problem "
+            f"{trigger}_update AFTER UPDATE ON problems_problem "
             f"WHEN {changed} BEGIN {take} {add} END",
             f"INSERT INTO {table}({table}) VALUES ('delete-all')",  # noqa: S608
             f"INSERT INTO {table}(rowid, sentence) "  # noqa: S608

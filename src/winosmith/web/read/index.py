@@ -16,12 +16,7 @@ from winosmith.web.read.terms import Term
 
 __all__ = ["drop", "ensure", "matching"]
 
-_INDEX = FullText(
-    "read_search",
-    # `winosmith.web.problems.public.PUBLIC`, as SQL
-    "{row}.state = 'valid' AND NOT {row}.embargo AND NOT {row}.gold",
-    ("state", "embargo", "gold"),
-)
+_INDEX = FullText("read_search", "public")
 
 ensure, drop = _INDEX.ensure, _INDEX.drop
 

@@ -10,7 +10,7 @@ from winosmith.web.perturb.family import path_to
 from winosmith.web.perturb.models import Version
 from winosmith.web.perturb.page import folded, steps
 from winosmith.web.problems.models import Problem
-from winosmith.web.problems.public import PUBLIC, visible_to
+from winosmith.web.problems.public import visible_to
 
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
@@ -50,4 +50,4 @@ def _has_children(person: Person | None, root: Problem) -> bool:
     family = Problem.objects.filter(version__root=root).exclude(pk=root.pk)
     own = Q(twin__contributor=person, gold=False) if person else Q(pk=None)
     everything = person is not None and person.moderates
-    return (family if everything else family.filter(PUBLIC | own)).exists()
+    return (family if everything else family.filter(Q(public=True) | own)).exists()

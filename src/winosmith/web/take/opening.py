@@ -130,20 +130,16 @@ def _check_known(row: Problem, dataset: Dataset, public: bool) -> None:
         raise InputError(f"the problem {row.ref!r} can't be asked: on this site it is {what}")
     if row.answer != dataset[dataset.row(row.ref)].answer:
         raise InputError(f"the problem {row.ref!r} has another answer on this site")
-    if _is_public(row) and not public:
+    if row.public and not public:
         raise InputError(
             f"the problem {row.ref!r} is public on this site, so that anybody may have read both "
             "halves; take others, or say with --public-too that it shall be asked all the same"
         )
 
 
-def _is_public(row: Problem) -> bool:
-    return row.state == State.VALID and not row.embargo
-
-
 def _hidden(row: Problem) -> Problem:
     """Return a row with the embargo that the round brings."""
-    if not _is_public(row):
+    if not row.public:
         row.embargo = True
     return row
 

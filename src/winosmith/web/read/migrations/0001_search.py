@@ -1,4 +1,4 @@
-"""The full-text index of public problems."""
+"""The full-text index of public problems: `winosmith.web.read.apps` makes it after all of these."""
 
 from __future__ import annotations
 
@@ -6,12 +6,7 @@ from typing import Any, ClassVar
 
 from django.db import migrations
 
-from winosmith.web.read.index import drop, ensure
-
-
-def make(apps: Any, schema_editor: Any) -> None:
-    """Make the index."""
-    ensure(schema_editor.connection.alias)
+from winosmith.web.read.index import drop
 
 
 def take_away(apps: Any, schema_editor: Any) -> None:
@@ -20,7 +15,7 @@ def take_away(apps: Any, schema_editor: Any) -> None:
 
 
 class Migration(migrations.Migration):
-    """Needs the table of problems; `winosmith.web.read.apps` keeps the index after later ones."""
+    """Undone, it leaves no index behind."""
 
     dependencies: ClassVar = [("problems", "0001_initial")]
-    operations: ClassVar = [migrations.RunPython(make, take_away)]
+    operations: ClassVar = [migrations.RunPython(migrations.RunPython.noop, take_away)]
