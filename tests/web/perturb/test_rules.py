@@ -195,6 +195,8 @@ def test_who_may_perturb_what(
         for hidden in ("", "embargo", "gold"):
             own.state = state
             own.embargo, own.gold = hidden == "embargo", hidden == "gold"
+            own.save()
+            own.refresh_from_db(fields=["public"])
             table[state, hidden] = [may_perturb(who, own) for who in (ann, bob, eva, None)]
     allowed = {key: found for key, found in table.items() if any(found)}
     assert allowed == {

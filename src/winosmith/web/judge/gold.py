@@ -64,7 +64,7 @@ def add_gold(problem: Problem, explanation: str, *, attention: bool = False) -> 
             raise InputError(f"people have judged the problem {problem.ref}; choose another one")
         rows.update(open=False)
         type(problem).objects.filter(pk=problem.pk).update(gold=True)
-        problem.gold = True
+        problem.became(gold=True)
         return Gold.objects.update_or_create(
             problem=problem,
             defaults={"explanation": explanation.strip(), "attention": attention, "retired": False},

@@ -146,7 +146,7 @@ def _cover(problem: Problem, parent: Problem) -> bool:
     if problem.embargo or not Problem.objects.filter(pk=parent.pk, embargo=True).exists():
         return False
     Problem.objects.filter(pk=problem.pk).update(embargo=True)
-    problem.embargo = True
+    problem.became(embargo=True)
     return True
 
 

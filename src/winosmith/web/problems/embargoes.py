@@ -46,7 +46,7 @@ def put_under(problem: Problem, *, by: Person | None = None) -> int:
     _lock_family(problem)
     Problem.objects.filter(pk=problem.pk).update(embargo=True)
     Version.objects.filter(problem=problem).update(covered=False)
-    problem.embargo = True
+    problem.became(embargo=True)
     return _spread([problem.pk], by, embargo=True)
 
 
@@ -67,7 +67,7 @@ def lift(problem: Problem, *, by: Person | None = None) -> int:
         return 0
     Problem.objects.filter(pk=problem.pk).update(embargo=False)
     Version.objects.filter(problem=problem).update(covered=False)
-    problem.embargo = False
+    problem.became(embargo=False)
     return _spread([problem.pk], by, embargo=False)
 
 

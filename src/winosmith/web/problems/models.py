@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.db import models
@@ -92,6 +92,12 @@ class Problem(models.Model):
 
     def __str__(self) -> str:
         return f"{self.ref}: {self.sentence[:60]}"
+
+    def became(self, **columns: Any) -> None:
+        """Hold what was written to the row by a query; `public` is read again when asked for."""
+        for name, value in columns.items():
+            setattr(self, name, value)
+        self.__dict__.pop("public", None)
 
 
 class Event(models.Model):

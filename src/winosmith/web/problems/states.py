@@ -62,8 +62,7 @@ def move(
             raise InputError(f"the problem {now.ref} {before.label}; it can't become {to.value!r}")
         decided = timezone.now() if to in (State.VALID, State.REJECTED) else now.decided
         _MOVE(key=now.pk, state=to, decided=decided)
-        problem.state, problem.decided = to, decided
-        problem.__dict__.pop("public", None)  # asked for again when somebody wants to know
+        problem.became(state=to, decided=decided)
         event = Event(
             problem=now,
             actor=by,

@@ -1,0 +1,315 @@
+"""What is public: one condition, and every surface of the site shows exactly what it says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from itertools import count, product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.web import growing  # type: ignore[import-not-found]
+from tests.web.api.calling import Program  # type: ignore[import-not-found]
+
+STATES = ("held", "judging", "valid", "rejected", "revised", "withdrawn")
+
+
+class Case(NamedTuple):
+    """How a half stands, and the other half of its twin; None where it has none."""
+
+    state: str
+    embargo: bool
+    gold: bool
+    other: str | None
+
+    @property
+    def public(self) -> bool:
+        """The law, in words of its own."""
+        return self.state == "valid" and not self.embargo and not self.gold
+
+
+CASES = tuple(
+    Case(*values)
+    for values in product(STATES, (False, True), (False, True), (None, "judging", "valid"))
+)
+
+
+class World(NamedTuple):
+    """A site with a half in each case, all of them versions of one root, with votes and answers.
+
+    Attributes:
+        root: of the family; it is public.
+        words: the word that only one sentence has → the row.
+        public: those words that everyone may read.
+        versions: those of the family's versions among them, the root aside.
+        author: who wrote it all.
+    """
+
+    root: Any
+    words: dict[str, Any]
+    public: set[str]
+    versions: set[str]
+    author: Any
+
+
+_numbers = count(1)
+
+
+def _half(twin: Any, word: str, n: int, **columns: Any) -> Any:
+    """Return a row that is not stored yet."""
+    from winosmith.web.problems.models import Problem
+
+    return Problem(
+        ref=f"r{word}",
+        twin=twin,
+        sentence=f"The {word} cup did not fit in the jug because the _ was {('big', 'small')[n]}.",
+        options=[f"{word} cup", "jug"],
+        answer=n,
+        **columns,
+    )
+
+
+def _twins(cases: Iterable[Case], author: Any) -> Iterator[tuple[Case, Any, Any]]:
+    """Store the halves of each case; yield it with both rows, None for one that is not there."""
+    from winosmith.web.problems.models import Twin
+
+    for case in cases:
+        number = next(_numbers)
+        twin = Twin.objects.create(ref=f"t{number:04}", contributor=author, domain="physical")
+        one = _half(
+            twin, f"zq{number:04}a", 0, state=case.state, embargo=case.embargo, gold=case.gold,
+            record={} if case.other else {"single": True},
+        )  # fmt: skip
+        two = _half(twin, f"zq{number:04}b", 1, state=case.other) if case.other else None
+        for half in filter(None, (one, two)):
+            half.save()
+        yield case, one, two
+
+
+def _world(author: Any, judge: Any) -> World:
+    from django.utils import timezone
+
+    from winosmith.web.judge.models import Slot, Verdict
+    from winosmith.web.perturb.models import Version
+
+    alpha = growing.made_model("alpha")
+    root = growing.made_version(None, "The zq0000r cup hit the jug so the _ broke.", by=author)
+    words, public, versions = {"zq0000r": root}, {"zq0000r"}, set()
+    growing.said(alpha, root)
+    for case, one, two in _twins(CASES, author):
+        Version.objects.create(
+            problem=one, root=root, parent=root, step=1, declared=1, lineage=1, edit=1,
+            digest=one.ref,
+        )  # fmt: skip
+        growing.said(alpha, one, right=False)
+        words[one.ref[1:]] = one
+        public |= {one.ref[1:]} if case.public else set()
+        versions |= {one.ref[1:]} if case.public else set()
+        if two is not None:
+            words[two.ref[1:]] = two
+            public |= {two.ref[1:]} if Case(case.other, False, False, case.state).public else set()
+    now = timezone.now()
+    Slot.objects.bulk_create(
+        Slot(
+            problem=row, n=1, place=row.pk, twin=row.twin, contributor=author, open=False,
+            holder=judge, shown=[0, 1], choice=row.answer, answered_at=now,
+        )
+        for row in words.values()
+    )  # fmt: skip
+    Verdict.objects.bulk_create(
+        Verdict(problem=row, counts="1", valid=True, at=now) for row in words.values()
+    )
+    return World(root, words, public, versions, author)
+
+
+@pytest.fixture
+def world(
+    db: Any, person: Callable[..., Any], forgotten: None, monkeypatch: pytest.MonkeyPatch
+) -> World:
+    """Return the site with each case; lists are counted anew, and nobody downloads too much."""
+    from winosmith.web.families import board, kept, listing, views_models
+    from winosmith.web.read import downloads
+
+    monkeypatch.setattr(kept, "QUICK", 3600.0)
+    for module in (downloads, views_models):
+        monkeypatch.setattr(module, "MOST", 10_000)
+    board._ENTRIES.forget()
+    listing._FAMILIES.forget()
+    return _world(person("ann"), person("judy", is_judge=True))
+
+
+def _said(body: bytes) -> set[str]:
+    return {word.decode() for word in re.findall(rb"zq\d{4}[abr]", body)}
+
+
+def _body(client: Any, path: str) -> bytes:
+    answer = client.get(path)
+    assert answer.status_code == 200, path
+    return b"".join(answer.streaming_content) if answer.streaming else answer.content
+
+
+def _pages(client: Any, path: str) -> set[str]:
+    """Return the words on all pages of a list."""
+    said: set[str] = set()
+    more: str | None = path
+    while more:
+        body = _body(client, more)
+        said |= _said(body)
+        found = re.search(rb'href="[^"]*\?([^"]*\bafter=[0-9a-f]+[^"]*)"', body)
+        more = f"{path.split('?')[0]}?{found[1].decode().replace('&amp;', '&')}" if found else None
+    return said
+
+
+def _program(path: str) -> set[str]:
+    """Return the words on all pages of a list of the API."""
+    said: set[str] = set()
+    after: str | None = ""
+    while after is not None:
+        answer = Program().get(f"{path}{'&' if '?' in path else '?'}after={after}")
+        assert answer.status_code == 200, answer.content
+        said |= _said(answer.content)
+        after = answer.json()["next"]
+    return said
+
+
+def _opened(client: Any, world: World, path: str) -> set[str]:
+    """Return the words of problems that have such a page."""
+    refs = {word: row.ref for word, row in world.words.items()}
+    got = {word: client.get(path.format(ref)).status_code for word, ref in refs.items()}
+    assert set(got.values()) == {200, 404}
+    return {word for word, status in got.items() if status == 200}
+
+
+def _of(rows: Iterable[Any]) -> set[str]:
+    return {word for row in rows for word in _said(row.sentence.encode())}
+
+
+def _lists(client: Any, reader: Any, world: World, folder: Path) -> Iterator[tuple[str, set[str]]]:
+    """Yield each surface that shows problems of any kind, with the words that it shows."""
+    from winosmith.web import hosting
+    from winosmith.web.read.exports import FILES
+    from winosmith.web.rounds.models import Round
+    from winosmith.web.rounds.pool import handed_over
+
+    yield "browse", _pages(client, "/problems/")
+    yield "search", _pages(client, "/problems/?q=cup")
+    yield "judged", _pages(client, "/problems/?agreement=all")
+    yield "problem pages", _opened(client, world, "/problems/{}/")
+    yield "perturb", _pages(client, "/perturb/?kind=")
+    yield "perturb a problem", _opened(reader, world, "/perturb/{}/")
+    yield "API list", _program("problems")
+    yield "API search", _program("problems?q=cup")
+    yield "API problems", {w for w, row in world.words.items()
+                           if Program().get(f"problems/{row.ref}").status_code == 200}  # fmt: skip
+    for name in FILES:
+        if found := _said(_body(client, f"/download/{name}?fitting=1")):
+            yield name, found
+    votes = _body(client, "/download/votes.csv")
+    yield "votes", {word for word, row in world.words.items() if f"{row.ref}," in votes.decode()}
+    hosting.export(folder / "export", public=True)
+    yield "export", _said((folder / "export" / "problems.jsonl").read_bytes())
+    pool = handed_over(
+        Round.objects.create(name="first", recipe={}, started_by=world.author), lambda _: None
+    )
+    yield "round", _said((pool / "problems.jsonl").read_bytes())
+
+
+def _versions(client: Any, world: World) -> Iterator[tuple[str, set[str]]]:
+    """Yield each surface of families and models, with the words of versions that it shows."""
+    from winosmith.web.families.data import answered_by
+    from winosmith.web.families.tagging import _due
+    from winosmith.web.families.tree import tree_of
+    from winosmith.web.predict.models import Model
+
+    tree = tree_of(world.root, None)
+    words = {row.pk: word for word, row in world.words.items()}
+    yield "tree", {words[row] for row in tree.rows.tolist()}
+    yield "public in the tree", {words[row] for row in tree.rows[tree.public].tolist()}
+    yield "API versions", _program(f"families/{world.root.ref}/versions")
+    yield "families' data", _said(_body(client, "/families/data/problems.jsonl"))
+    said = _body(client, "/families/data/alpha.jsonl")
+    yield "predictions", {word for row, word in words.items()
+                          if world.words[word].ref in said.decode()}  # fmt: skip
+    yield "measured", _of(answered_by(Model.objects.get()))
+    yield "tagged", {*_of(version.problem for version in _due()), "zq0000r"}
+    yield "browse a family", _pages(client, f"/problems/?family={world.root.ref}")
+
+
+def _counts(client: Any, world: World) -> Iterator[tuple[str, int, int]]:
+    """Yield each count that everyone sees: its name, what it is, and what the law says."""
+    from winosmith.web.families.board import entries
+    from winosmith.web.families.kinds import kinds_over_all
+    from winosmith.web.families.listing import families
+    from winosmith.web.families.models import EditKind
+    from winosmith.web.families.tree import _stamp
+    from winosmith.web.predict.models import Model
+    from winosmith.web.problems.models import Problem
+    from winosmith.web.read.agreement import agreement
+    from winosmith.web.read.figures import figures
+    from winosmith.web.write.counts import counts
+
+    public, versions, model = len(world.public), len(world.versions), Model.objects.get()
+    found = figures()
+    yield "figures", found.problems, public
+    yield (
+        "whole twins",
+        found.twins,
+        sum(f"{word[:-1]}b" in world.public for word in world.versions),
+    )
+    yield "domains", sum(found.domains.values()), public
+    yield "perturbed", found.perturbed, versions
+    yield "agreement", agreement().problems, public  # type: ignore[union-attr]
+    yield "site", counts(world.author).site, public
+    yield "API", Program().get("figures").json()["problems"], public
+    (family,) = families()
+    yield "versions of a family", family.versions, versions
+    yield "fooling", family.fooling, versions
+    (entry,) = entries()
+    yield "board", entry.versions, versions
+    yield "fooled on the board", entry.fooled, versions
+    yield "stamp of a tree", _stamp(world.root)[0], versions + 1
+    for row in Problem.objects.filter(version__parent__isnull=False):
+        EditKind.objects.create(problem=row, kind="noun", by="x")
+    (kinds, *_rest) = kinds_over_all(model)
+    yield "edits", kinds["n"], versions
+
+
+def test_every_surface_shows_what_is_public(
+    world: World, visit: Callable[..., Any], person: Callable[..., Any], tmp_path: Path
+) -> None:
+    """Pages, searches, files, the API, families and rounds show what the condition says, no more.
+
+    Over every state, with and without embargo, gold and another half, being judged or valid.
+    """
+    from winosmith.web.people.agree import agree
+
+    bob, client = person("bob"), visit()
+    agree(bob)
+    shown = dict(_lists(client, visit(bob), world, tmp_path))
+    law = world.public
+    assert {name: found ^ law for name, found in shown.items() if found != law} == {}
+    assert len(shown) > 20
+    grown = dict(_versions(client, world))
+    expected = world.versions | {"zq0000r"}
+    assert {name: found ^ expected for name, found in grown.items() if found != expected} == {}
+    told = list(_counts(client, world))
+    assert [(name, is_) for name, is_, _ in told] == [(name, law) for name, _, law in told]
+    for path in ("/", "/card/", "/families/", f"/families/{world.root.ref}/", "/families/board/"):
+        assert _said(_body(client, path)) <= world.public, path
+
+
+def test_the_database_says_what_the_condition_says(
+    database: Any, person: Callable[..., Any]
+) -> None:
+    """The column, the query and the rule for one person say the same, on both databases."""
+    from winosmith.web.problems.models import Problem
+    from winosmith.web.problems.public import public_problems, visible_to
+
+    halves = {one.ref: case for case, one, _two in _twins(CASES, person("ann"))}
+    rows = Problem.objects.filter(ref__in=halves)
+    law = {ref for ref, case in halves.items() if case.public}
+    assert {row.ref for row in rows if row.public} == law
+    assert {row.ref for row in rows if visible_to(None, row)} == law
+    assert set(public_problems().filter(ref__in=halves).values_list("ref", flat=True)) == law
