@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from django.utils.translation import gettext as _
 
 from winosmith.web._chunked import chunked
-from winosmith.web._prepared import insert
 from winosmith.web.problems.models import Event, Problem
 
 if TYPE_CHECKING:
@@ -110,7 +109,7 @@ def _spread(keys: Sequence[int], by: Person | None, *, embargo: bool) -> int:
             keys = [row.pk for row in rows]
             Problem.objects.filter(pk__in=keys).update(embargo=embargo)
             type(rows[0]).objects.filter(pk__in=keys).update(covered=embargo)
-            insert(*(_event(row.problem, by, embargo) for row in rows))
+            Event.objects.bulk_create(_event(row.problem, by, embargo) for row in rows)
         changed += len(below)
         above = [row.pk for row in below]
     return changed

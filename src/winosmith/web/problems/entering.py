@@ -10,7 +10,6 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
-from winosmith.web._prepared import insert
 from winosmith.web.problems.halves import AnyHalf
 from winosmith.web.problems.lookalikes import remember
 from winosmith.web.problems.models import Event, Problem, State, Twin
@@ -71,9 +70,11 @@ def enter(
         )
         for half in secrets.SystemRandom().sample(halves, len(halves))
     ]
-    insert(*entered)
+    Problem.objects.bulk_create(entered)
     kind, writer = "revise" if twin.revises_id else "submit", twin.contributor
-    insert(*(Event(problem=one, actor=writer, kind=kind, after=state) for one in entered))
+    Event.objects.bulk_create(
+        Event(problem=one, actor=writer, kind=kind, after=state) for one in entered
+    )
     remember(*entered, new=True)
     if state == State.JUDGING:
         open_new(entered)

@@ -19,7 +19,6 @@ from winosmith.dataset import Dataset
 from winosmith.errors import InputError
 from winosmith.web._chunked import chunked
 from winosmith.web._lock import writing
-from winosmith.web._prepared import insert
 from winosmith.web.problems.halves import AnyHalf, Half
 from winosmith.web.problems.lookalike_models import Remembered, Shingle
 from winosmith.web.problems.sketch import compared, shared, shingles, sketch
@@ -194,8 +193,7 @@ def remember(*problems: Problem, new: bool = False) -> None:
             there = Remembered.objects.filter(problem__in=problems)
             known.update(there.values_list("problem_id", flat=True))
         rows = [Remembered(problem=problem) for problem in problems if problem.pk not in known]
-        if rows:
-            insert(*rows)
+        Remembered.objects.bulk_create(rows)
         _store((row, sketch(compared(row.problem.sentence, row.problem.options))) for row in rows)
 
 

@@ -10,18 +10,12 @@ from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web._prepared import Given, Prepared, PreparedUpdate, insert
 from winosmith.web.problems.models import Done
 
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
 
 __all__ = ["new_key", "once"]
-
-_DONE = Prepared(lambda: Done.objects.filter(person=Given("person"), key=Given("key")))
-_RESULT = PreparedUpdate(
-    lambda: Done.objects.filter(person=Given("person"), key=Given("key")), "result"
-)
 
 
 def new_key() -> str:
@@ -49,9 +43,8 @@ def once(
     if not 16 <= len(key) <= 64 or not key.isalnum():
         raise InputError(_("the form carries no key; open the page again"))
     with writing():
-        if not insert(Done(person=person, key=key), unless_there=True):
-            return _DONE.first(person=person.pk, key=key).result, False
-        result = act()
-        if result:
-            _RESULT(person=person.pk, key=key, result=result)
-        return result, True
+        done, new = Done.objects.get_or_create(person=person, key=key)
+        if new:
+            done.result = act()
+            done.save(update_fields=["result"])
+        return done.result, new

@@ -8,7 +8,6 @@ from django.utils import timezone
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web._prepared import Given, Prepared, PreparedUpdate, insert
 from winosmith.web.problems.models import Event, Problem, State
 
 if TYPE_CHECKING:
@@ -25,9 +24,6 @@ MOVES = {
     State.WITHDRAWN: set(State),
 }
 """From where a problem may go where. What was withdrawn or revised comes back by an undo alone."""
-
-_NOW = Prepared(lambda: Problem.objects.select_for_update().filter(pk=Given("key")))
-_MOVE = PreparedUpdate(lambda: Problem.objects.filter(pk=Given("key")), "state", "decided")
 
 
 def move(
@@ -56,14 +52,14 @@ def move(
         InputError: the problem is not in a state from which it can go there.
     """
     with writing():
-        now = _NOW.first(key=problem.pk)
+        now = Problem.objects.select_for_update().get(pk=problem.pk)
         before = State(now.state)
         if to not in MOVES[before]:
             raise InputError(f"the problem {now.ref} {before.label}; it can't become {to.value!r}")
         decided = timezone.now() if to in (State.VALID, State.REJECTED) else now.decided
-        _MOVE(key=now.pk, state=to, decided=decided)
+        Problem.objects.filter(pk=now.pk).update(state=to, decided=decided)
         problem.became(state=to, decided=decided)
-        event = Event(
+        return Event.objects.create(
             problem=now,
             actor=by,
             kind=kind,
@@ -73,8 +69,6 @@ def move(
             batch=batch,
             undoes=undoes,
         )
-        insert(event)
-        return event
 
 
 def stay(

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from django.conf import settings
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q
 from django.utils import timezone
 
 from winosmith.web._kept import kept
-from winosmith.web._prepared import Given, Prepared, PreparedCount
 from winosmith.web.problems.models import Problem, State, Twin
 from winosmith.web.problems.public import public_problems
 
@@ -52,7 +51,7 @@ def counts(person: Person | None) -> Counts:
 
     Where there are many problems, or many of the person, the counts are those of a moment ago.
     """
-    site, goal = kept("write.public", lambda: _Counted(_PUBLIC())).problems, settings.RULES.goal
+    site, goal = kept("write.public", lambda: _Counted(public_problems().count())).problems, settings.RULES.goal
     if person is None:
         return Counts(0, 0, 0, 0, site, goal)
     mine = kept(f"write.counts.{person.pk}", lambda: _mine_now(person))
@@ -70,32 +69,18 @@ class _Counted:
 
 def _mine_now(person: Person) -> _Counted:
     midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
-    found = _MINE.first(person=person.pk, midnight=midnight) or (0, 0, 0, 0, 0)
-    *counted, twins = found
-    return _Counted(2 * twins, tuple(counted))
-
-
-_PUBLIC = PreparedCount(public_problems)
-
-
-def _mine() -> QuerySet[Twin]:
-    """Return a row of four counts of a person's twins, in the order of `Counts`, and of all."""
     halves = Problem.objects.filter(twin=OuterRef("pk"), gold=False)
     having = {
         state: Exists(halves.filter(state=state))
         for state in (State.HELD, State.JUDGING, State.VALID)
     }
     all_valid = having[State.VALID] & ~Exists(halves.exclude(state=State.VALID))
-    asked = (
-        Exists(halves) & Q(created__gte=Given("midnight")),
-        having[State.HELD],
-        having[State.JUDGING],
-        all_valid,
+    found = Twin.objects.filter(contributor=person).aggregate(
+        today=Count("pk", filter=Exists(halves) & Q(created__gte=midnight)),
+        waiting=Count("pk", filter=having[State.HELD]),
+        judging=Count("pk", filter=having[State.JUDGING]),
+        valid=Count("pk", filter=all_valid),
+        twins=Count("pk"),
     )
-    counted = {f"n{number}": Count("pk", filter=one) for number, one in enumerate(asked)}
-    counted["twins"] = Count("pk")
-    mine = Twin.objects.filter(contributor=Given("person"))
-    return mine.values("contributor").annotate(**counted).values_list(*counted)
-
-
-_MINE = Prepared(_mine)
+    twins = found.pop("twins")
+    return _Counted(2 * twins, tuple(found.values()))

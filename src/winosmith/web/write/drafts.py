@@ -13,13 +13,6 @@ from django.utils.translation import gettext as _
 from winosmith.errors import InputError
 from winosmith.topics import Topic, open_topics
 from winosmith.web._lock import writing
-from winosmith.web._prepared import (
-    Given,
-    Prepared,
-    PreparedCount,
-    PreparedDelete,
-    insert,
-)
 from winosmith.web.problems.models import Twin
 from winosmith.web.write.fields import Typed
 from winosmith.web.write.models import Draft
@@ -37,17 +30,6 @@ LARGEST = 20_000
 
 UNTOUCHED = timedelta(hours=1)
 """After so long a topic for which nothing was typed makes room for the next one."""
-
-_OWN = Prepared(
-    lambda: Draft.objects.select_related("revises").filter(person=Given("person"), ref=Given("ref"))
-)
-_UNTOUCHED = PreparedDelete(
-    lambda: Draft.objects.filter(
-        person=Given("person"), version=0, revises=None, saved__lt=Given("since")
-    )
-)
-_COUNT = PreparedCount(lambda: Draft.objects.filter(person=Given("person")))
-_MINE = Prepared(lambda: Draft.objects.filter(person=Given("person")).order_by("-saved"))
 
 
 class Stale(InputError):  # noqa: N818
@@ -75,24 +57,26 @@ def start(person: Person, topic: Topic) -> Draft:
         InputError: the person has as many drafts as they may.
     """
     with writing():
-        _UNTOUCHED(person=person.pk, since=timezone.now() - UNTOUCHED)
-        if _COUNT(person=person.pk) >= MOST:
+        mine, since = Draft.objects.filter(person=person), timezone.now() - UNTOUCHED
+        mine.filter(version=0, revises=None, saved__lt=since).delete()
+        if mine.count() >= MOST:
             raise InputError(_("You have %d drafts; finish or discard some first.") % MOST)
-        draft = Draft(person=person, **_columns(topic))
-        insert(draft)
-        return draft
+        return Draft.objects.create(person=person, **_columns(topic))
 
 
 def draft_of(person: Person | None, ref: str) -> Draft | None:
     """Return a person's own draft; None for anybody else's."""
-    return _OWN.first(person=person.pk, ref=ref) if person else None
+    if person is None:
+        return None
+    return Draft.objects.select_related("revises").filter(person=person, ref=ref).first()
 
 
 def drafts_of(person: Person | None) -> list[Draft]:
     """Return a person's drafts, the last saved first, without topics left untouched."""
     if person is None:
         return []
-    return [draft for draft in _MINE.rows(person=person.pk) if draft.version or draft.revises_id]
+    mine = Draft.objects.filter(person=person).exclude(version=0, revises=None)
+    return list(mine.order_by("-saved"))
 
 
 def save(draft: Draft, typed: Typed, version: int) -> Draft:

@@ -10,7 +10,6 @@ from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web._prepared import Given, Prepared, PreparedDelete, insert
 from winosmith.web.people.agree import has_agreed
 from winosmith.web.problems.entering import (
     GONE,
@@ -50,12 +49,6 @@ SOURCE = "crowd"
 
 OF_THE_FORM = ("domain", "options differ")
 """Checks of fields that no half has; the other ones of both halves wait until both are written."""
-
-_TWIN = Prepared(lambda: Twin.objects.filter(ref=Given("ref")))
-_SENT = PreparedDelete(lambda: Draft.objects.filter(person=Given("person"), ref=Given("ref")))
-_RESULT = Prepared(
-    lambda: Done.objects.filter(person=Given("person"), key=Given("key")).values_list("result")
-)
 
 
 class Refused(InputError):  # noqa: N818
@@ -105,18 +98,18 @@ def submit(
         if before:
             before()
         made.append(_made(person, typed, topic, anchors, revises, found))
-        _SENT(person=person.pk, ref=key)
+        Draft.objects.filter(person=person, ref=key).delete()
         return {"twin": made[0].ref}
 
     made: list[Twin] = []
     result, _new = once(person, key, act)
-    return made[0] if made else _TWIN.first(ref=result["twin"])
+    return made[0] if made else Twin.objects.get(ref=result["twin"])
 
 
 def sent(person: Person | None, key: str) -> str:
     """Return the `ref` of the twin that came of a form; "" when it was not sent."""
-    done = _RESULT.first(person=person.pk, key=key) if person else None
-    return str(done[0].get("twin", "")) if done else ""
+    done = Done.objects.filter(person=person, key=key).first() if person else None
+    return str(done.result.get("twin", "")) if done else ""
 
 
 def may_withdraw(person: Person, twin: Twin) -> bool:
@@ -209,7 +202,7 @@ def _made(
 ) -> Twin:
     """Write the twin, its halves in random order, and what it replaces."""
     embargo = replace(person, revises) if revises else False
-    twin = Twin(
+    twin = Twin.objects.create(
         ref=new_ref(),
         contributor=person,
         source=SOURCE,
@@ -219,6 +212,5 @@ def _made(
         licence=settings.RULES.licence[:60],
         revises=revises,
     )
-    insert(twin)
     enter(twin, typed.halves(), found, embargo=embargo)
     return twin
