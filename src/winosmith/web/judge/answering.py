@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.conf import settings
-from django.db.models import Count, QuerySet, Subquery
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web._prepared import Given, Prepared, PreparedUpdate
 from winosmith.web.judge.gold import check
 from winosmith.web.judge.models import Judge, Skip, Slot
 from winosmith.web.judge.rows import give_back, locked
@@ -44,46 +42,6 @@ LONGEST = 2000
 UNDO = timedelta(minutes=1)
 """How long one's last answer can be taken back."""
 
-_LOCAL = PreparedUpdate(
-    lambda: Slot.objects.filter(pk=Given("key")),
-    "local_choice",
-    "local_at",
-    "local_seconds",
-    "lease_until",
-)
-_ANSWER = PreparedUpdate(
-    lambda: Slot.objects.filter(pk=Given("key")),
-    "choice",
-    "ambiguous",
-    "associative",
-    "comment",
-    "answered_at",
-    "open",
-    "seconds",
-    "right",
-    "job",
-    "provisional",
-)
-
-
-def _last() -> QuerySet[Slot]:
-    """Return a person's last answer, with how many they gave."""
-    given = Slot.objects.filter(holder=Given("person"), answered_at__isnull=False)
-    count = given.order_by().values("holder").annotate(n=Count("pk")).values("n")
-    last = given.filter(open=False).select_related("problem").order_by("-answered_at")[:1]
-    return last.annotate(judged=Subquery(count))
-
-
-def _on_problem() -> QuerySet[Slot]:
-    """Return a person's slot on a problem; the problem is locked first, as everywhere."""
-    rows = Slot.objects.filter(holder=Given("person"), problem__ref=Given("ref"))
-    rows = rows.select_related("problem__twin__contributor", "problem__as_gold")
-    return rows.select_for_update(of=("problem", "self"), no_key=True)
-
-
-_LAST = Prepared(_last)
-_HELD = Prepared(_on_problem)
-
 
 class Gone(InputError):  # noqa: N818 - it reads as what happened
     """The problem is no longer this judge's to answer."""
@@ -111,7 +69,7 @@ def answer_local(person: Person, ref: str, choice: int) -> Slot:
         slot.local_choice, slot.local_at = choice, now
         slot.local_seconds = _seconds(slot.taken_at, now)
         slot.lease_until = now + lease()
-        _save(_LOCAL, slot)
+        slot.save(update_fields=["local_choice", "local_at", "local_seconds", "lease_until"])
         spend(person, slot)
         return slot
 
@@ -186,7 +144,20 @@ def _answered(
     slot.job, slot.provisional = judge.job, judge.job is not None and judge.provisional
     if slot.gold:
         slot.right = choice == slot.problem.answer
-    _save(_ANSWER, slot)
+    slot.save(
+        update_fields=[
+            "choice",
+            "ambiguous",
+            "associative",
+            "comment",
+            "answered_at",
+            "open",
+            "seconds",
+            "right",
+            "job",
+            "provisional",
+        ]
+    )
     if slot.gold:
         check(judge)
         judge.save(update_fields=["paused"])
@@ -259,17 +230,20 @@ def undoable(person: Person) -> Slot | None:
 
 def so_far(person: Person) -> tuple[int, Slot | None]:
     """Return how many problems a person has judged, and what `undoable` returns."""
-    last: Any = _LAST.first(person=person.pk)
+    given = Slot.objects.filter(holder=person, answered_at__isnull=False)
+    last = given.filter(open=False).select_related("problem").order_by("-answered_at").first()
     if last is None:
         return 0, None
     late = last.answered_at <= timezone.now() - UNDO
     gone = last.gold or last.excluded or last.problem.state != State.JUDGING
-    return last.judged, None if late or gone else last
+    return given.count(), None if late or gone else last
 
 
 def _held(person: Person, ref: str) -> Slot:
-    """Return the open slot that a person holds on a problem; both are locked."""
-    slot: Slot | None = _HELD.first(person=person.pk, ref=ref)
+    """Return the open slot that a person holds on a problem; both are locked, the problem first."""
+    rows = Slot.objects.filter(holder=person, problem__ref=ref)
+    rows = rows.select_related("problem__twin__contributor", "problem__as_gold")
+    slot = rows.select_for_update(of=("problem", "self"), no_key=True).first()
     if slot is None:
         raise Gone(
             _(
@@ -285,10 +259,6 @@ def _held(person: Person, ref: str) -> Slot:
             else _("This problem is not judged any more; a moderator took it back.")
         )
     return slot
-
-
-def _save(columns: PreparedUpdate, slot: Slot) -> None:
-    columns(key=slot.pk, **{name: getattr(slot, name) for name in columns.names})
 
 
 def _check_choice(slot: Slot, choice: int) -> None:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.db.models import Max, Q
 from django.utils import timezone
 
-from winosmith.web._chunked import chunked
 from winosmith.web._lock import writing
-from winosmith.web._prepared import Given, Prepared, insert
 from winosmith.web.judge.models import Slot
 
 if TYPE_CHECKING:
@@ -37,30 +35,16 @@ WIDTH = 1000
 """Places that a problem has in the queue: more than judges it ever gets."""
 
 
-def _to_lock() -> Any:
-    from winosmith.web.problems.models import Problem
-
-    query = Problem.objects.select_related("twin__contributor").filter(pk=Given("key"))
-    return query.select_for_update(of=("self",), no_key=True)
-
-
-_LOCKED = Prepared(_to_lock)
-_VOTES = Prepared(
-    lambda: Slot.objects.filter(problem=Given("problem"), gold=False).values_list(
-        "open", "excluded", "provisional", "answered_at"
-    )
-)
-
-
 def standing(problem: Problem) -> tuple[int, int]:
     """Return how many votes on a problem are awaited, and how many count.
 
     Those are awaited whose slot is open, and those that a market has yet to confirm.
     """
-    rows = [row for row in _VOTES.rows(problem=problem.pk) if not row[1]]
+    slots = Slot.objects.filter(problem=problem, gold=False, excluded=False)
+    rows = list(slots.values_list("open", "provisional", "answered_at"))
     return (
-        sum(is_open or provisional for is_open, _, provisional, _ in rows),
-        sum(at is not None and not provisional for _, _, provisional, at in rows),
+        sum(is_open or provisional for is_open, provisional, _ in rows),
+        sum(at is not None and not provisional for _, provisional, at in rows),
     )
 
 
@@ -73,10 +57,8 @@ def locked(key: int) -> Problem:
     """Return a problem as it is now; it stays so until the transaction ends."""
     from winosmith.web.problems.models import Problem
 
-    problem: Problem | None = _LOCKED.first(key=key)
-    if problem is None:
-        raise Problem.DoesNotExist
-    return problem
+    rows = Problem.objects.select_related("twin__contributor")
+    return rows.select_for_update(of=("self",), no_key=True).get(pk=key)
 
 
 def counted(problem: Problem) -> int:
@@ -112,9 +94,8 @@ def open_new(problems: Iterable[Problem]) -> None:
     Their twins are loaded already.
     """
     numbers = range(1, settings.RULES.judges + 1)
-    slots = (_slot(problem, n) for problem in problems for n in numbers)
-    for some in chunked(slots, CHUNK):
-        insert(*some)
+    slots = [_slot(problem, n) for problem in problems for n in numbers]
+    Slot.objects.bulk_create(slots, batch_size=CHUNK)
 
 
 def _slot(problem: Problem, n: int, lease_until: datetime | None = None) -> Slot:

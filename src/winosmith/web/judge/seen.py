@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.db.models import Exists, OuterRef, Q
+from django.utils import timezone
 
-from winosmith.web._prepared import Given, Prepared, PreparedUpdate, insert
 from winosmith.web.judge.models import Judge, Seen, Slot
 
 if TYPE_CHECKING:
@@ -30,13 +30,6 @@ __all__ = [
     "unseen",
 ]
 
-_SPENT = PreparedUpdate(
-    lambda: Seen.objects.filter(
-        person=Given("person"), twin=Given("twin"), problem=Given("problem"), spent=False
-    ),
-    spent=True,
-)
-
 
 def lock_reader(person: Person) -> None:
     """Let nobody give a person something else to read until the transaction ends.
@@ -44,13 +37,7 @@ def lock_reader(person: Person) -> None:
     A judge's next problem, a sheet, and a page with one half are given under the same lock, so
     that two windows never bring the two halves of a twin.
     """
-    insert(Judge(person=person), unless_there=True)
-    _READER.first(person=person.pk)
-
-
-_READER = Prepared(
-    lambda: Judge.objects.select_for_update(of=("self",)).filter(person=Given("person"))
-)
+    Judge.objects.select_for_update().get_or_create(person=person)
 
 
 def block_of(problem: Problem | Slot) -> int:
@@ -70,13 +57,17 @@ def note_seen(person: Person, problem: Problem | Slot, *, spent: bool = True) ->
         problem: a problem, or a slot on it.
         spent: they read it whole; else its local context alone.
     """
-    row = _row(person, problem, spent=spent)
-    if insert(row, unless_there=True):
-        return True
-    if spent:  # a half whose local context they know gives way to what they read whole
-        part = Seen.objects.filter(person=person, block=row.block, spent=False)
-        part.update(spent=True, problem=row.problem_id, at=row.at)
-    return False
+    key = problem.problem_id if isinstance(problem, Slot) else problem.pk
+    known, new = Seen.objects.get_or_create(
+        person=person,
+        block=block_of(problem),
+        defaults={"twin_id": problem.twin_id, "problem_id": key, "spent": spent},
+    )
+    if spent and not known.spent:
+        # A half whose local context they know gives way to what they read whole.
+        known.spent, known.problem_id, known.at = True, key, timezone.now()
+        known.save(update_fields=["spent", "problem", "at"])
+    return new
 
 
 def note_all(person: Person, problems: Iterable[Problem]) -> None:
@@ -87,26 +78,20 @@ def note_all(person: Person, problems: Iterable[Problem]) -> None:
     known = Seen.objects.filter(person=person, block__in=first, spent=False)
     parts = list(known.values_list("block", flat=True))
     Seen.objects.bulk_create(
-        (_row(person, problem) for problem in first.values()), ignore_conflicts=True
+        (
+            Seen(person=person, block=block, twin_id=problem.twin_id, problem=problem)
+            for block, problem in first.items()
+        ),
+        ignore_conflicts=True,
     )
     for block in parts:
         note_seen(person, first[block])
 
 
-def _row(person: Person, problem: Problem | Slot, *, spent: bool = True) -> Seen:
-    key = problem.problem_id if isinstance(problem, Slot) else problem.pk
-    return Seen(
-        person=person,
-        block=block_of(problem),
-        twin_id=problem.twin_id,
-        problem_id=key,
-        spent=spent,
-    )
-
-
 def spend(person: Person, slot: Slot) -> None:
     """Write down that a judge gets to see all of what they hold, or never wants to see it."""
-    _SPENT(person=person.pk, twin=slot.twin_id, problem=slot.problem_id)
+    known = Seen.objects.filter(person=person, twin=slot.twin_id, problem=slot.problem_id)
+    known.filter(spent=False).update(spent=True)
 
 
 def inherit_seen(old: Twin, new: Twin) -> None:
@@ -131,7 +116,7 @@ def has_seen(person: Person, problem: Problem) -> bool:
     return (rows.filter(problem=problem) if settings.RULES.both_halves else rows).exists()
 
 
-def unseen(person: object) -> Q:
+def unseen(person: Person) -> Q:
     """Return the condition that a slot is new to a person: neither read nor theirs.
 
     A problem of which they know the local context alone is new, unless they stand on another slot
@@ -139,9 +124,6 @@ def unseen(person: object) -> Q:
 
     It looks into the index of what they read, by twin and problem, so that the answer stays right
     when the site changes its mind about both halves.
-
-    Args:
-        person: a `Person`, or what stands for their number in a prepared query.
     """
     rows = Seen.objects.filter(person=person, twin_id=OuterRef("twin_id"))
     standing = Slot.objects.filter(holder=person, problem_id=OuterRef("problem_id"))

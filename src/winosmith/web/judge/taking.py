@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.utils import timezone
@@ -12,7 +12,6 @@ from django.utils.translation import gettext as _
 from winosmith import text
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web._prepared import Given, Prepared, PreparedUpdate, insert
 from winosmith.web.judge.gold import _chance, draw_gold
 from winosmith.web.judge.models import Judge, Slot
 from winosmith.web.judge.queue import next_slot
@@ -37,35 +36,6 @@ __all__ = [
 ]
 
 
-def _sheets_out() -> Any:
-    from winosmith.web.take.models import Sitting
-
-    rows = Sitting.objects.filter(subject__person=Given("person"), state=Sitting.State.GIVEN)
-    return rows.values_list("pk")[:1]
-
-
-_JUDGE = Prepared(lambda: Judge.objects.select_for_update().filter(person=Given("person")))
-_HELD = Prepared(
-    lambda: (
-        Slot.objects.filter(holder=Given("person"), answered_at=None, open=True)
-        .select_related("problem__twin", "problem__as_gold")
-        .order_by("taken_at")[:1]
-    )
-)
-_SHEET = Prepared(_sheets_out)
-_STEP = PreparedUpdate(lambda: Judge.objects.filter(pk=Given("key")), "cursor", "until_gold")
-_TAKE = PreparedUpdate(
-    lambda: Slot.objects.filter(pk=Given("key")),
-    "holder",
-    "taken_at",
-    "lease_until",
-    "shown",
-    local_choice=None,
-    local_at=None,
-    local_seconds=None,
-)
-
-
 def lease() -> timedelta:
     """Return how long a problem waits for who took it."""
     return timedelta(minutes=settings.RULES.lease_minutes)
@@ -81,11 +51,7 @@ def judge_of(person: Person) -> Judge:
     """
     if not may_judge(person):
         raise InputError(_("this account may not judge; a moderator can change that"))
-    rows = _JUDGE.rows(person=person.pk)
-    if not rows:
-        insert(Judge(person=person), unless_there=True)
-        rows = _JUDGE.rows(person=person.pk)
-    judge: Judge = rows[0]
+    judge, _new = Judge.objects.select_for_update().get_or_create(person=person)
     judge.person = person
     return judge
 
@@ -95,8 +61,8 @@ def current(person: Person) -> Slot | None:
 
     Its lease may have run out: the slot is theirs as long as nobody else took it.
     """
-    slot: Slot | None = _HELD.first(person=person.pk)
-    return slot
+    rows = Slot.objects.filter(holder=person, answered_at=None, open=True)
+    return rows.select_related("problem__twin", "problem__as_gold").order_by("taken_at").first()
 
 
 def needs_local(slot: Slot) -> bool:
@@ -118,7 +84,10 @@ def _is_cut(problem: Problem) -> bool:
 
 def in_a_test(person: Person) -> bool:
     """Tell whether a person has a sheet of a human test out: meanwhile they judge nothing new."""
-    return _SHEET.first(person=person.pk) is not None
+    from winosmith.web.take.models import Sitting
+
+    rows = Sitting.objects.filter(subject__person=person, state=Sitting.State.GIVEN)
+    return bool(rows.exists())
 
 
 def claim(person: Person) -> Slot | None:
@@ -167,7 +136,7 @@ def _claimed(judge: Judge) -> Slot | None:
         return None
     if not slot.gold and slot.lease_until is None:
         judge.cursor = slot.place
-    _STEP(key=person.pk, cursor=judge.cursor, until_gold=judge.until_gold)
+    judge.save(update_fields=["cursor", "until_gold"])
     _take(slot, person)
     return slot
 
@@ -187,13 +156,4 @@ def _take(slot: Slot, person: Person) -> None:
     note_seen(person, slot, spent=not (needs_local(slot) and _is_cut(slot.problem)))
     slot.shown = list(range(len(slot.problem.options)))
     _chance.shuffle(slot.shown)
-    if slot.pk is None:  # a gold question's slot is made for who gets it
-        slot.save()
-        return
-    _TAKE(
-        key=slot.pk,
-        holder=person.pk,
-        taken_at=slot.taken_at,
-        lease_until=slot.lease_until,
-        shown=slot.shown,
-    )
+    slot.save()  # a gold question's is made for who gets it

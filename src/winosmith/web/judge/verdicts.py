@@ -12,7 +12,6 @@ from winosmith import Dataset
 from winosmith.lineage import UNVALIDATED
 from winosmith.validate import VoteRules, votes
 from winosmith.web._lock import writing
-from winosmith.web._prepared import Given, PreparedUpdate, insert
 from winosmith.web.judge.models import Verdict
 from winosmith.web.judge.rows import add_slots, standing
 from winosmith.web.judge.votes import responses
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from winosmith.web.people.models import Person
 
 __all__ = ["decide", "settle_votes", "vote_rules"]
-
-_REASONS = PreparedUpdate(lambda: Problem.objects.filter(pk=Given("key")), "reasons")
 
 
 def vote_rules() -> VoteRules:
@@ -72,18 +69,15 @@ def decide(problem: Problem, *, by: Person | None = None, kind: str = "verdict")
         to = State("rejected" if dropped else "valid")
         if problem.state != to:
             move(problem, to, by=by, kind=kind, reason="; ".join(reasons))
-        _REASONS(key=problem.pk, reasons=reasons)
         problem.reasons = reasons
+        problem.save(update_fields=["reasons"])
         _validated(problem, not dropped)
         chosen = Counter(response.choice for response in cast if response.purpose == "validate")
-        verdict = Verdict(
+        counts = ",".join(map(str, sorted(chosen.values(), reverse=True)))
+        Verdict.objects.update_or_create(
             problem=problem,
-            counts=",".join(map(str, sorted(chosen.values(), reverse=True))),
-            valid=not dropped,
-            at=timezone.now(),
+            defaults={"counts": counts, "valid": not dropped, "at": timezone.now()},
         )
-        if not insert(verdict, unless_there=True):
-            verdict.save()
         return not dropped
 
 

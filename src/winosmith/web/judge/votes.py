@@ -13,7 +13,6 @@ from django.utils.translation import gettext as _
 from winosmith import Response
 from winosmith.web._chunked import chunked
 from winosmith.web._lock import writing
-from winosmith.web._prepared import Given, Prepared
 from winosmith.web.judge.models import Skip, Slot
 from winosmith.web.people.pseudonyms import pseudonym
 
@@ -86,34 +85,14 @@ def responses(problems: Iterable[Problem]) -> Iterator[Response]:
     """
     for chunk in chunked(problems, CHUNK):
         refs = {problem.pk: problem.ref for problem in chunk}
-        for slot in _counted(list(refs)):
+        rows = _votes(list(refs)).filter(excluded=False, provisional=False)
+        for slot in rows.select_related("holder").order_by("answered_at", "pk"):
             yield from _responses(slot, refs[slot.problem_id])
 
 
-def _counted(keys: list[int]) -> list[Slot]:
-    """Return the votes that count on problems, in the order in which they were given."""
-    if len(keys) == 1:
-        return _OF_ONE.rows(problem=keys[0])
-    return list(_in_order(_votes(keys)))
-
-
-def _in_order(rows: QuerySet[Slot]) -> QuerySet[Slot]:
-    return (
-        rows.filter(excluded=False, provisional=False)
-        .select_related("holder")
-        .order_by("answered_at", "pk")
-    )
-
-
 def _votes(keys: list[int]) -> QuerySet[Slot]:
-    return _given().filter(problem__in=keys)
-
-
-def _given() -> QuerySet[Slot]:
-    return Slot.objects.filter(gold=False, open=False).exclude(answered_at=None)
-
-
-_OF_ONE = Prepared(lambda: _in_order(_given().filter(problem=Given("problem"))))
+    rows = Slot.objects.filter(problem__in=keys, gold=False, open=False)
+    return rows.exclude(answered_at=None)
 
 
 def _responses(slot: Slot, ref: str) -> Iterator[Response]:

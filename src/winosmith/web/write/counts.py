@@ -51,7 +51,10 @@ def counts(person: Person | None) -> Counts:
 
     Where there are many problems, or many of the person, the counts are those of a moment ago.
     """
-    site, goal = kept("write.public", lambda: _Counted(public_problems().count())).problems, settings.RULES.goal
+    site, goal = (
+        kept("write.public", lambda: _Counted(public_problems().count())).problems,
+        settings.RULES.goal,
+    )
     if person is None:
         return Counts(0, 0, 0, 0, site, goal)
     mine = kept(f"write.counts.{person.pk}", lambda: _mine_now(person))
