@@ -182,3 +182,48 @@ def test_a_server_tidies_once_a_day(db: Any, tmp_path: Path) -> None:
     os.utime(tmp_path / MARK, (about.st_atime, about.st_mtime - 25 * 3600))
     assert tidy_when_due(tmp_path)
     assert Hits.objects.count() == 0
+
+
+def test_what_is_written_within_a_transaction_goes_with_it(database: Any, person: Any) -> None:
+    """An error takes back a whole transaction with the inner ones' writes; the next one holds."""
+    from winosmith.web._lock import writing
+    from winosmith.web.problems.models import Done
+
+    ann = person("ann")
+
+    def fails_late() -> None:
+        with writing():
+            with writing():
+                Done.objects.create(person=ann, key="inner")
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fails_late()
+    assert not Done.objects.exists()
+    with writing(), writing():
+        Done.objects.create(person=ann, key="kept")
+    assert Done.objects.get().key == "kept"
+
+
+def test_a_connection_that_the_server_ended_is_made_anew(database: Any) -> None:
+    """A connection at rest is kept for the next request, unless the server has hung up on it."""
+    from django.db import close_old_connections, connection
+
+    from winosmith.web.problems.models import Done
+
+    for ended in (False, connection.vendor == "postgresql"):
+        assert not Done.objects.exists()
+        resting = connection.connection
+        if ended:
+            _hang_up(resting)
+        close_old_connections()  # as each request begins
+        assert not Done.objects.exists()
+        assert (connection.connection is resting) is not ended
+
+
+def _hang_up(resting: Any) -> None:
+    """Let the server end a connection."""
+    import psycopg
+
+    with psycopg.connect(resting.info.dsn) as other:
+        other.execute("SELECT pg_terminate_backend(%s, 5000)", [resting.info.backend_pid])

@@ -50,7 +50,7 @@ MIDDLEWARE = [
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
-    "winosmith.web.people.sessions.Recognition",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -76,7 +76,7 @@ TEMPLATES = [
 def _postgresql(url: str) -> dict[str, Any]:
     parts = urlsplit(url)
     return {
-        "ENGINE": "winosmith.web.postgresql",
+        "ENGINE": "django.db.backends.postgresql",
         "NAME": unquote(parts.path.lstrip("/")),
         "USER": unquote(parts.username or ""),
         "PASSWORD": unquote(parts.password or ""),
@@ -90,7 +90,6 @@ def _postgresql(url: str) -> dict[str, Any]:
         },
         "CONN_MAX_AGE": 600,
         "CONN_HEALTH_CHECKS": True,
-        "DISABLE_SERVER_SIDE_CURSORS": False,
     }
 
 
@@ -121,7 +120,6 @@ DATABASES = {
 }
 
 AUTH_USER_MODEL = "people.Person"
-AUTHENTICATION_BACKENDS = ["winosmith.web.people.sessions.Accounts"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}", "OPTIONS": options}
     for name, options in (

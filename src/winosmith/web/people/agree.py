@@ -8,7 +8,6 @@ from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web._prepared import Given, Prepared
 from winosmith.web.people.models import Agreement, Document, Person
 from winosmith.web.people.texts import shipped
 
@@ -18,7 +17,6 @@ __all__ = [
     "first_documents",
     "has_agreed",
     "missing",
-    "not_agreed",
     "publish",
 ]
 
@@ -26,19 +24,6 @@ __all__ = [
 def _current() -> QuerySet[Document]:
     newer = Document.objects.filter(kind=OuterRef("kind"), version__gt=OuterRef("version"))
     return Document.objects.filter(~Exists(newer)).order_by("kind")
-
-
-def not_agreed(person: object) -> QuerySet[Document]:
-    """Return the texts that hold now and that somebody has not agreed to.
-
-    Args:
-        person: a `Person`, or what stands for their number in a larger query.
-    """
-    agreed = Agreement.objects.filter(person=person, document=OuterRef("pk"))
-    return _current().filter(~Exists(agreed))
-
-
-_MISSING = Prepared(lambda: not_agreed(Given("person")))
 
 
 def current_documents() -> list[Document]:
@@ -50,9 +35,8 @@ def missing(person: Person | None) -> list[Document]:
     """Return the texts that hold now and that somebody has not agreed to."""
     if person is None:
         return current_documents()
-    if person.agreed:
-        return []
-    return _MISSING.rows(person=person.pk)
+    agreed = Agreement.objects.filter(person=person, document=OuterRef("pk"))
+    return list(_current().filter(~Exists(agreed)))
 
 
 def has_agreed(person: Person) -> bool:

@@ -11,7 +11,6 @@ from datetime import datetime, timedelta
 from ipaddress import IPv6Address, ip_address, ip_network
 
 from django.conf import settings
-from django.db import connection
 from django.db.models import F
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -19,7 +18,6 @@ from django.utils import timezone
 
 from winosmith.errors import WinosmithError
 from winosmith.web._lock import writing
-from winosmith.web._prepared import Given, Prepared, asked
 from winosmith.web.people.models import Hits, Person
 from winosmith.web.people.pseudonyms import keyed
 
@@ -29,12 +27,6 @@ HOUR = timedelta(hours=1)
 
 BITS = {4: 24, 6: 48}
 """Of an address that are kept: what a provider commonly gives to one customer or office."""
-
-_LATELY = Prepared(
-    lambda: Hits.objects.filter(
-        who=Given("who"), what=Given("what"), hour__gte=Given("since")
-    ).values_list("hour", "count")
-)
 
 
 class TooMany(WinosmithError):  # noqa: N818 - it tells when to come again, not of a fault
@@ -101,30 +93,18 @@ def spend(somebody: HttpRequest | Person | str, what: str, most: int) -> None:
     """
     now = timezone.now()
     hour = now.replace(minute=0, second=0, microsecond=0)
-    who = _who(somebody)
     with writing():
-        if _counted(who, what, most, hour, 1 - (now - hour) / HOUR):
+        hits = Hits.objects.filter(who=_who(somebody), what=what)
+        before = hits.filter(hour=hour - HOUR).values_list("count", flat=True).first() or 0
+        row, _new = hits.select_for_update().get_or_create(
+            who=_who(somebody), what=what, hour=hour, defaults={"count": 0}
+        )
+        # Of the hour before counts the share into which the last sixty minutes reach.
+        if row.count + 1 + before * (1 - (now - hour) / HOUR) <= most:
+            row.count += 1
+            row.save(update_fields=["count"])
             return
-        lately = dict(_LATELY.rows(who=who, what=what, since=hour - HOUR))
-    raise TooMany(what, _again(lately.get(hour - HOUR, 0), lately.get(hour, 0), most, hour, now))
-
-
-def _counted(who: str, what: str, most: int, hour: datetime, reach: float) -> bool:
-    """Count one more in an hour where it fits; tell whether it did.
-
-    Of the hour before counts the share into which the last sixty minutes `reach`.
-    """
-    table = connection.ops.quote_name(Hits._meta.db_table)
-    before = f"coalesce((SELECT count FROM {table} WHERE who = %s AND what = %s AND hour = %s), 0)"  # noqa: S608
-    sql = (
-        f"INSERT INTO {table} (who, what, hour, count) "
-        f"SELECT %s, %s, %s, 1 WHERE %s >= 1 + %s * {before} "
-        f"ON CONFLICT (who, what, hour) DO UPDATE SET count = {table}.count + 1 "
-        f"WHERE {table}.count + 1 + %s * {before} <= %s RETURNING count"
-    )
-    earlier = (who, what, hour - HOUR)
-    values = (who, what, hour, most, reach, *earlier, reach, *earlier, most)
-    return bool(asked(sql, values))
+    raise TooMany(what, _again(before, row.count, most, hour, now))
 
 
 def _again(before: int, count: int, most: int, hour: datetime, now: datetime) -> datetime:

@@ -62,11 +62,8 @@ class Person(AbstractBaseUser, PermissionsMixin):
             accounts from before that look like an earlier one.
         salt: what the pseudonym hangs on; an erasure throws it away.
         entry: what log-in sessions hang on; a new one ends all of them.
-        agreed: to every text that held when this request's session was read; False also where
-            nobody has looked.
     """
 
-    agreed = False
     name = models.CharField(
         _("name"), max_length=60, unique=True, validators=[UnicodeUsernameValidator()]
     )

@@ -1,0 +1,27 @@
+"""Sessions are kept as Django keeps them: signed, under Django's own backend of accounts."""
+
+import json
+
+from django.contrib.auth import BACKEND_SESSION_KEY
+from django.contrib.sessions.backends.db import SessionStore
+from django.db import migrations
+
+
+def sign(apps, schema_editor):
+    """Sign what each session holds, so that nobody is logged out."""
+    session, store = apps.get_model("people", "Session"), SessionStore()
+    for row in session.objects.iterator():
+        try:
+            held = json.loads(row.session_data)
+        except ValueError:
+            continue
+        if BACKEND_SESSION_KEY in held:
+            held[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
+        row.session_data = store.encode(held)
+        row.save(update_fields=["session_data"])
+
+
+class Migration(migrations.Migration):
+    dependencies = [("people", "0001_initial")]
+
+    operations = [migrations.RunPython(sign, migrations.RunPython.noop)]

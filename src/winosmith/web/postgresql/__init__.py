@@ -1,1 +1,0 @@
-"""Django's PostgreSQL backend, with less between a compiled statement and the server."""
