@@ -209,7 +209,7 @@ def test_sessions_of_an_older_site_stay(db: Any, visit: Any, person: Any) -> Non
     row.session_data = json.dumps(older)
     row.save()
     assert browser.get("/people/").status_code == 302
-    import_module("winosmith.web.people.migrations.0002_sessions_signed").sign(apps, None)
+    import_module("winosmith.web.people.migrations.0003_sessions_signed").sign(apps, None)
     assert browser.get("/people/").context["person"] == ann
 
 

@@ -1,13 +1,16 @@
 """Sessions are kept as Django keeps them: signed, under Django's own backend of accounts."""
 
+from __future__ import annotations
+
 import json
+from typing import Any
 
 from django.contrib.auth import BACKEND_SESSION_KEY
 from django.contrib.sessions.backends.db import SessionStore
 from django.db import migrations
 
 
-def sign(apps, schema_editor):
+def sign(apps: Any, schema_editor: Any) -> None:
     """Sign what each session holds, so that nobody is logged out."""
     session, store = apps.get_model("people", "Session"), SessionStore()
     for row in session.objects.iterator():
@@ -22,6 +25,6 @@ def sign(apps, schema_editor):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("people", "0001_initial")]
+    dependencies = [("people", "0002_person_look")]
 
     operations = [migrations.RunPython(sign, migrations.RunPython.noop)]
