@@ -50,7 +50,7 @@ def test_a_prediction_appears_with_probabilities(desk: Any, models: Any) -> None
     page = text(client.get(where))
     told = plain(page)
     assert page.index('id="model-1">other') < page.index('id="model-2">one')
-    assert "You fooled 1 model of 1. It counts once judges agree with your answer." in told
+    assert "You fooled 1 model of 1. It counts once the sentence is found valid." in told
     assert "1 model is still to answer." in told
     assert '<meter min="0" max="100" value="75"' in page
     assert "on the parent it was right" in told
@@ -64,7 +64,59 @@ def test_a_prediction_appears_with_probabilities(desk: Any, models: Any) -> None
     assert "hx-get" not in page.split('id="predictions"')[1].split("</section>")[0]
     made.state = "valid"
     made.save()
-    assert "Judges agree with your answer: it counts." in plain(text(client.get(where)))
+    assert "The sentence was found valid: it counts." in plain(text(client.get(where)))
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        ("rejected", "The sentence was not found valid, so nobody was fooled."),
+        ("withdrawn", "The sentence was withdrawn, so nobody was fooled."),
+        ("revised", "The sentence was replaced by a revision, which counts in its place."),
+    ],
+)
+def test_what_is_not_valid_fools_nobody(desk: Any, models: Any, state: str, said: str) -> None:
+    """A version that was found not valid, withdrawn or replaced is not said to have fooled."""
+    (one,) = models("one")
+    ann, client, root = desk
+    made = send(ann, root)
+    answer_as(one, made, [0.0, -1.0])
+    made.state = state
+    made.save()
+    told = plain(text(client.get(f"/perturb/made/{made.ref}/")))
+    assert f"1 model of 1 did not give this answer. {said}" in told
+    assert "Another answer" in told
+    assert "ooled 1" not in told
+    assert "it counts" not in told
+
+
+def test_a_version_under_embargo_does_not_count_yet(desk: Any, models: Any) -> None:
+    """What is valid but not public counts on no board, and does not say that it does."""
+    (one,) = models("one")
+    ann, client, root = desk
+    made = send(ann, root)
+    answer_as(one, made, [0.0, -1.0])
+    made.state, made.embargo = "valid", True
+    made.save()
+    told = plain(text(client.get(f"/perturb/made/{made.ref}/")))
+    assert "You fooled 1 model of 1. The sentence is under embargo; it counts once" in told
+
+
+def test_others_are_not_told_that_they_fooled(desk: Any, models: Any, visit: Any) -> None:
+    """Who reads somebody else's version is told of its models without "you"."""
+    (one,) = models("one")
+    ann, client, root = desk
+    made = send(ann, root)
+    made.state = "valid"
+    made.save()
+    for scores, said in (
+        ([0.0, -1.0], "1 model of 1 is fooled."),
+        ([-1.0, 0.0], "Not fooled: the model gave this answer, too."),
+    ):
+        answer_as(one, made, scores)
+        told = plain(text(visit().get(f"/perturb/made/{made.ref}/")))
+        assert said in told
+        assert "You fooled" not in told
 
 
 @pytest.mark.parametrize("scores", [[0.5, 0.5], [-3.0, -3.0]])
@@ -95,7 +147,9 @@ def test_a_page_that_waits_asks_again_until_all_is_there(desk: Any, models: Any)
     answer_as(one, made, [-1.0, 0.0])
     answer = client.get(where, headers=htmx)
     assert answer.status_code == 200
-    assert 'hx-swap-oob="innerHTML:#verdict">Not fooled: the model followed you.' in text(answer)
+    assert 'hx-swap-oob="innerHTML:#verdict">Not fooled: the model gave this answer, too.' in text(
+        answer
+    )
     assert "hx-get" not in text(answer)
 
 

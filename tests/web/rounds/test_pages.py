@@ -57,8 +57,11 @@ def test_the_page_has_the_figures_of_the_record(
         f"{100 * made.record['artifacts']['before']:.1f} %",
         f"{made.record['roots']['drawn']} problems that all solvers get right",
         made.record["digest"],
+        f"For training, in whole twins, kept by the filter or not {build['counts']['train_xl']}",
+        f"kept by the filter, singles among them {build['counts']['train_debiased']}",
     ):
         assert told in page
+    assert "of them kept" not in page  # neither training set holds the other
 
 
 def test_what_was_kept_and_what_was_left_out_are_the_pool(

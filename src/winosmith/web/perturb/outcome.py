@@ -10,6 +10,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from winosmith.web.people.models import Person
 from winosmith.web.perturb.models import Version
 from winosmith.web.perturb.standing import down
 from winosmith.web.predict.asking import of
@@ -76,10 +77,17 @@ def softmax(scores: Sequence[float]) -> list[float]:
     return [power / sum(powers) for power in powers]
 
 
-def outcome(problem: Problem, version: Version, parent: Problem | None) -> dict[str, Any]:
+VOID = (State.REJECTED, State.WITHDRAWN, State.REVISED)
+"""States in which a version fools nobody, whatever the models say of it."""
+
+
+def outcome(
+    person: Person | None, problem: Problem, version: Version, parent: Problem | None
+) -> dict[str, Any]:
     """Return the context of the predictions.
 
     Args:
+        person: who reads it.
         problem: the version's.
         version: where it stands.
         parent: None where its reader may not see it.
@@ -96,7 +104,9 @@ def outcome(problem: Problem, version: Version, parent: Problem | None) -> dict[
         "judged": [one for one in shown if one.fooled is not None],
         "fooled": [one for one in shown if one.fooled],
         "undecided": [one for one in shown if one.prediction.tie],
-        "confirmed": problem.state == State.VALID,
+        "own": person is not None and problem.twin.contributor_id == person.pk,
+        "void": problem.state in VOID,
+        "confirmed": problem.state == State.VALID and not problem.embargo,
         "pace": _pace(shown),
     }
 

@@ -31,14 +31,14 @@ def made(request: HttpRequest, ref: str) -> HttpResponse:
     note_read(person, seen)
     parent = path[-2]
     way = steps(path, person)
-    own = person is not None and problem.twin.contributor_id == person.pk
+    told = outcome(person, problem, version, parent if visible_to(person, parent) else None)
+    own = told["own"]
     context = {
-        **outcome(problem, version, parent if visible_to(person, parent) else None),
+        **told,
         "stands": version,
         "parent": parent,
         "here": way[-1],
         **folded(way),
-        "own": own,
         "anonymous": own and person is not None and person.anonymous,
         "hints": problem.hints if own and problem.state == State.HELD else [],
         "may_perturb": rules.may_perturb(person, problem),
@@ -57,7 +57,7 @@ def predictions(request: HttpRequest, ref: str) -> HttpResponse:
     person = existing_writer(request)
     version = _version(person, ref)
     parent = version.parent if version.parent and visible_to(person, version.parent) else None
-    context = outcome(version.problem, version, parent)
+    context = outcome(person, version.problem, version, parent)
     known = request.GET.get("done") == str(context["done"])
     if known and request.GET.get("pace") == str(context["pace"]):
         return HttpResponse(status=204)

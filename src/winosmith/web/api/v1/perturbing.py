@@ -78,8 +78,7 @@ def read_version(request: HttpRequest, ref: Ref) -> dict[str, Any]:
     problem = version.problem
     note_read(person, [row for row in path_to(problem) if visible_to(person, row)])
     parent = version.parent if visible_to(person, version.parent) else None
-    told = outcome(problem, version, parent)
-    own = person is not None and problem.twin.contributor_id == person.pk
+    told = outcome(person, problem, version, parent)
     return {
         "problem": problems([problem])[0],
         "state": problem.state,
@@ -90,7 +89,7 @@ def read_version(request: HttpRequest, ref: Ref) -> dict[str, Any]:
         "predictions": [_predicted(one) for one in told["shown"]],
         "waiting": bool(told["waiting"]),
         "pace": told["pace"],
-        "hints": problem.hints if own and problem.state == State.HELD else [],
+        "hints": problem.hints if told["own"] and problem.state == State.HELD else [],
         "may_perturb": rules.may_perturb(person, problem),
         "may_revise": rules.revisable(person, problem),
     }
