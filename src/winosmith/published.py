@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from pathlib import Path
 
 import numpy as np
 
@@ -24,7 +25,9 @@ __all__ = [
     "HELD",
     "NEARLY_ALL",
     "Contents",
+    "contents_beside",
     "contents_of",
+    "keep_contents",
     "known_contents",
     "name_of",
     "set_of",
@@ -108,6 +111,44 @@ def contents_of(name: str, items: Iterable[Problem | Claim]) -> Contents:
         frozenset().union(*(whole for whole, _ in found)),
         frozenset().union(*(sides for _, sides in found)),
     )
+
+
+BESIDE = "trained_on.npz"
+"""The file beside a model's weights that holds digests of what it was trained on."""
+
+
+def keep_contents(folder: Path, items: Iterable[Problem | Claim], *before: Contents) -> Path:
+    """Write down beside a model what it was trained on, as digests, and return the file.
+
+    Args:
+        folder: of the model.
+        items: what it was trained on.
+        before: what the model that it was made from was trained on.
+    """
+    found = (contents_of("", items), *before)
+    with (folder / BESIDE).open("wb") as file:
+        np.savez(
+            file,
+            **{
+                which: np.array(sorted(set().union(*(getattr(c, which) for c in found))), np.uint64)
+                for which in ("whole", "sides")
+            },
+        )
+    return folder / BESIDE
+
+
+def contents_beside(folder: Path) -> tuple[Contents, ...]:
+    """Return what the model in a folder was trained on; nothing where nobody wrote it down.
+
+    The folder of a run of `winosmith train` stands for the `model/` in it.
+    """
+    paths = (folder / BESIDE, folder / "model" / BESIDE)
+    path = next((path for path in paths if path.is_file()), None)
+    if path is None:
+        return ()
+    with np.load(path, allow_pickle=False) as arrays:
+        whole, sides = (frozenset(arrays[which].tolist()) for which in ("whole", "sides"))
+    return (Contents("what it was trained on", whole, sides),)
 
 
 def traces(item: Problem | Claim) -> tuple[frozenset[int], frozenset[int]]:

@@ -39,6 +39,11 @@ def _variable(value: Any) -> str | None:
     return "names an environment variable, such as OPENAI_API_KEY; a key never stands in the file"
 
 
+def _names(value: Any) -> str | None:
+    fits = isinstance(value, list) and value and not any(map(_text, value))
+    return None if fits else 'is a list of files, published sets and "other:NAME"'
+
+
 def _whole(least: int, most: int) -> Check:
     def check(value: Any) -> str | None:
         fits = isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
@@ -89,7 +94,8 @@ KINDS: dict[str, dict[str, Check]] = {
         "concurrency": _whole(1, 64),
     },
 }
-"""By kind of solver, its options; each may have a `revision`, too."""
+"""By kind of solver, its options; each may have a `revision`, too, and say by `trained_on` what it
+was trained on: files, published sets, or "other:NAME"."""
 
 _NEEDED = {
     "causal": ("model",),
@@ -133,7 +139,7 @@ class SolverRule:
             )
         if not isinstance(self.solver, str) or self.solver not in KINDS:
             raise self._refusal(f"solver is one of {', '.join(KINDS)}; not {self.solver!r}")
-        known = {**KINDS[self.solver], "revision": _revision}
+        known = {**KINDS[self.solver], "revision": _revision, "trained_on": _names}
         for key, value in self.options.items():
             if key not in known:
                 raise self._refusal(

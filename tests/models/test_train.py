@@ -12,6 +12,7 @@ import pytest
 
 from winosmith import Dataset, Problem
 from winosmith.errors import DataError, InputError, Interrupted, OutputError
+from winosmith.metrics import overlap
 from winosmith.models import (
     Epoch,
     TrainingRun,
@@ -20,6 +21,7 @@ from winosmith.models import (
     train_multiple_choice,
     weights_digest,
 )
+from winosmith.published import contents_beside
 
 Split = tuple[Dataset, Dataset]
 
@@ -215,10 +217,12 @@ def test_the_best_epoch_pays_for_being_chosen() -> None:
 
 @pytest.mark.models
 def test_the_record_is_readable(tiny_encoder: Path, learnable: Split, tmp_path: Path) -> None:
-    """training.json holds each epoch's loss, right answers and probability."""
+    """training.json holds each epoch's loss; beside the weights is what was trained on."""
     tuned = train_multiple_choice(
         *learnable, model=tiny_encoder, out=tmp_path, settings=replace(QUICK, epochs=2)
     )
     record = json.loads((tmp_path / "training.json").read_text("utf-8"))
     assert [Epoch(**epoch) for epoch in record] == list(tuned.epochs)
     assert 0 < record[0]["loss"] < 1
+    (held,) = contents_beside(tmp_path)
+    assert set(overlap(learnable[0], public=[held]).rows) == set(range(len(learnable[0])))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from winosmith import report
 from winosmith.cli._answered import off_scores, percent, probability, rate, span
 from winosmith.cli._score_extras import Beside
-from winosmith.metrics import Overlap, Proportion, Score
+from winosmith.metrics import Overlap, Proportion, Score, told_overlap
 
 __all__ = ["Rows", "Table", "score_tables", "share"]
 
@@ -90,8 +90,8 @@ def _main(
     if any(found.accuracy.ties for found in scores.values()):
         notes.append(TIES)
     notes += off_scores({solver: found.against_scores for solver, found in scores.items()})
-    notes += [_withheld(name, found) for name, found in seen.items() if found.withheld]
-    notes += [_unknown(name, found) for name, found in seen.items() if found.unknown]
+    for solver, overlap in seen.items():
+        notes += told_overlap(solver, overlap.record())
     heads = [*header, *(["both halves", "95 %"] if twins else [])]
     return title, heads, rows, " ".join(f"{note}." for note in notes)
 
@@ -99,22 +99,6 @@ def _main(
 def _whole(found: Proportion | None) -> list[report.Value]:
     """Return the share of whole twins; the ties stand beside the accuracy in the same row."""
     return [None, None] if found is None else [percent(found.value), span(found.interval)]
-
-
-def _withheld(solver: str, seen: Overlap) -> str:
-    reasons = "; ".join(f"{count:,}: {reason}" for reason, count in seen.reasons.items())
-    return (
-        f"Of {report.shown(solver)} no accuracy is told: {len(seen.rows):,} of {seen.n:,} problems "
-        f"may have been seen in training ({reasons})"
-    )
-
-
-def _unknown(solver: str, seen: Overlap) -> str:
-    corpora = " and ".join(map(report.shown, seen.unknown))
-    return (
-        f"{report.shown(solver)} was trained on {corpora} too, which is not here: whether it saw "
-        "these problems there is unknown"
-    )
 
 
 def _comparisons(scores: Mapping[str, Score]) -> Table:

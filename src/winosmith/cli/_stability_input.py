@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from winosmith import formats, metrics, published
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError
 from winosmith.metrics import Overlap
@@ -69,29 +67,20 @@ def overlaps(
     return found
 
 
-OTHER = "other:"
-"""Leads the name of a corpus that is not here."""
-
-
 def _seen(dataset: Dataset, given: str, what: str) -> Overlap:
     """Return what a solver may have seen that was trained on something."""
-    if Path(what).is_file():
-        return metrics.overlap(dataset, formats.read(what))
-    if what.startswith(OTHER) and what != OTHER:
-        return Overlap({}, len(dataset), (what.removeprefix(OTHER),))
-    if not re.fullmatch(r"[\w-]+", what):
-        raise InputError(f"--trained-on {given}: there is no file {what!r}")
+    from winosmith.study import TrainedOn
+
     try:
-        held = published.known_contents(what)
+        return TrainedOn.named([what]).overlap(dataset)
     except InputError as error:
         raise InputError(f"--trained-on {given}: {error}") from None
-    return metrics.overlap(dataset, public=[held])
 
 
 def _of_solver(given: str, solvers: Sequence[str]) -> tuple[str | None, str]:
     """Return the solver, None for all, and the file or the name of what it was trained on."""
     name, equals, what = given.partition("=")
-    if Path(given).is_file() or not equals or name.startswith(OTHER):
+    if Path(given).is_file() or not equals or name.startswith("other:"):
         return None, given
     if name not in solvers:
         raise InputError(f"--trained-on {given}: {name!r} is none of {', '.join(solvers)}")

@@ -84,6 +84,7 @@ def command(
 def _tell(found: Round) -> None:
     from winosmith.build import sides_told
     from winosmith.debias import SELECTED
+    from winosmith.rounds import told_of_training
 
     print_table(
         "This round" if all(change.before is None for change in found.changes) else
@@ -91,6 +92,8 @@ def _tell(found: Round) -> None:
         ["figure", "last", "now", "change"],
         [[c.what, *_cells(c)] for c in found.changes],
     )  # fmt: skip
+    for line in told_of_training(found.record):
+        click.secho(f"{line}.", fg="yellow")
     say(f"A linear model on what was kept is {SELECTED}.")
     for line in sides_told(found.record.get("sides")):
         click.echo(line)

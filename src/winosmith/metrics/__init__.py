@@ -38,7 +38,7 @@ from winosmith.metrics._lineage_statistics import (
 )
 from winosmith.metrics._margins import Margins, margins
 from winosmith.metrics._marks import marked, switched_sentences
-from winosmith.metrics._overlap import Overlap, overlap
+from winosmith.metrics._overlap import Overlap, overlap, told_overlap
 from winosmith.metrics._people import HumanAccuracy, human_accuracy
 from winosmith.metrics._person import PersonAccuracy, person_accuracy
 from winosmith.metrics._pmi_counts import (
@@ -165,6 +165,7 @@ __all__ = [
     "statistics",
     "switched",
     "switched_sentences",
+    "told_overlap",
     "twin_score",
     "word_counts",
 ]

@@ -11,9 +11,10 @@ from winosmith.blocks import blocks, plain
 from winosmith.dataset import Dataset
 from winosmith.problem import Problem
 from winosmith.published import Contents, traces
+from winosmith.report import shown
 from winosmith.text import pieces
 
-__all__ = ["Overlap", "overlap"]
+__all__ = ["Overlap", "overlap", "told_overlap"]
 
 ALIKE = 0.7
 """The share of words that problems with the same options have in common when they look alike: that
@@ -54,6 +55,33 @@ class Overlap:
             "reasons": self.reasons,
             "unknown": list(self.unknown),
         }
+
+
+def told_overlap(solver: str, record: Mapping[str, Any]) -> list[str]:
+    """Return sentences, without points, on what a solver may have seen; none where nothing.
+
+    Args:
+        solver: its name.
+        record: of an `Overlap`.
+
+    >>> told_overlap("mine", Overlap({0: "the training set holds its sentence"}, 4).record())
+    ['Of mine no accuracy is told: 1 of 4 problems may have been seen in training (1: the training \
+set holds its sentence)']
+    """
+    told = []
+    if record["withheld"]:
+        reasons = "; ".join(f"{count:,}: {reason}" for reason, count in record["reasons"].items())
+        told.append(
+            f"Of {shown(solver)} no accuracy is told: {record['problems']:,} of {record['n']:,} "
+            f"problems may have been seen in training ({reasons})"
+        )
+    if record["unknown"]:
+        corpora = " and ".join(map(shown, record["unknown"]))
+        told.append(
+            f"{shown(solver)} was trained on {corpora} too, which is not here: whether it saw "
+            "these problems there is unknown"
+        )
+    return told
 
 
 def overlap(

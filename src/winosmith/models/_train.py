@@ -17,6 +17,7 @@ from winosmith.models._questions import questions
 from winosmith.models._run import Run
 from winosmith.outputs import OutputFolder
 from winosmith.problem import Claim
+from winosmith.published import Contents, contents_beside, keep_contents
 
 __all__ = ["train_multiple_choice"]
 
@@ -48,7 +49,8 @@ def train_multiple_choice(
         train: problems with answers, or claims with labels, to train on.
         dev: problems or claims that choose the epoch; no twin should straddle the two.
         model: a folder or hub id, of an encoder or of what was trained before.
-        out: the folder of the run; the best model goes to `model/`, its epochs to `training.json`.
+        out: the folder of the run; the best model goes to `model/`, with digests of what it was
+            trained on beside it, its epochs to `training.json`.
         settings: the defaults of `TrainingSettings` when None.
         device: as torch names it; the GPU when there is one when None.
         on_step: called after every step.
@@ -77,7 +79,7 @@ def train_multiple_choice(
     if not epochs:
         run = Run(base, asked, measured, settings, device, processes)
         epochs = _trained(run, folder.path / STATE, on_step)
-        processes.first(_keep_best, folder, run, epochs)
+        processes.first(_keep_best, folder, run, epochs, train, contents_beside(base))
     return FineTuned(settings, tuple(epochs), len(train), len(dev), folder=folder.path / MODEL)
 
 
@@ -126,9 +128,16 @@ def _best(epochs: list[Epoch]) -> int:
     return max(range(len(epochs)), key=lambda at: epochs[at].dev_correct)
 
 
-def _keep_best(folder: OutputFolder, run: Run, epochs: list[Epoch]) -> None:
+def _keep_best(
+    folder: OutputFolder,
+    run: Run,
+    epochs: list[Epoch],
+    train: Dataset | Sequence[Claim],
+    before: tuple[Contents, ...],
+) -> None:
     run.network.load_state_dict(run.best)
     run.choice.save(folder.path / MODEL)
+    keep_contents(folder.path / MODEL, train, *before)
     for saved in sorted((folder.path / MODEL).iterdir()):
         folder.add(f"{MODEL}/{saved.name}")
     with folder.write(RECORD) as file:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from winosmith.rounds._changes import Change, changes, read_record
 from winosmith.rounds._next import NextRound
 from winosmith.rounds._recipe import RoundRecipe, read_round, round_of
-from winosmith.rounds._report import round_page
+from winosmith.rounds._report import round_page, told_of_training
 from winosmith.rounds._round import Round, differing, run_round
 from winosmith.rounds._simulated import ARMS, SOLVERS, Arm, SimulatedRound, simulate
 
@@ -32,4 +32,5 @@ __all__ = [
     "round_page",
     "run_round",
     "simulate",
+    "told_of_training",
 ]

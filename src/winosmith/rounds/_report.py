@@ -8,12 +8,13 @@ from typing import Any
 from winosmith import report
 from winosmith.build import sides_blocks
 from winosmith.debias import SELECTED
+from winosmith.metrics import told_overlap
 from winosmith.problem import Edit, Problem
 from winosmith.report import shown
 from winosmith.rounds._changes import Change
 from winosmith.rounds._next import NextRound
 
-__all__ = ["round_page"]
+__all__ = ["round_page", "told_of_training"]
 
 MOST = 20
 """Problems that are shown of each kind; the files hold all."""
@@ -65,6 +66,8 @@ def _cards(record: Mapping[str, Any]) -> list[report.KeyFigure]:
         )
     ]
     for name, solver in record["solvers"].items():
+        if solver["accuracy"] is None:
+            continue
         low, high = solver["accuracy"]["interval"]
         cards.append(
             report.KeyFigure(
@@ -132,9 +135,27 @@ def _solvers(record: Mapping[str, Any]) -> list[report.Block]:
                 "revision",
             ],
             rows,
-            note="Left out of the last round’s dev is what a solver may have been taught in this "
-            "one.",
+            note=" ".join(
+                (
+                    "Left out of the last round’s dev is what a solver may have been taught.",
+                    *(f"{line}." for line in told_of_training(record)),
+                )
+            ),
         )
+    ]
+
+
+def told_of_training(record: Mapping[str, Any]) -> list[str]:
+    """Return a sentence, without its point, on each solver that may have seen what it is asked.
+
+    Args:
+        record: of a round, as `round.json` holds it.
+    """
+    return [
+        line
+        for name, solver in record["solvers"].items()
+        if "seen" in solver
+        for line in told_overlap(name, solver["seen"])
     ]
 
 

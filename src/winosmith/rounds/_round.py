@@ -41,6 +41,7 @@ from winosmith.rounds._sets import (
     standing_in_pool,
 )
 from winosmith.rounds._solving import Answers, answers_of
+from winosmith.study import trained_on
 
 __all__ = ["Round", "differing", "run_round"]
 
@@ -183,14 +184,15 @@ def _measured(
     last: Dataset | None,
     answers: Mapping[str, Answers],
 ) -> tuple[dict[str, Any], NextRound]:
-    learns = {rule.name: rule.learn for rule in recipe.solvers}
+    rules = {rule.name: rule for rule in recipe.solvers}
     seed = recipe.build.seed
     found: dict[str, Measured] = {
         name: measured(
             sets.measured,
             (*own.dev, *own.test),
             last=None if last is None or own.last is None else (last, own.last),
-            train=sets.train if learns[name] else None,
+            train=sets.train if rules[name].learn else None,
+            before=trained_on(rules[name], recipe.folder),
             seed=seed,
         )
         for name, own in answers.items()

@@ -23,6 +23,7 @@ from winosmith.study._published import (
 )
 from winosmith.study._sets import Trainable, apart, joined, nested
 from winosmith.study._targets import TARGETS, TEST_FILES, Target, read_target, test_files
+from winosmith.study._trained_on import TrainedOn, trained_on
 from winosmith.study._training import CurveRun, curve_runs, train_on_all, write_curve
 from winosmith.study._transfer import Solved, solve_target
 from winosmith.study._tuning import overlap, paper_split
@@ -47,6 +48,7 @@ __all__ = [
     "SolverRule",
     "Target",
     "Trainable",
+    "TrainedOn",
     "apart",
     "beside",
     "beside_gender",
@@ -63,6 +65,7 @@ __all__ = [
     "solve_target",
     "test_files",
     "train_on_all",
+    "trained_on",
     "transfer_page",
     "write_curve",
 ]

@@ -105,7 +105,7 @@ def test_a_version_under_embargo_does_not_count_yet(desk: Any, models: Any) -> N
 def test_others_are_not_told_that_they_fooled(desk: Any, models: Any, visit: Any) -> None:
     """Who reads somebody else's version is told of its models without "you"."""
     (one,) = models("one")
-    ann, client, root = desk
+    ann, _client, root = desk
     made = send(ann, root)
     made.state = "valid"
     made.save()

@@ -57,11 +57,32 @@ def test_the_page_has_the_figures_of_the_record(
         f"{100 * made.record['artifacts']['before']:.1f} %",
         f"{made.record['roots']['drawn']} problems that all solvers get right",
         made.record["digest"],
-        f"For training, in whole twins, kept by the filter or not {build['counts']['train_xl']}",
-        f"kept by the filter, singles among them {build['counts']['train_debiased']}",
+        f"in whole twins, kept by the filter or not{build['counts']['train_xl']}",
+        f"kept by the filter, singles among them{build['counts']['train_debiased']}",
     ):
         assert told in page
     assert "of them kept" not in page  # neither training set holds the other
+
+
+def test_no_accuracy_is_told_of_what_a_solver_was_taught(
+    db: Any, visit: Callable[..., Any]
+) -> None:
+    """The page says how many problems a solver may have seen; others are told, and the best too."""
+    from tests.web.rounds import visits  # type: ignore[import-not-found]
+    from winosmith.web.people.models import Person
+    from winosmith.web.problems.models import Problem, Twin
+
+    admin = Person.objects.create_user("root")
+    for half in "ba":
+        problem = Problem.objects.create(
+            ref=f"public-{half}", twin=Twin.objects.create(ref=half), state="valid",
+            sentence="The cup hit the jug, and the _ broke.", options=["cup", "jug"], answer=0,
+        )  # fmt: skip
+    visits.staged({"admin": admin}, {"public": problem})
+    page = _plain(_text(visit().get("/rounds/round/published/")))
+    assert "No accuracy is told: it may have seen 4 of these 6 problems in training." in page
+    assert "It was trained on web too; whether it saw these problems there is unknown." in page
+    assert "is what the best solver gets60.0 %" in page
 
 
 def test_what_was_kept_and_what_was_left_out_are_the_pool(

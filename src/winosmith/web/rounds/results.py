@@ -105,8 +105,9 @@ def _cards(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
     if people and people["agree"] is not None:
         cards.append((shown(people["agree"], ".1%"), _("of the judges’ votes are for the answer")))
-    hardest = min(record["solvers"].values(), key=lambda own: -own["accuracy"]["value"])
-    cards.append((shown(hardest["accuracy"]["value"], ".1%"), _("is what the best solver gets")))
+    right = [own["accuracy"]["value"] for own in record["solvers"].values() if own["accuracy"]]
+    if right:
+        cards.append((shown(max(right), ".1%"), _("is what the best solver gets")))
     return cards
 
 
@@ -120,7 +121,8 @@ def _solver(name: str, own: Mapping[str, Any]) -> dict[str, Any]:
         "kind": own["solver"],
         "learnt": own["learnt"],
         "revision": own["revision"],
-        "chance": shown(own["accuracy"]["chance"], ".0%"),
+        "seen": own.get("seen", {}),
+        "chance": shown(own["accuracy"]["chance"], ".0%") if own["accuracy"] else None,
         **{key: _interval(own[key]) for key in ("accuracy", "twins", "last")},
     }
 

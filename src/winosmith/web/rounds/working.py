@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from winosmith.errors import InputError, OutputError
 from winosmith.rounds import run_round
-from winosmith.study import made_solver
+from winosmith.study import made_solver, trained_on
 from winosmith.web._lock import writing
 from winosmith.web.rounds import recipes
 from winosmith.web.rounds.holding import Hold
@@ -68,6 +68,7 @@ def _worked(round_: Round, hold: Hold) -> None:
     recipe = recipes.recipe_for(round_, pool)
     for rule in recipe.solvers:
         if not rule.learn:
+            trained_on(rule, recipe.folder)
             made_solver(rule, recipe.folder)  # what is not there is told now, not in an hour
     found = run_round(recipe, round_.folder / "results", last=_last(round_), step=show)
     count = found.record["build"]["funnel"]["collected"]["problems"]
