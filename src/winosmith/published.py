@@ -126,14 +126,12 @@ def keep_contents(folder: Path, items: Iterable[Problem | Claim], *before: Conte
         before: what the model that it was made from was trained on.
     """
     found = (contents_of("", items), *before)
+    whole, sides = (
+        np.array(sorted(set().union(*(getattr(held, which) for held in found))), np.uint64)
+        for which in ("whole", "sides")
+    )
     with (folder / BESIDE).open("wb") as file:
-        np.savez(
-            file,
-            **{
-                which: np.array(sorted(set().union(*(getattr(c, which) for c in found))), np.uint64)
-                for which in ("whole", "sides")
-            },
-        )
+        np.savez(file, whole=whole, sides=sides)
     return folder / BESIDE
 
 

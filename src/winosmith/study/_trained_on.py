@@ -93,7 +93,7 @@ def trained_on(rule: SolverRule, folder: Path) -> TrainedOn:
     # The majority's answer is the same whatever the sentence: it has seen none.
     ships = rule.solver == "association" or rule.options.get("shots")
     datasets = (practice.handwritten(),) if ships and not rule.learn else ()
-    left = ()
+    left: tuple[Contents, ...] = ()
     if "model" in rule.options and rule.solver != "chat":
         left = published.contents_beside(folder / str(rule.options["model"]))
     return TrainedOn((*datasets, *told.datasets), (*left, *told.contents), told.unknown)
