@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -44,3 +45,20 @@ def test_accounts_from_before_keep_their_names_and_take_their_looks(tables: Any)
     ]
     with pytest.raises(InputError, match="looks like one"):
         sign_up("αnn", "twins-and-cups")
+
+
+def test_sessions_from_before_go_on_as_digests(tables: Any, visit: Any) -> None:
+    """A cookie from before the digests works after them, and its key stands in no row."""
+    from winosmith.web.people.models import Person, Session
+    from winosmith.web.people.sessions import WRITER, SessionStore
+
+    session = tables("0003_sessions_signed").get_model("people", "Session").objects
+    writer = Person.objects.create_anonymous()
+    end = datetime.now(UTC) + timedelta(days=1)
+    data = SessionStore().encode({WRITER: writer.pk})
+    session.create(session_key="k" * 32, session_data=data, expire_date=end, person_id=writer.pk)
+    tables("0004_session_digests")
+    browser = visit()
+    browser.cookies["session"] = "k" * 32
+    assert browser.get("/people/").context["person"] == writer
+    assert len(Session.objects.get().session_key) == 64

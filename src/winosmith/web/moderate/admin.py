@@ -23,15 +23,18 @@ from django.views.decorators.cache import never_cache
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.people.agree import publish
-from winosmith.web.people.models import Document
+from winosmith.web.people.models import Document, Session
 
 __all__ = ["DocumentAdmin", "ReadOnly"]
 
 AREAS = ("people", "problems", "write", "judge", "moderate", "perturb", "predict")
 """The applications whose tables are shown."""
 
-SECRETS = frozenset({"password", "salt", "entry", "digest", "token", "session_key", "session_data"})
+SECRETS = frozenset({"password", "salt", "entry", "digest", "key", "who"})
 """Columns that nobody reads, admins neither."""
+
+NOT_SHOWN = (Group, Session)
+"""Nobody is in a group here; and a session is its key, which stands in the address of its row."""
 
 
 class ReadOnly(admin.ModelAdmin):
@@ -138,8 +141,8 @@ def _register() -> None:
     for area in AREAS:
         for model in apps.get_app_config(area).get_models():
             # Django's admin has no pages for rows with a key of two columns.
-            composite = len(model._meta.pk_fields) > 1
-            if not composite and not admin.site.is_registered(model):
+            hidden = len(model._meta.pk_fields) > 1 or model in NOT_SHOWN
+            if not hidden and not admin.site.is_registered(model):
                 admin.site.register(model, DocumentAdmin if model is Document else ReadOnly)
 
 

@@ -14,7 +14,9 @@ from winosmith.web.problems.models import Event, Problem
 
 __all__ = ["data_about"]
 
-HIDDEN = {"id", "digest", "session_key", "session_data", "person", "holder", "contributor", "gold"}
+HIDDEN = frozenset({"id", "digest", "key", "session_key", "session_data"}) | frozenset(
+    {"person", "holder", "contributor", "gold"}
+)
 """Columns that are keys of the site, or would tell which questions were gold."""
 
 

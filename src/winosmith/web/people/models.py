@@ -207,8 +207,13 @@ class Hits(models.Model):
 
 
 class Session(AbstractBaseSession):
-    """What a browser's cookie stands for; whose it is stands beside it, so that it can be ended."""
+    """What a browser's cookie stands for; whose it is stands beside it, so that it can be ended.
 
+    Attributes:
+        session_key: the digest of the cookie's key; see `sessions`.
+    """
+
+    session_key = models.CharField(max_length=64, primary_key=True)
     person = models.ForeignKey(
         Person, models.CASCADE, null=True, blank=True, related_name="sessions"
     )

@@ -134,4 +134,4 @@ class Done(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"form {self.key[:8]}, {self.at:%Y-%m-%d %H:%M}"
+        return f"a form, {self.at:%Y-%m-%d %H:%M}"

@@ -1,0 +1,179 @@
+"""What opens a door of the site: kept as a digest, shown nowhere, and shut when it should be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from hashlib import sha256
+from typing import Any
+
+import pytest
+
+from tests.web import world as w  # type: ignore[import-not-found]
+
+HASHED = {
+    "people.Person.password": "logs in: Argon2id",
+    "people.Session.session_key": "a log-in session: SHA-256 of 165 random bits",
+    "people.Invitation.digest": "makes an account, or sets a password: SHA-256 of 192 random bits",
+    "api.Token.digest": "acts for its owner: SHA-256 of 256 random bits",
+    "market.Study.digest": "begins paid work: SHA-256 of 192 random bits",
+    "market.Participation.browser": "goes on with paid work: SHA-256 of 192 random bits",
+}
+"""Columns of what opens a door by itself, and how it is kept."""
+
+SEALED = {
+    "market.Identity.sealed": "whom the market pays: encrypted by the site's key",
+    "market.Identity.digest": "the same, to find it again: keyed by the site's key",
+    "market.Screen.digest": "who may come to a study: keyed by the site's key",
+    "people.Hits.who": "an account or a network: keyed by the site's key",
+}
+"""Columns that say something to the holder of the site's key alone."""
+
+OPENS_NOTHING = {
+    "people.Person.name": "the names that the site gives are random",
+    "people.Person.salt": "makes a pseudonym, with the site's key",
+    "people.Person.entry": "part of what a session must carry, with the site's key",
+    "people.Session.session_data": "whose the session is; its own digest is keyed",
+    "api.Token.start": "40 of a token's 256 bits, by which its owner knows it",
+    "market.Study.code": "what the site tells who has finished; the market pays for it",
+    "market.Study.short_code": "the same for who ended early",
+    "problems.Done.key": "a form that was sent, beside whose; nobody else meets it",
+    "problems.Done.result": "ids of what came of a form",
+    "problems.Twin.ref": "an id", "problems.Problem.ref": "an id",
+    "problems.Remembered.ref": "an id", "problems.Event.batch": "an id of the audit log",
+    "moderate.Batch.mark": "an id of the audit log", "moderate.Batch.picked": "ids",
+    "moderate.Batch.left": "ids",
+    "write.Draft.ref": "part of an address that its owner alone opens",
+    "take.Sitting.ref": "part of an address that its owner alone opens",
+    "take.Subject.code": "stands for a subject in results",
+    "take.Sheet.code": "stands on the sheet", "take.Sheet.record": "the sheet",
+    "take.Round.data": "the digest of public data",
+    "perturb.Version.digest": "the digest of a sentence",
+    "predict.Model.digest": "the digest of a model's files",
+    "predict.Prediction.input": "the digest of a sentence",
+    "predict.Prediction.stand": "what a prediction was made from",
+    "families.Measured.stamp": "what figures were made from",
+    "rounds.Round.record": "digests of what was built", "rounds.Round.recipe": "settings",
+    "admin.LogEntry.object_repr": "what a row calls itself",
+}  # fmt: skip
+"""Other columns with a telling name, or with random text in them."""
+
+TELLING = re.compile(
+    r"(key|token|secret|password|digest|hash|salt|entry|code|mark|sealed|nonce|ref|link|data)$"
+)
+RANDOM = re.compile(r"(?=[^\s]*\d)[0-9A-Za-z_+/=-]{16,}")
+"""Text of 16 signs or more without a space, a digit among them."""
+
+
+@pytest.fixture
+def world(db: Any) -> Any:
+    """Return a site with everything on it that opens something, each in the hands of its owner."""
+    from winosmith.web.api.tokens import make
+    from winosmith.web.people.invitations import reset
+
+    made = w.make()
+    made.refs["api token"] = make(made.people["admin"], "by night", ["read"])[1]
+    made.refs["way back"] = reset(made.people["other"], 30).split("/")[-2]
+    return made
+
+
+def _live(world: Any) -> dict[str, str]:
+    """Return the text of each live door of the site, by what it is."""
+    names = ("token", "api token", "way back", "study", "writing", "hit")
+    sessions = [name for name in world.refs if name.startswith("session of ")]
+    return {name: world.refs[name] for name in (*names, *sessions)}
+
+
+def _columns() -> Iterator[tuple[str, Any, Any]]:
+    from django.apps import apps
+
+    for model in apps.get_models(include_auto_created=True):
+        for field in model._meta.local_fields:
+            if field.get_internal_type() in ("CharField", "SlugField", "TextField", "JSONField"):
+                yield f"{model._meta.label}.{field.name}", model, field
+
+
+def test_no_column_of_the_site_holds_what_opens_a_door(world: Any) -> None:
+    """Keys of sessions, links and tokens stand in no row of any table."""
+    told = {
+        name: str(list(model._base_manager.values_list(field.name, flat=True)))
+        for name, model, field in _columns()
+    }
+    for what, secret in _live(world).items():
+        assert [name for name, text in told.items() if secret in text] == [], what
+
+
+def test_every_column_that_may_open_a_door_is_known(world: Any) -> None:
+    """A column with a telling name, or with random text, is in one of this file's lists.
+
+    Another one is a secret that nobody has thought about.
+    """
+    known = {**HASHED, **SEALED, **OPENS_NOTHING}
+    there = {name for name, _, _ in _columns()}
+    assert set(known) <= there
+    for name, model, field in _columns():
+        values = model._base_manager.values_list(field.name, flat=True)
+        random = any(RANDOM.fullmatch(str(value)) for value in values)
+        telling = TELLING.search(field.name) and model._meta.app_label not in ("auth", "admin")
+        assert name in known or not (random or telling), name
+
+
+def test_digests_are_of_what_their_owners_hold(world: Any) -> None:
+    """What is looked up is the SHA-256 of a session's key, a link's or a token's text."""
+    from winosmith.web.api.models import Token
+    from winosmith.web.market.models import Study
+    from winosmith.web.people.models import Invitation, Session
+
+    kept = {
+        *Session.objects.values_list("session_key", flat=True),
+        *Invitation.objects.values_list("digest", flat=True),
+        *Token.objects.values_list("digest", flat=True),
+        *Study.objects.values_list("digest", flat=True),
+    }
+    assert {sha256(text.encode()).hexdigest() for text in _live(world).values()} <= kept
+
+
+def test_what_the_database_keeps_of_a_session_opens_none(world: Any) -> None:
+    """A browser that sends what stands in the table of sessions is nobody."""
+    from django.test import Client
+
+    from winosmith.web.people.models import Session
+
+    for kept in Session.objects.values_list("session_key", flat=True):
+        thief = Client()
+        thief.cookies["session"] = kept
+        assert thief.get("/people/").status_code == 302
+    assert w.browser_of(world, "admin").get("/people/").status_code == 200
+
+
+def test_django_s_admin_shows_no_secret_and_no_digest_of_one(world: Any) -> None:
+    """No page there holds a live key, a digest of one, a password's hash, a salt, a form's key."""
+    from django.apps import apps
+    from django.contrib import admin
+    from django.contrib.admin.models import LogEntry
+
+    secrets = set(_live(world).values())
+    for name in (*HASHED, *SEALED, "people.Person.salt", "people.Person.entry", "api.Token.start",
+                 "people.Session.session_data", "problems.Done.key"):  # fmt: skip
+        label, column = name.rsplit(".", 1)
+        secrets |= {*apps.get_model(label)._base_manager.values_list(column, flat=True)}
+    secrets |= {
+        key[:8]
+        for key in apps.get_model("problems.Done")._base_manager.values_list("key", flat=True)
+    }
+    browser, pages = w.browser_of(world, "admin"), ["/admin/"]
+    assert browser.get("/admin/").status_code == 200
+    for model in admin.site._registry:
+        path = f"/admin/{model._meta.app_label}/{model._meta.model_name}/"
+        pages.append(path)
+        pages += [
+            f"{path}{row.pk}/{page}/"
+            for row in model.objects.all()
+            for page in ("change", "history")
+        ]
+    for path in pages:
+        answer = browser.get(path)
+        assert answer.status_code == 200
+        page = answer.content.decode()
+        assert not [secret for secret in secrets - {""} if secret in page], path
+    assert not LogEntry.objects.exists()
