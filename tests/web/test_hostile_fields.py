@@ -117,7 +117,7 @@ def comments(world: Any) -> Shown:
     while slot := current(judge):
         own = slot.problem.ref.startswith("single")
         comment = left.pop(0) if own else ""
-        _send(world, "other", "/judge/answer/", problem=slot.problem.ref, choice=0, comment=comment)
+        _send(world, "other", "/judge/answer/", problem=slot.ref, choice=0, comment=comment)
     assert left == []
     return [*_both(problems), ("other", "/people/about-me.json")]
 
@@ -130,7 +130,7 @@ def skips(world: Any) -> Shown:
     _free_to_judge(world)
     _send(world, "other", "/judge/next/")
     for text in TEXTS:
-        ref = current(world.people["other"]).problem.ref
+        ref = current(world.people["other"]).ref
         _send(world, "other", "/judge/skip/", problem=ref, reason="other", comment=text)
     return [("other", "/people/about-me.json")]
 
@@ -220,14 +220,14 @@ def _golds(world: Any) -> list[Any]:
         Slot.objects.create(
             problem=problem, twin=problem.twin, contributor=problem.twin.contributor, gold=True,
             n=judge.pk, place=0, open=False, holder=judge, taken_at=timezone.now(), choice=1,
-            answered_at=timezone.now(), right=False,
+            answered_at=timezone.now(), right=False, ref=f"asked-{problem.pk}",
         )  # fmt: skip
     return made
 
 
 def explanations(world: Any) -> Shown:
     """Write why the answers of gold questions are right."""
-    return [("judge", f"/judge/checked/{problem.ref}/") for problem in _golds(world)]
+    return [("judge", f"/judge/checked/asked-{problem.pk}/") for problem in _golds(world)]
 
 
 def contests(world: Any) -> Shown:
@@ -237,14 +237,14 @@ def contests(world: Any) -> Shown:
     golds, page_of = _golds(world), "/moderate/contests/"
     for some in (slice(0, 40), slice(40, None)):
         for problem, text in zip(golds[some], TEXTS[some], strict=True):
-            _send(world, "judge", f"/judge/contest/{problem.ref}/", text=f"judge: {text}")
+            _send(world, "judge", f"/judge/contest/asked-{problem.pk}/", text=f"judge: {text}")
         page = Page(w.browser_of(world, "moderator").get(page_of).content.decode())
         assert page.faults == []
         assert [text for text in TEXTS[some] if f"judge: {text}" not in page.text] == []
         for problem, text in zip(golds[some], TEXTS[some], strict=True):
             path = f"{page_of}{Contest.objects.get(slot__problem=problem).pk}/settle/"
             _send(world, "moderator", path, upheld="0", answer=text)
-    return [("judge", f"/judge/checked/{problem.ref}/") for problem in golds]
+    return [("judge", f"/judge/checked/asked-{problem.pk}/") for problem in golds]
 
 
 def drafts(world: Any) -> Shown:

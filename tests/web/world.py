@@ -143,13 +143,14 @@ def _judge_something(world: World) -> None:
     judge = world.people["judge"]
     slot = claim(judge)
     assert slot is not None
-    world.refs["held"] = slot.problem.ref
+    world.refs["held"] = slot.ref
     for letter in "ab":
         problem = Problem.objects.get(ref=f"gold-{letter}")
         made = Slot.objects.create(
             problem=problem, twin=problem.twin, contributor=problem.twin.contributor, gold=True,
             n=judge.pk, place=0, open=False, holder=judge, taken_at=timezone.now(),
             choice=1 - problem.answer, answered_at=timezone.now(), right=False,
+            ref=problem.ref,
         )  # fmt: skip
     world.refs["contest"] = Contest.objects.create(slot=made, text="It does not fit.").pk
 

@@ -108,7 +108,7 @@ def audit_told(told: Sequence[Told]) -> Kept:
     votes = {
         (holder, ref): choice
         for holder, ref, choice in Slot.objects.exclude(answered_at=None).values_list(
-            "holder_id", "problem__ref", "choice"
+            "holder_id", "ref", "choice"
         )
     }
     acts = Counter(

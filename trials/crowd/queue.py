@@ -157,8 +157,8 @@ def _claims(judges: list[Any]) -> Iterator[float]:
             slot = slots.claim(person)
             yield time.perf_counter() - start
             assert slot is not None
-            slots.answer_local(person, slot.problem.ref, 0)
-            slots.answer(person, slot.problem.ref, slot.problem.answer)
+            slots.answer_local(person, slot.ref, 0)
+            slots.answer(person, slot.ref, slot.problem.answer)
 
 
 def _read_much(key: int, twins: int) -> None:

@@ -93,7 +93,7 @@ def _judge(key: int, seed: int, happened: dict[str, int], lock: threading.Lock) 
             idle += 1
             continue
         idle = 0
-        ref = slot.problem.ref
+        ref = slot.ref
         if rng.random() < 0.2:
             continue  # walks away; the same problem is there when they come back
         answer(ref)

@@ -237,8 +237,7 @@ def _add_rows(data: Sequence[Datum], as_: As) -> Sequence[Problem]:
     Event.objects.bulk_create(Event(problem=row, kind="import", after=state) for row in rows)
     if as_ == "gold":
         _make_gold(data, rows)
-        return rows
-    if as_ == "judging":
+    elif as_ == "judging":
         open_new(rows)
     _remember(rows)
     return rows

@@ -169,16 +169,17 @@ def test_a_gold_question_is_told_of_afterwards_alone(ann: Any, person: Any) -> N
     finn = program(_agreed(person("finn", is_judge=True)))
     with override_settings(RULES=replace(settings.RULES, gold_every=1)):
         gold = finn.post("judging/claim").json()["holding"]
-        assert gold["problem"] == problem.ref
+        ref = gold["problem"]
+        assert problem.slots.get(holder__name="finn").ref == ref
         assert gold.keys() == usual.keys()
-        assert finn.get(f"judging/checked/{problem.ref}").status_code == 404
-        about = {"problem": problem.ref, "choice": 1 - problem.answer}
+        assert finn.get(f"judging/checked/{ref}").status_code == 404
+        about = {"problem": ref, "choice": 1 - problem.answer}
         finn.post("judging/local", about)
-        assert finn.post("judging/answer", about).json()["checked"] == problem.ref
-    told = finn.get(f"judging/checked/{problem.ref}").json()
+        assert finn.post("judging/answer", about).json()["checked"] == ref
+    told = finn.get(f"judging/checked/{ref}").json()
     assert not told["right"]
     assert told["explanation"] == "The bucket gives."
-    contested = finn.post(f"judging/checked/{problem.ref}/contest", {"text": "No."}).json()
+    contested = finn.post(f"judging/checked/{ref}/contest", {"text": "No."}).json()
     assert contested["contested"]
     assert caller.get(f"problems/{problem.ref}").status_code == 404
 

@@ -39,7 +39,7 @@ def give(person: Any, choice: int | None = None, **marks: Any) -> Any:
 
     slot = claim(person)
     assert slot is not None
-    ref = slot.problem.ref
+    ref = slot.ref
     right = slot.problem.answer if choice is None else choice
     if needs_local(slot):
         answer_local(person, ref, marks.pop("local", 1 - slot.problem.answer))
@@ -47,9 +47,10 @@ def give(person: Any, choice: int | None = None, **marks: Any) -> Any:
 
 
 def gold(count: int, *, attention: bool = False) -> list[Any]:
-    """Make gold questions."""
+    """Make gold questions, and beside them a problem without which none would come."""
     from winosmith.web.judge.gold import add_gold
 
+    twin(halves=1)
     made = [twin(halves=1, opened=False)[0] for _ in range(count)]
     for problem in made:
         add_gold(problem, "A jug is heavier than a cup.", attention=attention)

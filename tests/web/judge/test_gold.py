@@ -66,6 +66,7 @@ def test_a_problem_with_slots_becomes_gold_for_everybody(
     rules(gold_every=1, judges=first.pk + 1 - first.pk % 2)
     (problem,) = twin(halves=1)  # one of its slots has the number of the person
     add_gold(problem, "A jug is heavier than a cup.")
+    twin(halves=1)
     assert give(first).gold
     assert {slot.n for slot in problem.slots.filter(gold=False)} >= {first.pk}
 
@@ -137,7 +138,7 @@ def test_a_contested_answer_counts_only_when_it_is_settled(
     ann, bob, eva = person("ann"), person("bob"), person("eva", is_moderator=True)
     slots = [give(ann, choice=0 if at < 4 else 1) for at in range(10)]
     assert _paused(ann)
-    made = contest(ann, slots[9].problem.ref, "The jug is glass, too.")
+    made = contest(ann, slots[9].ref, "The jug is glass, too.")
     assert not _paused(ann)
     assert record(ann) == (4, 9)
     settle(made, eva, upheld=False)
@@ -145,12 +146,12 @@ def test_a_contested_answer_counts_only_when_it_is_settled(
     assert record(ann) == (4, 10)
     with pytest.raises(InputError, match="settled this"):
         settle(made, eva, upheld=True)
-    other = contest(ann, slots[8].problem.ref, "Both fit.")
+    other = contest(ann, slots[8].ref, "Both fit.")
     settle(other, eva, upheld=True)
     assert Gold.objects.filter(retired=True).count() == 1
     assert record(ann) == (4, 9)
     assert not _paused(ann)
-    assert slots[8].problem.ref not in {give(bob).problem.ref for _ in range(9)}
+    assert slots[8].problem not in {give(bob).problem for _ in range(9)}
 
 
 def test_a_right_answer_is_not_contested(db: Any, rules: Any, person: Maker) -> None:
@@ -163,18 +164,33 @@ def test_a_right_answer_is_not_contested(db: Any, rules: Any, person: Maker) -> 
     slot = give(ann)
     for somebody in (ann, person("bob")):
         with pytest.raises(InputError, match="nothing to contest"):
-            contest(somebody, slot.problem.ref, "But no.")
+            contest(somebody, slot.ref, "But no.")
 
 
-def test_attention_is_shown_as_a_whole(db: Any, rules: Any, person: Maker) -> None:
-    """A question that says itself what to choose hides none of its words."""
+def test_attention_comes_in_two_steps_as_all_others_do(db: Any, rules: Any, person: Maker) -> None:
+    """A question that says itself what to choose begins with its local context, too."""
     from winosmith.web.judge.slots import claim, needs_local
 
     rules(gold_every=1)
     gold(1, attention=True)
     slot = claim(person("ann"))
     assert slot.gold
-    assert not needs_local(slot)
+    assert needs_local(slot)
+
+
+def test_gold_comes_only_where_another_problem_could(db: Any, rules: Any, person: Maker) -> None:
+    """A judge for whom nothing else is left gets no gold question, which would be known by that."""
+    from winosmith.web.judge.slots import claim
+    from winosmith.web.judge.taking import go_on
+
+    rules(gold_every=1)
+    gold(3)
+    ann = person("ann")
+    assert give(ann).gold
+    rules(gold_every=0)
+    assert not give(ann).gold
+    rules(gold_every=1)
+    assert [claim(ann), go_on(ann), claim(ann)] == [None, None, None]
 
 
 def test_gold_needs_an_answer_an_explanation_and_no_votes(
@@ -195,3 +211,43 @@ def test_gold_needs_an_answer_an_explanation_and_no_votes(
     ):
         with pytest.raises(InputError, match=why):
             add_gold(problem, words)
+
+
+def test_an_import_is_looked_for_as_other_problems_are(db: Any, rules: Any, person: Maker) -> None:
+    """Who types an imported gold question is told that a problem is alike, as for any other."""
+    from winosmith import Dataset, Problem
+    from winosmith.web.hosting import import_problems
+    from winosmith.web.problems.lookalikes import lookalikes
+
+    text = "The kettle did not fit into the cupboard by the door because the _ was too {}."
+    for kind, end in (("judging", "wide and much too heavy"), ("gold", "full of plates and cups")):
+        extra = {"gold.explanation": "Big things fill small ones."}
+        one = Problem(kind, text.format(end), ("kettle", "cupboard"), 0, extra=extra)
+        import_problems(Dataset([one]), kind)
+    near = [lookalikes(text.format(end), ()) for end in ("wide and heavy", "full of plates")]
+    assert [[one.sentence for one in found] for found in near] == [[None], [None]]
+
+
+def test_what_a_judge_downloads_about_themselves_tells_no_gold(
+    db: Any, rules: Any, person: Maker
+) -> None:
+    """A judge's own file has the same of a gold question that they hold, or passed on."""
+    from winosmith.web.judge.slots import claim, skip
+    from winosmith.web.people.mine import data_about
+
+    rules(gold_every=2, local_first=False)
+    gold(20), [twin(halves=1) for _ in range(40)]
+    ann = person("ann")
+    kinds: dict[bool, set[str]] = {}
+    for _ in range(20):
+        slot = claim(ann)
+        told = data_about(ann)["other"]
+        held = [row for row in told["judge.Slot.holder"] if row["ref"] == slot.ref]
+        skip(ann, slot.ref, "known")
+        left = data_about(ann)["other"]
+        for row in (*held, left.get("judge.Slot.holder"), left["judge.Judge.person"][0]):
+            hidden = {"ref", "taken_at", "lease_until", "shown"}
+            seen = row and {key: value for key, value in row.items() if key not in hidden}
+            kinds.setdefault(slot.gold, set()).add(str(seen))
+        assert not any("problem" in row for rows in left.values() for row in rows)
+    assert kinds[True] == kinds[False]

@@ -76,7 +76,7 @@ class Judging(RuleBasedStateMachine):
         person = self.people[who]
         slot = current(person)
         if slot is not None:
-            answer_local(person, slot.problem.ref, 0)
+            answer_local(person, slot.ref, 0)
             self.spent.add((person, slot.problem_id))
 
     @rule(who=PERSON, choice=st.integers(0, 1), held=st.booleans(), other=st.integers(0, 5))
@@ -87,7 +87,7 @@ class Judging(RuleBasedStateMachine):
 
         person = self.people[who]
         slot = current(person) if held else None
-        ref = slot.problem.ref if slot else self.problems[other].ref
+        ref = slot.ref if slot else self.problems[other].ref
         self.keys.append((person, new_key(), ref, choice))
         self._send(*self.keys[-1])
 
@@ -117,7 +117,7 @@ class Judging(RuleBasedStateMachine):
 
         slot = current(self.people[who])
         if slot is not None:
-            skip(self.people[who], slot.problem.ref, "unsure")
+            skip(self.people[who], slot.ref, "unsure")
             self.spent.add((self.people[who], slot.problem_id))
 
     @rule(who=PERSON)
@@ -128,7 +128,7 @@ class Judging(RuleBasedStateMachine):
 
         slot = undoable(self.people[who])
         if slot is not None:
-            undo(self.people[who], slot.problem.ref)
+            undo(self.people[who], slot.ref)
 
     @rule()
     def expire(self) -> None:

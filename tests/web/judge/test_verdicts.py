@@ -29,9 +29,9 @@ def _judge(problem: Any, people: list[Any], votes: Any) -> None:
     for judge, (local, choice, ambiguous, associative) in zip(people, votes, strict=True):
         slot = claim(judge)
         assert slot.problem == problem
-        answer_local(judge, problem.ref, local)
+        answer_local(judge, slot.ref, local)
         both = ambiguous or choice is None
-        answer(judge, problem.ref, choice, ambiguous=both, associative=associative)
+        answer(judge, slot.ref, choice, ambiguous=both, associative=associative)
 
 
 @settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))

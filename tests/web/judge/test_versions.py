@@ -78,9 +78,10 @@ def test_the_page_of_a_judge_tells_nothing_of_the_family(
     from winosmith.web.people.agree import agree
 
     agree(judge)
-    assert claim(judge).problem == made
+    slot = claim(judge)
+    assert slot.problem == made
     pages = [visit(judge).get("/judge/").content.decode()]
-    answer_local(judge, made.ref, 0)
+    answer_local(judge, slot.ref, 0)
     pages.append(visit(judge).get("/judge/").content.decode())
     assert "fully fit" in pages[1]
     for page in pages:

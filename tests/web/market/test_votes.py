@@ -163,12 +163,12 @@ def test_an_answer_taken_back_is_no_work(db: Any, rules: Any) -> None:
 
     made, _ = m.study(2)
     part = m.working(made)
-    half = m.twin(halves=1)[0]
+    m.twin(halves=1)
     slot = m.give(part.person)
-    undo(part.person, half.ref)
+    undo(part.person, slot.ref)
     slot.refresh_from_db()
     assert (slot.job, slot.provisional, count_done(part)) == (None, False, 0)
-    answer(part.person, half.ref, 0)
+    answer(part.person, slot.ref, 0)
     assert count_done(part) == 1
 
 

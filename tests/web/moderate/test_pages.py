@@ -86,7 +86,7 @@ def test_a_problem_is_shown_with_all_that_a_decision_needs(
     assert slot is not None
     slot.local_at = slot.taken_at
     slot.save()
-    answer(bob, half.ref, None, ambiguous=True, comment="Both fit.")
+    answer(bob, slot.ref, None, ambiguous=True, comment="Both fit.")
     page = visit(moderator()).get(f"/moderate/problems/{half.ref}/").content.decode()
     assert "<mark>big.</mark>" in page
     assert "<mark>small.</mark>" in page

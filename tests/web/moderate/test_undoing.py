@@ -77,8 +77,8 @@ def test_work_of_judges_is_not_thrown_away(db: Any, moderator: Any, twin: Any, d
     slot = claim(bob)
     assert slot is not None
     if needs_local(slot):
-        answer_local(bob, half.ref, 0)
-    answer(bob, half.ref, 0)
+        answer_local(bob, slot.ref, 0)
+    answer(bob, slot.ref, 0)
     with pytest.raises(InputError, match="judges have voted"):
         _undo(eva, half.events.get())
 

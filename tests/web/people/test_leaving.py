@@ -30,8 +30,8 @@ def _judge(person: Any, **more: Any) -> None:
 
     slot = claim(person)
     if needs_local(slot):
-        answer_local(person, slot.problem.ref, 0)
-    answer(person, slot.problem.ref, 0, **more)
+        answer_local(person, slot.ref, 0)
+    answer(person, slot.ref, 0, **more)
 
 
 def _all_about(person: Any, other: Any, twin: Any) -> list[Any]:
@@ -86,7 +86,7 @@ def test_telling_takes_as_many_statements_however_much_there_is(
         with CaptureQueriesContext(connection) as asked:
             told = data_about(ann)
         counts.append(len(asked))
-        votes.append(sum("problem" in row for row in told["other"]["judge.Slot.holder"]))
+        votes.append(sum("ref" in row for row in told["other"]["judge.Slot.holder"]))
     assert votes[2] > votes[0] > 0
     assert counts[0] == counts[1] == counts[2]
 

@@ -135,24 +135,22 @@ HIDDEN = [
 def test_the_text_of_a_problem_that_is_not_public_stays_hidden(
     db: Any, problem: Callable[..., Any], person: Callable[..., Any], fields: dict[str, Any]
 ) -> None:
-    """Another contributor learns neither text, id nor share of it, and of embargo and gold nothing.
+    """Another contributor learns neither text, id nor share of it, and of embargo nothing.
 
-    Moderators see everything; hints for them tell of embargo and gold, too.
+    Gold is told of as what is being judged. Moderators see everything; hints tell of embargo, too.
     """
     ann, ben = person("ann"), person("ben")
     problem("a", by=ann, **fields)
-    secret = "embargo" in fields or "gold" in fields
     for reader in (None, ben):
         near = _near(TEXT.replace("long", "short"), reader=reader)
         assert [(one.where, one.share, one.ref, one.sentence) for one in near] == (
-            [] if secret else [("", 0.7, "", None)]
+            [] if "embargo" in fields else [("", 0.7, "", None)]
         )
     told = _near(reader=ben, hidden_too=True)
     assert [(one.share, one.ref, one.sentence) for one in told] == [(0.7, "", None)]
     for reader in (person("mo", is_moderator=True), person("root", is_superuser=True)):
         assert [one.sentence for one in _near(reader=reader)] == [TEXT]
-    own = [one.sentence for one in _near(reader=ann)]
-    assert own == ([] if "gold" in fields else [TEXT])
+    assert [one.sentence for one in _near(reader=ann)] == [None if "gold" in fields else TEXT]
 
 
 def test_a_public_half_is_told_beside_a_hidden_one(db: Any, problem: Callable[..., Any]) -> None:

@@ -134,8 +134,8 @@ def test_nobody_is_tested_on_what_they_judged_or_wrote(opened: Maker, person: Ma
     bob, eve, fay = person("bob"), person("eve"), person("fay")
     slot = claim(bob)
     assert slot is not None
-    answer_local(bob, slot.problem.ref, 0)
-    answer(bob, slot.problem.ref, 0)
+    answer_local(bob, slot.ref, 0)
+    answer(bob, slot.ref, 0)
     Twin.objects.filter(ref=data[0].twin_id).update(contributor=eve)
     made = opened(data)
     for who in (bob, eve):

@@ -52,7 +52,7 @@ def answer_local(person: Person, ref: str, choice: int) -> Slot:
 
     Args:
         person: the judge.
-        ref: of the problem that they hold.
+        ref: of the slot that they hold.
         choice: the 0-based index of an option.
 
     Raises:
@@ -89,7 +89,7 @@ def answer(
 
     Args:
         person: the judge.
-        ref: of the problem that they hold.
+        ref: of the slot that they hold.
         choice: the 0-based index of the option that fills the blank; None for neither, which only
             who finds the problem ambiguous may say.
         ambiguous: both options are plausible.
@@ -194,10 +194,7 @@ def _skipped(judge: Judge, ref: str, reason: str, comment: str) -> None:
         raise InputError(_("Shorten the comment to %d characters.") % LONGEST)
     Skip.objects.create(person=person, problem=slot.problem, reason=reason, comment=comment)
     spend(person, slot)
-    if slot.gold:
-        Slot.objects.filter(pk=slot.pk).update(open=False)
-    else:
-        give_back(slot)
+    give_back(slot)
 
 
 def undo(person: Person, ref: str) -> Slot:
@@ -209,7 +206,7 @@ def undo(person: Person, ref: str) -> Slot:
     with writing():
         judge = judge_of(person)
         slot = undoable(person)
-        if slot is None or slot.problem.ref != ref or (judge.job is not None and not judge.quota):
+        if slot is None or slot.ref != ref or (judge.job is not None and not judge.quota):
             raise Gone(_("That answer can’t be taken back any more."))
         slot.problem = locked(slot.problem_id)
         if slot.problem.state != State.JUDGING:
@@ -240,8 +237,8 @@ def so_far(person: Person) -> tuple[int, Slot | None]:
 
 
 def _held(person: Person, ref: str) -> Slot:
-    """Return the open slot that a person holds on a problem; both are locked, the problem first."""
-    rows = Slot.objects.filter(holder=person, problem__ref=ref)
+    """Return the open slot that a person holds; it and its problem are locked, the problem first."""
+    rows = Slot.objects.filter(holder=person, ref=ref)
     rows = rows.select_related("problem__twin__contributor", "problem__as_gold")
     slot = rows.select_for_update(of=("problem", "self"), no_key=True).first()
     if slot is None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from django.conf import settings
-from django.db.models import Count, Exists, OuterRef, Q
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext
 
@@ -49,7 +49,7 @@ def add_gold(problem: Problem, explanation: str, *, attention: bool = False) -> 
     Args:
         problem: with a known answer; nobody voted on it yet.
         explanation: why that answer is right, for the judges.
-        attention: its sentence says itself what to choose, so it is shown as a whole at once.
+        attention: its sentence says itself what to choose.
 
     Raises:
         InputError: the answer is withheld, the explanation is missing, or there are votes.
@@ -75,19 +75,21 @@ def draw_gold(judge: Judge) -> Slot | None:
     """Return a slot on a gold question where one is due, else None; counts down to the next.
 
     One problem in `SiteRules.gold_every` is gold, at a random distance, so that no judge can count.
+    Which one, is drawn with the distance and looked up each time, due or not, so that a gold
+    question takes no longer to come than another problem does.
     """
     every = settings.RULES.gold_every
     if not every:
         return None
     if judge.until_gold is None:
-        judge.until_gold = _distance(every)
+        judge.until_gold, judge.next_gold_id = _distance(every), _drawn(judge.person)
+    problem = _unknown(judge.person).filter(pk=judge.next_gold_id).first()
     if judge.until_gold > 0:
         judge.until_gold -= 1
         return None
-    problem = _unknown(judge.person)
+    judge.until_gold = judge.next_gold_id = None
     if problem is None:
         return None
-    judge.until_gold = _distance(every)
     return Slot(
         problem=problem,
         n=judge.person_id,
@@ -103,20 +105,21 @@ def _distance(every: int) -> int:
     return _chance.randrange(2 * every - 1)
 
 
-def _unknown(person: Person) -> Problem | None:
-    """Return a gold question that a person has not read, any as likely."""
+def _drawn(person: Person) -> int | None:
+    """Return the number of a gold question that a person has not read, any as likely."""
+    keys = list(_unknown(person).values_list("pk", flat=True))
+    return _chance.choice(keys) if keys else None
+
+
+def _unknown(person: Person) -> QuerySet[Problem]:
+    """Return the gold questions that are asked and that a person has not read."""
     from winosmith.web.problems.models import Problem, State
 
-    asked = list(Gold.objects.filter(retired=False).values_list("pk", flat=True))
-    if not asked:
-        return None
     seen = Seen.objects.filter(person=person, twin_id=OuterRef("twin_id"))
-    rows = Problem.objects.filter(~Exists(seen), pk__in=asked, gold=True)
-    rows = rows.exclude(state__in=(State.WITHDRAWN, State.REVISED))
-    keys = list(rows.exclude(twin__contributor=person).values_list("pk", flat=True))
-    if not keys:
-        return None
-    return Problem.objects.select_related("twin").get(pk=_chance.choice(keys))
+    rows = Problem.objects.filter(~Exists(seen), gold=True, as_gold__retired=False)
+    rows = rows.exclude(state__in=(State.WITHDRAWN, State.REVISED)).select_related("twin")
+    # That of a problem without a contributor is none of this person's.
+    return rows.filter(Q(twin__contributor=None) | ~Q(twin__contributor=person))
 
 
 def record(person: Person, since: object = None) -> tuple[int, int]:
@@ -156,7 +159,7 @@ def check(judge: Judge) -> None:
 
 def told(person: Person, ref: str) -> Slot | None:
     """Return a person's answered gold question, for the page that tells how it went."""
-    rows = Slot.objects.filter(holder=person, gold=True, problem__ref=ref, open=False)
+    rows = Slot.objects.filter(holder=person, gold=True, ref=ref, open=False)
     return rows.exclude(answered_at=None).select_related("problem__as_gold").first()
 
 

@@ -26,6 +26,8 @@ class Slot(models.Model):
         gold: its answer is known and is no vote.
         holder: who took it, or answered it.
         lease_until: until when nobody else gets it; long past where it was given back.
+        ref: stands for the problem in the pages and the API of who took it; drawn anew each time
+            that somebody takes it, so that it tells nothing of the problem, whatever that is.
         shown: the order in which the options stand for this judge.
         local_choice, choice: 0-based indices of options; None while unanswered, or for "neither".
         right: whether the answer to a gold question is the known one.
@@ -53,6 +55,7 @@ class Slot(models.Model):
     )
     taken_at = models.DateTimeField(null=True)
     lease_until = models.DateTimeField(null=True)
+    ref = models.CharField(max_length=16, null=True)
     shown = models.JSONField(default=list)
     local_choice = models.PositiveSmallIntegerField(null=True)
     local_at = models.DateTimeField(null=True)
@@ -72,6 +75,9 @@ class Slot(models.Model):
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["problem", "gold", "n"], name="slot_n"),
             models.UniqueConstraint(fields=["problem", "holder"], name="slot_holder"),
+            models.UniqueConstraint(
+                fields=["ref"], condition=models.Q(ref__isnull=False), name="slot_ref"
+            ),
         ]
         indexes: ClassVar = [
             models.Index(
@@ -167,6 +173,7 @@ class Judge(models.Model):
     Attributes:
         cursor: the place of the last fresh slot that they took.
         until_gold: how many problems come before the next gold question; None: to be drawn.
+        next_gold: which question that is, drawn with `until_gold`; None where there is none.
         gold_since: gold questions answered before this no longer count.
         paused: since when judging waits for a moderator; None where it does not.
         job: the number of the paid work that they do, and of which their answers are a part.
@@ -179,6 +186,9 @@ class Judge(models.Model):
     )
     cursor = models.BigIntegerField(default=0)
     until_gold = models.PositiveIntegerField(null=True)
+    next_gold = models.ForeignKey(
+        "problems.Problem", models.SET_NULL, null=True, related_name="+", db_index=False
+    )
     gold_since = models.DateTimeField(null=True)
     paused = models.DateTimeField(null=True, db_index=True)
     job = models.PositiveBigIntegerField(null=True)

@@ -137,5 +137,8 @@ def _given_back() -> dict[str, object]:
 
 
 def give_back(slot: Slot) -> None:
-    """Take a slot from its holder, so that others get it before all fresh ones."""
-    Slot.objects.filter(pk=slot.pk).update(**_given_back())
+    """Take a slot from its holder, so that others get it before all fresh ones.
+
+    One on a gold question is nobody else's: it is closed.
+    """
+    Slot.objects.filter(pk=slot.pk).update(open=not slot.gold, **_given_back())

@@ -1,7 +1,7 @@
 """Judging, for the rest of the site: open a problem to judges, take one, answer it.
 
->>> # slot = claim(person); answer_local(person, slot.problem.ref, 1)
->>> # answer(person, slot.problem.ref, 1, associative=True)
+>>> # slot = claim(person); answer_local(person, slot.ref, 1)
+>>> # answer(person, slot.ref, 1, associative=True)
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from winosmith.web.judge.models import Judge, Slot
 from winosmith.web.judge.queue import next_slot
 from winosmith.web.judge.seen import note_seen
 from winosmith.web.people.gates import may_judge
+from winosmith.web.problems.entering import new_ref
 
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
@@ -67,9 +68,7 @@ def current(person: Person) -> Slot | None:
 
 def needs_local(slot: Slot) -> bool:
     """Tell whether the holder of a slot sees the local context alone for now."""
-    if not settings.RULES.local_first or slot.local_at is not None:
-        return False
-    return not (slot.gold and slot.problem.as_gold.attention)
+    return settings.RULES.local_first and slot.local_at is None
 
 
 def shown_first(problem: Problem) -> str:
@@ -131,12 +130,13 @@ def _claimed(judge: Judge) -> Slot | None:
         return held
     if job_is_done(judge):
         return None
-    slot = draw_gold(judge) or next_slot(person, judge.cursor, lock=True)
-    if slot is None:
+    slot = next_slot(person, judge.cursor, lock=True)
+    if slot is None:  # what came all the same would be gold
         return None
+    slot = draw_gold(judge) or slot
     if not slot.gold and slot.lease_until is None:
         judge.cursor = slot.place
-    judge.save(update_fields=["cursor", "until_gold"])
+    judge.save(update_fields=["cursor", "until_gold", "next_gold"])
     _take(slot, person)
     return slot
 
@@ -153,6 +153,7 @@ def _take(slot: Slot, person: Person) -> None:
     now = timezone.now()
     slot.holder, slot.taken_at, slot.lease_until = person, now, now + lease()
     slot.local_choice = slot.local_at = slot.local_seconds = None
+    slot.ref = new_ref()
     note_seen(person, slot, spent=not (needs_local(slot) and _is_cut(slot.problem)))
     slot.shown = list(range(len(slot.problem.options)))
     _chance.shuffle(slot.shown)

@@ -109,7 +109,7 @@ def whole(request: HttpRequest) -> HttpResponse:
             comment=request.POST.get("comment", ""),
         )
         if slot.gold:
-            return {"to": reverse("judge:checked", args=[slot.problem.ref])}, None
+            return {"to": reverse("judge:checked", args=[slot.ref])}, None
         return {}, following
 
     return _act(request, act)
@@ -189,7 +189,7 @@ def _act(request: HttpRequest, act: Callable[[Person], Done]) -> HttpResponse:
         return render(request, "judge/gone.html", page, status=409)
     except InputError as error:
         slot = current(person)
-        if slot is None or slot.problem.ref != _ref(request):
+        if slot is None or slot.ref != _ref(request):
             page = {"reason": str(error), "comment": request.POST.get("comment", "")}
             return render(request, "judge/gone.html", page, status=409)
         return _show(request, slot, error=str(error), typed=request.POST, status=422)

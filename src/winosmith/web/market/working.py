@@ -148,9 +148,8 @@ def end(part: Participation, state: str) -> None:
     with writing():
         Judge.objects.filter(person=part.person_id).update(quota=0)
         held = Slot.objects.filter(holder=part.person_id, answered_at=None, open=True)
-        for slot in held.filter(gold=False):
+        for slot in held:
             give_back(slot)
-        held.filter(gold=True).update(open=False)
         Identity.objects.filter(participation=part).update(at_work=False)
         part.state, part.ended, part.seconds = state, timezone.now(), seconds_of(part)
         part.save(update_fields=["state", "ended", "seconds"])

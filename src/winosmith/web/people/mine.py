@@ -11,13 +11,15 @@ from winosmith.web.people.models import Person
 from winosmith.web.people.pseudonyms import pseudonym
 from winosmith.web.perturb.models import Version
 from winosmith.web.problems.models import Event, Problem
+from winosmith.web.problems.public import visible_to
 
 __all__ = ["data_about"]
 
-HIDDEN = frozenset({"id", "digest", "key", "session_key", "session_data"}) | frozenset(
-    {"person", "holder", "contributor", "gold"}
-)
-"""Columns that are keys of the site, or would tell which questions were gold."""
+HIDDEN = {
+    *("id", "digest", "key", "session_key", "session_data", "person", "holder", "contributor"),
+    *("gold", "n", "place", "block", "cursor", "until_gold"),
+}
+"""Columns that are keys of the site, or would tell which questions are gold, or come to be."""
 
 
 def data_about(person: Person) -> dict[str, Any]:
@@ -120,16 +122,21 @@ def _rows(model: type[Model], column: str, person: Person) -> list[dict[str, Any
     """Return the rows of a table that point at a person, their problems looked up with them."""
     rows = model._base_manager.filter(**{column: person})
     if any(field.name == "problem" for field in model._meta.concrete_fields):
-        rows = rows.select_related("problem")
-    return [_row(row) for row in rows]
+        rows = rows.select_related("problem__twin")
+    return [_row(row, person) for row in rows]
 
 
-def _row(row: Model) -> dict[str, Any]:
-    """Return a row without what is not the person's: keys, and marks of gold."""
+def _row(row: Model, person: Person) -> dict[str, Any]:
+    """Return a row without what is not the person's: keys, and marks of gold.
+
+    A problem is named where the person may see it; by any other's id gold could be known.
+    """
     told = {
         field.name: getattr(row, field.attname)
         for field in row._meta.concrete_fields
         if field.name not in HIDDEN and not field.is_relation
     }
     problem = getattr(row, "problem", None)
-    return told | ({"problem": problem.ref} if problem is not None else {})
+    if problem is None or not visible_to(person, problem):
+        return told
+    return {**told, "problem": problem.ref}

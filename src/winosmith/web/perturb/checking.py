@@ -166,7 +166,6 @@ def _copy(place: Place, digest: str) -> str:
         Version.objects.filter(root=place.root, digest=digest)
         .exclude(problem__state__in=(*GONE, State.REJECTED))
         .exclude(problem__embargo=True)
-        .exclude(problem__gold=True)
     )
     if place.revises:
         same = same.exclude(problem=place.revises)

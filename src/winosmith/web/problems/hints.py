@@ -35,7 +35,7 @@ def hints(
     """Return what a moderator should know of a twin, in the site's language; for `Problem.hints`.
 
     No hint holds a text or an id that the contributor may not see, but that a problem under
-    embargo or an attention question is alike is a hint here: show these to moderators alone.
+    embargo is alike is a hint here: show these to moderators alone.
 
     Args:
         halves: one or two.

@@ -90,7 +90,8 @@ def lookalikes(
     Words are compared without marks and capitals, and with a gap for each option: other names
     make no new sentence. What was withdrawn or revised does not count. A reader who does not
     moderate gets the text of public problems, of published ones and of their own; that other
-    problems come near is told without text or share, and of those under embargo or gold nothing.
+    problems come near is told without text or share, and of those under embargo nothing. A gold
+    question is told of as a problem that is being judged, or who judges could tell it by that.
 
     Args:
         sentence: perhaps still being written.
@@ -99,8 +100,8 @@ def lookalikes(
         family: the root of a family to which the sentence belongs; nothing of the family counts,
             nor what is as near to the root, such as the root itself where it is published.
         reader: for whom; None for somebody without an account.
-        hidden_too: tell, without text or share, of those under embargo and of gold, too: for
-            what moderators read.
+        hidden_too: tell, without text or share, of those under embargo, too: for what moderators
+            read.
         least: the least share, 0–1.
         most: how many.
     """
@@ -340,4 +341,4 @@ def _shown(
         return Lookalike(row.source, share, row.ref, row.sentence)
     if visible_to(reader, problem):
         return Lookalike("", share, problem.ref, problem.sentence)
-    return Lookalike("", least) if hidden_too or not (problem.embargo or problem.gold) else None
+    return Lookalike("", least) if hidden_too or not problem.embargo else None

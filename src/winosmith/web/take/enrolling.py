@@ -72,7 +72,7 @@ def enrol(person: Person, round_: Round, declared: Mapping[str, str]) -> Sitting
         sheet = next_sheet(person, round_)
         told = _told(round_, declared)
         slot = current(person)
-        if slot is not None and not slot.gold:
+        if slot is not None:
             give_back(slot)
         subject = _subject(person, round_)
         subject.declared = {**subject.declared, **told}

@@ -75,7 +75,7 @@ def whole(request: HttpRequest, sent: WholeAnswer, key: Key) -> dict[str, Any]:
             comment=sent.comment,
         )
         if slot.gold:
-            return str(slot.problem.ref)
+            return str(slot.ref)
         go_on(person)
         return None
 
@@ -143,7 +143,7 @@ def _standing(person: Person) -> dict[str, Any]:
         "paused": paused,
         "in_a_test": testing,
         "nothing": why_nothing(person) if free and not left else None,
-        "undo": last.problem.ref if last else None,
+        "undo": last.ref if last else None,
     }
 
 
@@ -151,7 +151,7 @@ def _held(slot: Slot) -> dict[str, Any]:
     """Return what the page of a slot shows, and nothing of the answer or of the other half."""
     told = shown(slot, {})
     return {
-        "problem": slot.problem.ref,
+        "problem": slot.ref,
         "step": "local" if told["first"] else "whole",
         "sentence": f"{told['before']}_{told['after']}",
         "options": [{"choice": one["value"], "text": one["text"]} for one in told["options"]],
@@ -170,7 +170,7 @@ def _told(request: HttpRequest, ref: str) -> Slot:
 def _checked(slot: Slot) -> dict[str, Any]:
     problem = slot.problem
     return {
-        "problem": problem.ref,
+        "problem": slot.ref,
         **{name: getattr(problem, name) for name in ("sentence", "options", "answer")},
         "choice": slot.choice,
         "right": bool(slot.right),

@@ -39,7 +39,7 @@ class ShownOption(Shape):
 class HeldProblem(Shape):
     """A problem that you hold: the words around its blank alone, or the whole of it."""
 
-    problem: str
+    problem: str = Field(description="stands for it here, for you alone; no problem's id")
     step: Literal["local", "whole"]
     sentence: str = Field(description="`_` stands for the blank")
     options: list[ShownOption]
