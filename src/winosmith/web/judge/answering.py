@@ -237,9 +237,9 @@ def so_far(person: Person) -> tuple[int, Slot | None]:
 
 
 def _held(person: Person, ref: str) -> Slot:
-    """Return the open slot that a person holds; it and its problem are locked, the problem first."""
+    """Return the open slot that a person holds; its problem is locked first, then the slot."""
     rows = Slot.objects.filter(holder=person, ref=ref)
-    rows = rows.select_related("problem__twin__contributor", "problem__as_gold")
+    rows = rows.select_related("problem__twin__contributor")
     slot = rows.select_for_update(of=("problem", "self"), no_key=True).first()
     if slot is None:
         raise Gone(

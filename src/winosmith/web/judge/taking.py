@@ -63,7 +63,7 @@ def current(person: Person) -> Slot | None:
     Its lease may have run out: the slot is theirs as long as nobody else took it.
     """
     rows = Slot.objects.filter(holder=person, answered_at=None, open=True)
-    return rows.select_related("problem__twin", "problem__as_gold").order_by("taken_at").first()
+    return rows.select_related("problem__twin").order_by("taken_at").first()
 
 
 def needs_local(slot: Slot) -> bool:
