@@ -281,10 +281,11 @@ def test_the_deciding_answer_stays(db: Any, rules: Any, person: Maker) -> None:
     from winosmith.web.judge.slots import Gone, undo
 
     rules(judges=1)
-    (problem,) = twin(halves=1)
+    twin(halves=1)
     ann = person("ann")
+    ref = give(ann).ref
     with pytest.raises(Gone):
-        undo(ann, give(ann).ref)
+        undo(ann, ref)
 
 
 def test_a_closed_problem_takes_no_answers(db: Any, rules: Any, person: Maker) -> None:
