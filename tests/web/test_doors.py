@@ -177,3 +177,107 @@ def test_django_s_admin_shows_no_secret_and_no_digest_of_one(world: Any) -> None
         page = answer.content.decode()
         assert not [secret for secret in secrets - {""} if secret in page], path
     assert not LogEntry.objects.exists()
+
+
+NEW = {"password": "jugs-and-shelves", "again": "jugs-and-shelves"}
+
+
+@pytest.mark.parametrize("way", ["change", "reset", "everywhere"])
+def test_all_that_opens_an_account_ends_together(
+    db: Any, visit: Any, person: Any, way: str
+) -> None:
+    """A new password, a reset and "everywhere" end log-ins, tokens and links; pages say how many.
+
+    What was ended before, or is somebody else's, is not counted, and other people's doors stay.
+    """
+    from tests.web.api.calling import program  # type: ignore[import-not-found]
+    from winosmith.web.api.tokens import revoke, tokens_of
+    from winosmith.web.people.agree import agree
+    from winosmith.web.people.invitations import reset
+
+    ann, bob = person("ann"), person("bob")
+    agree(ann)
+    agree(bob)
+    here, there = visit(ann), visit(ann)
+    one, two, other = program(ann), program(ann), program(bob)
+    revoke(ann, tokens_of(program(ann) and ann)[0].pk)
+    link, bobs = reset(ann, 30), reset(bob, 30)
+    page, path, typed = {
+        "change": ("/people/password/", "/people/password/", {**NEW, "old": "twins-and-cups"}),
+        "reset": (link, link, NEW),
+        "everywhere": ("/people/", "/people/logout/", {"everywhere": "yes"}),
+    }[way]
+    browser = visit() if way == "reset" else here
+    before = " ".join(browser.get(page).content.decode().split())
+    after = browser.post(path, typed, follow=True).content.decode()
+    count = 1 if way == "change" else 2
+    assert f"{count} log-in" in before
+    assert "2 tokens" in before
+    assert f"{count} log-in" in after
+    assert "2 tokens" in after
+    assert [caller.get("me").status_code for caller in (one, two, other)] == [401, 401, 200]
+    assert there.get("/people/").status_code == 302
+    assert visit().get(link).status_code == 410
+    assert visit().get(bobs).status_code == 200
+
+
+def test_a_used_link_is_told_as_used(db: Any, visit: Any) -> None:
+    """Who opens the link again with which they made their account reads that it was used."""
+    from winosmith.web.people.invitations import invite
+
+    browser, path = visit(), invite(["judge"], 30)
+    typed = {"name": "ann", "password": "twins-and-cups", "again": "twins-and-cups"}
+    assert browser.post(path, typed).status_code == 302
+    for somebody in (browser, visit()):
+        answer = somebody.get(path)
+        page = answer.content.decode()
+        assert answer.status_code == 410
+        assert "It was used" in page
+        assert "still works" not in page
+    assert "/people/login/" in page
+
+
+def test_each_link_that_opens_nothing_says_why(db: Any, visit: Any, person: Any) -> None:
+    """Used, taken back, replaced, run out, and never made: each says so, and what to do."""
+    from datetime import timedelta
+
+    from winosmith.web.people.invitations import find, invite, reset, take_back
+    from winosmith.web.people.models import Invitation
+
+    ann = person("ann")
+    used, replaced, newest = reset(ann, 30), "", ""
+    assert visit().post(used, NEW).status_code == 302
+    replaced, newest = reset(ann, 30), reset(ann, 30)
+    back, late = invite(["judge"], 30), invite(["judge"], 30)
+    found = find(back.split("/")[-2])
+    assert found is not None
+    take_back(found)
+    row = Invitation.objects.latest("pk")
+    row.expires -= timedelta(minutes=31)
+    row.save()
+    said = {
+        used: "A new password was set with it",
+        replaced: "taken back",
+        back: "taken back",
+        late: "It worked until",
+        "/people/join/no-such-link/": "no such link",
+    }
+    for path, words in said.items():
+        for browser in (visit(), visit(ann)):
+            answer = browser.get(path)
+            assert answer.status_code in (404, 410)
+            assert words in answer.content.decode(), path
+    assert visit().get(newest).status_code == 200
+
+
+def test_who_is_logged_in_reads_what_a_link_is_for(db: Any, visit: Any, person: Any) -> None:
+    """A link that works says to who has an account what it does, and until when."""
+    from winosmith.web.people.invitations import invite, reset
+
+    ann = person("ann")
+    page = visit(ann).get(invite(["judge"], 30)).content.decode()
+    assert "makes a new account" in page
+    assert "The link still works" in page
+    page = visit(ann).get(reset(person("bob"), 30)).content.decode()
+    assert "sets a new password" in page
+    assert "makes a new account" not in page

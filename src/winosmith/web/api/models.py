@@ -9,6 +9,14 @@ from django.utils import timezone
 __all__ = ["Token"]
 
 
+class Tokens(models.QuerySet["Token"]):
+    """Tokens, by what they are good for."""
+
+    def live(self) -> Tokens:
+        """Return those that work, as far as their owners may do anything."""
+        return self.filter(expires__gt=timezone.now(), revoked=None)
+
+
 class Token(models.Model):
     """That whoever shows a certain text acts for a person, as far as its scopes reach.
 
@@ -19,7 +27,7 @@ class Token(models.Model):
         start: its first characters, by which its owner knows it again.
         scopes: some of `tokens.SCOPES`; what the person may not do, no scope lets a program do.
         used: the day on which it was last used; no more is kept of when.
-        revoked: when its owner took it back.
+        revoked: when its owner took it back, or it ended with all that opened their account.
     """
 
     person = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="tokens")
@@ -31,6 +39,7 @@ class Token(models.Model):
     expires = models.DateTimeField(db_index=True)
     used = models.DateField(null=True)
     revoked = models.DateTimeField(null=True, db_index=True)
+    objects = Tokens.as_manager()
 
     def __str__(self) -> str:
         return f"{self.name} ({self.start}…)"

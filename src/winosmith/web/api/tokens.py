@@ -8,7 +8,6 @@ from datetime import timedelta
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -98,7 +97,7 @@ def make(person: Person, name: str, scopes: Iterable[str], days: int = DAYS) -> 
         raise InputError(_("A token works for 1 to %d days.") % LONGEST)
     text = PREFIX + secrets.token_urlsafe(SECRET)
     with writing():
-        if _live().filter(person=person).count() >= MOST:
+        if person.tokens.live().count() >= MOST:
             raise InputError(_("You have %d tokens; revoke one first.") % MOST)
         token = Token.objects.create(
             person=person,
@@ -118,7 +117,7 @@ def find(text: str) -> Token | None:
     """
     if not text.startswith(PREFIX):
         return None
-    found = _live().select_related("person").filter(digest=_digest(text)).first()
+    found = Token.objects.live().select_related("person").filter(digest=_digest(text)).first()
     if found is None or not holds(found.person, "read"):
         return None
     today = timezone.now().date()
@@ -130,23 +129,19 @@ def find(text: str) -> Token | None:
 
 def tokens_of(person: Person) -> list[Token]:
     """Return a person's tokens that work, the newest first."""
-    return list(_live().filter(person=person).order_by("-pk"))
+    return list(person.tokens.live().order_by("-pk"))
 
 
 def revoke(person: Person, number: int) -> bool:
     """Let one of a person's own tokens work no more; tell whether it did until now."""
     with writing():
-        return bool(_live().filter(person=person, pk=number).update(revoked=timezone.now()))
+        return bool(person.tokens.live().filter(pk=number).update(revoked=timezone.now()))
 
 
 def revoke_all(person: Person) -> int:
     """Let none of a person's tokens work any more; return how many did."""
     with writing():
-        return int(_live().filter(person=person).update(revoked=timezone.now()))
-
-
-def _live() -> QuerySet[Token]:
-    return Token.objects.filter(Q(expires__gt=timezone.now()), revoked=None)
+        return int(person.tokens.live().update(revoked=timezone.now()))
 
 
 def _digest(text: str) -> str:

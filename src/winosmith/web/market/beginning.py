@@ -29,7 +29,7 @@ from winosmith.web.market.models import (
 )
 from winosmith.web.market.screening import may_come
 from winosmith.web.market.working import end
-from winosmith.web.people.accounts import end_sessions
+from winosmith.web.people.accounts import close_doors
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem, Twin
 
@@ -155,7 +155,7 @@ def _earlier(worker: str) -> list[Participation]:
             if timezone.now() - _last_act(one) < IDLE:
                 raise Elsewhere(_at_work())
             end(one, LEFT)
-        end_sessions(one.person)
+        close_doors(one.person)
     return found
 
 

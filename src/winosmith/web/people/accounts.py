@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from dataclasses import dataclass
 from typing import cast
 
 from django.conf import settings
@@ -12,17 +13,18 @@ from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError
 from django.http import HttpRequest
+from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.people.invitations import use
+from winosmith.web.people.invitations import use, ways_back
 from winosmith.web.people.limits import address, network, refund, spend
 from winosmith.web.people.models import Invitation, Person, new_salt
 from winosmith.web.problems.characters import look
 
-__all__ = ["JOINS", "end_sessions", "enter", "new_password", "sign_up"]
+__all__ = ["JOINS", "Doors", "close_doors", "enter", "new_password", "open_doors", "sign_up"]
 
 RESERVED = re.compile(
     "|".join(map(look, ("anonymous-", "erased-", "worker-")))
@@ -147,8 +149,54 @@ def enter(request: HttpRequest, name: str, password: str) -> Person | None:
     return cast(Person, found)
 
 
-def new_password(person: Person, password: str, invitation: Invitation | None = None) -> None:
-    """Give an account a new password; every log-in session of it ends.
+@dataclass(frozen=True, slots=True)
+class Doors:
+    """How much opens an account without its password.
+
+    Attributes:
+        browsers: log-in sessions.
+        tokens: of programs.
+        links: that set a new password.
+    """
+
+    browsers: int
+    tokens: int
+    links: int
+
+    def __bool__(self) -> bool:
+        return any((self.browsers, self.tokens, self.links))
+
+    def __str__(self) -> str:
+        told = (
+            ngettext("%d log-in", "%d log-ins", self.browsers) % self.browsers,
+            ngettext("%d token of a program", "%d tokens of programs", self.tokens) % self.tokens,
+            ngettext("%d link for a new password", "%d links for a new password", self.links)
+            % self.links,
+        )
+        counts = (self.browsers, self.tokens, self.links)
+        return ", ".join(text for text, count in zip(told, counts, strict=True) if count)
+
+
+def open_doors(person: Person) -> Doors:
+    """Return what opens an account now."""
+    live = person.sessions.filter(expire_date__gt=timezone.now())
+    return Doors(live.count(), person.tokens.live().count(), ways_back(person).count())
+
+
+def close_doors(person: Person) -> Doors:
+    """Log a person out everywhere; end their tokens and links, too. Return what was open."""
+    with writing():
+        found = open_doors(person)
+        person.entry = new_salt()
+        person.save(update_fields=["entry"])
+        person.sessions.all().delete()
+        person.tokens.live().update(revoked=timezone.now())
+        ways_back(person).update(used=timezone.now())
+    return found
+
+
+def new_password(person: Person, password: str, invitation: Invitation | None = None) -> Doors:
+    """Give an account a new password; all that opened it ends. Return what that was.
 
     Raises:
         ValidationError: the password is too easy to guess.
@@ -160,12 +208,4 @@ def new_password(person: Person, password: str, invitation: Invitation | None = 
             use(invitation, person)
         person.set_password(password)
         person.save(update_fields=["password"])
-        end_sessions(person)
-
-
-def end_sessions(person: Person) -> None:
-    """Log a person out everywhere."""
-    with writing():
-        person.entry = new_salt()
-        person.save(update_fields=["entry"])
-        person.sessions.all().delete()
+        return close_doors(person)

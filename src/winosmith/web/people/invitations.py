@@ -16,7 +16,9 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.people.models import Invitation, Person
 
-__all__ = ["Role", "find", "invite", "may_invite", "reset", "take_back", "use"]
+__all__ = [
+    "Role", "find", "invite", "may_invite", "over", "reset", "take_back", "use", "ways_back",
+]  # fmt: skip
 
 Role = Literal["contributor", "judge", "moderator", "admin"]
 
@@ -58,7 +60,7 @@ def reset(person: Person, minutes: int, *, by: Person | None = None) -> str:
     if by is not None and not (by.is_active and by.is_superuser):
         raise InputError(_("Only admins let somebody back in."))
     with writing():
-        _open().filter(person=person).update(used=timezone.now())
+        ways_back(person).update(used=timezone.now())
         return _made(minutes, made_by=by, person=person)
 
 
@@ -70,6 +72,19 @@ def may_invite(by: Person, role: str) -> bool:
 def find(token: str) -> Invitation | None:
     """Return the link of a token while it works; None for every other text."""
     return _open().filter(digest=_digest(token)).select_related("person").first()
+
+
+def over(token: str) -> Invitation | None:
+    """Return the link of a token that works no more; None for a text that never was one.
+
+    A link that was over for long is forgotten, too (`SiteRules.retention_days`).
+    """
+    return Invitation.objects.filter(digest=_digest(token)).first()
+
+
+def ways_back(person: Person) -> QuerySet[Invitation]:
+    """Return the links that work and set a new password for somebody."""
+    return _open().filter(person=person)
 
 
 def use(invitation: Invitation, person: Person) -> None:

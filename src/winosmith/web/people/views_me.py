@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from winosmith.errors import InputError
 from winosmith.web.people import erasure
-from winosmith.web.people.accounts import enter
+from winosmith.web.people.accounts import enter, open_doors
 from winosmith.web.people.agree import missing
 from winosmith.web.people.current import existing_writer
 from winosmith.web.people.forms import EraseForm
@@ -41,7 +41,7 @@ def me(request: HttpRequest) -> HttpResponseBase:
         "agreements": person.agreements.select_related("document").order_by("-at"),
         "missing": missing(person),
         "written": Problem.objects.filter(twin__contributor=person, gold=False).count(),
-        "sessions": person.sessions.count(),
+        "doors": open_doors(person),
         "key": new_key(),
     }
     return render(request, "people/me.html", context)
