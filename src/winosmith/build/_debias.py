@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith import debias, report
+from winosmith import debias, formats, report
 from winosmith.answers import Response
 from winosmith.build._filter import NAMES, FilterRun
 from winosmith.build._filtered import filtered
@@ -27,7 +27,6 @@ from winosmith.build._report_filter import again_record, filter_sections, key_fi
 from winosmith.build._stages import DISCARDED, tuned_on
 from winosmith.build._vectors import embedded, turning
 from winosmith.dataset import Dataset, Dropped, Filtered
-from winosmith.formats import format_named
 from winosmith.outputs import OutputFolder, sha256
 from winosmith.records import canonical, problem_record
 
@@ -239,10 +238,8 @@ def _filtered(dataset: Dataset, rows: Sequence[int], run: FilterRun) -> Filtered
 
 
 def _write(folder: OutputFolder, done: Debiased, parameters: dict[str, Any]) -> None:
-    ours = format_named("winosmith")
     with folder.write("kept.jsonl") as file:
-        if ours.write is not None:
-            ours.write(done.filtered.kept.problems, file)
+        file.writelines(formats.lines(done.filtered.kept))
     with folder.write("dropped.jsonl") as file:
         for entry in done.filtered.dropped:
             record = {

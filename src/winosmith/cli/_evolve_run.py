@@ -206,4 +206,4 @@ def _write(
 
 def _jsonl(folder: OutputFolder, name: str, problems: Iterable[Problem]) -> None:
     with folder.write(name) as file:
-        file.writelines(canonical(problem_record(problem)) + "\n" for problem in problems)
+        file.writelines(formats.lines(problems))

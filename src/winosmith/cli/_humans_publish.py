@@ -18,7 +18,6 @@ from winosmith.cli._common import (
 from winosmith.dataset import Dataset
 from winosmith.humans import publish
 from winosmith.outputs import PRIVATE, OutputFolder
-from winosmith.records import canonical, problem_record
 
 __all__ = ["command"]
 
@@ -81,4 +80,4 @@ def command(
 
 def _write(folder: OutputFolder, name: str, problems: Dataset) -> None:
     with folder.write(name) as file:
-        file.writelines(canonical(problem_record(problem)) + "\n" for problem in problems)
+        file.writelines(formats.lines(problems))

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from winosmith import formats
 from winosmith.answers import Response
 from winosmith.cli._common import (
     data_argument,
@@ -224,7 +225,7 @@ def _write(found: Selection, report: Mapping[str, Any], out: str, force: bool) -
     recipe = {"command": "humans select", "signature": report["signature"]}
     folder = OutputFolder.open(Path(out), recipe, force=force)
     with folder.write("chosen.jsonl") as file:
-        file.writelines(canonical(problem_record(p)) + "\n" for p in found.filtered.kept)
+        file.writelines(formats.lines(found.filtered.kept))
     with folder.write("left-out.jsonl") as file:
         file.writelines(
             canonical({"reason": left.reason, "problem": problem_record(left.problem)}) + "\n"

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from winosmith import validate
+from winosmith import formats, validate
 from winosmith.cli._check_report import check_record, print_check
 from winosmith.cli._common import (
     data_argument,
@@ -189,7 +189,7 @@ def _write(checked: Checked, out: str, force: bool) -> None:
         Path(out), {"command": "check", "signature": str(checked.signature)}, force=force
     )
     with folder.write("kept.jsonl") as file:
-        file.writelines(canonical(problem_record(p)) + "\n" for p in checked.kept)
+        file.writelines(formats.lines(checked.kept))
     with folder.write("dropped.jsonl") as file:
         file.writelines(canonical(_dropped(entry)) + "\n" for entry in checked.result.dropped)
     say(f"Wrote {folder.path / 'kept.jsonl'} and {folder.path / 'dropped.jsonl'}.")

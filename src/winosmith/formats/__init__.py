@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from winosmith.formats._base import Entry, Format, Item
+from winosmith.formats._jsonl import lines
 from winosmith.formats._known import FORMATS
 from winosmith.formats._labels import read_labels, read_submission, write_labels
 from winosmith.formats._losses import Losses, losses
@@ -50,6 +51,7 @@ __all__ = [
     "alike",
     "detect",
     "format_named",
+    "lines",
     "losses",
     "prediction_header",
     "prediction_record",

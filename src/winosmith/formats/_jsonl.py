@@ -6,7 +6,7 @@ that would be taken for twins, though none of the file is a twin's half, have `"
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from typing import IO, Any
 
@@ -17,7 +17,7 @@ from winosmith.formats._twins import would_be_paired
 from winosmith.problem import Claim, Problem
 from winosmith.records import canonical, claim_of, claim_record, problem_of, problem_record
 
-__all__ = ["JSONL"]
+__all__ = ["JSONL", "lines"]
 
 
 def _recognises(source: Source) -> bool:
@@ -41,15 +41,33 @@ def _read(source: Source) -> Iterator[Entry]:
     return json_lines(source, _item)
 
 
-def _write(items: Sequence[Item], file: IO[str]) -> None:
-    problems = [item for item in items if isinstance(item, Problem)]
-    silent = not any(problem.twin_id or problem.lineage for problem in problems)
-    says_no = silent and would_be_paired(problems)
+def lines(items: Iterable[Item], marked: bool | None = None) -> Iterator[str]:
+    r"""Yield problems or claims as the lines of a file in our own format, each with its end.
+
+    Args:
+        items: all of the file, in order.
+        marked: whether a problem without twin and lineage says so. None is what a file needs:
+            where none of its problems has either, and some look like twins. To tell that, all
+            problems are held at once; where they are too many, say True, of any part of a file.
+
+    >>> one = Problem("a", "The _ fell.", ("cup", "jug"), 0)
+    >>> [*lines([one])], [*lines([one], marked=True)][0][-16:]
+    (['{"id":"a","sentence":"The _ fell.","options":["cup","jug"],"answer":0}\n'], '"twin_id":null}\n')
+    """  # noqa: E501
+    if marked is None:
+        items = list(items)
+        problems = [item for item in items if isinstance(item, Problem)]
+        silent = not any(problem.twin_id or problem.lineage for problem in problems)
+        marked = silent and would_be_paired(problems)
     for item in items:
         record = problem_record(item) if isinstance(item, Problem) else claim_record(item)
-        if says_no and isinstance(item, Problem):
+        if marked and isinstance(item, Problem) and not (item.twin_id or item.lineage):
             record["twin_id"] = None
-        file.write(canonical(record) + "\n")
+        yield canonical(record) + "\n"
+
+
+def _write(items: Iterable[Item], file: IO[str]) -> None:
+    file.writelines(lines(items))
 
 
 JSONL = Format(

@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from winosmith import formats
 from winosmith.dataset import Dataset
 from winosmith.errors import OutputError
 from winosmith.outputs import PRIVATE
-from winosmith.records import canonical, problem_record
+from winosmith.records import canonical
 from winosmith.release._content import Content
 from winosmith.release._ids import sight
 from winosmith.release._parts import TEST
@@ -91,7 +92,7 @@ def _answers(content: Content, told: Dataset | None) -> dict[str, list[str]]:
         return {}
     solved = [replace(problem, answer=answers[sight(problem)]) for problem in test]
     return {
-        "test.jsonl": [canonical(problem_record(p)) + "\n" for p in solved],
+        "test.jsonl": [*formats.lines(solved)],
         "test-labels.lst": [f"{p.answer + 1}\n" for p in solved if p.answer is not None],
     }
 

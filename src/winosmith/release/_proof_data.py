@@ -10,9 +10,10 @@ from typing import Any
 
 from winosmith.dataset import Dataset
 from winosmith.errors import ProblemError
+from winosmith.formats import lines
 from winosmith.humans import CANARY
 from winosmith.problem import Problem
-from winosmith.records import canonical, problem_of, problem_record
+from winosmith.records import problem_of
 from winosmith.release._columns import read_table, same_columns, table_of
 from winosmith.release._content import Content
 from winosmith.release._fault import AGAIN, Faults
@@ -30,25 +31,25 @@ def read_parts(
     """Return the problems by part, or None where a line is none that can be released."""
     before = len(faults)
     known: dict[str, Problem] = {}
-    parts, first = {}, dict[str, tuple[str, str]]()
+    parts, first = {}, dict[str, tuple[str, Problem]]()
     for part in [one for one in PARTS if one in record["counts"]]:
         path = f"data/{part}.jsonl"
         problems = _problems(folder, path, known, faults)
         if problems is None:
             continue
         seen: dict[str, int] = {}
-        for number, (line, problem) in enumerate(problems, start=1):
+        for number, problem in enumerate(problems, start=1):
             if problem.id in seen:
                 faults.add(path, f"the id {problem.id!r} is that of line {seen[problem.id]}, too",
                            line=number)  # fmt: skip
                 continue
             seen[problem.id] = number
-            place, other = first.setdefault(problem.id, (part, line))
-            if other != line:
+            place, other = first.setdefault(problem.id, (part, problem))
+            if other != problem:
                 faults.add(path, f"{problem.id!r} is another problem in {place}", line=number)
             if place == part:
                 _prove(problem, part, record, path, number, faults)
-        parts[part] = Dataset({p.id: p for _, p in problems}.values(), part)
+        parts[part] = Dataset({p.id: p for p in problems}.values(), part)
         if not problems:
             faults.add(path, "it holds no problem")
     fatal = [f for f in faults.found[before:] if f.what.startswith(("it can't be read", "this is"))]
@@ -57,26 +58,26 @@ def read_parts(
 
 def _problems(
     folder: Path, path: str, known: dict[str, Problem], faults: Faults
-) -> list[tuple[str, Problem]] | None:
-    """Return a file's lines and their problems; a line is read once, however many files hold it."""
+) -> list[Problem] | None:
+    """Return a file's problems; a line is read once, however many files hold it."""
     try:
-        lines = (folder / path).read_text("utf-8").split("\n")
+        held = (folder / path).read_text("utf-8").split("\n")
     except (OSError, ValueError) as error:
         faults.add(path, f"it can't be read ({getattr(error, 'strerror', None) or error})")
         return None
-    if lines.pop() != "":
-        faults.add(path, "its last line is not ended", line=len(lines) + 1)
+    if held.pop() != "":
+        faults.add(path, "its last line is not ended", line=len(held) + 1)
     found = []
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(held, start=1):
         if line not in known:
             try:
                 known[line] = problem_of(json.loads(line))
             except (ValueError, ProblemError, TypeError, AttributeError) as error:
                 faults.add(path, f"this is no problem: {error}", line=number)
                 continue
-            if canonical(problem_record(known[line])) != line:
+            if line + "\n" not in {*lines([known[line]]), *lines([known[line]], marked=True)}:
                 faults.add(path, "it is not written as winosmith writes it", line=number)
-        found.append((line, known[line]))
+        found.append(known[line])
     return found
 
 

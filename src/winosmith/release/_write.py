@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from winosmith import formats
 from winosmith.errors import OutputError
 from winosmith.outputs import sha256
-from winosmith.records import canonical, problem_record
 from winosmith.release._columns import table_of, write_table
 from winosmith.release._content import Content
 from winosmith.release._croissant import DataFile, croissant
@@ -58,8 +58,7 @@ def write_all(content: Content, folder: Path, advance: Advance) -> dict[str, Any
     done = 0
     for part, dataset in content.parts.items():
         advance(done, part)
-        text = "".join(canonical(problem_record(problem)) + "\n" for problem in dataset)
-        _put(folder / f"data/{part}.jsonl", text.encode())
+        _put(folder / f"data/{part}.jsonl", "".join(formats.lines(dataset)).encode())
         if part != TEST:
             _put(folder / f"data/{part}-labels.lst", labels_of(content, part).encode())
         with (folder / f"data/{part}.parquet").open("wb") as file:

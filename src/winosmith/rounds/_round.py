@@ -267,9 +267,7 @@ def _write(
 ) -> None:
     for name, dataset in (("roots", following.roots), ("fooling", following.fooling)):
         with folder.write(f"{name}.jsonl") as file:
-            write = formats.format_named("winosmith").write
-            assert write is not None  # noqa: S101 - our own format
-            write(tuple(dataset), file)
+            file.writelines(formats.lines(dataset))
     with folder.write(RECORD) as file:
         json.dump(record, file, indent=1, ensure_ascii=False, allow_nan=False)
         file.write("\n")

@@ -97,7 +97,8 @@ def _write_public(output: OutputFolder, known: formats.Format) -> int:
     name = f"problems{known.suffix}"
     data = (one for rows in chunks(public_problems()) for one in as_public(rows))
     if known.name == "winosmith":
-        return _write(output, name, map(problem_record, data))
+        with output.write(name) as file:
+            return sum(1 for line in formats.lines(data, marked=True) if file.write(line))
     problems = list(data)
     formats.write(problems, output.path / name, known.name)
     output.add(name)
@@ -130,7 +131,8 @@ def _problems() -> Records:
     from winosmith.web.problems.records import as_problem
 
     query = Problem.objects.select_related("twin__contributor")
-    return (problem_record(as_problem(row)) for row in _by_number(query))
+    for datum in map(as_problem, _by_number(query)):
+        yield {**problem_record(datum), "twin_id": datum.twin_id}  # a single says that it is one
 
 
 def _states() -> Records:

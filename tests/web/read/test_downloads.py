@@ -264,3 +264,34 @@ def test_a_reader_who_leaves_keeps_nothing_open() -> None:
         source = Aside(b"first", file)
         Sent(gzipped(source), source).close()
         assert file.closed
+
+
+def test_look_alikes_stay_singles_in_every_file(
+    db: Any, monkeypatch: pytest.MonkeyPatch, visit: Callable[..., Any], tmp_path: Path
+) -> None:
+    """Downloads in any number of chunks, a round's pool and an export are read without twins."""
+    from winosmith.web._export import export
+    from winosmith.web.problems import records
+    from winosmith.web.problems.models import Problem, State, Twin
+    from winosmith.web.rounds.models import Round
+    from winosmith.web.rounds.pool import handed_over
+
+    for half in handwritten()[:6]:
+        fields = records.row_fields(half)
+        fields["record"] = {**fields.get("record", {}), "single": True}
+        twin = Twin.objects.create(ref=f"of-{half.id}", **records.twin_fields(half))
+        Problem.objects.create(twin=twin, state=State.VALID, **fields)
+    for chunk in (1, 4, 1000):
+        monkeypatch.setattr(records, "CHUNK", chunk)
+        for name in ("problems.jsonl", "problems.csv"):
+            answer = visit().get(f"/download/{name}")
+            (tmp_path / name).write_bytes(_body(answer))
+            read = formats.read(tmp_path / name)
+            assert (len(read), read.twins) == (6, ())
+            assert read.digest == answer["X-Data-Digest"]
+    assert formats.alike(read.problems)
+    export(tmp_path / "export")
+    pool = handed_over(Round.objects.create(name="one", state="running", recipe={}), lambda done: None)
+    for path in (tmp_path / "export" / "problems.jsonl", pool / "problems.jsonl",
+                 tmp_path / "export" / "private" / "problems.jsonl"):  # fmt: skip
+        assert formats.read(path).twins == ()

@@ -62,6 +62,8 @@ class Survey:
         digest: `winosmith.Dataset.digest` of the problems.
         header: the columns of a table; empty for other formats.
         unfit: the ids of problems that the format has no place for, with the reasons.
+        silent: whether none of the problems has a twin or a lineage. Then each says so, where the
+            format can: whether some look like twins is only told from all of them at once.
     """
 
     known: Format
@@ -69,6 +71,7 @@ class Survey:
     digest: str
     header: tuple[str, ...]
     unfit: dict[str, str]
+    silent: bool
 
 
 def survey(query: QuerySet[Problem], known: Format, *, leave_out: bool = False) -> Survey:
@@ -81,6 +84,7 @@ def survey(query: QuerySet[Problem], known: Format, *, leave_out: bool = False) 
     """
     state, header, kept = hashlib.sha256(), list[str](), array("q")
     unfit: dict[str, str] = {}
+    silent = True
     for chunk in rows(numbers(query.order_by("place")), lean(public_problems())):
         data = as_public(chunk)
         bad, columns = _tried(_fitted(chunk, data, known), known)
@@ -90,7 +94,10 @@ def survey(query: QuerySet[Problem], known: Format, *, leave_out: bool = False) 
             if not (leave_out and datum.id in bad):
                 kept.append(row.pk)
                 state.update(_line(datum))
-    return Survey(known, kept, state.hexdigest(), tuple(header), unfit)
+                silent &= not (datum.twin_id or datum.lineage)
+    if silent and known.name == "csv" and kept:
+        header = union(["answer", "twin_id"], header)
+    return Survey(known, kept, state.hexdigest(), tuple(header), unfit, silent)
 
 
 def _fitted(chunk: Sequence[Problem], data: list[Datum], known: Format) -> list[Datum]:
@@ -116,7 +123,9 @@ def _tried(data: list[Datum], known: Format) -> tuple[dict[str, str], list[str]]
     return {}, header_of(written) if known.name in TABLES else []
 
 
-def _written(data: Sequence[Datum], known: Format) -> str:
+def _written(data: Sequence[Datum], known: Format, *, silent: bool = False) -> str:
+    if known.name == "winosmith":
+        return "".join(formats.lines(data, marked=silent))
     file = StringIO(newline="")
     _write(known, data, file)
     return file.getvalue()
@@ -150,7 +159,7 @@ def text(found: Survey) -> Generator[bytes, None, None]:
 def _chunks(found: Survey) -> Iterator[bytes]:
     first = True
     for data in _data(found):
-        written = _written(data, found.known)
+        written = _written(data, found.known, silent=found.silent)
         if found.known.name in TABLES:
             written = aligned(written, found.header, with_header=first)
         first = False

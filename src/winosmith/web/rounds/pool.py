@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from winosmith import formats
 from winosmith.outputs import OutputFolder
-from winosmith.records import canonical, problem_record
 from winosmith.validate import write_votes
 from winosmith.web._export import chunks, one_moment
 from winosmith.web.judge.votes import responses
@@ -36,7 +36,7 @@ def handed_over(round_: Round, told: Callable[[int], None]) -> Path:
     with one_moment(), output.write(PROBLEMS) as file:
         done = 0
         for rows in chunks(public_problems()):
-            file.writelines(canonical(problem_record(one)) + "\n" for one in as_public(rows))
+            file.writelines(formats.lines(as_public(rows), marked=True))
             votes += list(responses(rows))
             told(done := done + len(rows))
     write_votes(votes, folder / VOTES)

@@ -77,7 +77,8 @@ def lines(round_: Round, *, kept: bool) -> Iterator[bytes]:
             for place in Place.objects.filter(round=round_, problem__in=chunk)
         }
         for row, datum in zip(chunk, as_public(chunk), strict=True):
-            record = {**problem_record(datum), **({} if kept else _why(places[row.pk]))}
+            record = problem_record(datum) | {"twin_id": datum.twin_id}  # None says: no twin
+            record |= {} if kept else _why(places[row.pk])
             yield (canonical(record) + "\n").encode("utf-8", "surrogatepass")
 
 

@@ -1,0 +1,92 @@
+"""Whatever the project writes, reading gives the same twins: what only looks like one is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.release.conftest import about
+from winosmith import Dataset, Origin, Response, formats
+from winosmith.cli import main
+from winosmith.cli._evolve_run import _jsonl
+from winosmith.outputs import OutputFolder
+from winosmith.release import release, verify
+from winosmith.testing import made_twins
+from winosmith.validate import write_votes
+
+SINGLES = Dataset(
+    replace(problem, twin_id=None, origin=Origin("practice", author=f"a{row // 4}"))
+    for row, problem in enumerate(made_twins(6))
+)
+"""Two of them look like a twin each; no two of them are one."""
+
+
+def _data(folder: Path) -> str:
+    path = folder / "singles.jsonl"
+    formats.write(SINGLES, path)
+    assert not formats.read(path).twins
+    return str(path)
+
+
+def _checked(folder: Path) -> list[Path]:
+    told = ["check", _data(folder), "--rules", "none", "--out", str(folder / "out")]
+    assert main(told) == 0
+    return [folder / "out" / "kept.jsonl"]
+
+
+def _filtered(folder: Path) -> list[Path]:
+    told = ["debias", _data(folder), "--method", "random", "--keep", "10", "--no-again"]
+    assert main([*told, "--out", str(folder / "out")]) == 0
+    return [folder / "out" / "kept.jsonl"]
+
+
+def _selected(folder: Path) -> list[Path]:
+    said = [
+        Response(p.id, f"s{who}", "test", p.answer or 0)
+        for who in range(8)
+        for row, p in enumerate(SINGLES)
+        if (row + who) % 2
+    ]
+    write_votes(said, folder / "said.csv")
+    told = ["humans", "select", _data(folder), str(folder / "said.csv"), "--floor", "0.5"]
+    assert main([*told, "--out", str(folder / "out")]) == 0
+    return [folder / "out" / "chosen.jsonl"]
+
+
+def _published(folder: Path) -> list[Path]:
+    formats.write(SINGLES[:4], folder / "used.jsonl")
+    told = ["humans", "publish", _data(folder), str(folder / "used.jsonl")]
+    assert main([*told, "--out", str(folder / "out")]) == 0
+    return [folder / "out" / "released.jsonl", folder / "out" / "private" / "withheld.jsonl"]
+
+
+def _evolved(folder: Path) -> list[Path]:
+    out = OutputFolder.open(folder / "out", {"command": "evolve"})
+    _jsonl(out, "small.jsonl", SINGLES)
+    return [folder / "out" / "small.jsonl"]
+
+
+def _released(folder: Path) -> list[Path]:
+    pytest.importorskip("pyarrow")
+    source = folder / "source"
+    source.mkdir()
+    for part, rows in {"train_xl": slice(4), "dev": slice(4, 8), "test": slice(8, 12)}.items():
+        formats.write(SINGLES[rows], source / f"{part}.jsonl")
+    made = release(source, about(), folder / "out", new_ids=True)
+    assert not verify(made.folder).faults
+    key = folder / "out" / "private" / made.folder.name
+    return [*sorted((made.folder / "data").glob("*.jsonl")), key / "test.jsonl"]
+
+
+@pytest.mark.parametrize("write", [_checked, _filtered, _selected, _published, _evolved, _released])
+def test_no_list_of_singles_is_read_as_twins(
+    write: Callable[[Path], list[Path]], tmp_path: Path
+) -> None:
+    """What a command writes of singles that look like twins is read as singles."""
+    for path in write(tmp_path):
+        read = formats.read(path)
+        assert formats.alike(read.problems), path.name
+        assert not read.twins, path.name
