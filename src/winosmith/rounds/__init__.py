@@ -11,7 +11,7 @@ from __future__ import annotations
 from winosmith.rounds._changes import Change, changes, read_record
 from winosmith.rounds._next import NextRound
 from winosmith.rounds._recipe import RoundRecipe, read_round, round_of
-from winosmith.rounds._report import round_page, told_of_training
+from winosmith.rounds._report import round_page, selected_by_answers, told_of_training
 from winosmith.rounds._round import Round, differing, run_round
 from winosmith.rounds._simulated import ARMS, SOLVERS, Arm, SimulatedRound, simulate
 
@@ -31,6 +31,7 @@ __all__ = [
     "round_of",
     "round_page",
     "run_round",
+    "selected_by_answers",
     "simulate",
     "told_of_training",
 ]

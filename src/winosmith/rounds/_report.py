@@ -14,7 +14,7 @@ from winosmith.report import shown
 from winosmith.rounds._changes import Change
 from winosmith.rounds._next import NextRound
 
-__all__ = ["round_page", "told_of_training"]
+__all__ = ["round_page", "selected_by_answers", "told_of_training"]
 
 MOST = 20
 """Problems that are shown of each kind; the files hold all."""
@@ -41,7 +41,7 @@ def round_page(
         report.Section("In short", [report.Cards(_cards(record))]),
         report.Section(
             "What changed",
-            [_changed(changes), *sides_blocks(record.get("sides"))],
+            [_changed(changes, record), *sides_blocks(record.get("sides"))],
             lead=_lead(changes),
         ),
         report.Section("The solvers", _solvers(record)),
@@ -92,7 +92,18 @@ def _lead(changes: Sequence[Change]) -> str:
     )
 
 
-def _changed(changes: Sequence[Change]) -> report.Table:
+def selected_by_answers(record: Mapping[str, Any]) -> bool:
+    """Tell whether a round kept what could not be guessed; its linear model is too low then.
+
+    See `winosmith.debias.SELECTED`.
+
+    >>> selected_by_answers({"build": {"funnel": {"steps": [{"stage": "random"}]}}})
+    False
+    """
+    return any(step["stage"] == "aflite" for step in record["build"]["funnel"]["steps"])
+
+
+def _changed(changes: Sequence[Change], record: Mapping[str, Any]) -> report.Table:
     rows: list[list[report.Value]] = [
         [change.what, *(_cell(v, change.form) for v in (change.before, change.now)), change.told]
         for change in changes
@@ -101,7 +112,9 @@ def _changed(changes: Sequence[Change]) -> report.Table:
         "This round and the last",
         ["figure", "last round", "this round", "change"],
         rows,
-        note=f"A linear model on what was kept is {SELECTED}.",
+        note=f"A linear model on what was kept is {SELECTED}."
+        if selected_by_answers(record)
+        else "",
     )
 
 
