@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from winosmith.errors import RecipeError
+from winosmith import Dataset, Problem
+from winosmith.errors import DataError, RecipeError
 from winosmith.study import KINDS, LEARNERS, SolverRule, made_solver
 from winosmith.testing import made_twins
 
@@ -34,3 +37,21 @@ def test_a_site_knows_no_learning():
     assert SolverRule.of(table, learns=True).learn
     with pytest.raises(RecipeError, match="'learn' is not for the solver"):
         SolverRule.of(table)
+
+
+def test_a_solver_sees_what_its_table_says(tmp_path):
+    """`sees = "pronoun"` is another solver, and refuses what has no pronoun; the blank is usual."""
+    table = {"name": "words", "solver": "association", "learn": True}
+    taught = [replace(problem, pronoun="they") for problem in made_twins(5)]
+    blank, same, other = (
+        made_solver(SolverRule.of({**table, **sees}, learns=True), tmp_path, Dataset(taught))
+        for sees in ({}, {"sees": "blank"}, {"sees": "pronoun"})
+    )
+    assert blank.digest == same.digest != other.digest
+    assert (blank.about["sees"], other.about["sees"]) == ("blank", "pronoun")
+    with pytest.raises(DataError, match="the pronoun of 1 of 1 problems is not known"):
+        other.solver.score([Problem("a", "The nurse said _ left.", ("nurse", "cook"))])
+    with pytest.raises(RecipeError, match="sees is one of blank, pronoun"):
+        SolverRule.of({**table, "sees": "both"}, learns=True)
+    with pytest.raises(RecipeError, match="'sees' is not for the solver 'random'"):
+        SolverRule.of({"name": "a", "solver": "random", "sees": "pronoun"})

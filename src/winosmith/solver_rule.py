@@ -64,6 +64,7 @@ def _one_of(*words: str) -> Check:
     return check
 
 
+_SEES: dict[str, Check] = {"sees": _one_of("blank", "pronoun")}
 _SHOTS: dict[str, Check] = {"shots": _whole(0, 100), "seed": _whole(0, 2**31)}
 _FILES: dict[str, Check] = {
     "model": _text,
@@ -77,13 +78,14 @@ _SENTENCE = ("sentence", "option", "sentence_per_token", "option_per_token")
 KINDS: dict[str, dict[str, Check]] = {
     "random": {"seed": _whole(0, 2**31)},
     "majority": {},
-    "association": {"features": _one_of("pairs", "words")},
+    "association": {**_SEES, "features": _one_of("pairs", "words")},
     "hunting": {"collection": _text, "snippets": _whole(1, 1000)},
-    "causal": {**_FILES, **_SHOTS, "scoring": _one_of(*_PARTIAL)},
-    "masked": {**_FILES, "scoring": _one_of(*_SENTENCE)},
+    "causal": {**_FILES, **_SHOTS, **_SEES, "scoring": _one_of(*_PARTIAL)},
+    "masked": {**_FILES, **_SEES, "scoring": _one_of(*_SENTENCE)},
     "encoder": _FILES,
     "chat": {
         **_SHOTS,
+        **_SEES,
         "model": _text,
         "base_url": _text,
         "key_variable": _variable,
@@ -95,7 +97,10 @@ KINDS: dict[str, dict[str, Check]] = {
     },
 }
 """By kind of solver, its options; each may have a `revision`, too, and say by `trained_on` what it
-was trained on: files, published sets, or "other:NAME"."""
+was trained on: files, published sets, or "other:NAME".
+
+An encoder sees what it was trained to; who answers at random, by the majority or by hunting, sees
+no pronoun (`winosmith.seen`)."""
 
 _NEEDED = {
     "causal": ("model",),

@@ -16,6 +16,7 @@ from winosmith.solver_rule import SolverRule
 
 if TYPE_CHECKING:
     from winosmith.dataset import Dataset
+    from winosmith.seen import Sees
     from winosmith.solve import Solver
 
 __all__ = ["MadeSolver", "made_solver"]
@@ -56,6 +57,7 @@ class _Source:
         cache: where full-text indexes are kept.
         train: what a solver learns from.
         patience: seconds after which a chat server's reply is too late.
+        sees: the blank, or the pronoun.
     """
 
     options: Mapping[str, Any]
@@ -63,6 +65,10 @@ class _Source:
     cache: Path
     train: Dataset
     patience: float
+
+    @property
+    def sees(self) -> Sees:
+        return "pronoun" if self.options.get("sees") == "pronoun" else "blank"
 
 
 def made_solver(
@@ -136,7 +142,9 @@ def _association(source: _Source) -> Parts:
     from winosmith import solve
 
     features = source.options.get("features", "words")
-    solver = solve.WordAssociation.trained_on(source.train, features=features, smoothing=SMOOTHING)
+    solver = solve.WordAssociation.trained_on(
+        source.train, features=features, sees=source.sees, smoothing=SMOOTHING
+    )
     state = hashlib.sha256()
     for key, values in sorted(solver.weights.items()):
         state.update(f"{key}\0{' '.join(f'{value:.9g}' for value in values)}\n".encode())
@@ -169,11 +177,13 @@ def _causal(source: _Source) -> Parts:
 
     model, weights, revision = _weights(source)
     count = source.options.get("shots", 0)
-    prompt = solve.shots(source.train, count, seed=source.options.get("seed", 0)) if count else ""
+    seed = source.options.get("seed", 0)
+    prompt = solve.shots(source.train, count, seed=seed, sees=source.sees) if count else ""
     solver = solve.Causal(
         model,
         source.options.get("scoring", "partial"),
         prompt=prompt,
+        sees=source.sees,
         device=source.options.get("device"),
     )
     return solver, weights, revision
@@ -184,7 +194,8 @@ def _masked(source: _Source) -> Parts:
 
     model, weights, revision = _weights(source)
     kind = source.options.get("scoring", "sentence")
-    return solve.Masked(model, kind, device=source.options.get("device")), weights, revision
+    device = source.options.get("device")
+    return solve.Masked(model, kind, sees=source.sees, device=device), weights, revision
 
 
 def _encoder(source: _Source) -> Parts:
@@ -225,6 +236,7 @@ def _chat(source: _Source) -> Parts:
     settings = {
         "swap": source.options.get("swap", False),
         "scoring": source.options.get("scoring", "reply"),
+        "sees": source.sees,
     }
     if count := source.options.get("shots", 0):
         seed = source.options.get("seed", 0)

@@ -132,7 +132,14 @@ class SiteRules:
 def _models(tables: Any) -> tuple[SolverRule, ...]:
     if not isinstance(tables, tuple):
         raise RecipeError("models is a list of tables, [[models]], or [] for none")
-    return tuple(map(SolverRule.of, tables))
+    rules = tuple(map(SolverRule.of, tables))
+    for rule in rules:
+        if rule.options.get("sees") == "pronoun":
+            raise RecipeError(
+                f"the solver {rule.name}: what people write on a site has a blank and no pronoun, "
+                "so none can be seen; leave sees out"
+            )
+    return rules
 
 
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")

@@ -82,6 +82,13 @@ def test_two_models_of_one_name_are_refused(tmp_path: Path) -> None:
         _read(tmp_path, 'solver = "random"', 'solver = "majority"')
 
 
+def test_a_site_has_no_pronoun_to_see(tmp_path: Path) -> None:
+    """`sees = "pronoun"` is refused, since people write blanks; the blank may be named."""
+    with pytest.raises(RecipeError, match="has a blank and no pronoun"):
+        _read(tmp_path, 'solver = "association"\nsees = "pronoun"')
+    _read(tmp_path, 'solver = "association"\nsees = "blank"')
+
+
 @pytest.mark.parametrize("text", ["models = 3", 'models = "all"', "models = { a = 1 }"])
 def test_models_that_are_no_list_are_told(tmp_path: Path, text: str) -> None:
     """A number or a table in place of the list is an error with the file."""
