@@ -232,6 +232,26 @@ def test_all_of_table_5_is_solved(data_dir: Path, tmp_path: Path) -> None:
     assert json.loads(again.stdout) == results
 
 
+@pytest.mark.data
+def test_what_training_may_have_shown_is_not_solved(data_dir: Path, tmp_path: Path) -> None:
+    """--trained-on leaves a data set out with the reason, and says what can't be compared."""
+    files = [data_dir / "dpr" / "test.c.txt", data_dir / "copa" / "copa-test.xml"]
+    asked = [*files, "--solver", "random", "--out", tmp_path / "t", "--trained-on", "dpr"]
+    shown = _run(transfer_command, *asked, "--trained-on", "other:Pile").stdout
+    words = " ".join(shown.split())
+    assert "DPR (Rahman and Ng 2012): Of random no accuracy is told: 564 of 564" in words
+    assert "random was trained on Pile too, which is not here" in words
+    assert "of 564 " not in re.sub("564 of 564", "", words)
+    results = json.loads((tmp_path / "t" / "results.json").read_text())
+    assert [one["data"] for one in results["systems"]["random"]] == ["copa"]
+    assert "564 of 564" in results["withheld"]["dpr"]
+    assert "Of random no accuracy is told" in (tmp_path / "t" / "report.html").read_text()
+    with pytest.raises(DataError, match="nothing is left to solve: DPR"):
+        _run(transfer_command, files[0], *asked[2:])
+    with pytest.raises(InputError, match="the contents of 'xyzzy' are not known"):
+        _run(transfer_command, *asked, "--trained-on", "xyzzy")
+
+
 @pytest.mark.models
 @pytest.mark.filterwarnings("ignore:.*texts fill all")
 def test_an_encoder_is_tuned_on_the_target(

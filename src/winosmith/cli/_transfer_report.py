@@ -18,8 +18,13 @@ __all__ = ["print_report", "record"]
 Found = Mapping[str, Sequence["Solved"]]
 
 
-def record(found: Found) -> dict[str, Any]:
-    """Return the report as JSON can hold it: the user's figures, and the printed ones beside."""
+def record(found: Found, withheld: Mapping[str, str]) -> dict[str, Any]:
+    """Return the report as JSON can hold it: the user's figures, and the printed ones beside.
+
+    Args:
+        found: the user's systems.
+        withheld: data sets that were not solved, with the reason.
+    """
     from winosmith import study
 
     return {
@@ -47,10 +52,11 @@ def record(found: Found) -> dict[str, Any]:
             }
             for line in study.beside_gender(found)
         ],
+        **({"withheld": dict(withheld)} if withheld else {}),
     }
 
 
-def print_report(found: Found, out: str) -> None:
+def print_report(found: Found, withheld: Mapping[str, str], out: str) -> None:
     """Print a table for each data set, with the user's rows marked, and what to know of them."""
     from winosmith import study
 
@@ -71,6 +77,8 @@ def print_report(found: Found, out: str) -> None:
                     click.echo(f"Signature: {system}: {solved.signature}")
         click.echo()
     _print_gender(found)
+    for reason in withheld.values():
+        click.echo(textwrap.fill(f"- {reason}", 79, subsequent_indent="  "))
     click.echo(textwrap.fill(study.MARKS, 79))
     click.secho(f"Written to {out}: report.html, results.json, predictions", bold=True)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from winosmith.cli import solve as solve_command
 from winosmith.cli._common import json_option, print_json, progress, say
 from winosmith.cli._score_extras import women_by_occupation
 from winosmith.cli._solvers import SOLVERS, TAKES, check_options, made, sees
+from winosmith.cli._stability_input import overlaps, trained_option
 from winosmith.cli._transfer_report import print_report, record
 from winosmith.errors import DataError, InputError
 from winosmith.models import GRIDS
@@ -22,6 +24,7 @@ from winosmith.outputs import OutputFolder
 
 if TYPE_CHECKING:
     from winosmith.dataset import Dataset
+    from winosmith.metrics import Overlap
     from winosmith.seen import Sees
     from winosmith.solve import Solver
     from winosmith.study import Solved, Target
@@ -49,6 +52,7 @@ _OF_SOLVERS = {option for needed, other in TAKES.values() for option in needed |
               "format. May be given again.")  # fmt: skip
 @click.option("--grid", type=click.Choice(list(GRIDS)), default="one", show_default=True,
               help="Of --tune: what is tried, as in winosmith train.")  # fmt: skip
+@trained_option
 @click.option("--force", is_flag=True, help="Replace the results of another solver in DIR.")
 @json_option
 @click.pass_context
@@ -71,12 +75,20 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     check_options(options["solver"], told & _OF_SOLVERS)
     if options["tune"] and (options["solver"] != "encoder" or len(options["model"]) != 1):
         raise InputError("--tune trains an encoder; name one with --solver encoder --model")
-    targets = _targets(options["data"])
-    found = _found(targets, options)
+    from winosmith import study
+
+    options["name"] = options["name"] or _name(options)
+    targets, seen = _not_seen(_targets(options["data"]), options)
+    withheld = {
+        data: f"{study.TARGETS[data]}: {_told(options['name'], found)}"
+        for data, found in seen.items()
+        if found.withheld
+    }
+    found = _found(targets, seen, withheld, options)
     if options["as_json"]:
-        print_json(record(found))
+        print_json(record(found, withheld))
     else:
-        print_report(found, options["out"])
+        print_report(found, withheld, options["out"])
 
 
 command.params[2:2] = [
@@ -108,7 +120,57 @@ def _targets(data: tuple[str, ...]) -> list[Target]:
     return list(targets.values())
 
 
-def _found(targets: list[Target], options: Options) -> dict[str, list[Solved]]:
+def _not_seen(targets: list[Target], options: Options) -> tuple[list[Target], dict[str, Overlap]]:
+    """Return the data sets that training may not have shown, and what of each it may have.
+
+    Raises:
+        InputError: `--trained-on` names what is not there, or a data set of `--tune` that may have
+            been seen.
+        DataError: all may have been seen.
+    """
+    from winosmith import study
+
+    name, given = options["name"], options["trained_on"]
+    seen = {
+        target.name: overlap
+        for target in targets
+        for overlap in overlaps(_problems(target), [name], given).values()
+    }
+    left = [t for t in targets if t.name not in seen or not seen[t.name].withheld]
+    if not left:
+        told = "; ".join(f"{study.TARGETS[data]}: {_told(name, f)}" for data, f in seen.items())
+        raise DataError(f"nothing is left to solve: {told}")
+    return left, seen
+
+
+def _told(name: str, seen: Overlap) -> str:
+    from winosmith.metrics import told_overlap
+
+    return "; ".join(told_overlap(name, seen.record()))
+
+
+def _problems(target: Target) -> Dataset:
+    """Return what is compared with training: a claim that is alone on its text by that text."""
+    from winosmith.dataset import Dataset
+    from winosmith.problem import Problem
+    from winosmith.recast import to_problems
+
+    if isinstance(target.asked, Dataset):
+        return target.asked
+    recast = to_problems(target.asked)
+    alone = (
+        Problem(f"claim {row}", left.claim.sentence, (left.claim.candidate, "-"))
+        for row, left in enumerate(recast.leftovers)
+    )
+    return Dataset([*recast.problems, *alone], target.name)
+
+
+def _found(
+    targets: list[Target],
+    seen: Mapping[str, Overlap],
+    withheld: Mapping[str, str],
+    options: Options,
+) -> dict[str, list[Solved]]:
     from winosmith import formats
 
     train = formats.read(options["train"]) if options["train"] else None
@@ -123,11 +185,20 @@ def _found(targets: list[Target], options: Options) -> dict[str, list[Solved]]:
     if options["tune"]:
         recipe["tune"] = {"grid": options["grid"], "files": sorted(options["tune"])}
     folder = OutputFolder.open(options["out"], recipe, force=options["force"])
-    name = options["name"] or _name(options)
+    name = options["name"]
     found = {name: _solved_as_seen(targets, train, folder.path / "predictions", options)}
     if options["tune"]:
         found[f"{name}-ft"] = _tuned(targets, folder.path, options)
-    _write(folder, found)
+    found = {
+        system: [
+            replace(one, notes=(*one.notes, _told(name, seen[one.data])))
+            if one.data in seen and seen[one.data].unknown
+            else one
+            for one in own
+        ]
+        for system, own in found.items()
+    }
+    _write(folder, found, withheld)
     return found
 
 
@@ -252,11 +323,13 @@ def _tell_step(advance: Callable[[int, str], None], done: int, of: int, note: st
     advance(done, f"of {of}, {note}")
 
 
-def _write(folder: OutputFolder, found: dict[str, list[Solved]]) -> None:
+def _write(
+    folder: OutputFolder, found: dict[str, list[Solved]], withheld: Mapping[str, str]
+) -> None:
     from winosmith import study
 
     with folder.write("results.json") as file:
-        json.dump(record(found), file, indent=2, ensure_ascii=False)
+        json.dump(record(found, withheld), file, indent=2, ensure_ascii=False)
         file.write("\n")
     with folder.write("report.html") as file:
-        file.write(study.transfer_page(found))
+        file.write(study.transfer_page(found, tuple(withheld.values())))

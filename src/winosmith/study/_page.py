@@ -19,11 +19,12 @@ MARKS = (
 """What the marks of the tables mean."""
 
 
-def transfer_page(found: Mapping[str, Sequence[Solved]]) -> str:
+def transfer_page(found: Mapping[str, Sequence[Solved]], withheld: Sequence[str] = ()) -> str:
     """Return the page: a table for each data set, table 7, and the printed figures that can't be.
 
     Args:
         found: the user's systems by name, with what each solved.
+        withheld: why other data sets were not solved.
     """
     lines = beside(found)
     sections = [
@@ -37,6 +38,8 @@ def transfer_page(found: Mapping[str, Sequence[Solved]]) -> str:
     gender = beside_gender(found)
     if gender:
         sections.append(Section("Gender gap on Winogender (table 7)", [_gender(gender)], GENDER))
+    if withheld:
+        sections.append(Section("Not solved", [Text([f"{reason}." for reason in withheld])]))
     sections.append(Section("Printed figures that can't be", [_impossible(lines)], IMPOSSIBLE))
     return page(
         "Transfer",
