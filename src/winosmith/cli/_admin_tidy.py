@@ -1,4 +1,4 @@
-"""`winosmith admin tidy`: retention, now."""
+"""`winosmith admin tidy`: what time brings about by itself, now."""
 
 from __future__ import annotations
 
@@ -15,10 +15,13 @@ __all__ = ["command"]
 def command(folder: str, database: str | None) -> None:
     """Delete from the site of DIR what is older than it keeps (retention_days in site.toml).
 
-    A running server does so once a day by itself. Sentences and judgements are never deleted.
+    A running server does so once a day by itself. Sentences and judgements are never deleted. What
+    has waited long enough for its other half (wait_days) becomes public; a server looks every hour.
     """
     existing_site(folder, database)
     from winosmith.web.people.retention import tidy
+    from winosmith.web.problems.public import publish_due
 
+    click.echo(f"{'published':12} {publish_due():>9,}")
     for name, count in tidy().items():
         click.echo(f"{name:12} {count:>9,}")

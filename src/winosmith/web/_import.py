@@ -218,6 +218,7 @@ def _add_rows(data: Sequence[Datum], as_: As) -> Sequence[Problem]:
 
     from winosmith.web.judge.rows import open_new
     from winosmith.web.problems.models import Event, Problem, State
+    from winosmith.web.problems.public import settle
     from winosmith.web.problems.records import row_fields
 
     now = timezone.now()
@@ -239,6 +240,8 @@ def _add_rows(data: Sequence[Datum], as_: As) -> Sequence[Problem]:
         _make_gold(data, rows)
     elif as_ == "judging":
         open_new(rows)
+    else:
+        settle({row.twin_id for row in rows}, new=[row.pk for row in rows])
     _remember(rows)
     return rows
 

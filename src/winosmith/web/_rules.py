@@ -32,6 +32,8 @@ class SiteRules:
         both_halves: one person may judge both halves of a twin. Off: whoever has seen one half
             reads the other as its opposite.
         local_first: the judge answers from the local context alone before reading the whole.
+        wait_days: how long a half that was decided waits for the other half to be, so that a twin
+            becomes public as a whole; 0 for not at all.
         lease_minutes: how long a problem waits for the judge who took it.
         local_before: the words before the blank that the local context shows.
         signup: "open", or "invited": accounts come by invitation alone.
@@ -62,6 +64,7 @@ class SiteRules:
     judges: int = 3
     both_halves: bool = False
     local_first: bool = True
+    wait_days: int = 14
     lease_minutes: int = 20
     local_before: int = 2
     signup: Signup = "open"
@@ -147,6 +150,7 @@ _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
 _RANGES = (
     ("judges", 1, 99),
+    ("wait_days", 0, 3650),
     ("lease_minutes", 1, 24 * 60),
     ("local_before", 0, 50),
     ("gold_every", 0, 1000),

@@ -1,4 +1,8 @@
-"""Retention without anybody's doing: one worker a day deletes what the site no longer keeps."""
+"""What time brings about by itself, looked for every hour.
+
+A half that has waited long enough for the other one becomes public, and one worker a day deletes
+what the site no longer keeps.
+"""
 
 from __future__ import annotations
 
@@ -21,19 +25,22 @@ MARK = "tidied"
 
 
 def start(folder: Path) -> None:
-    """Look every hour whether it is time, in a thread of this worker that ends with it."""
+    """Look every hour what is due, in a thread of this worker that ends with it."""
     threading.Thread(target=_watch, args=(folder,), name="tidy", daemon=True).start()
 
 
 def _watch(folder: Path) -> None:
     from django.db import connection
 
+    from winosmith.web.problems.public import publish_due
+
     time.sleep(random.uniform(30, 90))  # noqa: S311 - not all workers at once
     while True:
         try:
+            publish_due()
             tidy_when_due(folder)
         except Exception:
-            logging.getLogger("winosmith.web").exception("what is too old could not be deleted")
+            logging.getLogger("winosmith.web").exception("what is due could not be done")
         finally:
             connection.close()
         time.sleep(HOUR)

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from datetime import timedelta
 from itertools import count, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tests.web import growing  # type: ignore[import-not-found]
 from tests.web.api.calling import Program  # type: ignore[import-not-found]
@@ -17,22 +24,37 @@ STATES = ("held", "judging", "valid", "rejected", "revised", "withdrawn")
 
 
 class Case(NamedTuple):
-    """How a half stands, and the other half of its twin; None where it has none."""
+    """How a half stands, and the other half of its twin.
+
+    Attributes:
+        other: None where it has none.
+        late: what is decided was 15 days ago; else yesterday.
+    """
 
     state: str
-    embargo: bool
-    gold: bool
-    other: str | None
+    embargo: bool = False
+    gold: bool = False
+    other: str | None = None
+    late: bool = False
 
     @property
     def public(self) -> bool:
-        """The law, in words of its own."""
-        return self.state == "valid" and not self.embargo and not self.gold
+        """The law, in words of its own: valid, kept back by nobody, and not ahead of the other."""
+        whole = self.late or self.other not in ("held", "judging")
+        return self.state == "valid" and not self.embargo and not self.gold and whole
+
+    @property
+    def turned(self) -> Case:
+        """The same twin from the side of its other half."""
+        return Case(self.other or "", other=self.state, late=self.late)
 
 
-CASES = tuple(
-    Case(*values)
-    for values in product(STATES, (False, True), (False, True), (None, "judging", "valid"))
+CASES = (
+    *(Case(*values) for values in product(STATES, (False, True), (False, True))),
+    *(
+        Case(state, other=other, late=late)
+        for state, other, late in product(STATES, STATES, (False, True))
+    ),
 )
 
 
@@ -73,18 +95,26 @@ def _half(twin: Any, word: str, n: int, **columns: Any) -> Any:
 
 def _twins(cases: Iterable[Case], author: Any) -> Iterator[tuple[Case, Any, Any]]:
     """Store the halves of each case; yield it with both rows, None for one that is not there."""
-    from winosmith.web.problems.models import Twin
+    from django.utils import timezone
 
+    from winosmith.web._lock import writing
+    from winosmith.web.problems.models import Problem, Twin
+    from winosmith.web.problems.public import settle
+
+    decided = {late: timezone.now() - timedelta(days=15 if late else 1) for late in (False, True)}
     for case in cases:
         number = next(_numbers)
         twin = Twin.objects.create(ref=f"t{number:04}", contributor=author, domain="physical")
         one = _half(
             twin, f"zq{number:04}a", 0, state=case.state, embargo=case.embargo, gold=case.gold,
-            record={} if case.other else {"single": True},
+            record={} if case.other else {"single": True}, decided=decided[case.late],
         )  # fmt: skip
-        two = _half(twin, f"zq{number:04}b", 1, state=case.other) if case.other else None
-        for half in filter(None, (one, two)):
-            half.save()
+        two = None
+        if case.other:
+            two = _half(twin, f"zq{number:04}b", 1, state=case.other, decided=decided[case.late])
+        keys = [Problem.objects.bulk_create([half])[0].pk for half in (one, two) if half]
+        with writing():
+            settle([twin.pk], new=keys)
         yield case, one, two
 
 
@@ -109,7 +139,7 @@ def _world(author: Any, judge: Any) -> World:
         versions |= {one.ref[1:]} if case.public else set()
         if two is not None:
             words[two.ref[1:]] = two
-            public |= {two.ref[1:]} if Case(case.other, False, False, case.state).public else set()
+            public |= {two.ref[1:]} if case.turned.public else set()
     now = timezone.now()
     Slot.objects.bulk_create(
         Slot(
@@ -281,7 +311,8 @@ def test_every_surface_shows_what_is_public(
 ) -> None:
     """Pages, searches, files, the API, families and rounds show what the condition says, no more.
 
-    Over every state, with and without embargo, gold and another half, being judged or valid.
+    Over every state with embargo and gold, and beside another half in every state, before and
+    after it has waited long enough.
     """
     from winosmith.web.people.agree import agree
 
@@ -307,9 +338,252 @@ def test_the_database_says_what_the_condition_says(
     from winosmith.web.problems.models import Problem
     from winosmith.web.problems.public import public_problems, visible_to
 
-    halves = {one.ref: case for case, one, _two in _twins(CASES, person("ann"))}
+    halves = {}
+    for case, one, two in _twins(CASES, person("ann")):
+        halves[one.ref] = case
+        if two:
+            halves[two.ref] = case.turned
     rows = Problem.objects.filter(ref__in=halves)
     law = {ref for ref, case in halves.items() if case.public}
     assert {row.ref for row in rows if row.public} == law
     assert {row.ref for row in rows if visible_to(None, row)} == law
     assert set(public_problems().filter(ref__in=halves).values_list("ref", flat=True)) == law
+
+
+def _judged(author: Any = None, **columns: Any) -> list[Any]:
+    """Store a twin that judges hold; return both halves."""
+    _case, *halves = next(_twins([Case("judging", other="judging")], author))
+    for half in halves:
+        type(half).objects.filter(pk=half.pk).update(decided=None, **columns)
+    return halves
+
+
+def _to(half: Any, state: str) -> None:
+    """Move a half, as a verdict or a moderator would."""
+    from winosmith.web.problems.models import State
+    from winosmith.web.problems.states import move
+
+    move(half, State(state), by=None, kind="verdict")
+
+
+def _later(halves: Iterable[Any], **time: float) -> None:
+    """Let time pass for a twin, and the hourly look come round."""
+    from django.db.models import F
+
+    from winosmith.web.problems.public import publish_due
+
+    rows = type(next(iter(halves))).objects.filter(pk__in=[half.pk for half in halves])
+    rows.update(decided=F("decided") - timedelta(**time))
+    publish_due()
+
+
+def _public(*halves: Any) -> list[bool]:
+    for half in halves:
+        half.refresh_from_db()
+    return [half.public for half in halves]
+
+
+@pytest.mark.parametrize("end", ["valid", "rejected", "withdrawn", "revised"])
+def test_a_twin_becomes_public_as_a_whole(
+    db: Any, person: Callable[..., Any], visit: Callable[..., Any], end: str
+) -> None:
+    """A half found valid is nobody's to read before the other is decided, whatever comes of it.
+
+    Its contributor and moderators read it meanwhile, and so does nobody who judges the other.
+    """
+    ann, judy = person("ann"), person("judy", is_judge=True)
+    eva = person("eva", is_moderator=True)
+    one, two = _judged(ann)
+    _to(one, "valid")
+
+    def readers() -> list[int]:
+        path = f"/problems/{one.ref}/"
+        return [visit(who).get(path).status_code for who in (None, judy, ann, eva)]
+
+    assert (_public(one, two), readers()) == ([False, False], [404, 404, 200, 200])
+    _to(two, end)
+    assert (_public(one, two), readers()) == ([True, end == "valid"], [200] * 4)
+
+
+def test_a_half_that_waited_long_enough_is_public(db: Any) -> None:
+    """After 14 days the other half is waited for no longer, however it stalls; never before."""
+    for stalls in ("judging", "held"):
+        one, two = _judged()
+        _to(one, "valid")
+        if stalls == "held":
+            _to(two, "held")
+        _later([one], days=13, hours=23, minutes=59)
+        assert _public(one, two) == [False, False]
+        _later([one], minutes=2)
+        assert _public(one, two) == [True, False]
+        if stalls == "held":
+            _to(two, "judging")
+        _to(two, "valid")
+        assert _public(one, two) == [True, True]
+
+
+def test_the_days_of_waiting_are_a_setting(db: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With `wait_days` 2 a half waits for two days, with 0 not at all."""
+    from django.conf import settings as site
+
+    monkeypatch.setattr(site, "RULES", replace(site.RULES, wait_days=2))
+    one, two = _judged()
+    _to(one, "valid")
+    _later([one], days=1)
+    assert _public(one) == [False]
+    monkeypatch.setattr(site, "RULES", replace(site.RULES, wait_days=0))
+    _to(two, "held")
+    assert _public(one) == [True]
+    three, _four = _judged()
+    _to(three, "valid")
+    assert _public(three) == [True]
+
+
+def test_what_was_published_stays(db: Any) -> None:
+    """A half that is public stays so when the other is judged again; it goes by itself alone.
+
+    Judged again itself, it waits again.
+    """
+    one, two = _judged()
+    _to(one, "valid")
+    _to(two, "valid")
+    _to(two, "judging")
+    _later([one, two], hours=1)
+    assert _public(one, two) == [True, False]
+    _to(one, "rejected")
+    assert _public(one) == [False]
+    _to(one, "valid")
+    assert _public(one, two) == [False, False]
+    _to(two, "valid")
+    assert _public(one, two) == [True, True]
+
+
+def test_an_attention_question_stalls_nothing(db: Any) -> None:
+    """A half that became an attention question is waited for by nobody, though it was held."""
+    one, two = _judged()
+    type(two).objects.filter(pk=two.pk).update(gold=True)
+    _to(one, "valid")
+    assert _public(one, two) == [True, False]
+
+
+def test_lifting_an_embargo_publishes_no_half_ahead_of_the_other(
+    db: Any, person: Callable[..., Any]
+) -> None:
+    """A half whose embargo ends while judges hold the other waits like one just found valid."""
+    from winosmith.web._lock import writing
+    from winosmith.web.problems.embargoes import lift, put_under
+
+    one, two = _judged()
+    _to(one, "valid")
+    _to(two, "valid")
+    with writing():
+        put_under(one)
+        _to(two, "judging")
+        lift(one)
+    assert _public(one, two) == [False, False]
+    _to(two, "rejected")
+    assert _public(one, two) == [True, False]
+    three, four = _judged()
+    _to(three, "valid")
+    with writing():
+        put_under(four)
+        lift(three)
+        assert _public(three) == [False]
+        _to(four, "valid")
+    assert _public(three, four) == [True, False]
+
+
+def test_imported_halves_wait_for_nothing_but_those_that_are_judged(db: Any) -> None:
+    """Imported as valid, a twin is public at once; beside a half that is judged, it waits."""
+    from winosmith import Dataset, Problem
+    from winosmith.web import hosting
+    from winosmith.web.problems.models import Problem as Row
+
+    one, two = (
+        Problem(
+            f"of-a-file-{letter}", f"The cup did not fit in the jug since the _ was {word}.",
+            ("cup", "jug"), answer, "of-a-file",
+        )
+        for letter, word, answer in (("a", "big", 0), ("b", "small", 1))
+    )  # fmt: skip
+    hosting.import_problems(Dataset([one]), "judging")
+    hosting.import_problems(Dataset([one, two]), "valid")
+    rows = [Row.objects.get(ref=datum.id) for datum in (one, two)]
+    assert _public(*rows) == [False, False]
+    _to(rows[0], "valid")
+    assert _public(*rows) == [True, True]
+
+
+def test_verdicts_on_both_halves_at_once_publish_the_twin(
+    database: Any, person: Callable[..., Any]
+) -> None:
+    """Of two verdicts at once the later sees the earlier: neither half is left to wait."""
+    from django.db import connection
+
+    from winosmith.web._lock import writing
+
+    one, two = _judged(person("ann"))
+    started = threading.Event()
+
+    def other() -> None:
+        started.set()
+        try:
+            _to(two, "valid")
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=other)
+    with writing():
+        _to(one, "valid")
+        thread.start()
+        started.wait(10)
+        time.sleep(0.3)
+    thread.join(30)
+    assert _public(one, two) == [True, True]
+
+
+ACTS = st.one_of(
+    st.tuples(st.sampled_from("ab"), st.sampled_from((*STATES, "embargo", "lift"))),
+    st.tuples(st.just("time"), st.integers(1, 20)),
+)
+
+
+@given(st.lists(ACTS, max_size=12))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+def test_no_half_is_ever_published_ahead_of_the_other(
+    ready_site: Any, acts: list[tuple[str, Any]]
+) -> None:
+    """Whatever is done in whatever order: public is only what may be, and nothing waits in vain.
+
+    A half that becomes public has no other half with the judges or a moderator, unless it was
+    decided 14 days ago; and what is valid waits only while the other half does.
+    """
+    from django.db import transaction
+
+    from winosmith.errors import InputError
+    from winosmith.web.problems.embargoes import lift, put_under
+
+    with transaction.atomic():
+        halves = dict(zip("ab", _judged(), strict=True))
+        days = dict.fromkeys("ab", 0)
+        for who, what in acts:
+            before = _public(*halves.values())
+            if who == "time":
+                _later(halves.values(), days=what)
+                days = {name: spent + what for name, spent in days.items()}
+            elif what in ("embargo", "lift"):
+                (put_under if what == "embargo" else lift)(halves[who])
+            else:
+                with contextlib.suppress(InputError):
+                    _to(halves[who], what)
+                    days[who] = 0 if what in ("valid", "rejected") else days[who]
+            after = _public(*halves.values())
+            for name, other, was, now in zip("ab", "ba", before, after, strict=True):
+                half = halves[name]
+                may = half.state == "valid" and not half.embargo
+                free = halves[other].state not in ("held", "judging")
+                late = days[name] >= 14
+                assert now <= may
+                assert now or not (may and (free or was))
+                assert free or late or was or not now
+        transaction.set_rollback(True)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 
 from winosmith.metrics import Reliability, answer_table, krippendorff_alpha
 from winosmith.web._kept import kept
 from winosmith.web.judge.models import Gold, Slot, Verdict
+from winosmith.web.problems.models import Problem
 
 __all__ = ["Figures", "figures"]
 
@@ -52,7 +53,8 @@ def figures() -> Figures:
 
 
 def _figures() -> Figures:
-    groups = Verdict.objects.values("counts").annotate(n=Count("pk")).order_by("counts")
+    verdicts = _told()
+    groups = verdicts.values("counts").annotate(n=Count("pk")).order_by("counts")
     total = unanimous = same = pairs = 0
     for group in groups:
         counts = [int(count) for count in group["counts"].split(",")]
@@ -66,7 +68,7 @@ def _figures() -> Figures:
     gold = Slot.objects.filter(problem__in=asked, gold=True, open=False, provisional=False)
     return Figures(
         total,
-        Verdict.objects.filter(valid=True).count(),
+        verdicts.filter(valid=True).count(),
         unanimous,
         same / pairs if pairs else None,
         alpha,
@@ -75,9 +77,14 @@ def _figures() -> Figures:
     )
 
 
+def _told() -> QuerySet[Verdict]:
+    """Return the verdicts, but for the few that wait for the other half of their twin."""
+    return Verdict.objects.exclude(pk__in=Problem.objects.filter(waits=True).values("pk"))
+
+
 def _alpha() -> tuple[Reliability | None, int]:
     """Return alpha over the last problems that were decided, and how many these are."""
-    last = list(Verdict.objects.order_by("-at").values_list("pk", flat=True)[:LAST])
+    last = list(_told().order_by("-at").values_list("pk", flat=True)[:LAST])
     chosen: dict[int, list[int | None]] = {key: [] for key in last}
     for start in range(0, len(last), CHUNK):
         rows = Slot.objects.filter(problem__in=last[start : start + CHUNK], excluded=False)

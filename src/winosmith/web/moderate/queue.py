@@ -63,6 +63,7 @@ ONLY = {
     "close": _("judged on the edge"),
     "hinted": _("with a hint"),
     "embargo": _("under embargo"),
+    "waits": _("waiting for the other half"),
     "gold": _("gold questions"),
 }
 

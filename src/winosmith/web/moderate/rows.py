@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext as _
@@ -15,6 +16,7 @@ from winosmith.web.moderate.models import Appeal
 from winosmith.web.people.pseudonyms import pseudonym
 from winosmith.web.perturb.models import Version
 from winosmith.web.problems.models import Event, Problem
+from winosmith.web.problems.public import waits_until
 
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
@@ -32,6 +34,7 @@ class Row:
         own: the reader wrote it, so others decide.
         appeal: the text of an open appeal.
         root: the id of its family's root; "" for what was not perturbed.
+        until: when it is public at the latest, where it waits for the other half of its twin.
     """
 
     problem: Problem
@@ -42,6 +45,7 @@ class Row:
     own: bool
     appeal: str
     root: str = ""
+    until: datetime | None = None
 
     @property
     def pick(self) -> str:
@@ -78,6 +82,7 @@ def rows(reader: Person, problems: Sequence[Problem], other: str = "") -> list[R
             not may_decide(reader, problem),
             appeals.get(problem.pk, ""),
             roots.get(problem.pk, ""),
+            waits_until(problem),
         )
         for problem in problems
     ]

@@ -36,7 +36,7 @@ __all__ = ["Refused", "may_perturb", "perturb", "revisable", "revise", "revise_u
 SOURCE = "person"
 """Who perturbed, as EvoGrad has it: people, a chat model, WordNet."""
 
-OWN = (State.HELD, State.JUDGING)
+OWN = (State.HELD, State.JUDGING, State.VALID)
 """Where one's own sentence stands that nobody else may perturb yet."""
 
 

@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 
 from winosmith.web._chunked import chunked
 from winosmith.web.problems.models import Event, Problem
+from winosmith.web.problems.public import settle
 
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
@@ -46,7 +47,7 @@ def put_under(problem: Problem, *, by: Person | None = None) -> int:
     Problem.objects.filter(pk=problem.pk).update(embargo=True)
     Version.objects.filter(problem=problem).update(covered=False)
     problem.became(embargo=True)
-    return _spread([problem.pk], by, embargo=True)
+    return len(_spread([problem.pk], by, embargo=True))
 
 
 def lift(problem: Problem, *, by: Person | None = None) -> int:
@@ -66,8 +67,12 @@ def lift(problem: Problem, *, by: Person | None = None) -> int:
         return 0
     Problem.objects.filter(pk=problem.pk).update(embargo=False)
     Version.objects.filter(problem=problem).update(covered=False)
+    freed = _spread([problem.pk], by, embargo=False)
+    for some in chunked([problem.pk, *freed], CHUNK):
+        twins = Problem.objects.filter(pk__in=some).values_list("twin", flat=True)
+        settle(set(twins), new=some)
     problem.became(embargo=False)
-    return _spread([problem.pk], by, embargo=False)
+    return len(freed)
 
 
 def cover_below(keys: Sequence[int]) -> int:
@@ -75,7 +80,7 @@ def cover_below(keys: Sequence[int]) -> int:
 
     For versions that came in many at once (`winosmith.web._import_versions`).
     """
-    return _spread(keys, None, embargo=True)
+    return len(_spread(keys, None, embargo=True))
 
 
 def covering(problem: Problem) -> Event:
@@ -100,9 +105,14 @@ def _lock_family(problem: Problem) -> None:
         lock(problem)
 
 
-def _spread(keys: Sequence[int], by: Person | None, *, embargo: bool) -> int:
-    """Cover all below problems, down to what has an embargo of its own; or uncover it."""
-    changed, above = 0, list(keys)
+def _spread(keys: Sequence[int], by: Person | None, *, embargo: bool) -> list[int]:
+    """Cover all below problems, down to what has an embargo of its own; or uncover it.
+
+    Returns:
+        The keys of the versions that were.
+    """
+    changed: list[int] = []
+    above = list(keys)
     while above:
         below = [row for some in chunked(above, CHUNK) for row in _next(some, covered=not embargo)]
         for rows in chunked(below, CHUNK):
@@ -110,8 +120,8 @@ def _spread(keys: Sequence[int], by: Person | None, *, embargo: bool) -> int:
             Problem.objects.filter(pk__in=keys).update(embargo=embargo)
             type(rows[0]).objects.filter(pk__in=keys).update(covered=embargo)
             Event.objects.bulk_create(_event(row.problem, by, embargo) for row in rows)
-        changed += len(below)
         above = [row.pk for row in below]
+        changed += above
     return changed
 
 

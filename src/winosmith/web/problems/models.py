@@ -59,6 +59,8 @@ class Problem(models.Model):
         hints: what made a moderator's look worth while, as short texts.
         reasons: why judges did not find it valid.
         gold: a question with a known answer that checks attention; never part of the data.
+        waits: what became of it is told to nobody but its contributor and moderators, because
+            another half of its twin is not decided; see `winosmith.web.problems.public.settle`.
         public: whether everyone may see it: the one place that says so. The database works it out,
             so that queries, SQL, indexes and rows can't differ.
         record: what `winosmith.records` keeps and no column holds (pronoun, lineage, extra).
@@ -75,8 +77,9 @@ class Problem(models.Model):
     embargo = models.BooleanField(default=False)
     gold = models.BooleanField(default=False)
     released = models.BooleanField(default=False)
+    waits = models.BooleanField(default=False)
     public = models.GeneratedField(
-        expression=models.Q(state=State.VALID, embargo=False, gold=False),
+        expression=models.Q(state=State.VALID, embargo=False, gold=False, waits=False),
         output_field=models.BooleanField(),
         db_persist=True,
     )
@@ -88,16 +91,20 @@ class Problem(models.Model):
         indexes: ClassVar = [
             models.Index(fields=["state", "id"], name="problem_state"),
             models.Index(fields=["id"], condition=models.Q(public=True), name="problem_public"),
+            models.Index(
+                fields=["created", "id"], condition=models.Q(waits=True), name="problem_waits"
+            ),
         ]
 
     def __str__(self) -> str:
         return f"{self.ref}: {self.sentence[:60]}"
 
     def became(self, **columns: Any) -> None:
-        """Hold what was written to the row by a query; `public` is read again when asked for."""
+        """Hold what was written to the row by a query; `waits` and `public` are read again."""
         for name, value in columns.items():
             setattr(self, name, value)
-        self.__dict__.pop("public", None)
+        for name in ("waits", "public"):
+            self.__dict__.pop(name, None)
 
 
 class Event(models.Model):

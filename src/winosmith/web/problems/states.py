@@ -9,6 +9,7 @@ from django.utils import timezone
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.problems.models import Event, Problem, State
+from winosmith.web.problems.public import settle
 
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
@@ -58,6 +59,7 @@ def move(
             raise InputError(f"the problem {now.ref} {before.label}; it can't become {to.value!r}")
         decided = timezone.now() if to in (State.VALID, State.REJECTED) else now.decided
         Problem.objects.filter(pk=now.pk).update(state=to, decided=decided)
+        settle([now.twin_id], new=[now.pk])
         problem.became(state=to, decided=decided)
         return Event.objects.create(
             problem=now,

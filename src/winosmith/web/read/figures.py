@@ -29,7 +29,8 @@ class Figures:
         perturbed: public problems that were perturbed from others; `families` of them have one
             root each.
         contributors: who wrote them, imported ones aside.
-        judged: problems that judges have decided about, none of them under embargo.
+        judged: problems that judges have decided about, none of them under embargo, nor waiting
+            for the other half of its twin.
         domains: how many public problems of each domain; "" for none.
         since, until: the days on which the first and the last were written.
     """
@@ -82,14 +83,15 @@ def _figures() -> Figures:
         families=Count("version__root", distinct=True),
     )
     single = 2 * perturbed["groups"] - perturbed["problems"]
-    rejected = Problem.objects.filter(state=State.REJECTED, embargo=False, gold=False).count()
+    rejected = Problem.objects.filter(state=State.REJECTED, embargo=False, gold=False, waits=False)
+    judged = totals["problems"] + rejected.count()
     domains = public.values_list("twin__domain").annotate(n=Count("id")).order_by("-n")
     return Figures(
         problems=totals["problems"],
         twins=twins,
         singles=totals["problems"] - 2 * twins - single,
         contributors=totals["contributors"],
-        judged=totals["problems"] + rejected,
+        judged=judged,
         domains=dict(domains),
         since=totals["since"],
         until=totals["until"],

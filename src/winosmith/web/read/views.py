@@ -14,7 +14,7 @@ from winosmith.web.people.pseudonyms import pseudonym
 from winosmith.web.perturb.models import Version
 from winosmith.web.perturb.rules import may_perturb
 from winosmith.web.problems.models import Problem, Twin
-from winosmith.web.problems.public import public_problems, visible_to
+from winosmith.web.problems.public import public_problems, visible_to, waits_until
 from winosmith.web.read.cards import card_markdown, card_of
 from winosmith.web.read.figures import figures
 from winosmith.web.read.filters import Filters, capped_count
@@ -80,7 +80,7 @@ def problem(request: HttpRequest, ref: str) -> HttpResponse:
     public = public_problems().filter(pk__in=[half.pk for half in halves])
     context = {
         "problem": found,
-        "halves": [(half, judged(half)) for half in halves],
+        "halves": [(half, judged(half), waits_until(half)) for half in halves],
         "others": len(halves) - 1,
         "family": family,
         "may_perturb": may_perturb(person, found),

@@ -23,6 +23,7 @@ from winosmith.web.perturb.rules import revise_url
 from winosmith.web.problems.hints import live_hints
 from winosmith.web.problems.models import Problem, State, Twin
 from winosmith.web.problems.once import new_key, once
+from winosmith.web.problems.public import waits_until
 from winosmith.web.write import rules
 from winosmith.web.write.counts import counts
 from winosmith.web.write.preview import preview
@@ -146,6 +147,7 @@ def about(person: Person, found: Twin, error: str = "", sent: Any = None) -> dic
             {
                 "problem": problem,
                 "state": State(problem.state),
+                "until": waits_until(problem),
                 "readings": reading,
                 "votes": _votes(problem),
                 "history": _history(problem),

@@ -173,6 +173,7 @@ def _half(told: dict[str, Any]) -> dict[str, Any]:
     return {
         "problem": problems([row])[0],
         "state": row.state,
+        "waits_until": told["until"],
         "reasons": row.reasons,
         "votes": [one["vote"] for one in told["votes"]],
         "history": [{"at": at, "what": what, "reason": why} for at, why, what in told["history"]],

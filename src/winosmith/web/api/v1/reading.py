@@ -23,7 +23,7 @@ from winosmith.web.api.v1.shapes_reading import (
 )
 from winosmith.web.perturb.rules import may_perturb
 from winosmith.web.problems.models import Problem as Row
-from winosmith.web.problems.public import visible_to
+from winosmith.web.problems.public import visible_to, waits_until
 from winosmith.web.read import agreement, exports, votes
 from winosmith.web.read import figures as counted
 from winosmith.web.read.filters import Filters, capped_count
@@ -93,7 +93,12 @@ def read_problem(request: HttpRequest, ref: Ref) -> dict[str, Any]:
 
 def half(row: Row) -> dict[str, Any]:
     """Return a problem with what judges said."""
-    return {"problem": problems([row])[0], "state": row.state, "judged": judged(row)}
+    return {
+        "problem": problems([row])[0],
+        "state": row.state,
+        "waits_until": waits_until(row),
+        "judged": judged(row),
+    }
 
 
 def _family(found: dict[str, Any]) -> dict[str, Any]:

@@ -108,6 +108,7 @@ class WholeOwnHalf(Shape):
 
     problem: Problem
     state: str
+    waits_until: datetime | None = Field(description="as for every problem")
     reasons: list[str]
     votes: list[JudgesVote]
     history: list[HistoryEntry]

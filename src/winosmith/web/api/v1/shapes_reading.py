@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, datetime
 from typing import Literal
 
 from pydantic import Field
@@ -81,6 +81,9 @@ class JudgedProblem(Shape):
 
     problem: Problem
     state: str
+    waits_until: datetime | None = Field(
+        description="found valid, but not public before the other half is decided, or this moment"
+    )
     judged: Judged | None
 
 

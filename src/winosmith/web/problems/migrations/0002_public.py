@@ -1,4 +1,4 @@
-"""Whether everyone may see a problem becomes a column, which the index of public ones follows."""
+"""Whether everyone may see a problem becomes a column, and verdicts may wait for the other half."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    """The database works the column out for the problems that it has."""
+    """None of the problems that are there waits: what was public stays so."""
 
     dependencies: ClassVar = [("problems", "0001_initial")]
     operations: ClassVar = [
         migrations.RemoveIndex("problem", "problem_public"),
+        migrations.AddField("problem", "waits", models.BooleanField(default=False)),
         migrations.AddField(
             "problem",
             "public",
             models.GeneratedField(
-                expression=models.Q(state="valid", embargo=False, gold=False),
+                expression=models.Q(state="valid", embargo=False, gold=False, waits=False),
                 output_field=models.BooleanField(),
                 db_persist=True,
             ),
@@ -25,5 +26,11 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             "problem",
             models.Index(fields=["id"], condition=models.Q(public=True), name="problem_public"),
+        ),
+        migrations.AddIndex(
+            "problem",
+            models.Index(
+                fields=["created", "id"], condition=models.Q(waits=True), name="problem_waits"
+            ),
         ),
     ]

@@ -1,0 +1,76 @@
+"""Somebody who reads all that is public while people judge, to know answers before they are asked."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+from .scenario import opened
+
+_chance = random.Random(1)  # noqa: S311
+
+
+def look_on(
+    folder: Path, database: str | None, problems: int, *, wait_days: int = 14, seed: int = 0
+) -> dict[str, int]:
+    """Let people judge twins, and look after every vote at what the site shows to everyone.
+
+    Args:
+        folder: of the site, new.
+        database: as `scenario.opened` has it.
+        problems: how many are judged, two a twin, by five people at random.
+        wait_days: the site's; with 0 a half is public as soon as it is found valid.
+        seed: of who judges when, and how.
+
+    Returns:
+        How many votes were given and how many problems are public at the end; of how many problems
+        that judges still held the other half could be read, with its answer, in the download
+        (`answers_read`) or on its own page (`pages_read`).
+    """
+    opened(folder, database, gold_every=0, wait_days=wait_days)
+    from django.test import Client
+
+    from winosmith.web.judge import slots
+    from winosmith.web.people.models import Person
+    from winosmith.web.problems.models import Problem
+
+    from . import inside
+
+    rng, client = random.Random(seed), Client(HTTP_HOST="localhost")  # noqa: S311
+    judges = [Person.objects.get(pk=one.key) for one in inside.make_people("j", 6, is_judge=True)]
+    inside.make_problems(problems, inside.make_people("writer", 1)[0].key)
+    read: dict[str, set[str]] = {"answers": set(), "pages": set()}
+    votes, tired = 0, 0
+    while tired < 20:
+        judge = rng.choice(judges)
+        slot = slots.claim(judge)
+        if slot is None:
+            tired += 1
+            continue
+        tired, votes = 0, votes + 1
+        right = int(slot.problem.answer or 0)
+        slots.answer_local(judge, slot.problem.ref, rng.randrange(2))
+        slots.answer(judge, slot.problem.ref, right if rng.random() < 0.9 else 1 - right)
+        for half in Problem.objects.filter(twin=slot.problem.twin_id, state="judging"):
+            others = Problem.objects.filter(twin=half.twin_id).exclude(pk=half.pk)
+            (other,) = others.values_list("ref", flat=True)
+            if client.get(f"/problems/{other}/").status_code == 200:
+                read["pages"].add(half.ref)
+            if other in _downloaded(client):
+                read["answers"].add(half.ref)
+    return {
+        "votes": votes,
+        "public": len(_downloaded(client)),
+        **{f"{name}_read": len(found) for name, found in read.items()},
+    }
+
+
+def _downloaded(client: Any) -> dict[str, int]:
+    """Return the answers in the download of everyone, by the problems' ids."""
+    where = f"10.{_chance.randrange(256)}.{_chance.randrange(256)}.1"  # no limit meets all of them
+    answer = client.get("/download/problems.jsonl", REMOTE_ADDR=where)
+    body = b"".join(answer.streaming_content)
+    found = map(json.loads, body.decode().splitlines())
+    return {one["id"]: one["answer"] for one in found if "id" in one}

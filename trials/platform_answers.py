@@ -1,0 +1,46 @@
+"""Nobody can read the answer to a twin while judges hold a half of it.
+
+    python trials/platform_answers.py            100 twins, on both databases
+    python trials/platform_answers.py --quick    10 twins
+
+After each vote an onlooker without an account opens the page of the other half, and looks for it in
+the download. A site that publishes each half as soon as it is found valid must fail: the trial can.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from crowd.onlooker import look_on
+from crowd.scenario import apart, databases, place
+from crowd.table import Table, end
+
+COLUMNS = (
+    "database", "days of waiting", "votes", "public in the end",
+    "answers in the download before", "pages before",
+)  # fmt: skip
+
+
+def main() -> None:
+    """Look on, and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small counts")
+    parser.add_argument("--database", default="", help="sqlite or postgresql alone")
+    asked = parser.parse_args()
+    twins = 10 if asked.quick else 100
+    table = Table(f"{twins} twins are judged while somebody looks on", COLUMNS)
+    for database in databases(asked.database):
+        for days in (14, 0):
+            with place(database) as where:
+                found = apart(look_on, where.folder, where.database, 2 * twins, wait_days=days)
+            read = found["answers_read"] + found["pages_read"]
+            table.row(
+                database, days, found["votes"], found["public"], found["answers_read"],
+                found["pages_read"],
+                met=bool(found["public"]) and (read == 0 if days else read > 0),
+            )  # fmt: skip
+    end(table)
+
+
+if __name__ == "__main__":
+    main()
