@@ -55,3 +55,25 @@ def test_a_race_of_judges_gives_each_problem_exactly_k_votes(database: str) -> N
 def test_a_site_that_counts_before_it_inserts_is_found_out(database: str) -> None:
     """The same race, where votes are counted first and inserted then, goes beyond k."""
     assert raced(database, "unlocked-votes")["too_many"] > 0
+
+
+@pytest.mark.parametrize("database", DATABASES)
+def test_nobody_reads_an_answer_while_judges_hold_the_other_half(database: str) -> None:
+    """Of twins that are judged an onlooker reads no half before the other is decided, too.
+
+    On a site that publishes each half at once, the same onlooker reads some.
+    """
+    from crowd.onlooker import look_on
+    from crowd.scenario import apart, place
+
+    from winosmith.testing import find_postgres
+
+    if database == "postgresql" and find_postgres() is None:
+        absent("PostgreSQL is not installed")
+    read = []
+    for days in (14, 0):
+        with place(database) as where:
+            found = apart(look_on, where.folder, where.database, 8, wait_days=days)
+        read.append((found["answers_read"] + found["pages_read"], found["public"] > 0))
+    assert read[0] == (0, True)
+    assert read[1][0] > 0

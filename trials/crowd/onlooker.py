@@ -1,4 +1,4 @@
-"""Somebody who reads all that is public while people judge, to know answers before they are asked."""
+"""Somebody who reads all that is public while people judge, to know answers beforehand."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def look_on(
             continue
         tired, votes = 0, votes + 1
         right = int(slot.problem.answer or 0)
-        slots.answer_local(judge, slot.problem.ref, rng.randrange(2))
-        slots.answer(judge, slot.problem.ref, right if rng.random() < 0.9 else 1 - right)
+        slots.answer_local(judge, slot.ref, rng.randrange(2))
+        slots.answer(judge, slot.ref, right if rng.random() < 0.9 else 1 - right)
         for half in Problem.objects.filter(twin=slot.problem.twin_id, state="judging"):
             others = Problem.objects.filter(twin=half.twin_id).exclude(pk=half.pk)
             (other,) = others.values_list("ref", flat=True)

@@ -70,5 +70,8 @@ def opened(folder: Path, database: str | None, **rules: Any) -> None:
     """Set Django up in this process for a site, whose tables are made where they are not there."""
     from winosmith.web import Site, _setup
 
-    site = Site.open(folder, database=database)
-    _setup.prepare(site.with_rules(**rules) if rules else site)
+    site = Site.open(folder, database=database).with_rules(**rules)
+    _setup.prepare(site)
+    from django.conf import settings
+
+    settings.RULES = site.rules  # Django reads those of the folder

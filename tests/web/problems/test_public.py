@@ -40,8 +40,18 @@ class Case(NamedTuple):
     @property
     def public(self) -> bool:
         """The law, in words of its own: valid, kept back by nobody, and not ahead of the other."""
-        whole = self.late or self.other not in ("held", "judging")
-        return self.state == "valid" and not self.embargo and not self.gold and whole
+        return self.state == "valid" and not self.embargo and not self.gold and not self.waits
+
+    @property
+    def waits(self) -> bool:
+        """Whether what became of it is not to be told, because of the other half."""
+        ahead = self.other in ("held", "judging") and not self.late
+        return ahead and self.state in ("valid", "rejected")
+
+    @property
+    def rejected(self) -> bool:
+        """Whether it is counted as judged in vain."""
+        return self.state == "rejected" and not (self.embargo or self.gold or self.waits)
 
     @property
     def turned(self) -> Case:
@@ -66,6 +76,8 @@ class World(NamedTuple):
         words: the word that only one sentence has → the row.
         public: those words that everyone may read.
         versions: those of the family's versions among them, the root aside.
+        rejected: how many are counted as not found valid.
+        told: of how many everyone is told that they are decided, or could be.
         author: who wrote it all.
     """
 
@@ -73,6 +85,8 @@ class World(NamedTuple):
     words: dict[str, Any]
     public: set[str]
     versions: set[str]
+    rejected: int
+    told: int
     author: Any
 
 
@@ -128,6 +142,7 @@ def _world(author: Any, judge: Any) -> World:
     root = growing.made_version(None, "The zq0000r cup hit the jug so the _ broke.", by=author)
     words, public, versions = {"zq0000r": root}, {"zq0000r"}, set()
     growing.said(alpha, root)
+    cases = []
     for case, one, two in _twins(CASES, author):
         Version.objects.create(
             problem=one, root=root, parent=root, step=1, declared=1, lineage=1, edit=1,
@@ -135,6 +150,7 @@ def _world(author: Any, judge: Any) -> World:
         )  # fmt: skip
         growing.said(alpha, one, right=False)
         words[one.ref[1:]] = one
+        cases += [case, case.turned] if two else [case]
         public |= {one.ref[1:]} if case.public else set()
         versions |= {one.ref[1:]} if case.public else set()
         if two is not None:
@@ -151,7 +167,8 @@ def _world(author: Any, judge: Any) -> World:
     Verdict.objects.bulk_create(
         Verdict(problem=row, counts="1", valid=True, at=now) for row in words.values()
     )
-    return World(root, words, public, versions, author)
+    rejected, told = sum(case.rejected for case in cases), sum(not case.waits for case in cases)
+    return World(root, words, public, versions, rejected, told + 1, author)
 
 
 @pytest.fixture
@@ -269,20 +286,29 @@ def _versions(client: Any, world: World) -> Iterator[tuple[str, set[str]]]:
 
 def _counts(client: Any, world: World) -> Iterator[tuple[str, int, int]]:
     """Yield each count that everyone sees: its name, what it is, and what the law says."""
+    from django.db import connection
+
     from winosmith.web.families.board import entries
     from winosmith.web.families.kinds import kinds_over_all
     from winosmith.web.families.listing import families
     from winosmith.web.families.models import EditKind
     from winosmith.web.families.tree import _stamp
+    from winosmith.web.judge.agreement import figures as judges_agree
     from winosmith.web.predict.models import Model
     from winosmith.web.problems.models import Problem
     from winosmith.web.read.agreement import agreement
     from winosmith.web.read.figures import figures
     from winosmith.web.write.counts import counts
 
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM read_search WHERE read_search MATCH 'cup'")
+        (indexed,) = cursor.fetchone()
     public, versions, model = len(world.public), len(world.versions), Model.objects.get()
     found = figures()
     yield "figures", found.problems, public
+    yield "words that can be found", indexed, public
+    yield "rejected", found.rejected, world.rejected
+    yield "judges agree", judges_agree().problems, world.told
     yield (
         "whole twins",
         found.twins,
