@@ -87,12 +87,13 @@ def test_a_problem_is_told_to_whom_its_page_is_shown(
         return
     told, shown = answer.json(), page.context
     halves = {one["problem"]["id"]: one for one in (told, *told["others"])}
-    assert halves.keys() == {half.ref for half, _judged in shown["halves"]}
-    for half, judged in shown["halves"]:
+    assert halves.keys() == {half.ref for half, *_ in shown["halves"]}
+    for half, judged, until in shown["halves"]:
         one = halves[half.ref]
         assert one["problem"]["sentence"] == half.sentence
         assert one["state"] == half.state
         assert (one["judged"] is None) == (judged is None)
+        assert (one["waits_until"] is None) == (until is None)
     assert told["public"] == shown["public"]
     assert told["may_perturb"] == shown["may_perturb"]
     assert told["problem"]["origin"]["author"] == shown["credit"]
