@@ -65,6 +65,14 @@ def test_all_right_in_twins_is_less_certain_than_all_right_apart() -> None:
     assert twins.interval[0] < apart.interval[0] < 1
 
 
+@given(st.integers(2, 400), st.integers(1, 4))
+def test_nothing_lies_beyond_none_or_all(n: int, size: int) -> None:
+    """Where all are right the interval ends at 1, and where none is it begins at 0, to the bit."""
+    clusters = np.arange(n) // size
+    assert proportion([True] * n, clusters).interval[1] == 1.0
+    assert proportion([False] * n, clusters).interval[0] == 0.0
+
+
 def test_halves_that_balance_each_other_are_not_made_narrower() -> None:
     """One half right of every twin would have no variance; the interval stays Wilson's."""
     found = proportion([True, False] * 100, np.arange(200) // 2)

@@ -175,4 +175,8 @@ def _wilson(
     )
     n_eff = n / effect * few**2
     low, high = proportion_confint(value * n_eff, n_eff, 1 - level, method="wilson")
-    return float(max(0.0, low)), float(min(1.0, high))
+    # Wilson's ends at 0 or 1 where none or all are right; what rounds beside it is a library's.
+    return (
+        0.0 if value == 0 else float(max(0.0, low)),
+        1.0 if value == 1 else float(min(1.0, high)),
+    )
