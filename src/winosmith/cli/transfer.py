@@ -59,6 +59,8 @@ _OF_SOLVERS = {option for needed, other in TAKES.values() for option in needed |
 def command(ctx: click.Context, /, **options: Any) -> None:
     """Solve DATA, and lay the figures beside those of WinoGrande's tables 3, 6 and 7.
 
+    WinoGrande's dev set has those of EvoGrad's table 4, too.
+
     DATA are files, told by their format, or folders with what `winosmith data get` wrote:
     WSC273, PDP, SuperGLUE-WSC, DPR, KnowRef, COPA, Winogender and WinoGrande's dev set. A file
     whose format does not tell is named: wsc=schemas.jsonl. Printed figures that can't be a share of

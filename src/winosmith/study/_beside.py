@@ -6,11 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from winosmith.metrics import Proportion
-from winosmith.study._published import PUBLISHED_GENDER, published
+from winosmith.study._published import PUBLISHED_GENDER, PUBLISHED_STABILITY, published
 from winosmith.study._targets import TARGETS
 from winosmith.study._transfer import Solved
 
 __all__ = ["GenderLine", "Line", "beside", "beside_gender"]
+
+EVOGRAD_TABLE = 4
+"""Of EvoGrad (2024): its models on WinoGrande's dev set. These lines are named for it."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ def beside(
 
     Args:
         found: the user's systems by name, with what each solved.
-        tables: whose printed rows are laid beside.
+        tables: of WinoGrande, whose printed rows are laid beside; with those of EvoGrad's.
     """
     lines: dict[str, list[Line]] = {}
     for name in TARGETS:
@@ -65,6 +68,17 @@ def beside(
                 )
                 for row in published(data=name)
                 if row.table in tables
+            ]
+            printed += [
+                Line(
+                    f"{row.system}, {row.trained} (EvoGrad)",
+                    float(row.accuracy) / 100,
+                    row.accuracy,
+                    EVOGRAD_TABLE,
+                    impossible=not row.errors,
+                )
+                for row in PUBLISHED_STABILITY
+                if row.data == name and row.accuracy
             ]
             lines[name] = sorted([*printed, *mine], key=lambda line: line.accuracy)
     return lines
