@@ -72,23 +72,22 @@ def add_gold(problem: Problem, explanation: str, *, attention: bool = False) -> 
 
 
 def draw_gold(judge: Judge) -> Slot | None:
-    """Return a slot on a gold question where one is due, else None; counts down to the next.
+    """Return a slot on a gold question for one problem in `SiteRules.gold_every`, else None.
 
-    One problem in `SiteRules.gold_every` is gold, at a random distance, so that no judge can count.
-    Which one, is drawn with the distance and looked up each time, due or not, so that a gold
-    question takes no longer to come than another problem does.
+    Each problem is gold with the same probability, whatever came before it, so that no judge can
+    count. Which question would come, is drawn long before, and it is looked up each time, so that
+    gold takes no longer to come than another problem does.
     """
     every = settings.RULES.gold_every
     if not every:
         return None
-    if judge.until_gold is None:
-        judge.until_gold, judge.next_gold_id = _distance(every), _drawn(judge.person)
+    if judge.next_gold_id is None:
+        judge.next_gold_id = _drawn(judge.person)
     problem = _unknown(judge.person).filter(pk=judge.next_gold_id).first()
-    if judge.until_gold > 0:
-        judge.until_gold -= 1
+    if _chance.randrange(every):
         return None
-    judge.until_gold = judge.next_gold_id = None
-    if problem is None:
+    judge.next_gold_id = None
+    if problem is None:  # retired meanwhile, or read elsewhere
         return None
     return Slot(
         problem=problem,
@@ -98,11 +97,6 @@ def draw_gold(judge: Judge) -> Slot | None:
         contributor_id=problem.twin.contributor_id,
         gold=True,
     )
-
-
-def _distance(every: int) -> int:
-    """Return how many problems come first: from 0 to 2 (every − 1), each as likely."""
-    return _chance.randrange(2 * every - 1)
 
 
 def _drawn(person: Person) -> int | None:

@@ -172,8 +172,7 @@ class Judge(models.Model):
 
     Attributes:
         cursor: the place of the last fresh slot that they took.
-        until_gold: how many problems come before the next gold question; None: to be drawn.
-        next_gold: which question that is, drawn with `until_gold`; None where there is none.
+        next_gold: the gold question that comes next, whenever that is; None: to be drawn.
         gold_since: gold questions answered before this no longer count.
         paused: since when judging waits for a moderator; None where it does not.
         job: the number of the paid work that they do, and of which their answers are a part.
@@ -185,7 +184,6 @@ class Judge(models.Model):
         settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="judging"
     )
     cursor = models.BigIntegerField(default=0)
-    until_gold = models.PositiveIntegerField(null=True)
     next_gold = models.ForeignKey(
         "problems.Problem", models.SET_NULL, null=True, related_name="+", db_index=False
     )

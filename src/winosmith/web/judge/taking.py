@@ -136,7 +136,7 @@ def _claimed(judge: Judge) -> Slot | None:
     slot = draw_gold(judge) or slot
     if not slot.gold and slot.lease_until is None:
         judge.cursor = slot.place
-    judge.save(update_fields=["cursor", "until_gold", "next_gold"])
+    judge.save(update_fields=["cursor", "next_gold"])
     _take(slot, person)
     return slot
 

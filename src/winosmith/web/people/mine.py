@@ -17,7 +17,7 @@ __all__ = ["data_about"]
 
 HIDDEN = {
     *("id", "digest", "key", "session_key", "session_data", "person", "holder", "contributor"),
-    *("gold", "n", "place", "block", "cursor", "until_gold"),
+    *("gold", "n", "place", "block", "cursor"),
 }
 """Columns that are keys of the site, or would tell which questions are gold, or come to be."""
 

@@ -1,0 +1,56 @@
+"""Nothing tells gold from other problems: references, bytes, headers, steps of a real server."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import absent  # type: ignore[import-not-found]
+
+
+@pytest.fixture(scope="module")
+def noted() -> Iterator[Any]:
+    """Return what a judge's client notes of 40 gold questions and 40 other problems."""
+    if importlib.util.find_spec("django") is None:
+        absent("django is not installed")
+    trials = str(Path(__file__).parents[2] / "trials")
+    sys.path.insert(0, trials)
+    try:
+        from crowd.scenario import apart, place
+        from crowd.server import Server
+        from crowd.telling import EVERY, fill, watched
+
+        with place("sqlite") as where:
+            judges = apart(fill, where.folder, where.database, 60)
+            server = Server(where.folder, rules={"gold_every": EVERY}).start()
+            try:
+                yield watched(server.url, judges, 40)
+            finally:
+                server.kill()
+    finally:
+        sys.path.remove(trials)
+        for name in [name for name in sys.modules if name.partition(".")[0] == "crowd"]:
+            del sys.modules[name]
+
+
+def test_every_reference_is_of_one_kind(noted: Any) -> None:
+    """Whatever was imported, a judge sees 16 hex digits for each problem, never the same twice."""
+    refs = [one.seen["reference"] for one in noted]
+    assert [ref for ref in refs if not re.fullmatch("[0-9a-f]{16}", ref)] == []
+    assert len(set(refs)) == len(refs)
+
+
+def test_bytes_headers_and_steps_of_gold_are_those_of_others(noted: Any) -> None:
+    """Every answer of the server, texts aside, is of the same bytes and headers for both."""
+    found: dict[bool, set[Any]] = {True: set(), False: set()}
+    for one in noted:
+        first = one.seen["problems since the last gold"] == 0
+        exact = [name for name in one.seen if name[:5] in ("steps", "bytes", "heade", "way")]
+        found[one.gold].add((first, *((name, one.seen[name]) for name in exact)))
+    assert found[True] == found[False]

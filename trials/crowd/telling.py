@@ -1,0 +1,335 @@
+"""Can somebody who judges tell gold from other problems? A judge's client that notes everything.
+
+It judges through the pages or through the API of a real server, answers as well as the sentence
+allows, and notes of each problem, up to its answer: the references, the bytes and headers of every
+answer of the server, how long each took, and how many problems came since the last gold question.
+Then a classifier is taught on that.
+"""
+
+from __future__ import annotations
+
+import http.client
+import itertools
+import json
+import re
+import secrets
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .acts import IN_PLACE
+from .browser import Browser, Page
+from .scenario import opened
+from .sentences import twin_of
+
+EVERY = 2
+"""Every second problem is gold, so that as few as possible are judged for as many of each kind."""
+
+PASSING = ("Date", "Content-Length")
+"""Headers that time and the text decide."""
+
+COOKIE = r"(?<==)\w{32}(?=;)|(?<=expires=)[^;]*"
+"""What of the form's cookie is random, and when it ends."""
+
+
+@dataclass(frozen=True)
+class Judging:
+    """Who judges: the cookies of a session, a token, and the right options, by the sentence."""
+
+    cookies: dict[str, str]
+    token: str
+    answers: dict[str, int]
+
+
+@dataclass
+class Noted:
+    """What was noted of one problem before its answer told whether it was gold.
+
+    Attributes:
+        seen: by the name of a feature: a number, or a text of which a classifier sees more.
+    """
+
+    gold: bool = False
+    seen: dict[str, float | str] = field(default_factory=dict)
+
+
+def fill(folder: Path, database: str | None, count: int) -> list[Judging]:
+    """Fill a site with gold and other problems of every origin, `count` of each, and two judges.
+
+    Gold is imported with `--new-ids` and without; the others are written, imported under ids as
+    releases have them, under a file's own, and with `--new-ids`.
+    """
+    opened(folder, database, gold_every=EVERY)
+    from winosmith import Dataset, Problem
+    from winosmith.web.api import tokens
+    from winosmith.web.hosting import import_problems, with_new_ids
+    from winosmith.web.people.models import Person
+
+    from . import inside
+
+    made = inside.make_people("judge", 2, is_judge=True)
+    inside.make_problems(-(-count // 4))
+    answers = {}
+    kinds = {"gold-0": [], "gold-1": [], "judging-0": [], "judging-1": [], "judging-2": []}
+    names = {
+        "gold-0": str,
+        "judging-1": lambda _: secrets.token_hex(6),
+        "judging-2": "train-{}-1".format,
+    }
+    for at in range(2 * count):
+        kind = f"gold-{at % 4 // 2}" if at % 2 else f"judging-{at // 2 % 4}"
+        sentence, answer = twin_of(f"n{at:05}").halves()[at // 8 % 2]
+        answers[sentence] = answer
+        if kind not in kinds:  # as many were written above
+            continue
+        name = names.get(kind, "own-{}".format)(at)
+        extra = {"gold.explanation": "A lantern is bright, and a kettle boils."}
+        kinds[kind].append(
+            Problem(name, sentence, ("lantern", "kettle"), answer, extra=extra if at % 2 else {})
+        )
+    for kind, problems in kinds.items():
+        data = Dataset(problems, kind)
+        data = with_new_ids(data, "k" * 50) if kind in ("gold-1", "judging-0") else data
+        import_problems(data, "gold" if kind.startswith("gold") else "judging")
+    scopes = ["read", "judge"]
+    return [
+        Judging(one.cookies, tokens.make(Person.objects.get(pk=one.key), "t", scopes)[1], answers)
+        for one in made
+    ]
+
+
+class Watcher(Browser):
+    """A browser, or a program with a token, that notes what came back, and how long it took."""
+
+    token = ""
+    seconds = 0.0
+    headers = ""
+    size = 0
+    to = ""
+
+    def _exchange(
+        self, method: str, path: str, body: str | None, headers: dict[str, str]
+    ) -> tuple[http.client.HTTPResponse, bytes]:
+        if self.token:
+            headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+            headers["Idempotency-Key"] = secrets.token_hex(16)
+        start = time.perf_counter()
+        answer, data = super()._exchange(method, path, body, headers)
+        self.seconds, self.size = time.perf_counter() - start, len(data)
+        self.to = answer.headers.get("HX-Redirect") or ""
+        told = "".join(f"{k}: {v}\n" for k, v in answer.headers.items() if k not in PASSING)
+        self.headers = f"{answer.status} {re.sub(COOKIE, '', told)}"
+        return answer, data
+
+
+def watched(url: str, judges: Sequence[Judging], count: int) -> list[Noted]:
+    """Judge until `count` gold questions and as many others came, or nothing is left.
+
+    The first one judges through the pages, the second through the API, in turns, so that whatever
+    else the machine does falls on both.
+    """
+    watchers = [Watcher(url), Watcher(url)]
+    watchers[0].cookies, watchers[1].token = dict(judges[0].cookies), judges[1].token
+    ways = [
+        _by_page(watchers[0], judges[0].answers),
+        _by_program(watchers[1], judges[1].answers),
+    ]
+    found: list[Noted] = []
+    since = [0, 0]
+    while min(_kinds(found)) < count:
+        for way, judging in enumerate(ways):
+            noted = next(judging, None)
+            if noted is None:
+                raise AssertionError("nothing is left to judge")
+            noted.seen |= {"way": way, "problems since the last gold": since[way]}
+            since[way] = 0 if noted.gold else since[way] + 1
+            found.append(noted)
+    for watcher in watchers:
+        watcher.close()
+    return found
+
+
+def _kinds(found: Sequence[Noted]) -> tuple[int, int]:
+    """Return how many gold questions were noted, and how many others."""
+    golds = sum(one.gold for one in found)
+    return golds, len(found) - golds
+
+
+def _note(noted: Noted, what: str, watcher: Watcher, told: str) -> None:
+    """Note an answer of the server; texts that a problem brings along do not count as bytes."""
+    noted.seen[f"ms, {what}"] = 1000 * watcher.seconds
+    noted.seen[f"bytes, {what}"] = watcher.size - len(told.encode())
+    noted.seen[f"headers, {what}"] = watcher.headers
+
+
+def _by_page(watcher: Watcher, answers: Mapping[str, int]) -> Iterator[Noted]:
+    """Judge as the pages' script does: each answer brings the next problem with it."""
+    page = _sent(watcher, watcher.get("/judge/"), "/next/")
+    while page.form("/skip/") is not None:
+        noted = Noted()
+        first = page.form("/local/")
+        refs = [form.fields["problem"] for form in page.forms() if "problem" in form.fields][-2:]
+        noted.seen["steps"] = 2 if first else 1
+        noted.seen["reference"] = refs[0]
+        noted.seen["references that differ"] = len(set(refs))
+        _note(noted, "what brings it", watcher, _text(page))
+        if first is not None:
+            page = _sent(watcher, page, "/local/", choice="0")
+            _note(noted, "the second step", watcher, _text(page))
+        refused = _sent(watcher, page, "/answer/")
+        if refused.status != 422:
+            raise AssertionError(f"an answer without a choice: {refused.status}")
+        _note(noted, "a refusal", watcher, _text(refused))
+        choice = answers.get(_sentence(page), 0)
+        page = _sent(watcher, refused, "/answer/", choice=str(choice))
+        noted.gold = page.status == 204
+        yield noted
+        if noted.gold:
+            page = _sent(watcher, watcher.get(watcher.to), "/next/")
+
+
+def _sent(watcher: Watcher, page: Page, to: str, **typed: str) -> Page:
+    """Send a form as the page's script does."""
+    form = page.form(to)
+    return page if form is None else watcher.send(form, IN_PLACE, **typed)
+
+
+def _text(page: Page) -> str:
+    """Return the part of a page that is the problem's own, with what was done before it."""
+    own = page.text.partition('<p class="sentence"')[2].partition("</p>")[0]
+    undo = re.findall(r'<form class="undo".*?</form>', page.text, re.DOTALL)
+    judged = page.text.partition('<p class="progress">')[2].partition("</p>")[0]
+    return "".join((own, *undo, judged))
+
+
+def _sentence(page: Page) -> str:
+    """Return the sentence of a page, with its blank as the data have it."""
+    own = page.text.partition('<p class="sentence"')[2].partition(">")[2].partition("</p>")[0]
+    before, _, after = own.partition('<span class="blank">')
+    return f"{before}_{after.rpartition('</span>')[2]}"
+
+
+def _by_program(watcher: Watcher, answers: Mapping[str, int]) -> Iterator[Noted]:
+    """Judge by API: claim, the local context, an answer that is refused, the answer."""
+    told = _asked(watcher, "claim", {})
+    while (held := told["holding"]) is not None:
+        noted = Noted()
+        ref = held["problem"]
+        noted.seen["steps"] = 2 if held["step"] == "local" else 1
+        noted.seen["reference"] = ref
+        noted.seen["references that differ"] = 1
+        _note(noted, "what brings it", watcher, _own(told))
+        if held["step"] == "local":
+            told = _asked(watcher, "local", {"problem": ref, "choice": 0})
+            _note(noted, "the second step", watcher, _own(told))
+        choice = answers.get(told["holding"]["sentence"], 0)
+        _asked(watcher, "answer", {"problem": ref})
+        _note(noted, "a refusal", watcher, "")
+        told = _asked(watcher, "answer", {"problem": ref, "choice": choice})
+        noted.gold = told["checked"] is not None
+        yield noted
+        if noted.gold:
+            told = _asked(watcher, "claim", {})
+
+
+def _asked(watcher: Watcher, what: str, sent: Mapping[str, Any]) -> dict[str, Any]:
+    said = watcher._ask("POST", f"/api/v1/judging/{what}", json.dumps(sent))
+    return dict(json.loads(said.text))
+
+
+def _own(told: Mapping[str, Any]) -> str:
+    """Return the texts of an answer that are the problem's own, or say what was done before it."""
+    held = told["holding"] or {}
+    times = ("taken", "until")  # a microsecond of 0 is not written
+    own = held.get("sentence", ""), *(held.get(name) or "" for name in times)
+    return "".join((*own, told["undo"] or "no"))
+
+
+@dataclass(frozen=True)
+class Told:
+    """How well gold is told from other problems by some features.
+
+    Attributes:
+        auc: of predictions for problems that the classifier was not taught on, at least 0.5 where
+            it does better than chance.
+        low, high: its interval.
+    """
+
+    name: str
+    features: int
+    auc: float
+    low: float
+    high: float
+
+
+def told_apart(found: Sequence[Noted], *, folds: int = 10) -> list[Told]:
+    """Teach classifiers on each feature alone and on all of them, and return how well they do.
+
+    Gradient-boosted trees, in stratified folds; of a text: its length, its alphabet and its bigrams
+    at their places. The interval of the AUC is DeLong's, as wide as so many intervals need to hold
+    together in 95 of 100 trials (Bonferroni).
+    """
+    from statistics import NormalDist
+
+    import numpy as np
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+
+    gold = np.array([one.gold for one in found])
+    names = list(dict.fromkeys(name for one in found for name in one.seen if name != "way"))
+    columns = {name: _numbers([one.seen.get(name) for one in found]) for name in names}
+    way = _numbers([one.seen["way"] for one in found])
+    first = columns["problems since the last gold"] == 0  # that has more to do, gold or not
+    around = np.hstack([way, first])
+    asked = {**columns, "all together": np.hstack(list(columns.values()))}
+    wide = NormalDist().inv_cdf(1 - 0.05 / 2 / len(asked))
+    results = []
+    for name, own in asked.items():
+        if all((own[way[:, 0] == at] == own[way[:, 0] == at][0]).all() for at in (0, 1)):
+            results.append(Told(name, own.shape[1], 0.5, 0.5, 0.5))
+            continue
+        data = np.hstack([own, around])
+        model = HistGradientBoostingClassifier(max_iter=60, max_leaf_nodes=8, random_state=0)
+        split = StratifiedKFold(folds, shuffle=True, random_state=0)
+        scores = cross_val_predict(model, data, gold, cv=split, method="decision_function")
+        auc, error = _delong(gold, scores)
+        results.append(Told(name, own.shape[1], auc, auc - wide * error, auc + wide * error))
+    return results
+
+
+def _numbers(values: Sequence[float | str | None]) -> Any:
+    """Return a column a number; of texts the length, kinds of characters, bigrams by place."""
+    import numpy as np
+
+    if all(value is None or isinstance(value, int | float) for value in values):
+        numbers = [float("nan") if value is None else float(value) for value in values]
+        return np.array(numbers).reshape(-1, 1)
+    texts = [str(value or "") for value in values]
+    if len(set(texts)) <= 20:  # headers: which of few
+        kinds = sorted(set(texts))
+        return np.array([[kinds.index(text)] for text in texts], float)
+    return np.array([_of_text(text) for text in texts], float)
+
+
+def _of_text(text: str) -> list[float]:
+    kinds = (str.isdigit, str.isupper, str.islower, lambda c: c in "abcdef", lambda c: c in "-_.")
+    counts = [sum(map(kind, text)) for kind in kinds]
+    codes = [ord(char) for char in text[:24]]
+    codes += [-1] * (24 - len(codes))
+    pairs = [128 * one + other for one, other in itertools.pairwise(codes)]
+    return [len(text), len(set(text)), *counts, *codes, *pairs]
+
+
+def _delong(gold: Any, scores: Any) -> tuple[float, float]:
+    """Return the AUC of scores and its standard error (DeLong and others 1988)."""
+    import numpy as np
+    from scipy.stats import rankdata
+
+    ours, others = scores[gold], scores[~gold]
+    ranks = rankdata(np.concatenate([ours, others]))
+    above = (ranks[: len(ours)] - rankdata(ours)) / len(others)
+    below = 1 - (ranks[len(ours) :] - rankdata(others)) / len(ours)
+    error = np.sqrt(above.var(ddof=1) / len(ours) + below.var(ddof=1) / len(others))
+    return float(above.mean()), float(error)

@@ -1,0 +1,61 @@
+"""Nothing tells a gold question from another problem before it is answered.
+
+    python trials/platform_gold.py            2,000 gold and 2,000 others, half by pages
+    python trials/platform_gold.py --quick    150 of each, without milliseconds
+
+A judge's client notes references, bytes, headers, milliseconds and the order of problems,
+up to each answer; a classifier is taught on each of them, and on all together. The upper end of the
+interval of its AUC on problems that it was not taught on must be under 0.55 (0.65 in small counts).
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from crowd.scenario import apart, databases, place
+from crowd.server import Server
+from crowd.table import Table, end
+from crowd.telling import EVERY, Noted, fill, told_apart, watched
+
+COLUMNS = ("database", "gold", "others", "by", "numbers", "AUC", "interval")
+
+
+def timeless(found: list[Noted]) -> list[Noted]:
+    """Return what was noted without the milliseconds, of which small counts tell nothing."""
+    for one in found:
+        one.seen = {name: it for name, it in one.seen.items() if not name.startswith("ms")}
+    return found
+
+
+def main() -> None:
+    """Judge, teach the classifiers, and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small counts")
+    parser.add_argument("--database", default="sqlite", help="sqlite or postgresql")
+    parser.add_argument("--count", type=int, default=0, help="of each kind")
+    asked = parser.parse_args()
+    count = asked.count or (150 if asked.quick else 2000)
+    limit = 0.65 if asked.quick else 0.55
+    table = Table(f"Gold told from other problems, {count} of each", COLUMNS)
+    for database in databases(asked.database):
+        with place(database) as where:
+            judges = apart(fill, where.folder, where.database, count * 3 // 4 + 50)
+            rules = {"gold_every": EVERY}
+            server = Server(where.folder, postgres=where.postgres, rules=rules).start()
+            try:
+                found = watched(server.url, judges, count)
+            finally:
+                server.kill()
+            found = timeless(found) if asked.quick else found
+            golds = sum(one.gold for one in found)
+            for told in told_apart(found):
+                table.row(
+                    database, golds, len(found) - golds, told.name, told.features,
+                    f"{told.auc:.3f}", f"{told.low:.3f} to {told.high:.3f}",
+                    met=told.high < limit,
+                )  # fmt: skip
+    end(table)
+
+
+if __name__ == "__main__":
+    main()
