@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -250,3 +252,62 @@ def test_what_a_judge_downloads_about_themselves_tells_no_gold(
             kinds.setdefault(slot.gold, set()).add(str(seen))
         assert not any("problem" in row for rows in left.values() for row in rows)
     assert kinds[True] == kinds[False]
+
+
+def test_gold_takes_as_many_statements_as_other_problems(
+    db: Any, rules: Any, person: Maker
+) -> None:
+    """To take it, look at it whole, be refused and pass it on costs the same for both."""
+    from winosmith.web.judge.slots import answer, answer_local, claim, current, skip
+
+    gold(70), [twin(halves=1) for _ in range(70)]
+    ann, first = person("ann"), True
+    give(ann)
+    rules(gold_every=2)
+    asked: dict[bool, set[Any]] = {True: set(), False: set()}
+    for act in (answer, skip) * 40:
+        counts, slot = _counted(claim, ann)
+        counts += _counted(answer_local, ann, slot.ref, 0)[0]
+        counts += _counted(answer, ann, slot.ref, None)[0]
+        counts += _counted(current, ann)[0]
+        if act is skip:
+            counts += _counted(skip, ann, slot.ref, "known")[0]
+        else:
+            answer(ann, slot.ref, slot.problem.answer)
+        asked[slot.gold].add((first, *counts))
+        first = slot.gold
+    assert asked[True] == asked[False]
+
+
+def _counted(act: Callable[..., Any], *said: Any) -> tuple[list[int], Any]:
+    """Return how many statements an act makes, and what it returns; None where it is refused."""
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    found = None
+    with CaptureQueriesContext(connection) as statements, contextlib.suppress(InputError):
+        found = act(*said)
+    return [len(statements)], found
+
+
+def test_what_is_held_when_tables_come_forward_can_be_answered(
+    database: Any, rules: Any, person: Maker
+) -> None:
+    """What a judge of an older site holds gets a reference, and gold is compared with sentences."""
+    from django.core.management import call_command
+
+    from winosmith.web.judge.slots import answer_local, claim, current
+    from winosmith.web.problems.models import Remembered, Shingle
+
+    rules(gold_every=1)
+    (known,) = gold(1)
+    ann = person("ann")
+    claim(ann)
+    try:
+        call_command("migrate", "judge", "0002_slot_of_judge", verbosity=0)
+    finally:
+        call_command("migrate", verbosity=0)
+    ref = current(ann).ref
+    assert re.fullmatch("[0-9a-f]{16}", ref)
+    assert answer_local(ann, ref, 0).problem == known
+    assert Shingle.objects.filter(remembered=Remembered.objects.get(problem=known)).exists()
