@@ -34,5 +34,6 @@ with contextlib.suppress(ImportError):  # without the extra `web`
     import django.urls
     import django.views.generic
     import gunicorn.arbiter
-    import gunicorn.workers.gthread
+    import gunicorn.workers.base
+    import waitress.server
     import whitenoise.middleware

@@ -99,8 +99,8 @@ class Server:
         until = time.monotonic() + 120
         while time.monotonic() < until and self.process.poll() is None:
             printed = self.log.read_text()[begin:]
-            if found := re.search(r"^Address +(\S+?)/?$", printed, re.MULTILINE):
-                self.url = found[1]
+            if found := re.findall(r"^(?:Address|Listens at) +(\S+?)/?$", printed, re.MULTILINE):
+                self.url = found[-1]
                 browser = Browser(self.url, 20)
                 with contextlib.suppress(Unanswered), contextlib.closing(browser):
                     if browser.get("/healthz").status == 200:

@@ -62,10 +62,9 @@ def command(
     hosting.claim(site.folder)
     door = hosting.listen(host, port)
     hosting.prepare(site)
-    workers = workers or hosting.usual_workers()
-    threads = hosting.room_for(workers)
+    workers = hosting.workers_for(workers)
     _tell(site, hosting.address_of(door))
-    hosting.run(site, door, workers=workers, threads=threads)
+    hosting.run(site, door, workers=workers)
 
 
 def _tell(site: Site, door: str) -> None:

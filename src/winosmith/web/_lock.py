@@ -1,25 +1,36 @@
-"""One writer after another: transactions that wait in a queue instead of polling for the lock.
+"""Write transactions, and how long they wait for others: never so long that nobody is answered.
 
-SQLite lets one connection write at a time; those that wait sleep and try again, and some starve.
-A lock file gives them turns: the kernel wakes whoever has waited longest.
+SQLite lets one connection write at a time, whoever has the file open; PostgreSQL locks tables and
+rows. A write that comes to no turn in time fails with `OperationalError`, and nothing was written;
+pages then say so with status 503 (`failing.failed`).
 """
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from typing import Any
 
-from django.conf import settings
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
+from django.db.backends.signals import connection_created
 
-__all__ = ["writing"]
+__all__ = ["PATIENCE", "bounded", "since", "wait_for_locks", "writing"]
 
-_THREADS = threading.Lock()
-"""Threads of one process share its file locks, so they take turns here first."""
+PATIENCE = 5.0
+"""Seconds that a request waits for its turn to write, those in which it waited for a thread among
+them."""
 
-_WITHIN = threading.local()
-"""Of each thread: whether it is inside a `writing()` already."""
+LEAST = 0.1
+"""Seconds that it may wait at least, however late it comes to a thread."""
+
+_WRITER = threading.Lock()
+"""Of SQLite's writers the threads of one process wait here: those who wait in SQLite itself look
+again and again, and the more they are, the longer some of them wait."""
+
+_THREAD = threading.local()
+"""Of each thread: `now`, whether it is inside a `writing()`; `late`, when its request gives up."""
 
 
 @contextmanager
@@ -30,28 +41,68 @@ def writing() -> Iterator[None]:
     it is part of that one: who goes on there after an error takes back what the inner one wrote,
     with `transaction.atomic()` around it.
 
+    Raises:
+        django.db.OperationalError: somebody else had the database locked for too long; nothing was
+            written.
+
     >>> # with writing():
     >>> #     slot.save()
     """
-    if getattr(_WITHIN, "now", False):
+    if getattr(_THREAD, "now", False):
         yield
         return
     with _turn(), transaction.atomic():
-        _WITHIN.now = True
+        _THREAD.now = True
         try:
             yield
         finally:
-            _WITHIN.now = False
+            _THREAD.now = False
+
+
+@contextmanager
+def since(seconds: float) -> Iterator[None]:
+    """Let this thread's writes in the block wait no longer than a request may that came before.
+
+    Args:
+        seconds: for how long it has waited already.
+    """
+    _THREAD.late = time.monotonic() + PATIENCE - seconds
+    try:
+        yield
+    finally:
+        _THREAD.late = None
+
+
+def bounded() -> None:
+    """Let no statement of this process wait for a lock longer than `PATIENCE`."""
+    connection_created.connect(_bound, dispatch_uid=__name__)
+
+
+def _bound(connection: Any, **_: Any) -> None:
+    wait_for_locks(connection, PATIENCE)
+
+
+def wait_for_locks(connection: Any, seconds: float) -> None:
+    """Set for how long each statement of a connection waits for a lock."""
+    setting = "PRAGMA busy_timeout =" if connection.vendor == "sqlite" else "SET lock_timeout ="
+    with connection.cursor() as cursor:
+        cursor.execute(f"{setting} {max(1, round(1000 * seconds))}")
 
 
 @contextmanager
 def _turn() -> Iterator[None]:
-    """Wait for one's turn; it lasts until the block is left."""
-    if connection.in_atomic_block or connection.vendor != "sqlite":
+    """Wait for one's turn in this process; of a request that waited before, the rest is shorter."""
+    if connection.in_atomic_block:
         yield
         return
-    import fcntl
-
-    with _THREADS, (settings.SITE.folder / "write.lock").open("wb") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    late = getattr(_THREAD, "late", None)
+    until = time.monotonic() + PATIENCE if late is None else late
+    with ExitStack() as held:
+        if connection.vendor == "sqlite":
+            if not _WRITER.acquire(timeout=max(LEAST, until - time.monotonic())):
+                raise OperationalError("other writes took too long")
+            held.callback(_WRITER.release)
+        if (left := until - time.monotonic()) < PATIENCE - 1:
+            wait_for_locks(connection, max(LEAST, left))
+            held.callback(wait_for_locks, connection, PATIENCE)
         yield

@@ -22,33 +22,21 @@ from winosmith.web._site import Site
 if TYPE_CHECKING:
     from winosmith.web.predict.watching import Leash
 
-__all__ = ["THREADS", "address_of", "listen", "room_for", "run", "usual_workers"]
-
-THREADS = 16
-"""Requests that one worker has at once; they mostly wait for slow browsers, or for their turn."""
-
-CROWDED = 8
-"""Requests at once from which on a worker keeps no connection open. Whoever has one would stay with
-that worker, however busy it is, and pass those who wait for one; so all come anew, in order."""
-
-IDLE = 500
-"""Connections that a worker keeps open for people who read or think, at most."""
+__all__ = ["address_of", "listen", "run", "workers_for"]
 
 LEFT_FREE = 10
 """Connections of a PostgreSQL server that stay free for `winosmith admin` and its own admin, beside
 one for each model of the site."""
+
+CONNECTIONS = 16
+"""Connections to PostgreSQL that one worker may have: one for each thread that answers, a few for
+what it does in the background."""
 
 GRACE = 30
 """Seconds that requests get to end when the server stops."""
 
 RECYCLED_AFTER = 50_000
 """Requests after which a worker makes place for a new one, so that no leak can grow for ever."""
-
-
-def usual_workers() -> int:
-    """Return one worker a core and one more: while one waits for the disk, another computes."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return (cores or 1) + 1
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -94,33 +82,40 @@ def address_of(door: socket.socket) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
-def room_for(workers: int) -> int:
-    """Return how many threads each worker gets, so that the database has a connection for each.
+def workers_for(asked: int | None) -> int:
+    """Return how many workers there will be: what was asked for, or one a core and one more.
+
+    While one waits for the disk, another computes. Without a number there are fewer where the
+    database has no connection for each thread of so many.
 
     Raises:
-        InputError: a PostgreSQL server takes fewer connections than there are workers.
+        InputError: a PostgreSQL server takes fewer connections than are needed.
     """
     from django.conf import settings
     from django.db import connection
 
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    workers = asked or (cores or 1) + 1
     if connection.vendor != "postgresql":
-        return THREADS
+        return workers
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT current_setting('max_connections')::int"
             " - current_setting('superuser_reserved_connections')::int"
         )
-        most = int(cursor.fetchone()[0]) - LEFT_FREE - len(settings.RULES.models)
+        room = int(cursor.fetchone()[0]) - LEFT_FREE - len(settings.RULES.models)
     connection.close()
-    if most < workers:
+    most = room // CONNECTIONS
+    if most < (asked or 1):
         raise InputError(
-            f"the PostgreSQL server has room for {max(most, 0)} connections and there are "
-            f"{workers} workers; lower --workers, or raise max_connections in postgresql.conf"
+            f"the PostgreSQL server has room for {max(room, 0)} connections and {asked or 1} "
+            f"workers may need {(asked or 1) * CONNECTIONS}; lower --workers, or raise "
+            "max_connections in postgresql.conf"
         )
-    return min(THREADS, most // workers)
+    return min(workers, most)
 
 
-def run(site: Site, door: socket.socket, *, workers: int, threads: int = THREADS) -> None:
+def run(site: Site, door: socket.socket, *, workers: int) -> None:
     """Serve the site until a signal comes: TERM ends it, Ctrl-C raises `Interrupted`.
 
     Requests that are being answered are answered first. Django is set up already.
@@ -132,12 +127,14 @@ def run(site: Site, door: socket.socket, *, workers: int, threads: int = THREADS
     require("gunicorn", "web")
     from django.db import connections
 
+    from winosmith.web._worker import allow_connections
     from winosmith.web.predict.registry import announce
     from winosmith.web.predict.watching import Leash
 
     announce(site.rules.models)
     connections.close_all()  # a worker must not inherit a connection
-    server = _arbiter(site, door, workers, threads, Leash.new())
+    allow_connections()
+    server = _arbiter(site, door, workers, Leash.new())
     master = os.getpid()
     try:
         server.run()
@@ -175,14 +172,14 @@ def _leave(code: int) -> NoReturn:
     os._exit(code)
 
 
-def _arbiter(site: Site, door: socket.socket, workers: int, threads: int, leash: Leash) -> Any:
+def _arbiter(site: Site, door: socket.socket, workers: int, leash: Leash) -> Any:
     """Return gunicorn's master process, in which Ctrl-C asks the workers to finish first."""
     from gunicorn.app.base import BaseApplication
     from gunicorn.arbiter import Arbiter
 
     class Application(BaseApplication):
         def load_config(self) -> None:
-            for name, value in _settings(site, door, workers, threads, leash).items():
+            for name, value in _settings(site, door, workers, leash).items():
                 if name in self.cfg.settings:
                     self.cfg.set(name, value)
 
@@ -207,78 +204,39 @@ def _arbiter(site: Site, door: socket.socket, workers: int, threads: int, leash:
     return Server(Application())
 
 
-def _settings(
-    site: Site, door: socket.socket, workers: int, threads: int, leash: Leash
-) -> dict[str, Any]:
+def _settings(site: Site, door: socket.socket, workers: int, leash: Leash) -> dict[str, Any]:
     """Return gunicorn's settings; those that its version does not know are left out."""
+    from winosmith.web._worker import Buffering
+
     memory = Path("/dev/shm")  # noqa: S108 - gunicorn makes files of its own there
     return {
         "bind": f"fd://{door.detach()}",
         "workers": workers,
-        "threads": threads,
-        "worker_connections": threads + IDLE,
-        "worker_class": _worker(),
+        "worker_class": Buffering,
         "preload_app": True,
         "proc_name": "winosmith",
         "timeout": 60,
         "graceful_timeout": GRACE,
-        "keepalive": 15,
         "max_requests": RECYCLED_AFTER,
         "max_requests_jitter": RECYCLED_AFTER // 10,
-        "limit_request_line": 4094,
-        "limit_request_fields": 60,
-        "limit_request_field_size": 8190,
         "worker_tmp_dir": str(memory) if os.access(memory, os.W_OK) else None,
         "accesslog": None,
         "errorlog": "-",
         "loglevel": "warning",
-        "logger_class": _logger(),
         "post_worker_init": partial(_as_worker, site, leash),
         "control_socket_disable": True,
         "chdir": str(site.folder),
     }
 
 
-def _worker() -> type[Any]:
-    """Return a worker that takes whoever comes while it has threads, however many only listen."""
-    from gunicorn.workers.gthread import ThreadWorker
-
-    class Fair(ThreadWorker):
-        @property
-        def worker_connections(self) -> int:
-            return int(self.cfg.threads) + len(self.keepalived_conns)
-
-        @worker_connections.setter
-        def worker_connections(self, _: int) -> None: ...
-
-        @property
-        def max_keepalived(self) -> int:
-            return IDLE if self.nr_conns - len(self.keepalived_conns) <= CROWDED else 0
-
-        @max_keepalived.setter
-        def max_keepalived(self, _: int) -> None: ...
-
-    return Fair
-
-
 def _as_worker(site: Site, leash: Leash, worker: Any) -> None:
     """Leave Ctrl-C to the master: it reaches the whole group, and would cut off requests here."""
+    from winosmith.web import _lock
     from winosmith.web.predict import watching
     from winosmith.web.rounds import watching as rounds
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _lock.bounded()
     _tidying.start(site.folder)
     watching.start(site, leash)
     rounds.start(site, leash)
-
-
-def _logger() -> type[Any]:
-    """Return a logger that tells nobody's address: clients that send nonsense are not told of."""
-    from gunicorn.glogging import Logger
-
-    class Discreet(Logger):
-        def warning(self, msg: str, *args: Any, **kwargs: Any) -> None:
-            if "from ip=" not in str(msg):
-                super().warning(msg, *args, **kwargs)
-
-    return Discreet

@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 
-__all__ = ["failed"]
+__all__ = ["AGAIN", "failed"]
 
 AGAIN = 5
 """Seconds until a browser or a program may try again: a database restarts in about as many."""
 
 
 def failed(request: HttpRequest) -> HttpResponse:
-    """Answer with 503 while the database is away (nothing was kept), with 500 for a fault.
+    """Answer with 503 while the database is away or locked, with 500 for a fault.
 
-    The page reads nothing from the database, which may be what failed.
+    The page reads nothing from the database, which may be what failed. With 503 it holds what was
+    sent, for it to be sent again.
     """
     away = isinstance(sys.exc_info()[1], OperationalError | InterfaceError)
-    page = HttpResponse(render_to_string("500.html"), status=503 if away else 500)
+    context = {"away": True, **_sent(request)} if away else {}
+    page = HttpResponse(render_to_string("500.html", context), status=503 if away else 500)
     if away:
         page.headers["Retry-After"] = str(AGAIN)
     return page
+
+
+def _sent(request: HttpRequest) -> dict[str, Any]:
+    """Return the fields of the form that was sent, unless a password or a file is among them."""
+    fields = [(name, value) for name, values in request.POST.lists() for value in values]
+    if request.FILES or any("password" in name for name, _ in fields):
+        return {}
+    texts = [value for name, value in fields if " " in value]
+    return {"sent": fields, "texts": texts, "where": request.get_full_path()}

@@ -7,7 +7,7 @@ from winosmith.web._backup import Contents, backup, restore
 from winosmith.web._export import Exported, export
 from winosmith.web._import import Imported, import_problems, with_new_ids
 from winosmith.web._invite import first_admin_path
-from winosmith.web._server import address_of, listen, room_for, run, usual_workers
+from winosmith.web._server import address_of, listen, run, workers_for
 from winosmith.web._setup import opened, prepare
 
 __all__ = [
@@ -24,8 +24,7 @@ __all__ = [
     "opened",
     "prepare",
     "restore",
-    "room_for",
     "run",
-    "usual_workers",
     "with_new_ids",
+    "workers_for",
 ]

@@ -84,6 +84,7 @@ def _postgresql(url: str) -> dict[str, Any]:
         "PORT": str(parts.port or ""),
         # A statement that a connection has sent twice is planned once for all.
         "OPTIONS": {
+            "connect_timeout": "5",
             "server_side_binding": True,
             "prepare_threshold": 1,
             **dict(parse_qsl(parts.query)),
@@ -187,5 +188,6 @@ LOGGING = {
     "loggers": {
         "django.request": {"level": logging.ERROR},
         "django.security": {"level": logging.CRITICAL},
+        "waitress.queue": {"level": logging.ERROR},
     },
 }

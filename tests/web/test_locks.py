@@ -1,0 +1,244 @@
+"""A database that somebody else holds, is away or takes nothing: who waits, and what is told."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import signal
+import sqlite3
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Start = Callable[..., Any]
+
+WAITED = 15
+"""Seconds, thrice as long as a write waits for a lock: nobody is kept waiting for so long."""
+
+DATABASES = ("sqlite", pytest.param("postgresql", marks=pytest.mark.postgres))
+
+TABLES = """
+from django.apps import apps
+result = sorted(model._meta.db_table for model in apps.get_models())
+"""
+
+
+@contextlib.contextmanager
+def _locked(site: Any) -> Iterator[None]:
+    """Hold the whole database against writers, as another program may."""
+    if site.database is None:
+        with contextlib.closing(sqlite3.connect(site.folder / "site.sqlite3")) as other:
+            other.isolation_level = None
+            other.execute("BEGIN EXCLUSIVE")
+            yield
+        return
+    import psycopg
+
+    tables = ", ".join(f'"{table}"' for table in site.do(TABLES))
+    with psycopg.connect(site.database) as other:
+        other.execute(f"LOCK TABLE {tables} IN EXCLUSIVE MODE")
+        yield
+        other.rollback()
+
+
+@pytest.fixture
+def browser(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Return what makes browsers of people who log in."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "trials"))
+    from crowd.browser import Browser
+
+    made: list[Any] = []
+
+    def log_in(site: Any, name: str) -> Any:
+        browser = Browser(site.url, 120)
+        made.append(browser)
+        form = browser.open("/people/login/").form("/people/login/")
+        assert form
+        from tests.web.serving import PASSWORD  # type: ignore[import-not-found]
+
+        field = next(field for field in form.fields if "name" in field)
+        assert browser.send(form, {}, **{field: name, "password": PASSWORD}).acknowledged
+        return browser
+
+    yield log_in
+    for each in made:
+        each.close()
+    for name in [name for name in sys.modules if name.partition(".")[0] == "crowd"]:
+        del sys.modules[name]
+
+
+def _draft(browser: Any) -> Any:
+    """Begin a draft; return its form."""
+    form = browser.open("/write/").form("/write/")
+    return browser.open(browser.send(form).location).form(having="sentence_1")
+
+
+READ = ("/", "/problems/", "/judge/", "/write/", "/people/me/", "/download/problems.jsonl")
+
+
+@pytest.mark.parametrize("database", DATABASES)
+def test_reading_waits_for_no_writer(served: Start, browser: Any, database: str) -> None:
+    """While another program holds the database and writers wait, every page is read."""
+    site = served(database=database)
+    site.people(ann="judge")
+    ann = browser(site, "ann")
+    forms = [_draft(ann) for _ in range(12)]
+    over = threading.Event()
+
+    def write(form: Any) -> None:
+        own = ann.twin()
+        while not over.is_set():
+            own.send(form, {}, do="save", sentence_1="The cup hit the jug since the _ fell.")
+        own.close()
+
+    writers = [threading.Thread(target=write, args=(form,)) for form in forms]
+    with _locked(site):
+        for each in writers:
+            each.start()
+        time.sleep(1)
+        try:
+            for path in READ:
+                start = time.monotonic()
+                assert ann.open(path).status == 200, path
+                assert time.monotonic() < start + WAITED, path
+        finally:
+            over.set()
+    for each in writers:
+        each.join()
+
+
+@pytest.mark.parametrize("database", DATABASES)
+def test_a_write_that_can_not_be_is_told_soon_and_keeps_its_text(
+    served: Start, browser: Any, database: str
+) -> None:
+    """Status 503 says when to come again; the page holds what was sent, to be sent again."""
+    site = served(database=database)
+    site.people("ann")
+    ann = browser(site, "ann")
+    form = _draft(ann)
+    typed = "The <cup> hit the jug since the _ fell."
+    with _locked(site):
+        start = time.monotonic()
+        page = ann.send(form, {}, do="save", sentence_1=typed)
+        assert time.monotonic() < start + WAITED
+        assert page.status == 503
+        assert "The &lt;cup&gt; hit the jug" in page.text
+        again = page.form(having="sentence_1")
+        assert (again.fields["sentence_1"], again.fields["do"]) == (typed, "save")
+    assert ann.send(again).acknowledged
+    kept = ann.open(again.action).form(having="sentence_1")
+    assert kept.fields["sentence_1"] == typed
+
+
+@pytest.mark.parametrize("database", DATABASES)
+def test_health_tells_of_a_locked_database(served: Start, database: str) -> None:
+    """While another program holds the database /healthz says so, in a sentence."""
+    site = served(database=database)
+    with _locked(site):
+        time.sleep(1.1)  # an answer holds for a second
+        start = time.monotonic()
+        answer = site.get("/healthz")
+        assert time.monotonic() < start + WAITED
+    assert (answer.status, answer.text) == (
+        503,
+        "the database is locked by another program; pages can be read, nothing can be written\n",
+    )
+    time.sleep(1.1)
+    assert site.get("/healthz").status == 200
+
+
+def test_a_password_is_on_no_page(served: Start) -> None:
+    """A form with a password that could not be handled is not shown again."""
+    site = served()
+    cookie = site.get("/people/login/").headers["Set-Cookie"].partition(";")[0]
+    headers = {
+        "Content-Type": "application/x-www-form-urlencoded",
+        "Cookie": cookie,
+        "X-CSRFToken": cookie.partition("=")[2],
+    }
+    with _locked(site):
+        page = site.ask("POST", "/people/login/", "name=ann&password=hush-hush", headers)
+    assert page.status == 503
+    assert "hush" not in page.text
+    assert "<form" not in page.text.partition("<main")[2]
+
+
+@pytest.fixture
+def healthy(database: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return what `/healthz` asks, which forgets what it found last."""
+    from winosmith.web import _health
+
+    monkeypatch.setattr(_health, "KEPT", -1.0)
+    assert _health.wrong() == ""
+    return _health
+
+
+def test_a_full_disk_is_told(healthy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nothing more can be written /healthz says that the disk is full."""
+    monkeypatch.setattr(
+        "winosmith.web._health.tempfile.TemporaryFile",
+        lambda **_: open("/dev/full", "wb", 0),  # noqa: PTH123, SIM115
+    )
+    assert healthy.wrong() == healthy.FULL
+
+
+def test_a_folder_that_is_gone_is_told(healthy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the site's folder can't be written to /healthz says so."""
+    from django.conf import settings
+
+    gone = dataclasses.replace(settings.SITE, folder=settings.SITE.folder / "nowhere")
+    monkeypatch.setattr(settings, "SITE", gone)
+    assert healthy.wrong() == healthy.UNWRITABLE
+
+
+def test_what_a_database_refuses_is_told_in_words(healthy: Any, tmp_path: Path) -> None:
+    """SQLite's own error of a file that can only be read is told as that."""
+    from django.db import OperationalError
+
+    path = tmp_path / "read-only.sqlite3"
+    sqlite3.connect(path).close()
+    with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
+        try:
+            database.execute("CREATE TABLE nothing (x)")
+        except sqlite3.OperationalError as error:
+            wrapped = OperationalError()
+            wrapped.__cause__ = error
+    assert healthy._said(wrapped) == healthy.READ_ONLY
+
+
+@pytest.mark.postgres
+def test_health_tells_of_a_database_that_takes_nothing(served: Start, postgres: Any) -> None:
+    """A PostgreSQL that can only be read is told as that."""
+    site = served(database="postgresql")
+    name = site.database.rpartition("/")[2]
+    postgres._run(
+        "psql", "-qd", postgres.url(), "-c",
+        f'ALTER DATABASE "{name}" SET default_transaction_read_only = on',
+    )  # fmt: skip
+    time.sleep(1.1)
+    answer = site.get("/healthz")
+    assert (answer.status, answer.text) == (
+        503,
+        "the database can be read, but takes nothing new\n",
+    )
+
+
+@pytest.mark.postgres
+def test_health_waits_for_no_database_that_hangs(served: Start, postgres: Any) -> None:
+    """While PostgreSQL takes connections and says nothing /healthz says that it is away."""
+    site = served(database="postgresql")
+    time.sleep(1.1)
+    os.kill(postgres.process.pid, signal.SIGSTOP)
+    try:
+        start = time.monotonic()
+        answer = site.get("/healthz")
+        assert time.monotonic() < start + WAITED
+    finally:
+        os.kill(postgres.process.pid, signal.SIGCONT)
+    assert (answer.status, answer.text) == (503, "the database does not answer\n")

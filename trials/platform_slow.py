@@ -1,0 +1,57 @@
+"""500 clients that send or read a byte a second: others' p95 stays under a second.
+
+    python trials/platform_slow.py            500 slow clients, 20 s each
+    python trials/platform_slow.py --quick    60 slow clients, 5 s each
+
+They send headers or bodies, or read a file, a byte a second, and come again when they are cut off;
+twelve others look at pages, write twins and judge. Directly, and behind Caddy and nginx (where they
+are installed) with the lines of docs/how-to/serve.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+
+from crowd.scenario import place
+from crowd.slow import DOORS, KINDS, Slowness, available, door, notice, served
+from crowd.table import Table, end, percentile
+
+COLUMNS = (
+    "database", "door", "slow", "clients", "held at the end", "requests of others", "unanswered",
+    "p50 ms", "p95 ms", "max ms",
+)  # fmt: skip
+
+SLOWEST = 1.0
+"""Seconds within which 95 of 100 requests of others must be answered."""
+
+
+def main() -> None:
+    """Measure and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small counts")
+    parser.add_argument("--database", default="sqlite", help="sqlite or postgresql")
+    parser.add_argument("--door", default="", help=f"one of {', '.join(DOORS)} alone")
+    parser.add_argument("--kind", default="", help=f"one of {', '.join(KINDS)} alone")
+    asked = parser.parse_args()
+    how = Slowness(clients=60, people=6, seconds=5, warm=3) if asked.quick else Slowness()
+    doors = (asked.door,) if asked.door else tuple(filter(available, DOORS))
+    table = Table(f"{how.clients} slow clients", COLUMNS)
+    for name in doors:
+        with place(asked.database) as where, served(where, how) as site, door(name, site) as url:
+            for kind in (asked.kind,) if asked.kind else KINDS:
+                found = notice(url, site.people, replace(how, kind=kind))
+                times = found.times
+                table.row(
+                    asked.database, name, kind, how.clients, found.held, len(times),
+                    found.unanswered,
+                    *(f"{1000 * percentile(times, share):.0f}" for share in (0.5, 0.95, 1.0)),
+                    met=percentile(times, 0.95) < SLOWEST and found.unanswered == 0 < len(times),
+                )  # fmt: skip
+                for error in sorted(set(found.errors))[:5]:
+                    print(f"  {error}")
+    end(table)
+
+
+if __name__ == "__main__":
+    main()
