@@ -79,7 +79,7 @@ def _draft(browser: Any) -> Any:
     return browser.open(browser.send(form).location).form(having="sentence_1")
 
 
-READ = ("/", "/problems/", "/judge/", "/write/", "/people/me/", "/download/problems.jsonl")
+READ = ("/", "/problems/", "/judge/", "/write/", "/download/problems.jsonl")
 
 
 @pytest.mark.parametrize("database", DATABASES)
@@ -127,7 +127,7 @@ def test_a_write_that_can_not_be_is_told_soon_and_keeps_its_text(
         start = time.monotonic()
         page = ann.send(form, {}, do="save", sentence_1=typed)
         assert time.monotonic() < start + WAITED
-        assert page.status == 503
+        assert page.status == 503, page.text
         assert "The &lt;cup&gt; hit the jug" in page.text
         again = page.form(having="sentence_1")
         assert (again.fields["sentence_1"], again.fields["do"]) == (typed, "save")
@@ -197,19 +197,21 @@ def test_a_folder_that_is_gone_is_told(healthy: Any, monkeypatch: pytest.MonkeyP
     assert healthy.wrong() == healthy.UNWRITABLE
 
 
-def test_what_a_database_refuses_is_told_in_words(healthy: Any, tmp_path: Path) -> None:
+def test_what_a_database_refuses_is_told_in_words(db: Any, tmp_path: Path) -> None:
     """SQLite's own error of a file that can only be read is told as that."""
-    from django.db import OperationalError
+    from django.db import OperationalError, connection
+
+    from winosmith.web import _health as healthy
 
     path = tmp_path / "read-only.sqlite3"
-    sqlite3.connect(path).close()
-    with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
-        try:
-            database.execute("CREATE TABLE nothing (x)")
-        except sqlite3.OperationalError as error:
-            wrapped = OperationalError()
-            wrapped.__cause__ = error
-    assert healthy._said(wrapped) == healthy.READ_ONLY
+    path.touch()
+    with (
+        contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database,
+        pytest.raises(OperationalError) as refused,
+        connection.wrap_database_errors,
+    ):
+        database.execute("CREATE TABLE cups (x)")
+    assert healthy._said(refused.value) == healthy.READ_ONLY
 
 
 @pytest.mark.postgres

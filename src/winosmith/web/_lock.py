@@ -66,11 +66,12 @@ def since(seconds: float) -> Iterator[None]:
     Args:
         seconds: for how long it has waited already.
     """
+    before = getattr(_THREAD, "late", None)
     _THREAD.late = time.monotonic() + PATIENCE - seconds
     try:
         yield
     finally:
-        _THREAD.late = None
+        _THREAD.late = before
 
 
 def bounded() -> None:

@@ -15,7 +15,7 @@ from winosmith.web.families.data import answered_by, in_families, predictions_fi
 from winosmith.web.families.measuring import measured
 from winosmith.web.families.nodes import DEPTH_NAMES
 from winosmith.web.families.tree import DEPTHS
-from winosmith.web.people.limits import spend
+from winosmith.web.people.limits import spend_reading
 from winosmith.web.predict.asking import current_models
 from winosmith.web.predict.models import Model
 from winosmith.web.read.aside import Aside
@@ -69,7 +69,7 @@ def file(request: HttpRequest, name: str) -> HttpResponseBase:
     if name == PROBLEMS:
         wanted = request.GET.get("model", "")
         query = answered_by(_model(wanted), families=families) if wanted else in_families()
-        spend(request, "download", MOST)
+        spend_reading(request, "download", MOST)
         found = survey(query, FILES[PROBLEMS])
         digest = found.digest
         source: Aside | Generator[bytes, None, None] = text(found)
@@ -77,7 +77,7 @@ def file(request: HttpRequest, name: str) -> HttpResponseBase:
         model = _model(name.removesuffix(".jsonl")) if name.endswith(".jsonl") else None
         if model is None:
             raise Http404
-        spend(request, "download", MOST)
+        spend_reading(request, "download", MOST)
         digest, source = predictions_file(model, families=families)
     tag = quote_etag(f"{digest[:32]}-{name}")
     response: HttpResponseBase

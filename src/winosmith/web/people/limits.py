@@ -7,23 +7,28 @@ either is a digest that only the holder of the site's key can make.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime, timedelta
 from ipaddress import IPv6Address, ip_address, ip_network
 
 from django.conf import settings
+from django.db import OperationalError
 from django.db.models import F
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 
 from winosmith.errors import WinosmithError
-from winosmith.web._lock import writing
+from winosmith.web._lock import PATIENCE, since, writing
 from winosmith.web.people.models import Hits, Person
 from winosmith.web.people.pseudonyms import keyed
 
-__all__ = ["TooMany", "address", "answer_too_many", "network", "refund", "spend"]
+__all__ = ["TooMany", "address", "answer_too_many", "network", "refund", "spend", "spend_reading"]
 
 HOUR = timedelta(hours=1)
+
+SOON = 1.0
+"""Seconds for which reading waits to be counted."""
 
 BITS = {4: 24, 6: 48}
 """Of an address that are kept: what a provider commonly gives to one customer or office."""
@@ -105,6 +110,16 @@ def spend(somebody: HttpRequest | Person | str, what: str, most: int) -> None:
             row.save(update_fields=["count"])
             return
     raise TooMany(what, _again(before, row.count, most, hour, now))
+
+
+def spend_reading(somebody: HttpRequest | Person | str, what: str, most: int) -> None:
+    """Count as `spend` does that somebody reads; where nothing can be written, they read uncounted.
+
+    Raises:
+        TooMany: the hour is full.
+    """
+    with suppress(OperationalError), since(PATIENCE - SOON):
+        spend(somebody, what, most)
 
 
 def _again(before: int, count: int, most: int, hour: datetime, now: datetime) -> datetime:

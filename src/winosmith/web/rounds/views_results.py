@@ -16,7 +16,7 @@ from django.views.decorators.http import require_safe
 
 from winosmith.web.people.current import existing_writer
 from winosmith.web.people.gates import moderators_only
-from winosmith.web.people.limits import spend
+from winosmith.web.people.limits import spend_reading
 from winosmith.web.rounds.flags import flagged, newest, told
 from winosmith.web.rounds.models import Round
 from winosmith.web.rounds.reports import FILES, POLICY, build_report, lines, report
@@ -35,7 +35,7 @@ MOST = 240
 def page(request: HttpRequest, name: str) -> HttpResponseBase:
     """Show the report of a round, under a policy of its own."""
     round_ = _done(request, name)
-    spend(request, "download", MOST)
+    spend_reading(request, "download", MOST)
     return _apart(HttpResponse(report(round_)))
 
 
@@ -55,7 +55,7 @@ def file(request: HttpRequest, name: str, which: str) -> HttpResponseBase:
     round_ = _done(request, name)
     if which not in FILES:
         raise Http404
-    spend(request, "download", MOST)
+    spend_reading(request, "download", MOST)
     parts = () if request.method == "HEAD" else lines(round_, kept=FILES[which])
     response = StreamingHttpResponse(parts, content_type="application/x-ndjson")
     response.headers["Content-Disposition"] = f'attachment; filename="{round_.name}-{which}"'
