@@ -10,7 +10,9 @@ import contextlib
 import importlib.util
 import itertools
 import shutil
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -103,6 +105,18 @@ def database(request: pytest.FixtureRequest, ready_site: Any) -> Iterator[Any]:
     connections["default"].close()
     if request.param == "postgresql":
         _point_to(before)
+
+
+@pytest.fixture
+def trials(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Make the trials' harness importable, here and in the processes that it starts."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "trials"))
+    for module in ("django", "psycopg"):
+        if importlib.util.find_spec(module) is None:
+            absent(f"{module} is not installed")
+    yield
+    for name in [name for name in sys.modules if name.partition(".")[0] == "crowd"]:
+        del sys.modules[name]
 
 
 @pytest.fixture

@@ -133,17 +133,27 @@ def test_digests_are_of_what_their_owners_hold(world: Any) -> None:
     assert {sha256(text.encode()).hexdigest() for text in _live(world).values()} <= kept
 
 
-def test_what_the_database_keeps_of_a_session_opens_none(world: Any) -> None:
-    """A browser that sends what stands in the table of sessions is nobody."""
-    from django.test import Client
+def _tried(fault: str) -> dict[str, tuple[int, int]]:
+    from crowd.doors import Doors, doors
+    from crowd.scenario import apart, place
 
-    from winosmith.web.people.models import Session
+    with place("sqlite") as where:
+        how = Doors(people=3, names=("paul", "olivia"), fault=fault)
+        found: dict[str, tuple[int, int]] = apart(doors, where.folder, None, how)
+        return found
 
-    for kept in Session.objects.values_list("session_key", flat=True):
-        thief = Client()
-        thief.cookies["session"] = kept
-        assert thief.get("/people/").status_code == 302
-    assert w.browser_of(world, "admin").get("/people/").status_code == 200
+
+def test_thieves_and_impostors_get_in_nowhere(trials: None) -> None:
+    """What stands in the database, in Django's admin, or was closed opens nothing.
+
+    Who holds a key gets in; so would a reader of the database that kept sessions as they are.
+    """
+    found = _tried("")
+    tries, got_in = found.pop("their owners (each must get in)")
+    assert got_in == tries == 15
+    assert all(tries for tries, _ in found.values())
+    assert {who: got_in for who, (_, got_in) in found.items()} == dict.fromkeys(found, 0)
+    assert _tried("clear-sessions")["a reader of the whole database"][1] > 0
 
 
 def test_django_s_admin_shows_no_secret_and_no_digest_of_one(world: Any) -> None:

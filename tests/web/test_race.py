@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,17 +10,7 @@ from tests.conftest import absent  # type: ignore[import-not-found]
 
 DATABASES = ("sqlite", pytest.param("postgresql", marks=pytest.mark.postgres))
 
-
-@pytest.fixture(autouse=True)
-def _trials(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Make the trials' harness importable, here and in the processes that it starts."""
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "trials"))
-    for module in ("django", "psycopg"):
-        if importlib.util.find_spec(module) is None:
-            absent(f"{module} is not installed")
-    yield
-    for name in [name for name in sys.modules if name.partition(".")[0] == "crowd"]:
-        del sys.modules[name]
+pytestmark = pytest.mark.usefixtures("trials")
 
 
 def raced(database: str, fault: str) -> dict[str, Any]:

@@ -57,12 +57,20 @@ def forgetful_forms() -> None:
     _everywhere(once.once, once_unlocked)
 
 
+def clear_sessions() -> None:
+    """Let the table of sessions keep their keys as they are."""
+    from winosmith.web.people import sessions
+
+    _everywhere(sessions._digest, lambda key: key or "")
+
+
 FAULTS: dict[str, Callable[[], None]] = {
     "none": none,
     "unsynced": unsynced,
     "normal-sync": normal_sync,
     "unlocked-votes": unlocked_votes,
     "forgetful-forms": forgetful_forms,
+    "clear-sessions": clear_sessions,
 }
 
 

@@ -1,0 +1,176 @@
+"""Thieves and impostors: all that the database and Django's admin hold is tried at every door."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .scenario import opened
+
+LOOKS = {
+    "a": "аɑαａ𝐚", "c": "сᴄⅽ", "d": "ԁⅾ", "e": "еҽ", "h": "һհ", "i": "іıⅰ1lΙ", "j": "јϳ",
+    "l": "ӏ1iIⅼ", "n": "ոｎ", "o": "оοօ0", "p": "рρ", "q": "ԛ", "s": "ѕꜱ", "u": "υս",
+    "v": "νѵⅴ", "w": "ԝ", "x": "хⅹ", "y": "уγ",
+}  # fmt: skip
+"""Letters, and others that look like them, from lists of deceiving domain names: what is tried must
+not be what the site itself looks up."""
+
+PASSWORD = "twins-and-cups"  # noqa: S105 - of people who are made up
+
+
+@dataclass
+class Doors:
+    """How doors are tried.
+
+    Attributes:
+        people: each with two log-ins, two tokens and a link to a new password.
+        names: taken names that impostors imitate.
+        fault: one of `careless.FAULTS`.
+    """
+
+    people: int = 100
+    names: tuple[str, ...] = ("ann", "paul", "olivia", "choices")
+    fault: str = ""
+
+
+def doors(folder: Path, database: str | None, how: Doors) -> dict[str, tuple[int, int]]:
+    """Try all in this process; return of each attack how often it was tried, and got in."""
+    opened(folder, database)
+    from django.contrib.auth.hashers import make_password
+
+    from winosmith.web._lock import writing
+    from winosmith.web.people.models import Person
+
+    from . import careless, inside
+
+    if how.fault:
+        careless.FAULTS[how.fault]()
+    keys = [one.key for one in inside.make_people("owner", how.people)]
+    with writing():
+        Person.objects.update(password=make_password(PASSWORD))
+    owners = [(person, _held(person)) for person in Person.objects.filter(pk__in=keys)]
+    (admin,) = inside.make_people("admin", 1, is_superuser=True)[0].cookies.values()
+    held = [text for _, texts in owners for text in texts]
+    found = {"their owners (each must get in)": _tried(held)}
+    found["a reader of the whole database"] = _tried(_stored())
+    found["a reader of Django's admin"] = _tried(_shown(admin))
+    found["who look like somebody"] = _named(how.names)
+    found["with a password like their name"] = _like_their_name(how.names)
+    for start, way in enumerate(("change", "reset", "everywhere")):
+        found[f"what opened an account before: {way}"] = _after(way, owners[start::3])
+    return found
+
+
+def _held(person: Any) -> list[str]:
+    """Return what somebody holds: two log-ins, two tokens, a link."""
+    from winosmith.web.api.tokens import make
+    from winosmith.web.people.invitations import reset
+
+    from . import inside
+
+    cookies = [value for _ in range(2) for value in inside._session(person).values()]
+    tokens = [make(person, f"program {number}", ["read"])[1] for number in range(2)]
+    return [*cookies, *tokens, reset(person, 60).split("/")[-2]]
+
+
+def _browser(cookie: str = "") -> Any:
+    """Return a browser, with the cookie of a log-in."""
+    from django.conf import settings
+    from django.test import Client
+
+    browser = Client(SERVER_NAME="localhost")
+    browser.cookies[settings.SESSION_COOKIE_NAME] = cookie
+    return browser
+
+
+def _opens(text: str) -> bool:
+    """Tell whether a text opens something: as a log-in's cookie, a token, or a link."""
+    bearer = {"Authorization": f"Bearer {text}"}
+    answers = (
+        _browser(text).get("/people/"),
+        _browser().get("/api/v1/me", headers=bearer),
+        _browser().get(f"/people/join/{text}/"),
+    )
+    return any(answer.status_code == 200 for answer in answers)
+
+
+def _tried(texts: Iterable[str]) -> tuple[int, int]:
+    opening = [_opens(text) for text in texts]
+    return len(opening), sum(opening)
+
+
+def _words(text: str) -> set[str]:
+    """Return what may be a key in a text: 16 signs or more in a row."""
+    return set(re.findall(r"[\w-]{16,200}", text))
+
+
+def _stored() -> set[str]:
+    """Return every such word of every table."""
+    from django.apps import apps
+
+    tables = (model._base_manager.values_list() for model in apps.get_models())
+    return {word for rows in tables for row in rows for word in _words(str(row))}
+
+
+def _shown(admin: str) -> set[str]:
+    """Return every such word of Django's admin: the lists, and the first rows of each."""
+    from django.contrib.admin import site
+
+    browser = _browser(admin)
+    words: set[str] = set()
+    for model in site._registry:
+        path = f"/admin/{model._meta.app_label}/{model._meta.model_name}/"
+        keys = list(model._base_manager.values_list("pk", flat=True)[:20])
+        for page in (path, *(f"{path}{key}/change/" for key in keys)):
+            words |= _words(browser.get(page).content.decode())
+    return words
+
+
+def _imitations(name: str) -> Iterator[str]:
+    """Yield names that look like one: a letter another, and all that can be."""
+    for place, letter in enumerate(name):
+        for other in LOOKS.get(letter, ""):
+            yield name[:place] + other + name[place + 1 :]
+    yield "".join(LOOKS.get(letter, letter)[0] for letter in name)
+
+
+def _signs_up(name: str, password: str) -> bool:
+    from django.core.exceptions import ValidationError
+
+    from winosmith.errors import InputError
+    from winosmith.web.people.accounts import sign_up
+
+    try:
+        sign_up(name, password)
+    except (InputError, ValidationError):
+        return False
+    return True
+
+
+def _named(names: tuple[str, ...]) -> tuple[int, int]:
+    taken = [name for name in names if _signs_up(name, PASSWORD)]
+    tried = [_signs_up(other, PASSWORD) for name in taken for other in _imitations(name)]
+    return len(tried), sum(tried)
+
+
+def _like_their_name(names: tuple[str, ...]) -> tuple[int, int]:
+    made = [f"{name}-of-the-hill" for name in names]
+    pairs = [(n, p) for n in made for p in (n, n.upper(), f"{n}1", n.replace("-", "") + "!")]
+    tried = [_signs_up(name, password) for name, password in pairs]
+    return len(tried), sum(tried)
+
+
+def _after(way: str, owners: list[tuple[Any, list[str]]]) -> tuple[int, int]:
+    """Close the doors of some, by a page as they would; try what opened them."""
+    for _, (cookie, *_others, link) in owners:
+        browser = _browser("" if way == "reset" else cookie)
+        new = {"password": "jugs-and-shelves", "again": "jugs-and-shelves", "old": PASSWORD}
+        if way == "reset":
+            browser.post(f"/people/join/{link}/", new)
+        else:
+            path = "/people/password/" if way == "change" else "/people/logout/"
+            browser.post(path, {**new, "everywhere": "yes"})
+    return _tried(text for _, texts in owners for text in texts)

@@ -1,0 +1,44 @@
+"""Nothing that is stored or shown opens a door, and nothing that was closed opens again.
+
+    python trials/platform_doors.py            100 people: two log-ins, two tokens, a link each
+    python trials/platform_doors.py --quick    6 people
+
+Every word of every table and of Django's admin is sent as a log-in's cookie, as a token, and as a
+link. People sign up under names that look like taken ones, and with passwords like their names.
+What opened an account is tried after its password was changed, or reset, or its owner logged out
+everywhere. A site that keeps sessions as they are must fail: the trial can.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from crowd.doors import Doors, doors
+from crowd.scenario import apart, databases, place
+from crowd.table import Table, end
+
+OWNERS, READER = "their owners (each must get in)", "a reader of the whole database"
+
+
+def main() -> None:
+    """Try the doors and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small counts")
+    parser.add_argument("--database", default="", help="sqlite or postgresql alone")
+    asked = parser.parse_args()
+    table = Table("Doors", ("database", "fault on purpose", "who tries", "tries", "got in"))
+    for database in databases(asked.database):
+        for fault in ("", "clear-sessions"):
+            with place(database) as where:
+                how = Doors(people=6 if asked.quick or fault else 100, fault=fault)
+                found = apart(doors, where.folder, where.database, how)
+            for who, (tries, got_in) in found.items():
+                if fault and who != READER:
+                    continue
+                met = got_in == tries if who == OWNERS else (got_in > 0) == bool(fault)
+                table.row(database, fault or "none", who, tries, got_in, met=met and tries > 0)
+    end(table)
+
+
+if __name__ == "__main__":
+    main()
