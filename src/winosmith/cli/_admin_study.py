@@ -12,7 +12,7 @@ __all__ = ["command"]
 COMMANDS = {
     "create": "a study, and the secret link that the market needs",
     "list": "the studies, and how far each is",
-    "show": "one study; a new link in place of one that is lost",
+    "show": "one study; a new link in place of one that is lost, or other places",
     "reconcile": "what the market's export says: votes count from then on, or don't",
     "pay": "the ledger, what is due, and what was paid",
     "close": "nobody new may come",
@@ -28,6 +28,6 @@ def command(context: click.Context, folder: str) -> None:
 
     \b
     Start with:  winosmith admin study DIR create pilot --on prolific --judge 20 \\
-                     --reward 2.50 --currency GBP --minutes 12 --code C1A2B3C4
+                     --reward 2.50 --currency GBP --minutes 12 --places 50 --code C1A2B3C4
     """  # noqa: D301
     context.obj = folder

@@ -41,6 +41,9 @@ def _money(_: click.Context, option: click.Parameter, text: str | None) -> Decim
 @click.option("--currency", metavar="CODE", required=True, help="GBP, USD, EUR …")
 @click.option("--minutes", type=click.IntRange(min=1), required=True,
               help="That it should take.")  # fmt: skip
+@click.option("--places", type=click.IntRange(min=1), metavar="N", required=True, help="How many "
+              "people the market sends; half as many again may begin, for those who return their "
+              "submission.")  # fmt: skip
 @click.option(
     "--least-wage", callback=_money, metavar="AMOUNT", help="An hour; the ledger warns below it."
 )
@@ -73,7 +76,7 @@ def command(folder: str, /, name: str, **options: Any) -> None:
     \b
     Example:
         winosmith admin study DIR create gate --on mturk --judge 20 --reward 0.60 \\
-            --currency USD --minutes 8 --only workers.csv \\
+            --currency USD --minutes 8 --places 50 --only workers.csv \\
             --require "approval rate>=99" --require "approved>=5000"
     """  # noqa: D301
     if (options["judge"] is None) == (options["write"] is None):
@@ -95,8 +98,8 @@ def command(folder: str, /, name: str, **options: Any) -> None:
         only = read_ids(Path(options["only"]), provider, require)
     if options["never"]:
         never = read_ids(Path(options["never"]), provider)
-    names = ("reward", "currency", "minutes", "least_wage", "code", "short_code", "short_reward",
-             "market_study", "trust")  # fmt: skip
+    names = ("reward", "currency", "minutes", "places", "least_wage", "code", "short_code",
+             "short_reward", "market_study", "trust")  # fmt: skip
     study, token = create_study(
         name,
         provider,

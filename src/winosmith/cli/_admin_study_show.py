@@ -15,12 +15,20 @@ __all__ = ["command"]
 @click.command()
 @click.argument("name")
 @click.option("--new-link", is_flag=True, help="Make a new link; the one before works no more.")
+@click.option("--places", type=click.IntRange(min=1), metavar="N",
+              help="Let the market send N people from now on.")  # fmt: skip
 @address_option
 @database_option
 @json_option
 @click.pass_obj
 def command(
-    folder: str, name: str, new_link: bool, address: str, database: str | None, as_json: bool
+    folder: str,
+    name: str,
+    new_link: bool,
+    places: int | None,
+    address: str,
+    database: str | None,
+    as_json: bool,
 ) -> None:
     """Show what the study NAME asks and pays, and how far it is."""
     existing_site(folder, database)
@@ -28,6 +36,8 @@ def command(
     from winosmith.web.market.progress import progress
 
     study = studies.study_named(name)
+    if places is not None:
+        studies.give_places(study, places)
     if new_link:
         print_link(study, studies.new_link(study), address)
         return

@@ -108,7 +108,7 @@ class Judging(RuleBasedStateMachine):
             return {}
 
         with contextlib.suppress(InputError):
-            once(person, key, act)
+            once(person, key, "/judge/answer/", act)
 
     @rule(who=PERSON)
     def pass_on(self, who: int) -> None:

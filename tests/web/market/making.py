@@ -15,7 +15,8 @@ __all__ = ["arrival", "export", "give", "link", "study", "twin", "worker", "work
 
 _numbers = itertools.count(1)
 
-USUAL = {"reward": Decimal("2.00"), "currency": "GBP", "minutes": 10, "code": "DONE1"}
+USUAL = {"reward": Decimal("2.00"), "currency": "GBP", "minutes": 10, "places": 100,
+         "code": "DONE1"}  # fmt: skip
 
 
 def study(amount: int = 2, *, kind: str = "judge", provider: str = "prolific", **more: Any) -> Any:

@@ -48,8 +48,8 @@ def test_from_the_link_to_the_code(
     site.do(PROBLEMS)
     made = site.admin(
         "study", str(site.folder), "create", "pilot", "--on", "prolific", "--judge", "2",
-        "--reward", "2.50", "--currency", "GBP", "--minutes", "5", "--code", "C1A2B3",
-        "--address", site.url,
+        "--reward", "2.50", "--currency", "GBP", "--minutes", "5", "--places", "9",
+        "--code", "C1A2B3", "--address", site.url,
     )  # fmt: skip
     link = made.stdout.strip()
     for name, number in (("PROLIFIC_PID", 1), ("STUDY_ID", 9), ("SESSION_ID", 1001)):

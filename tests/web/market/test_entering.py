@@ -106,6 +106,58 @@ def test_a_link_without_ids_begins_nothing(
     assert "study" not in browser.cookies
 
 
+@pytest.mark.parametrize(
+    ("provider", "query", "named"),
+    [
+        ("prolific", "PROLIFIC_PID={{%25PROLIFIC_PID%25}}", "{{%PROLIFIC_PID%}}"),
+        (
+            "prolific",
+            f"PROLIFIC_PID={m.worker(1)}&SESSION_ID={{{{%25SESSION_ID%25}}}}",
+            "{{%SESSION_ID%}}",
+        ),
+        ("mturk", "workerId=${workerId}&assignmentId=${assignmentId}", "${workerId}"),
+        ("generic", "worker=WORKER&submission=SUBMISSION", "WORKER"),
+        ("generic", "worker=w-1234&submission=SUBMISSION", "SUBMISSION"),
+        ("generic", "worker=[participant_id]", "[participant_id]"),
+    ],
+)
+def test_a_placeholder_is_no_worker(
+    db: Any, rules: Any, visit: Callable[..., Any], provider: str, query: str, named: str
+) -> None:
+    """A link whose placeholder nobody filled in begins nothing; worker and requester are told."""
+    from html import unescape
+
+    made, token = m.study(provider=provider)
+    m.twin()
+    browser = visit()
+    answer = browser.get(f"/study/{token}/?{query}")
+    page = unescape(answer.content.decode())
+    assert answer.status_code == 422
+    assert f"The link holds “{named}” where your id at the market should stand." in page
+    assert "Please return your submission" in page
+    assert "If you run the study" in page
+    assert "study" not in browser.cookies
+    browser.post("/study/welcome/")
+    assert made.participations.count() == 0
+
+
+def test_a_study_takes_no_more_than_its_places_and_some_for_returns(
+    db: Any, rules: Any, visit: Callable[..., Any]
+) -> None:
+    """Of any number of invented ids half as many again as places begin; places can be raised."""
+    from winosmith.web.market.studies import give_places
+
+    made, token = m.study(places=12)
+    m.twin()
+    came = [_begin(visit(), token, n).status_code for n in range(1, 22)]
+    assert came == [302] * 18 + [410] * 3
+    assert made.participations.count() == made.most == 18
+    browser = visit()
+    assert "All places of this study are taken" in _begin(browser, token, 30).content.decode()
+    give_places(made, 13)
+    assert _begin(browser, token, 30).status_code == 302
+
+
 def test_who_is_not_to_come_does_not_begin(db: Any, rules: Any, visit: Callable[..., Any]) -> None:
     """Wrong tokens are not found; screened, of another study, too late: each is told why."""
     from winosmith.web.market.screening import screen

@@ -51,6 +51,17 @@ def test_one_id_begins_once(database: Any, rules: Any) -> None:
     assert Identity.objects.filter(kind="worker", at_work=True).count() == 3
 
 
+def test_places_are_no_more_for_many_at_once(database: Any, rules: Any) -> None:
+    """Of sixteen that begin in the same moment as many begin as there are places and spare ones."""
+    from winosmith.web.market.beginning import Over, begin
+    from winosmith.web.market.models import Participation
+
+    made, _ = m.study(places=2)
+    found = _at_once(*(lambda n=n: begin(made, m.arrival(made, n)) for n in range(16)))
+    assert sum(isinstance(one, Participation) for one in found) == made.most == 7, found
+    assert sum(isinstance(one, Over) for one in found) == 9
+
+
 def test_an_answer_meets_the_markets_word(database: Any, rules: Any) -> None:
     """A rejection while the worker answers leaves no vote that counts or waits."""
     from winosmith.web.judge.models import Slot

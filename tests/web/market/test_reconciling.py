@@ -222,7 +222,8 @@ def test_qualifications_screen(db: Any, rules: Any, tmp_path: Path) -> None:
         "AAAAAAAA3,100,4999\n"
     )
     out = _run("create", "gate", "--on", "mturk", "--judge", "2", "--reward", "0.6", "--currency",
-               "USD", "--minutes", "5", "--address", "https://x.example", "--only", str(table),
+               "USD", "--minutes", "5", "--places", "9", "--address", "https://x.example",
+               "--only", str(table),
                "--require", "approval rate>=99", "--require", "approved >= 5000")  # fmt: skip
     assert "<ExternalURL>https://x.example/study/" in out
     study = Study.objects.get(name="gate")

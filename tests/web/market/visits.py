@@ -98,6 +98,7 @@ def staged() -> dict[str, str]:
     from winosmith.web.people.agree import agree
 
     usual: dict[str, Any] = {"reward": Decimal("2.50"), "currency": "GBP", "minutes": 12,
+                             "places": 50,
                              "least_wage": Decimal(20), "code": "DONE1"}  # fmt: skip
     judging, study = create_study(
         "judging", "prolific", "judge", 2, short_code="PART1", short_reward=Decimal(1), **usual

@@ -44,7 +44,7 @@ def _all_about(person: Any, other: Any, twin: Any) -> list[Any]:
     mine = twin(person)
     twin(other)
     _judge(person, comment="a comment by me")
-    once(person, new_key(), lambda: {"mine": 1})
+    once(person, new_key(), "/x/", lambda: {"mine": 1})
     Draft.objects.create(person=person, topic="my draft's topic")
     return list(mine)
 

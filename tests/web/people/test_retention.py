@@ -25,7 +25,7 @@ def test_what_is_old_goes_and_what_is_not_stays(
     ann = person("ann")
     twin(ann)
     spend(ann, "write", 5)
-    once(ann, new_key(), dict)
+    once(ann, new_key(), "/x/", dict)
     invite(["judge"], 30)
     Draft.objects.create(person=ann, topic="x")
     visit(ann)

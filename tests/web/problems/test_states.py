@@ -52,6 +52,19 @@ def test_a_move_that_is_none_is_refused(db: Any) -> None:
     assert not Event.objects.exists()
 
 
+def test_a_key_is_good_for_one_form(db: Any, person: Callable[..., Any]) -> None:
+    """Another form with the same key is refused, and does nothing; the first one is repeated."""
+    from winosmith.web.problems.once import Reused, new_key, once
+
+    ann, key = person("ann"), new_key()
+    assert once(ann, key, "/a/", lambda: {"n": 1}) == ({"n": 1, "form": "/a/"}, True)
+    assert once(ann, key, "/a/", lambda: {"n": 2}) == ({"n": 1, "form": "/a/"}, False)
+    did: list[int] = []
+    with pytest.raises(Reused, match="used for something else"):
+        once(ann, key, "/b/", lambda: did.append(1) or {})
+    assert did == []
+
+
 def test_a_form_sent_by_many_threads_acts_once(database: Any, person: Callable[..., Any]) -> None:
     """Sixteen threads that send the same form act once, and all get the same result."""
     from django.db import connection
@@ -68,7 +81,7 @@ def test_a_form_sent_by_many_threads_acts_once(database: Any, person: Callable[.
             return {"number": number}
 
         try:
-            return once(ann, key, act)
+            return once(ann, key, "/x/", act)
         finally:
             connection.close()
 

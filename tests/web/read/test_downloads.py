@@ -69,6 +69,42 @@ def test_each_format_is_what_the_library_writes(
     assert _body(answer) == (tmp_path / "expected").read_bytes()
 
 
+def test_a_format_that_refuses_all_is_no_link(handmade: Any, visit: Callable[..., Any]) -> None:
+    """What the page of downloads links has a file for some of the problems; the rest says why."""
+    from winosmith.web.read.exports import FILES
+
+    page = visit().get("/download/").content.decode()
+    refused = [name for name in FILES if f'href="/download/{name}"' not in page]
+    assert 0 < len(refused) < len(FILES) / 2
+    assert page.count("None of these problems fits:") == len(refused)
+    for name in FILES:
+        answer = visit().get(f"/download/{name}?fitting=1")
+        assert len(_body(answer).splitlines()) > 2 or name in refused, name
+        if name in refused:
+            told = visit().get(f"/download/{name}").content.decode()
+            assert f"0 of {len(handmade)} problems" in told
+
+
+def test_a_program_that_is_refused_gets_no_page(handmade: Any, visit: Callable[..., Any]) -> None:
+    """To who asks for no HTML a refusal is a line of text that says so; a browser gets a page."""
+    from winosmith.web.read import downloads
+
+    program, browser = {"Accept": "*/*"}, {"Accept": "text/html,*/*;q=0.8"}
+    told = visit().get("/download/problems.copa-xml.xml", headers=program)
+    assert (told.status_code, told["Content-Type"][:10]) == (422, "text/plain")
+    assert told.content.startswith(b"422: this is no data: ")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(downloads, "MOST", 0)
+        told = visit().get("/download/problems.csv", headers=program)
+        page = visit().get("/download/problems.csv", headers=browser)
+    assert (told.status_code, told["Content-Type"][:10]) == (429, "text/plain")
+    assert told.content.startswith(b"429: this is no data, but ")
+    assert int(told["Retry-After"]) > 0
+    assert (page.status_code, page["Content-Type"][:9]) == (429, "text/html")
+    assert b"What you typed" not in page.content
+    assert int(page["Retry-After"]) > 0
+
+
 def test_tables_of_many_chunks_have_one_header(
     handmade: Any, monkeypatch: pytest.MonkeyPatch, visit: Callable[..., Any], tmp_path: Path
 ) -> None:

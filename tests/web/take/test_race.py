@@ -98,7 +98,7 @@ def test_answers_of_two_tabs_at_once_are_all_kept(
             answer(ann, sitting.ref, form[0], "A", 2.0, to=form[0] + 1)
             return {}
 
-        once(ann, form[1], act)
+        once(ann, form[1], "/tests/", act)
 
     _at_once(send, forms * 3)
     rows = sitting.answers.order_by("number").values_list("number", "letter", "seconds")

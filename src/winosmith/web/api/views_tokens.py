@@ -40,7 +40,7 @@ def tokens(request: HttpRequest) -> HttpResponseBase:
         return {"token": token.pk}
 
     try:
-        once(person, request.POST.get("key", ""), act)
+        once(person, request.POST.get("key", ""), request.path, act)
     except InputError as error:
         return _shown(request, person, error=str(error), typed=request.POST, status=422)
     if not made:

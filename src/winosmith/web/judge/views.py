@@ -163,7 +163,7 @@ def contest(request: HttpRequest, ref: str) -> HttpResponse:
         return {}
 
     try:
-        once(_person(request), request.POST.get("key", ""), act)
+        once(_person(request), request.POST.get("key", ""), request.path, act)
     except InputError as error:
         return _checked(request, slot, text=text, error=str(error), status=422)
     return redirect("judge:checked", ref=ref)
@@ -183,7 +183,9 @@ def _act(request: HttpRequest, act: Callable[[Person], Done]) -> HttpResponse:
         return result
 
     try:
-        result, _new = once(person, request.POST.get("key", ""), acted)
+        result, _new = once(
+            person, request.POST.get("key", ""), f"{request.path} {_ref(request)}", acted
+        )
     except Gone as error:
         page = {"reason": str(error), "comment": request.POST.get("comment", "")}
         return render(request, "judge/gone.html", page, status=409)

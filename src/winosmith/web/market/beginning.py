@@ -90,7 +90,7 @@ def begin(study: Study, arrival: Arrival) -> Participation:
 
     Raises:
         Elsewhere: the id is at work in another browser, or in another study.
-        Over: the study is closed.
+        Over: the study is closed, or all of its places are taken.
         NotInvited: the id is screened out.
     """
     try:
@@ -106,8 +106,17 @@ def begin(study: Study, arrival: Arrival) -> Participation:
 
 
 def _begun_now(study: Study, arrival: Arrival) -> Participation:
-    if not Study.objects.filter(pk=study.pk, closed=None).exists():
+    open_study = Study.objects.select_for_update().filter(pk=study.pk, closed=None).first()
+    if open_study is None:
         raise Over(_("This study is over; it takes nobody new."))
+    most = open_study.most
+    if most is not None and open_study.participations.count() >= most:
+        raise Over(
+            _(
+                "All places of this study are taken, and those kept for people who return theirs. "
+                "Please return your submission at the market."
+            )
+        )
     worker = digest_of(study.provider, WORKER, arrival.claim.worker)
     if not may_come(study, worker):
         raise NotInvited(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar
 
 from django.conf import settings
@@ -30,6 +31,12 @@ __all__ = [
 ]
 
 
+SPARE, LEAST_SPARE = 0.5, 5
+"""People who may begin a study beyond its places, as a share of these and at least: markets send
+somebody else for each who returns the submission or runs out of time. Ids in links are not signed,
+so without a bound whoever has a link could begin with any number of invented ones."""
+
+
 class Study(models.Model):
     """Paid work that a market sends people to, by one secret link.
 
@@ -37,6 +44,7 @@ class Study(models.Model):
         name: by which the admin knows it; workers never see it.
         provider: the market; one of `providers.PROVIDERS`.
         amount: problems to judge, or twins to write.
+        places: how many people the market sends; None of studies that were made without.
         reward: for all of it, in `currency`.
         minutes: that it should take.
         least_wage: an hour, below which the ledger warns; None for no warning.
@@ -60,6 +68,7 @@ class Study(models.Model):
     provider = models.CharField(max_length=10)
     kind = models.CharField(max_length=10, choices=Kind)
     amount = models.PositiveIntegerField()
+    places = models.PositiveIntegerField(null=True)
     reward = models.DecimalField(max_digits=8, decimal_places=2)
     currency = models.CharField(max_length=3)
     minutes = models.PositiveIntegerField()
@@ -76,6 +85,13 @@ class Study(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def most(self) -> int | None:
+        """How many people may begin it, those among them who return their submission."""
+        if self.places is None:
+            return None
+        return self.places + max(LEAST_SPARE, math.ceil(SPARE * self.places))
 
 
 class Screen(models.Model):

@@ -39,6 +39,7 @@ class Progress:
             "market": study.provider,
             "work": study.kind,
             "amount": study.amount,
+            "places": study.places,
             "reward": f"{study.reward:.2f}",
             "currency": study.currency,
             "minutes": study.minutes,

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 
-__all__ = ["PREVIEW", "PROVIDERS", "Claim", "Provider"]
+__all__ = ["PREVIEW", "PROVIDERS", "Claim", "Provider", "Unfilled"]
 
 PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"
 """What MTurk names as the assignment while a worker only looks (ExternalQuestion, API 2017-01-17,
@@ -28,6 +28,37 @@ class Claim:
 
     worker: str = field(repr=False)
     submission: str = field(repr=False)
+
+
+class Unfilled(InputError):  # noqa: N818 - it reads as what happened
+    """A link that came as it was given to the market, its placeholders still in it."""
+
+    def __init__(self, name: str, text: str):
+        self.name, self.text = name, text[:60]
+        super().__init__(
+            _("The link holds “%(text)s” where your id at the market should stand.")
+            % {"text": self.text}
+        )
+
+
+_MARKS = re.compile(r"[{}$%<>\[\]]")
+"""Signs of placeholders, as {{%PROLIFIC_PID%}}, ${workerId}, [ID]: no market's ids have them."""
+
+_WORDS = {
+    "worker", "workerid", "submission", "submissionid", "participant", "participantid", "subject",
+    "subjectid", "user", "userid", "prolificpid", "prolificid", "sessionid", "assignment",
+    "assignmentid", "youridhere", "yourid", "none", "null", "undefined", "test",
+}  # fmt: skip
+"""Placeholders that are words, as our own link has them ("WORKER"), without what is no letter."""
+
+
+def _stands_for_an_id(text: str) -> bool:
+    """Tell whether a text is a placeholder that nobody filled in.
+
+    >>> [_stands_for_an_id(text) for text in ("${workerId}", "WORKER", "a1b2", "worker-17")]
+    [True, True, False, False]
+    """
+    return bool(_MARKS.search(text)) or "".join(filter(str.isalnum, text)).lower() in _WORDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +89,13 @@ class Provider:
         """Return the claim of a link.
 
         Raises:
+            Unfilled: in place of an id stands what the market should have put one for.
             InputError: an id is missing or looks like none, or the link is another study's.
         """
         worker, submission = query.get(self.worker, ""), query.get(self.submission, "")
+        for name, text in ((self.worker, worker), (self.submission, submission)):
+            if _stands_for_an_id(text):
+                raise Unfilled(name, text)
         if not self.form.fullmatch(worker):
             raise InputError(_("The link does not say who you are at the market, or not rightly."))
         if (submission or self.needs_submission) and not self.form.fullmatch(submission):

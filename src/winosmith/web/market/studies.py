@@ -19,10 +19,12 @@ from winosmith.web.market.models import Study
 from winosmith.web.market.providers import PROVIDERS
 from winosmith.web.market.screening import screen
 
-__all__ = ["close_study", "create_study", "find_study", "new_link", "study_named"]
+__all__ = ["close_study", "create_study", "find_study", "give_places", "new_link", "study_named"]
 
 TOKEN = 24
 """Random bytes of a link: 192 bits."""
+
+MOST_PLACES = 100_000
 
 CODE = re.compile(r"[A-Za-z0-9-]{1,40}")
 
@@ -36,6 +38,7 @@ def create_study(
     reward: Decimal,
     currency: str,
     minutes: int,
+    places: int,
     least_wage: Decimal | None = None,
     code: str = "",
     short_code: str = "",
@@ -54,9 +57,9 @@ def create_study(
     """
     values: dict[str, Any] = {
         "provider": provider, "kind": kind, "amount": amount, "reward": reward,
-        "currency": currency, "minutes": minutes, "least_wage": least_wage, "code": code,
-        "short_code": short_code, "short_reward": short_reward, "market_study": market_study,
-        "trust": trust,
+        "currency": currency, "minutes": minutes, "places": places,
+        "least_wage": least_wage, "code": code, "short_code": short_code,
+        "short_reward": short_reward, "market_study": market_study, "trust": trust,
     }  # fmt: skip
     _check(name, values)
     token = secrets.token_urlsafe(TOKEN)
@@ -78,6 +81,7 @@ def _check(name: str, values: dict[str, Any]) -> None:
         raise InputError(f"{values['provider']!r} is no provider; {', '.join(PROVIDERS)} are")
     if values["kind"] not in Study.Kind.values:
         raise InputError(f"{values['kind']!r} is no work; {', '.join(Study.Kind.values)} are")
+    _check_places(values["places"])
     if values["amount"] < 1 or values["minutes"] < 1:
         raise InputError("a study asks for 1 problem or twin or more, and takes 1 minute or more")
     for what in ("reward", "least_wage", "short_reward"):
@@ -124,6 +128,22 @@ def new_link(study: Study) -> str:
     with writing():
         Study.objects.filter(pk=study.pk).update(digest=_digest(token))
     return token
+
+
+def give_places(study: Study, places: int) -> None:
+    """Let a study have more or fewer places; nobody who began it is sent away.
+
+    Raises:
+        InputError: the number is none of places.
+    """
+    _check_places(places)
+    with writing():
+        Study.objects.filter(pk=study.pk).update(places=places)
+
+
+def _check_places(places: int) -> None:
+    if not 1 <= places <= MOST_PLACES:
+        raise InputError(f"a study has 1 to {MOST_PLACES:,} places; not {places:,}")
 
 
 def close_study(study: Study) -> None:

@@ -54,7 +54,7 @@ def _act(request: HttpRequest, act: Callable[[Participation], None]) -> HttpResp
         return {}
 
     try:
-        once(part.person, request.POST.get("key", ""), acted)
+        once(part.person, request.POST.get("key", ""), request.path, acted)
     except InputError as error:
         return _show(request, part, error=str(error), status=422)
     return redirect("market:work")

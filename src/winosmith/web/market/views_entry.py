@@ -24,7 +24,7 @@ from winosmith.web.market.beginning import Elsewhere, NotInvited, Over, begin, b
 from winosmith.web.market.ledger import planned_wage
 from winosmith.web.market.models import WORKING, WRITE, Participation, Study
 from winosmith.web.market.mturk import FRAME_POLICY, entry_query, submit_to
-from winosmith.web.market.providers import PREVIEW, PROVIDERS
+from winosmith.web.market.providers import PREVIEW, PROVIDERS, Unfilled
 from winosmith.web.market.studies import find_study
 from winosmith.web.market.working import part_of
 from winosmith.web.people.adoption import adopt
@@ -52,6 +52,9 @@ def enter(request: HttpRequest, token: str) -> HttpResponse:
         return redirect("market:work")
     try:
         claim = provider.read(request.GET, study.market_study)
+    except Unfilled as error:
+        page = {"reason": str(error), "unfilled": error, "provider": provider}
+        return render(request, "market/refused.html", page, status=422)
     except InputError as error:
         messages.error(request, str(error))
         return redirect("market:work")

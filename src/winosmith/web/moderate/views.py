@@ -98,6 +98,7 @@ def act(request: HttpRequest) -> HttpResponse:
         result, _new = once(
             request.user,
             request.POST.get("key", ""),
+            request.path,
             lambda: {"mark": confirmed.begin(request.user, action, asked).mark},
         )
     except Conflict as conflict:
@@ -120,13 +121,13 @@ def undo(request: HttpRequest) -> HttpResponse:
         if mark:
             whole = get_object_or_404(Batch, mark=mark)
             return {"mark": batches.take_back(request.user, whole, reason).mark}
-        if not event.isdigit():
+        if not (event.isascii() and event.isdigit() and len(event) <= 18):
             raise Http404
         one = get_object_or_404(Event.objects.select_related("problem"), pk=int(event))
         return {"mark": batches.undo_one(request.user, one, reason).mark}
 
     try:
-        result, _new = once(request.user, request.POST.get("key", ""), begin)
+        result, _new = once(request.user, request.POST.get("key", ""), request.path, begin)
     except InputError as error:
         return render(request, "moderate/refused.html", {"error": error, "back": back}, status=409)
     made = batches.go_on(Batch.objects.get(mark=result["mark"]))

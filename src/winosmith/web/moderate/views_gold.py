@@ -45,7 +45,7 @@ def settle(request: HttpRequest, number: int) -> HttpResponse:
         return {"contest": one.pk}
 
     try:
-        once(request.user, request.POST.get("key", ""), act)
+        once(request.user, request.POST.get("key", ""), request.path, act)
     except InputError as error:
         return _contests(request, error, one.pk, words)
     return redirect("moderate:contests")

@@ -27,7 +27,7 @@ def log(request: HttpRequest) -> HttpResponse:
     """Show what was done, the newest first."""
     asked = Asked.read(request.GET)
     query, before = logged(asked), request.GET.get("before", "")
-    if before.isdigit() and len(before) <= 18:
+    if before.isascii() and before.isdigit() and len(before) <= 18:
         query = query.filter(pk__lt=int(before))
     events = list(query[: SIZE + 1])
     kept = request.GET.copy()

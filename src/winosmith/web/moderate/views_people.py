@@ -64,7 +64,9 @@ def appoint(request: HttpRequest, name: str) -> HttpResponse:
     try:
         if kind == GO_ON:
             return _gone_on(request, other)
-        result, _new = once(request.user, request.POST.get("key", ""), act)
+        result, _new = once(
+            request.user, request.POST.get("key", ""), f"{request.path} {kind}", act
+        )
         made = Appointment.objects.select_related("person", "actor").get(pk=result["appointment"])
         roles.carry_out(made)
     except InputError as error:

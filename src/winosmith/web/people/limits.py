@@ -23,7 +23,16 @@ from winosmith.web._lock import PATIENCE, since, writing
 from winosmith.web.people.models import Hits, Person
 from winosmith.web.people.pseudonyms import keyed
 
-__all__ = ["TooMany", "address", "answer_too_many", "network", "refund", "spend", "spend_reading"]
+__all__ = [
+    "TooMany",
+    "address",
+    "answer_too_many",
+    "network",
+    "refund",
+    "spend",
+    "spend_reading",
+    "wants_page",
+]
 
 HOUR = timedelta(hours=1)
 
@@ -139,6 +148,12 @@ def refund(somebody: HttpRequest | Person | str, what: str) -> None:
         )
 
 
+def wants_page(request: HttpRequest) -> bool:
+    """Tell whether a refusal is best told as a page: programs that load files ask for no HTML."""
+    accepted = request.headers.get("Accept", "text/html")
+    return "text/html" in accepted or bool(getattr(request, "htmx", False))
+
+
 def answer_too_many(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
@@ -150,8 +165,12 @@ def answer_too_many(
     def process_exception(request: HttpRequest, error: Exception) -> HttpResponse | None:
         if not isinstance(error, TooMany):
             return None
-        wait = -(-error.seconds // 60)
-        page = render(request, "429.html", {"wait": wait}, status=429)
+        if wants_page(request):
+            wait = -(-error.seconds // 60)
+            page = render(request, "429.html", {"wait": wait}, status=429)
+        else:
+            told = f"429: this is no data, but {error}, after {error.seconds} seconds.\n"
+            page = HttpResponse(told, status=429, content_type="text/plain; charset=utf-8")
         page.headers["Retry-After"] = str(error.seconds)
         return page
 

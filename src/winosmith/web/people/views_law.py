@@ -45,7 +45,8 @@ def _agreed(request: HttpRequest) -> str:
     """Note that somebody agrees; return what is wrong with the form, or ""."""
     if not request.POST.get("agree"):
         return _("Tick the box if you agree; without it you can read, but not write.")
-    shown = {int(key) for key in request.POST.getlist("shown") if key.isdecimal()}
+    keys = request.POST.getlist("shown")
+    shown = {int(key) for key in keys if key.isdecimal() and len(key) <= 9}
     try:
         if existing_writer(request) is None:
             spend(request, "consent", CONSENTS)

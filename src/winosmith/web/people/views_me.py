@@ -66,7 +66,7 @@ def hide(request: HttpRequest) -> HttpResponseBase:
         return redirect("people:login")
     key = request.POST.get("key", "")
     try:
-        done, _new = once(person, key, lambda: {"twins": erasure.hide(person)})
+        done, _new = once(person, key, request.path, lambda: {"twins": erasure.hide(person)})
     except InputError as error:
         messages.error(request, str(error))
         return redirect("people:me")

@@ -108,7 +108,7 @@ def perturb(
             before()
         return {"problem": _made(typed, goes, against).ref}
 
-    return _done(person, key, act)
+    return _done(person, key, f"perturb {parent.ref}", act)
 
 
 def revise(
@@ -147,7 +147,7 @@ def revise(
             before()
         return {"problem": _made(typed, goes, against).ref}
 
-    return _done(person, key, act)
+    return _done(person, key, f"revise {old.ref}", act)
 
 
 def sent(person: Person | None, key: str) -> str:
@@ -156,10 +156,8 @@ def sent(person: Person | None, key: str) -> str:
     return str(done.result.get("problem", "")) if done else ""
 
 
-def _done(person: Person, key: str, act: Callable[[], dict[str, str]]) -> Problem:
-    result, _new = once(person, key, act)
-    if "problem" not in result:
-        raise InputError(_("This form was used for something else; open the page again."))
+def _done(person: Person, key: str, form: str, act: Callable[[], dict[str, str]]) -> Problem:
+    result, _new = once(person, key, form, act)
     return Problem.objects.select_related("twin").get(ref=result["problem"])
 
 

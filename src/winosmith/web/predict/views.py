@@ -8,6 +8,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_POST
 
+from winosmith.errors import InputError
 from winosmith.web.people.gates import moderators_only
 from winosmith.web.predict import again, standing
 from winosmith.web.predict.models import Model
@@ -46,11 +47,16 @@ def model(request: HttpRequest, name: str) -> HttpResponse:
 def try_again(request: HttpRequest, name: str) -> HttpResponse:
     """Let the model try again what it was late with or failed over, once a form."""
     found = get_object_or_404(Model, name=name, current=True)
-    result, _new = once(
-        request.user,
-        request.POST.get("key", ""),
-        lambda: {"count": again.retry_by(request.user, found)},
-    )
+    try:
+        result, _new = once(
+            request.user,
+            request.POST.get("key", ""),
+            request.path,
+            lambda: {"count": again.retry_by(request.user, found)},
+        )
+    except InputError as refused:
+        messages.error(request, str(refused))
+        return redirect("predict:model", name=name)
     said = ngettext(
         "%(count)d prediction is tried again.",
         "%(count)d predictions are tried again.",

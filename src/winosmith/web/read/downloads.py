@@ -12,9 +12,18 @@ from django.utils.http import parse_etags, quote_etag
 from django.views.decorators.http import require_safe
 
 from winosmith import __version__
-from winosmith.web.people.limits import spend_reading
+from winosmith.web.people.limits import spend_reading, wants_page
 from winosmith.web.read.aside import Aside, Sent
-from winosmith.web.read.exports import FILES, MOST_TOLD, Survey, gzipped, survey, text
+from winosmith.web.read.exports import (
+    FILES,
+    LOOKED,
+    MOST_TOLD,
+    Survey,
+    gzipped,
+    refusing,
+    survey,
+    text,
+)
 from winosmith.web.read.filters import Filters, capped_count
 from winosmith.web.read.votes import VOTES, votes
 
@@ -41,13 +50,16 @@ def index(request: HttpRequest) -> HttpResponse:
     filters = Filters(request.GET)
     count, more = capped_count(filters.apply())
     main = ("problems.jsonl", "problems.csv", "problems.winogrande.jsonl")
+    reasons = refusing(filters.apply())
+    offered = [(name, known, reasons.get(name, "")) for name, known in FILES.items()]
     context = {
         "filters": filters,
         "kept": filters.kept().urlencode(),
         "count": count,
         "more": more,
-        "main": [(name, FILES[name]) for name in main],
-        "others": [(name, known) for name, known in FILES.items() if name not in main],
+        "main": [one for one in offered if one[0] in main],
+        "others": [one for one in offered if one[0] not in main],
+        "looked": LOOKED,
         "votes": VOTES,
     }
     return render(request, "read/download.html", context, status=200 if filters.is_valid() else 422)
@@ -101,12 +113,22 @@ def _refused(request: HttpRequest, name: str, found: Survey) -> HttpResponse:
     """Tell what does not fit into a format, and offer what does."""
     fitting = request.GET.copy()
     fitting["fitting"] = "1"
+    unfit = list(found.unfit.items())[:MOST_TOLD]
+    if not wants_page(request):
+        lines = [f"{ref}: {reason}" for ref, reason in unfit]
+        told = (
+            f"422: this is no data: {found.known.title} has no place for {len(found.unfit)} of "
+            f"{len(found.rows)} problems; add fitting=1 to the address to get the others."
+        )
+        return HttpResponse(
+            "\n".join((told, *lines, "")), status=422, content_type="text/plain; charset=utf-8"
+        )
     context = {
         "name": name,
         "format": found.known,
         "all": len(found.rows),
         "fit": len(found.rows) - len(found.unfit),
-        "unfit": list(found.unfit.items())[:MOST_TOLD],
+        "unfit": unfit,
         "more": max(0, len(found.unfit) - MOST_TOLD),
         "fitting": fitting.urlencode(),
     }

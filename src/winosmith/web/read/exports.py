@@ -31,7 +31,7 @@ from winosmith.web.problems.public import public_problems
 from winosmith.web.problems.records import lean, numbers, rows
 from winosmith.web.read.tables import aligned, header_of, union
 
-__all__ = ["FILES", "Survey", "gzipped", "survey", "text"]
+__all__ = ["FILES", "LOOKED", "Survey", "gzipped", "refusing", "survey", "text"]
 
 FILES: dict[str, Format] = {
     f"problems{known.suffix}"
@@ -47,6 +47,9 @@ LINES = frozenset({"winosmith", "winogrande", "wsc273-jsonl", "dpr"})
 
 TABLES = frozenset({"csv", "dpr-tsv"})
 """The same under one line of column names."""
+
+LOOKED = 100
+"""Problems by which the page of downloads knows which formats have no place for them."""
 
 MOST_TOLD = 5
 """Problems that do not fit into a format and are told with their reasons."""
@@ -98,6 +101,22 @@ def survey(query: QuerySet[Problem], known: Format, *, leave_out: bool = False) 
     if silent and known.name == "csv" and kept:
         header = union(["answer", "twin_id"], header)
     return Survey(known, kept, state.hexdigest(), tuple(header), unfit, silent)
+
+
+def refusing(query: QuerySet[Problem]) -> dict[str, str]:
+    """Return the files into which none of the newest problems fits, each with the first reason.
+
+    Args:
+        query: as for `survey`; of it the newest `LOOKED` are looked at.
+    """
+    newest = query.order_by("-place").values_list("id", flat=True)[:LOOKED]
+    chunk = next(rows(list(newest), lean(public_problems())), [])
+    data, found = as_public(chunk), {}
+    for name, known in FILES.items() if data else ():
+        bad, _columns = _tried(_fitted(chunk, data, known), known)
+        if len(bad) == len(data):
+            found[name] = next(iter(bad.values()))
+    return found
 
 
 def _fitted(chunk: Sequence[Problem], data: list[Datum], known: Format) -> list[Datum]:

@@ -32,6 +32,10 @@ class Page:
     older: str
 
 
+SEALED = 32
+"""Hex digits of a row's number that was sealed."""
+
+
 def sealed(number: int) -> str:
     """Return a row's number as 32 hex digits that only this site reads.
 
@@ -43,6 +47,8 @@ def sealed(number: int) -> str:
 
 def unsealed(text: str) -> int | None:
     """Return the number that was sealed; None when this site did not seal it."""
+    if len(text) != SEALED:
+        return None
     try:
         number = int(text[16:], 16) ^ int(keyed("page number", text[:16])[:16], 16)
     except ValueError:

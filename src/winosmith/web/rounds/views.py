@@ -71,7 +71,10 @@ def start(request: HttpRequest) -> HttpResponse:
         if form.is_valid():
             try:
                 result, _new = once(
-                    _person(request), request.POST.get("key", ""), lambda: _started(request, form)
+                    _person(request),
+                    request.POST.get("key", ""),
+                    request.path,
+                    lambda: _started(request, form),
                 )
                 return redirect("rounds:one", result["name"])
             except InputError as error:
@@ -125,7 +128,7 @@ def _done(
         return {"said": said}
 
     try:
-        result, _new = once(person, request.POST.get("key", ""), written)
+        result, _new = once(person, request.POST.get("key", ""), request.path, written)
     except InputError as error:
         return _shown(request, seen_by(request, name), error)
     messages.success(request, str(result["said"]))

@@ -66,7 +66,7 @@ def _begin(request: HttpRequest, round_: Round) -> HttpResponseBase:
         return {"ref": enrol(person, round_, {k: str(v) for k, v in told.items()}).ref}
 
     try:
-        done, _new = once(person, request.POST.get("key", ""), act)
+        done, _new = once(person, request.POST.get("key", ""), request.path, act)
     except InputError as error:
         return _about(request, round_, error=str(error))
     return redirect("take:sheet", ref=done["ref"])

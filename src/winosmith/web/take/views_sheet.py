@@ -103,7 +103,7 @@ def _act(
 ) -> HttpResponseBase:
     """Do what a form asks, once, and lead on; a script is told where to, a page is led there."""
     try:
-        once(cast(Person, request.user), request.POST.get("key", ""), act)
+        once(cast(Person, request.user), request.POST.get("key", ""), request.path, act)
     except answering.Over as error:
         return render(request, "take/over.html", {"reason": str(error)}, status=409)
     except InputError as error:

@@ -20,7 +20,18 @@ from winosmith.web.write.models import Draft
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
 
-__all__ = ["MOST", "Stale", "discard", "draft_of", "drafts_of", "draw", "redraw", "save", "start"]
+__all__ = [
+    "MOST",
+    "Stale",
+    "discard",
+    "draft_of",
+    "drafts_of",
+    "draw",
+    "redraw",
+    "save",
+    "start",
+    "stop_if_long",
+]
 
 MOST = 50
 """Drafts that one person may have."""
@@ -91,8 +102,7 @@ def save(draft: Draft, typed: Typed, version: int) -> Draft:
         Stale: another window was quicker; nothing was overwritten.
         InputError: the text is far too long, or the draft was sent or discarded meanwhile.
     """
-    if typed.size > LARGEST:
-        raise InputError(_("That is far too long for a twin: %d characters.") % typed.size)
+    stop_if_long(typed)
     with writing():
         now = _locked(draft)
         if Typed.of(now.typed) == typed:
@@ -100,6 +110,12 @@ def save(draft: Draft, typed: Typed, version: int) -> Draft:
         if now.version != version:
             raise Stale(now)
         return _keep(now, typed=typed.as_form())
+
+
+def stop_if_long(typed: Typed) -> None:
+    """Raise InputError for what is longer than any draft: it is neither checked nor kept."""
+    if typed.size > LARGEST:
+        raise InputError(_("That is far too long for a twin: %d characters.") % typed.size)
 
 
 def redraw(draft: Draft, what: Literal["topic", "words"]) -> Draft:

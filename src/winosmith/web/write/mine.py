@@ -110,7 +110,10 @@ def _acted(request: HttpRequest, ref: str, act: Callable[[Person, Twin], str]) -
     person, found = _own(request, ref)
     try:
         result, _new = once(
-            person, request.POST.get("key", ""), lambda: {"said": act(person, found)}
+            person,
+            request.POST.get("key", ""),
+            request.path,
+            lambda: {"said": act(person, found)},
         )
     except InputError as refused:
         context = about(person, found, str(refused), request.POST)

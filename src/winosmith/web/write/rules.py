@@ -102,7 +102,7 @@ def submit(
         return {"twin": made[0].ref}
 
     made: list[Twin] = []
-    result, _new = once(person, key, act)
+    result, _new = once(person, key, "twin", act)
     return made[0] if made else Twin.objects.get(ref=result["twin"])
 
 

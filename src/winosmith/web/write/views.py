@@ -66,7 +66,7 @@ def _begun(request: HttpRequest) -> str:
         spend(request, "topic", STARTS * settings.RULES.writes_per_hour)
         return {"draft": drafts.start(person, topic).ref}
 
-    result, new = once(person, request.POST.get("key", ""), act)
+    result, new = once(person, request.POST.get("key", ""), request.path, act)
     ref = str(result["draft"])
     there = new or drafts.draft_of(person, ref) is not None or rules.sent(person, ref)
     return reverse("write:draft", args=[ref]) if there else reverse("write:start")
@@ -85,6 +85,7 @@ def draft(request: HttpRequest, ref: str) -> HttpResponse:
     if do == "copy":
         typed = _copied(typed)
     try:
+        drafts.stop_if_long(typed)
         _stop_if_stale(request, found, typed)
         if do == "submit":
             return _submit(request, person, found, typed)

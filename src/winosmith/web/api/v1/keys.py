@@ -13,7 +13,7 @@ from ninja import Header
 from winosmith.web.api.v1.access import owner
 from winosmith.web.api.v1.faults import Mismatch
 from winosmith.web.problems.models import Done
-from winosmith.web.problems.once import once
+from winosmith.web.problems.once import Reused, once
 
 __all__ = ["Key", "acted", "done_before", "note"]
 
@@ -39,9 +39,11 @@ def acted(request: HttpRequest, key: str, act: Callable[[], dict[str, Any]]) -> 
     Raises:
         Mismatch: another request was sent with this key.
     """
-    print_ = _print(request)
-    kept, _new = once(owner(request), key, lambda: {"print": print_, "result": act()})
-    return _result(kept, print_)
+    try:
+        kept, _new = once(owner(request), key, _print(request), lambda: {"result": act()})
+    except Reused:
+        raise _mismatch() from None
+    return dict(kept["result"])
 
 
 def done_before(request: HttpRequest, key: str) -> dict[str, Any] | None:
@@ -51,7 +53,11 @@ def done_before(request: HttpRequest, key: str) -> dict[str, Any] | None:
         Mismatch: another request was sent with this key.
     """
     found = Done.objects.filter(person=owner(request), key=key).first()
-    return _result(found.result, _print(request)) if found else None
+    if found is None:
+        return None
+    if found.result.get("form") != _print(request):
+        raise _mismatch()
+    return dict(found.result["result"])
 
 
 def note(request: HttpRequest, key: str, result: dict[str, Any]) -> None:
@@ -63,11 +69,8 @@ def note(request: HttpRequest, key: str, result: dict[str, Any]) -> None:
     acted(request, key, lambda: result)
 
 
-def _result(kept: dict[str, Any], print_: str) -> dict[str, Any]:
-    if kept.get("print") != print_:
-        raise Mismatch(_("This Idempotency-Key was sent with another request; make a new one."))
-    result: dict[str, Any] = kept["result"]
-    return result
+def _mismatch() -> Mismatch:
+    return Mismatch(_("This Idempotency-Key was sent with another request; make a new one."))
 
 
 def _print(request: HttpRequest) -> str:

@@ -1,0 +1,114 @@
+"""No form and no address of the site fails (500), whatever is in its fields; see also `api/`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import cycle, islice
+from typing import Any
+
+from tests.web import world as w  # type: ignore[import-not-found]
+from tests.web.test_authorisation import ROUTES  # type: ignore[import-not-found]
+
+USED = "0123456789abcdef" * 2
+"""A key with which each of ROLES has sent another form."""
+
+WRONG = ("", "x" * 25_000, "_ " * 11_000, "\0", "a\0b", "٣" * 18, "9" * 5_000, str(2**63), "-1",
+         "1e400", "NaN", "../..", "%00", "\U0010ffff")  # fmt: skip
+"""What fields do not expect: nothing, too much, no text, digits that are none, too large. Each
+field of a form gets some of them, in turn."""
+
+ALSO = {
+    "write:draft": (
+        {"do": "submit", "domain": "physical", "option_1": "cup", "option_2": "jug",
+         "sentence_1": "The cup hit the jug and the _ broke.", "answer_1": "0",
+         "sentence_2": "The cup hit the jug and the _ stayed.", "answer_2": "1"},
+        {"do": "copy", "sentence_1": "The cup hit the jug and the _ broke."},
+    ),
+    "write:save": ({"sentence_1": "x", "sentence_2": "y", "answer_1": "0"},),
+    "write:check": ({"sentence_1": "x", "sentence_2": "y", "option_1": "z", "anchor": ""},),
+    "perturb:build": ({"do": "submit", "declared": "1", "against": "", "answer": "0"},),
+    "judge:answer": ({"comment": "x", "ambiguous": "on", "associative": "on"},),
+    "judge:skip": ({"comment": "x"},),
+    "moderate:act": ({"everything": "1", "where": "state=", "count": "1", "back": "/moderate/"},),
+    "moderate:undo": ({"event": "1", "batch": "", "back": "/moderate/"},),
+    "people:join": ({"next": "/"},),
+    "people:login": ({"next": "/"},),
+}  # fmt: skip
+"""Fields of forms that the table of routes does not fill."""
+
+ASKED = ("q", "domain", "since", "until", "twins", "contributor", "sort", "page", "after", "before",
+         "what", "who", "state", "text", "version", "depth", "next", "pick", "action", "where",
+         "everything", "done", "pace", "fitting", "family", "kind", "PROLIFIC_PID", "STUDY_ID",
+         "SESSION_ID", "workerId", "assignmentId", "hitId")  # fmt: skip
+"""What pages read from their addresses."""
+
+
+def _rows(method: str) -> Iterator[tuple[str, str, Any, Any]]:
+    """Yield each route once for somebody for whom it does something: name, role, args, form."""
+    for name, how, args, form, expected in ROUTES:
+        may = [role for role, came in zip(w.ROLES, expected, strict=True) if came in "DOCo"]
+        if how == method and may and name not in ("api:v1", "people:logout"):
+            yield name, may[-1], args, form
+
+
+def _spend_keys(world: Any) -> None:
+    """Let each of ROLES have sent a form with USED."""
+    from winosmith.web.problems.once import once
+
+    for person in world.people.values():
+        once(person, USED, "/elsewhere/", lambda: {"done": 1})
+
+
+def test_no_form_fails(database: Any) -> None:
+    """Too long, no text, a key of another form or none: all of it is told, none of it a fault."""
+    from django.db import transaction
+    from django.urls import reverse
+
+    failed = []
+    wrong = cycle(WRONG)
+    with transaction.atomic():
+        world = w.make()
+        _spend_keys(world)
+        for name, role, args, make in _rows("post"):
+            url = reverse(name, args=[arg(world) if callable(arg) else arg for arg in args])
+            for more in ({}, *ALSO.get(name, ())):
+                with transaction.atomic():
+                    form = {**make(world), **more}
+                    browser = w.browser_of(world, role, raise_request_exception=False)
+                    tried = [{"key": key} for key in (USED, "", "x" * 70, "é" * 20)]
+                    tried += [{field: next(wrong)} for field in form for _ in range(4)]
+                    tried += [dict.fromkeys(form, value) for value in islice(wrong, 5)]
+                    for change in tried:
+                        with transaction.atomic():
+                            status = browser.post(url, {**form, **change}).status_code
+                            if status >= 500:
+                                told = {field: str(v)[:20] for field, v in change.items()}
+                                failed.append((name, more.get("do", ""), told, status))
+                            transaction.set_rollback(True)
+                    transaction.set_rollback(True)
+        transaction.set_rollback(True)
+    assert failed == []
+
+
+def test_no_address_fails(database: Any) -> None:
+    """Whatever stands behind the question mark of a page, the page or a reason is shown."""
+    from django.db import transaction
+    from django.urls import reverse
+
+    failed = []
+    wrong = cycle((*WRONG[3:], "x" * 2_000))
+    with transaction.atomic():
+        world = w.make()
+        for name, role, args, _make in _rows("get"):
+            url = reverse(name, args=[arg(world) if callable(arg) else arg for arg in args])
+            browser = w.browser_of(world, role, raise_request_exception=False)
+            for value in islice(wrong, 4):
+                with transaction.atomic():
+                    answer = browser.get(url, dict.fromkeys(ASKED, value))
+                    if answer.streaming:
+                        b"".join(answer.streaming_content)
+                    if answer.status_code >= 500:
+                        failed.append((name, value[:20], answer.status_code))
+                    transaction.set_rollback(True)
+        transaction.set_rollback(True)
+    assert failed == []
