@@ -128,7 +128,9 @@ def test_behind_a_proxy_forms_of_this_site_alone_count(behind: Any) -> None:
 
 
 def test_behind_a_proxy_only_the_sites_own_name_is_served(behind: Any) -> None:
-    """Another name in Host is refused, and X-Forwarded-Host is air."""
+    """The public name and this machine's own are answered, no other; X-Forwarded-Host is air."""
+    for name in ("localhost", "127.0.0.1", "[::1]"):
+        assert behind.ask("GET", "/", headers={**PROXIED, "Host": name}).status == 200
     assert behind.ask("GET", "/", headers={**PROXIED, "Host": "evil.example"}).status == 400
     forged = {**PROXIED, "X-Forwarded-Host": "evil.example"}
     page = behind.ask("GET", "/write/", headers=forged)

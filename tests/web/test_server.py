@@ -148,6 +148,19 @@ def test_a_request_is_answered_before_the_server_ends(served: Start, sign: int, 
     assert not list(site.folder.glob("site.sqlite3-*"))
 
 
+def test_the_help_says_how_many_workers_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without --workers there is one a core that the process may use, and one more."""
+    from click.testing import CliRunner
+
+    from winosmith.cli.serve import command
+    from winosmith.web import hosting
+
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
+    assert hosting.usual_workers() == 4
+    told = " ".join(CliRunner().invoke(command, ["--help"]).output.split())
+    assert "one a core and one more when left out" in told
+
+
 def test_a_taken_port_is_told(served: Start, tmp_path: Path) -> None:
     """A port on which something listens is refused with what to do."""
     refused = _serve(tmp_path / "other", "--port", str(_port(served())))

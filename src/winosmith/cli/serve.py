@@ -35,7 +35,8 @@ MINUTES = 30
     metavar="URL",
     help="postgresql://… instead of a file in DIR; also read from WINOSMITH_DATABASE.",
 )
-@click.option("--workers", type=click.IntRange(1, 512), help="Processes; two a core when left out.")
+@click.option("--workers", type=click.IntRange(1, 512),
+              help="Processes that answer; one a core and one more when left out.")  # fmt: skip
 def command(
     folder: str,
     host: str,

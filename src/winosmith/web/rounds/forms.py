@@ -50,7 +50,9 @@ class StartForm(forms.Form):
         required=False,
         min_value=0,
         max_value=1000,
-        help_text=_("Problems that all solvers get right, offered to be perturbed."),
+        help_text=_(
+            "Problems that all solvers get right which can decide, offered to be perturbed."
+        ),
     )
     solvers = forms.MultipleChoiceField(
         label=_("Solvers that show how hard it is"),
