@@ -41,9 +41,14 @@ def next_slot(person: Person, cursor: int, *, lock: bool = False) -> Slot | None
         lock: nobody else may get it until the transaction ends. On PostgreSQL those that others
             are taking at this moment are passed over; on SQLite there is one writer at a time.
     """
-    for rows in (returned(person, timezone.now()), fresh(person, cursor), fresh(person, 0)):
+
+    def first(rows: QuerySet[Slot]) -> Slot | None:
         if lock:
             rows = rows.select_for_update(of=("self",), skip_locked=True)
-        if slot := rows.select_related("problem").first():
-            return slot
-    return None
+        return rows.select_related("problem").first()
+
+    return (
+        first(returned(person, timezone.now()))
+        or first(fresh(person, cursor))
+        or first(fresh(person, 0))
+    )

@@ -107,12 +107,12 @@ def spend(somebody: HttpRequest | Person | str, what: str, most: int) -> None:
     """
     now = timezone.now()
     hour = now.replace(minute=0, second=0, microsecond=0)
+    who = _who(somebody)
     with writing():
-        hits = Hits.objects.filter(who=_who(somebody), what=what)
-        before = hits.filter(hour=hour - HOUR).values_list("count", flat=True).first() or 0
-        row, _new = hits.select_for_update().get_or_create(
-            who=_who(somebody), what=what, hour=hour, defaults={"count": 0}
-        )
+        hits = Hits.objects.filter(who=who, what=what, hour=hour - HOUR)
+        before = hits.values_list("count", flat=True).first() or 0
+        rows = Hits.objects.select_for_update()
+        row, _new = rows.get_or_create(who=who, what=what, hour=hour, defaults={"count": 0})
         # Of the hour before counts the share into which the last sixty minutes reach.
         if row.count + 1 + before * (1 - (now - hour) / HOUR) <= most:
             row.count += 1
