@@ -168,9 +168,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Return this process's site, in a temporary folder; Django is set up for it."""
     if importlib.util.find_spec("django") is None:
         absent("Django is not installed (the extra `web`)")
+    from tests.web.serving import UNWATCHED, settings_text  # type: ignore[import-not-found]
     from winosmith.web import Site
 
-    made = Site.open(tmp_path_factory.mktemp("site"))
+    folder = tmp_path_factory.mktemp("site")
+    (folder / "site.toml").write_text(settings_text(UNWATCHED))
+    made = Site.open(folder)
     (made.folder / "static").mkdir()  # WhiteNoise warns of a folder that is not there
     made.activate()
     from django.conf import settings

@@ -39,6 +39,15 @@ BUILT_IN = [
 ]
 """As `models`: the two that every site has where nothing is said."""
 
+UNWATCHED = {
+    "hold_pace_seconds": 0,
+    "hold_accounts": 0,
+    "training_questions": 0,
+    "training_right": 0,
+}
+"""Settings of sites whose judges are quick because they are tests: nobody's pace or address holds
+their votes, and nobody is trained. Tests of just that say otherwise."""
+
 ROLES: dict[str, dict[str, bool]] = {
     "contributor": {},
     "judge": {"is_judge": True},
@@ -262,7 +271,7 @@ def made(base: Path, folder: Path, rules: dict[str, Any], database: str | None) 
     It has no models, each of which is a process of its own, unless `rules` names them.
     """
     shutil.copytree(base, folder)
-    rules = {"models": [], **rules}
+    rules = {"models": [], **UNWATCHED, **rules}
     (folder / "site.toml").write_text(settings_text(rules))
     if database:
         (folder / "site.sqlite3").unlink()

@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from .scenario import opened
+from .scenario import UNWATCHED, opened
 from .sentences import twin_of
 
 BATCH = 5000
@@ -20,7 +20,7 @@ STATES = ("judging",) * 4 + ("valid",) * 5 + ("held",)
 
 def fill_and_ask(folder: Path, database: str | None, problems: int, times: int) -> dict[str, Any]:
     """Fill a site, then time what people ask of it; return seconds by what was asked."""
-    opened(folder, database, gold_every=0)
+    opened(folder, database, gold_every=0, **UNWATCHED)
     from .inside import make_people
 
     judges = make_people("judge", 50, is_judge=True, is_moderator=True)

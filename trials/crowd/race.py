@@ -10,7 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from .scenario import opened
+from .scenario import UNWATCHED, opened
 
 
 @dataclass
@@ -31,7 +31,7 @@ class Race:
 
 def race(folder: Path, database: str | None, how: Race) -> dict[str, Any]:
     """Run a race in this process; return what the audit found and what happened."""
-    opened(folder, database, gold_every=0)
+    opened(folder, database, gold_every=0, **UNWATCHED)
     from . import careless, inside
 
     if how.fault:

@@ -15,6 +15,15 @@ from winosmith.testing import PostgresServer, find_postgres, postgres_server
 
 from .powercut import PowerCut, can_cut, power_cuts
 
+UNWATCHED = {
+    "hold_pace_seconds": 0,
+    "hold_accounts": 0,
+    "training_questions": 0,
+    "training_right": 0,
+}
+"""Settings under which nobody's pace or address holds votes back, and nobody is trained: for trials
+of other things, whose judges answer at once."""
+
 DATABASES = ("sqlite", "postgresql")
 
 

@@ -18,11 +18,13 @@ from winosmith.testing import PostgresServer
 
 from .browser import Browser, Unanswered
 from .powercut import Lost, PowerCut
+from .scenario import UNWATCHED
 from .sentences import TOPIC
 
 RULES: dict[str, Any] = {
     "review": "none",
     "gold_every": 0,
+    **UNWATCHED,
     "writes_per_hour": 1_000_000,
     "answers_per_hour": 1_000_000,
 }

@@ -42,6 +42,18 @@ class SiteRules:
             hints or an anonymous writer make worth a look), or "all".
         anonymous: people without an account may write; they never judge.
         gold_every: one problem in so many that a judge sees has a known answer; 0 for none.
+        training_questions: with a known answer, before somebody's first vote; 0 for no training.
+        training_right: of these, how many must be right; no more than there are.
+        hold_pace_seconds: a judge's votes wait for a moderator when half of their last answers
+            took less than this many seconds a problem; 0 switches it off.
+        hold_pace_over: the last answers that this is taken over.
+        hold_gold_percent: votes wait when fewer of a judge's last gold questions are right, in
+            percent; 0 switches it off.
+        hold_gold_over: the last gold questions that this is taken over.
+        hold_accounts: votes wait when so many accounts of one address judge the same problem
+            within an hour; 0 switches it off, as for a class behind one address.
+        held_most: how many votes of one judge may wait for a moderator; they get no further
+            problem beyond that.
         writes_per_hour: how much one person, or one network without an account, may write.
         answers_per_hour: how many judgements one person may give.
         retention_days: how long network digests, drafts and timings are kept.
@@ -72,6 +84,14 @@ class SiteRules:
     review: Review = "flagged"
     anonymous: bool = True
     gold_every: int = 10
+    training_questions: int = 5
+    training_right: int = 4
+    hold_pace_seconds: int = 3
+    hold_pace_over: int = 20
+    hold_gold_percent: int = 70
+    hold_gold_over: int = 10
+    hold_accounts: int = 3
+    held_most: int = 50
     writes_per_hour: int = 60
     answers_per_hour: int = 600
     retention_days: int = 90
@@ -89,6 +109,13 @@ class SiteRules:
                 raise RecipeError(f"{name} is a whole number from {least} to {most}, not {value!r}")
         if self.judges % 2 == 0:
             raise RecipeError(f"judges must be odd, so that a majority exists; not {self.judges}")
+        if self.training_right > self.training_questions:
+            raise RecipeError(
+                f"training_right is {self.training_right}, more than the "
+                f"{self.training_questions} of training_questions; nobody could pass"
+            )
+        if self.hold_accounts == 1:
+            raise RecipeError("hold_accounts is 2 or more, or 0 to switch it off; not 1")
         for name, words in (("signup", get_args(Signup)), ("review", get_args(Review))):
             if getattr(self, name) not in words:
                 raise RecipeError(
@@ -154,6 +181,14 @@ _RANGES = (
     ("lease_minutes", 1, 24 * 60),
     ("local_before", 0, 50),
     ("gold_every", 0, 1000),
+    ("training_questions", 0, 50),
+    ("training_right", 0, 50),
+    ("hold_pace_seconds", 0, 60),
+    ("hold_pace_over", 5, 1000),
+    ("hold_gold_percent", 0, 100),
+    ("hold_gold_over", 5, 1000),
+    ("hold_accounts", 0, 1000),
+    ("held_most", 0, 1_000_000),
     ("writes_per_hour", 1, 1_000_000),
     ("answers_per_hour", 1, 1_000_000),
     ("retention_days", 1, 36_500),

@@ -32,12 +32,14 @@ def start(folder: Path) -> None:
 def _watch(folder: Path) -> None:
     from django.db import connection
 
+    from winosmith.web.judge.trust import forget_origins
     from winosmith.web.problems.public import publish_due
 
     time.sleep(random.uniform(30, 90))  # noqa: S311 - not all workers at once
     while True:
         try:
             publish_due()
+            forget_origins()
             tidy_when_due(folder)
         except Exception:
             logging.getLogger("winosmith.web").exception("what is due could not be done")

@@ -19,7 +19,7 @@ Maker = Callable[..., Any]
 def _paused(person: Any) -> bool:
     from winosmith.web.judge.models import Judge
 
-    return Judge.objects.get(person=person).paused is not None
+    return Judge.objects.get(person=person).held is not None
 
 
 def test_gold_is_never_a_vote(db: Any, rules: Any, person: Maker) -> None:
@@ -83,34 +83,34 @@ def test_one_miss_pauses_nobody(db: Any, rules: Any, person: Maker) -> None:
     assert not _paused(ann)
 
 
-@pytest.mark.parametrize(("right", "paused"), [(4, True), (5, False), (9, False)])
-def test_who_guesses_is_paused_by_the_interval(
-    db: Any, rules: Any, person: Maker, right: int, paused: bool
+@pytest.mark.parametrize(("right", "held"), [(6, True), (7, False), (9, False)])
+def test_who_guesses_is_held_by_the_last_ten(
+    db: Any, rules: Any, person: Maker, right: int, held: bool
 ) -> None:
-    """Of ten: with 4 right the upper end of Wilson's interval is under 0.75, with 5 it is not."""
+    """Of ten: 6 right are below 70 %, 7 are not; who is held with no vote to spare is stopped."""
     from winosmith.web.judge.slots import claim
 
-    rules(gold_every=1)
+    rules(gold_every=1, held_most=0)
     gold(10), twin()
     ann = person("ann")
     for at in range(10):
         give(ann, choice=0 if at < right else 1)
-    assert _paused(ann) is paused
-    if paused:
+    assert _paused(ann) is held
+    if held:
         with pytest.raises(InputError, match="paused"):
             claim(ann)
     else:
         assert claim(ann) is not None
 
 
-def test_a_paused_judge_keeps_their_votes_until_a_moderator_decides(
+def test_votes_of_a_held_judge_wait_until_a_moderator_decides(
     db: Any, rules: Any, person: Maker
 ) -> None:
-    """The pause takes no vote out; a moderator lets the judge go on, counting anew."""
-    from winosmith.web.judge.exclusion import resume
-    from winosmith.web.judge.gold import record
+    """A hold for gold lets undecided votes wait; a moderator lets them count, measuring anew."""
+    from winosmith.web.judge.exclusion import confirm_votes, resume
     from winosmith.web.judge.models import Judge
     from winosmith.web.judge.slots import claim
+    from winosmith.web.judge.trust import record
     from winosmith.web.judge.votes import votes_of
 
     (problem,) = twin(halves=1)
@@ -121,18 +121,21 @@ def test_a_paused_judge_keeps_their_votes_until_a_moderator_decides(
     for _ in range(10):
         give(ann, choice=1)
     assert _paused(ann)
-    assert len(votes_of(problem)) == 1
+    assert votes_of(problem) == []
     resume(ann, eva)
+    assert confirm_votes(ann, eva, "a bad day") == 1
+    assert len(votes_of(problem)) == 1
     assert claim(ann) is not None
-    assert record(ann, Judge.objects.get(person=ann).gold_since) == (0, 0)
+    assert record(ann, Judge.objects.get(person=ann).since) == (0, 0)
 
 
 def test_a_contested_answer_counts_only_when_it_is_settled(
     db: Any, rules: Any, person: Maker
 ) -> None:
     """A contest lifts the pause that hangs on it; upheld, the question is retired for all."""
-    from winosmith.web.judge.gold import contest, record, settle
+    from winosmith.web.judge.gold import contest, settle
     from winosmith.web.judge.models import Gold
+    from winosmith.web.judge.trust import record
 
     rules(gold_every=1)
     gold(10)

@@ -195,7 +195,7 @@ def test_a_paused_judge_is_told(judge: Any, person: Maker) -> None:
     ann = judge("ann")
     give(ann.person)
     pause(ann.person, person("eva", is_moderator=True))
-    assert Judge.objects.get(person=ann.person).paused is not None
+    assert Judge.objects.get(person=ann.person).held is not None
     assert "paused" in ann.get("/judge/").content.decode()
 
 

@@ -55,13 +55,16 @@ def test_everybody_on_the_page_is_as_on_their_own(crowd: dict[str, Any]) -> None
         "bob": (0, 2, 2),
     }
     judged = {name: one.judged for name, one in shown.items() if one.judged.answers}
-    assert {name: (one.answers, one.agreement) for name, one in judged.items()} == {
-        "cem": (3, 100),
-        "dora": (3, 67),
-        "emil": (3, 100),
-    }
-    assert (shown["emil"].judged.gold, shown["emil"].judged.gold_right) == (1, 0)
-    assert not any(one.paused for one in shown.values())
+    told = {name: (one.answers, one.agreement) for name, one in judged.items()}
+    assert {
+        name: (n, found.same, found.of, found.ties)
+        for name, (n, found) in told.items()
+        if found is not None
+    } == {"cem": (3, 2, 2, 1), "dora": (3, 2, 3, 0), "emil": (3, 2, 2, 1)}
+    gold = shown["emil"].judged.gold
+    assert gold is not None
+    assert (gold.right, gold.n) == (0, 1)
+    assert not any(one.judged.held for one in shown.values())
 
 
 def test_more_people_ask_no_more_of_the_database(db: Any, person: Any, twin: Any) -> None:

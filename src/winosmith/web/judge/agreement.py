@@ -1,20 +1,25 @@
-"""How far judges agree, for the whole site."""
+"""How far judges agree: on the whole site, and each one with the others."""
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.db.models import Count, QuerySet
 
-from winosmith.metrics import Reliability, answer_table, krippendorff_alpha
+from winosmith.metrics import Reliability, answer_table, krippendorff_alpha, proportion
 from winosmith.web._kept import kept
 from winosmith.web.judge.models import Gold, Slot, Verdict
 from winosmith.web.problems.models import Problem
 
-__all__ = ["Figures", "figures"]
+__all__ = ["LAST_OF_ONE", "Agreed", "Figures", "figures", "with_others"]
 
 LAST = 10_000
 """Problems that alpha is taken over: the last that were decided."""
+
+LAST_OF_ONE = 200
+"""Votes of one judge that their agreement with the others is taken over: the newest."""
 
 CHUNK = 500
 """Problems whose votes are read at once."""
@@ -94,3 +99,76 @@ def _alpha() -> tuple[Reliability | None, int]:
     if not last:
         return None, 0
     return krippendorff_alpha(answer_table(chosen.values())), len(last)
+
+
+@dataclass(frozen=True, slots=True)
+class Agreed:
+    """How often a judge chooses what most of the others chose on the same problem.
+
+    Attributes:
+        same, of: votes that are what more than half of the others chose, and how many could be.
+        ties: further votes on problems where the others chose evenly; they say nothing.
+        chance: the share that would be the same if the judge's choices met the others' by chance.
+    """
+
+    same: int
+    of: int
+    ties: int
+    chance: float
+
+    @property
+    def share(self) -> float:
+        """0–1."""
+        return self.same / self.of
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Wilson's of 95 %."""
+        return proportion([True] * self.same + [False] * (self.of - self.same)).interval
+
+
+def with_others(judges: Iterable[int]) -> dict[int, Agreed]:
+    """Return how far each judge agrees with the others, over their last LAST_OF_ONE votes.
+
+    The judge's own vote is none of those that it is compared with, and only problems count on which
+    two others or more voted. Votes that wait for a moderator are compared, never compared with.
+    Judges without any such problem have no figure.
+    """
+    mine: dict[int, dict[int, int | None]] = {}
+    for judge in judges:
+        rows = _answered().filter(holder=judge).order_by("-answered_at")
+        mine[judge] = dict(rows.values_list("problem", "choice")[:LAST_OF_ONE])
+    chosen: dict[int, dict[int, int | None]] = defaultdict(dict)
+    keys = list({problem for votes in mine.values() for problem in votes})
+    for start in range(0, len(keys), CHUNK):
+        rows = _answered().filter(problem__in=keys[start : start + CHUNK], provisional=False)
+        for problem, holder, choice in rows.values_list("problem", "holder", "choice"):
+            chosen[problem][holder] = choice
+    found = {judge: _agreed(judge, votes, chosen) for judge, votes in mine.items()}
+    return {judge: agreed for judge, agreed in found.items() if agreed is not None}
+
+
+def _agreed(
+    judge: int, mine: dict[int, int | None], chosen: dict[int, dict[int, int | None]]
+) -> Agreed | None:
+    pairs: list[tuple[int | None, int | None]] = []
+    ties = 0
+    for problem, choice in mine.items():
+        others = Counter(other for who, other in chosen[problem].items() if who != judge)
+        if others.total() < 2:
+            continue
+        most, n = others.most_common(1)[0]
+        if 2 * n > others.total():
+            pairs.append((choice, most))
+        else:
+            ties += 1
+    if not pairs:
+        return None
+    ours, theirs = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
+    chance = sum(ours[choice] * theirs[choice] for choice in ours) / len(pairs) ** 2
+    return Agreed(sum(a == b for a, b in pairs), len(pairs), ties, chance)
+
+
+def _answered() -> QuerySet[Slot]:
+    rows = Slot.objects.filter(gold=False, open=False, excluded=False)
+    return rows.exclude(answered_at=None)

@@ -11,11 +11,11 @@ from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.judge.gold import check
 from winosmith.web.judge.models import Judge, Skip, Slot
 from winosmith.web.judge.rows import give_back, locked
 from winosmith.web.judge.seen import spend
 from winosmith.web.judge.taking import gone_on, judge_of, lease, needs_local
+from winosmith.web.judge.trust import origin, trained, weigh
 from winosmith.web.judge.verdicts import settle_votes
 from winosmith.web.problems.models import State
 
@@ -82,6 +82,7 @@ def answer(
     ambiguous: bool = False,
     associative: bool = False,
     comment: str = "",
+    address: str = "",
 ) -> Slot:
     """Keep a judge's answer; with the last one that the problem needs comes its verdict.
 
@@ -95,13 +96,16 @@ def answer(
         ambiguous: both options are plausible.
         associative: nearby words give the answer away.
         comment: for the contributor and the moderators; LONGEST characters or fewer.
+        address: from which it comes, by `limits.address`; a digest of it is kept for an hour or
+            two.
 
     Raises:
         Gone: the problem is not theirs any more, or is answered.
         InputError: no choice, no such option, a comment too long, or the local context comes first.
     """
     with writing():
-        return _answered(judge_of(person), ref, choice, ambiguous, associative, comment)
+        judge = judge_of(person)
+        return _answered(judge, ref, choice, ambiguous, associative, comment, address)
 
 
 def answer_and_go_on(
@@ -112,6 +116,7 @@ def answer_and_go_on(
     ambiguous: bool = False,
     associative: bool = False,
     comment: str = "",
+    address: str = "",
 ) -> tuple[Slot, Slot | None]:
     """Keep a judge's answer as `answer` does, and give them the next problem with it.
 
@@ -121,12 +126,18 @@ def answer_and_go_on(
     """
     with writing():
         judge = judge_of(person)
-        slot = _answered(judge, ref, choice, ambiguous, associative, comment)
+        slot = _answered(judge, ref, choice, ambiguous, associative, comment, address)
         return slot, None if slot.gold else gone_on(judge)
 
 
 def _answered(
-    judge: Judge, ref: str, choice: int | None, ambiguous: bool, associative: bool, comment: str
+    judge: Judge,
+    ref: str,
+    choice: int | None,
+    ambiguous: bool,
+    associative: bool,
+    comment: str,
+    address: str,
 ) -> Slot:
     slot = _held(judge.person, ref)
     if choice is None and not ambiguous:
@@ -141,7 +152,8 @@ def _answered(
     slot.choice, slot.ambiguous, slot.associative = choice, ambiguous, associative
     slot.comment, slot.answered_at, slot.open = comment, now, False
     slot.seconds = _seconds(slot.local_at or slot.taken_at, now)
-    slot.job, slot.provisional = judge.job, judge.job is not None and judge.provisional
+    slot.job, slot.origin = judge.job, origin(address, now)
+    slot.provisional = judge.held is not None or (judge.job is not None and judge.provisional)
     if slot.gold:
         slot.right = choice == slot.problem.answer
     slot.save(
@@ -156,11 +168,12 @@ def _answered(
             "right",
             "job",
             "provisional",
+            "origin",
         ]
     )
+    weigh(judge, slot, address)
     if slot.gold:
-        check(judge)
-        judge.save(update_fields=["paused"])
+        trained(judge)
     else:
         settle_votes(slot.problem)
     return slot
@@ -212,11 +225,10 @@ def undo(person: Person, ref: str) -> Slot:
         if slot.problem.state != State.JUDGING:
             raise Gone(_("The problem has been decided; the answer stays."))
         slot.open, slot.answered_at, slot.seconds = True, None, None
-        slot.job, slot.provisional = None, False
+        slot.job, slot.provisional, slot.origin = None, False, ""
         slot.lease_until = timezone.now() + lease()
-        slot.save(
-            update_fields=["open", "answered_at", "seconds", "job", "provisional", "lease_until"]
-        )
+        changed = ("open", "answered_at", "seconds", "job", "provisional", "origin", "lease_until")
+        slot.save(update_fields=changed)
         return slot
 
 

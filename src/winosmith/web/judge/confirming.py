@@ -6,7 +6,7 @@ from django.db.models import QuerySet
 
 from winosmith.web._lock import writing
 from winosmith.web.judge.exclusion import count_again
-from winosmith.web.judge.models import Slot
+from winosmith.web.judge.models import Judge, Slot
 from winosmith.web.judge.rows import locked
 
 __all__ = ["confirm", "refuse"]
@@ -15,7 +15,7 @@ __all__ = ["confirm", "refuse"]
 def confirm(job: int, reason: str, *, refused: bool = False) -> int:
     """Let the answers of a job be votes; problems that waited for them alone are decided.
 
-    What a moderator took out of the count stays out.
+    What a moderator took out of the count stays out, and what waits for a moderator waits on.
 
     Args:
         job: `Slot.job`.
@@ -26,6 +26,9 @@ def confirm(job: int, reason: str, *, refused: bool = False) -> int:
         How many votes count from now on that did not.
     """
     with writing():
+        Judge.objects.filter(job=job).update(provisional=False)
+        if Judge.objects.filter(job=job, held__isnull=False).exists():
+            return 0
         Slot.objects.filter(job=job, gold=True).update(provisional=False)
     changed = 0
     for key, rows in _problems(Slot.objects.filter(job=job, provisional=True)):
@@ -47,6 +50,7 @@ def refuse(job: int, reason: str) -> int:
         How many answers counted, or were to be confirmed, and are out now.
     """
     with writing():
+        Judge.objects.filter(job=job).update(provisional=True)
         Slot.objects.filter(job=job, gold=True).update(provisional=True)
     changed = 0
     for key, rows in _problems(Slot.objects.filter(job=job, excluded=False)):

@@ -1,4 +1,4 @@
-"""A moderator takes a judge's votes out of the count, or lets a paused judge go on."""
+"""What moderators do with a judge's votes: hold, let count, discard, take out of the count."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Judge, Slot
 from winosmith.web.judge.rows import add_slots, counted, locked
+from winosmith.web.judge.trust import ADDRESS, MODERATOR, hold, release, waiting
 from winosmith.web.judge.verdicts import decide, settle_votes
 from winosmith.web.problems.models import State
 from winosmith.web.problems.states import move, stay
@@ -25,7 +26,10 @@ if TYPE_CHECKING:
     from winosmith.web.problems.models import Problem
 
 __all__ = [
+    "confirm_votes",
     "count_again",
+    "discard_votes",
+    "drop_waiting",
     "exclude_votes",
     "include_votes",
     "pause",
@@ -35,24 +39,29 @@ __all__ = [
 
 
 def resume(person: Person, by: Person) -> None:
-    """Let a paused judge go on; their gold questions count anew from now.
+    """Let a judge who is held go on; pace and gold questions are measured anew from now.
+
+    What they vote from now on counts; `confirm_votes` lets those count that wait. Who was held for
+    their address is never held for it again.
 
     Raises:
-        InputError: `by` may not, or the person is not paused.
+        InputError: `by` may not, or the person is not held.
     """
     _check_moderator(person, by)
     with writing():
-        now = timezone.now()
-        if (
-            not Judge.objects.filter(person=person)
-            .exclude(paused=None)
-            .update(paused=None, gold_since=now)
-        ):
-            raise InputError(_("This judge is not paused; open the page again."))
+        judge = Judge.objects.select_for_update().filter(person=person).first()
+        if judge is None or judge.held is None:
+            raise InputError(_("This judge’s votes don’t wait; open the page again."))
+        judge.since, judge.qualified = timezone.now(), judge.qualified or timezone.now()
+        judge.cleared = judge.cleared or judge.cause == ADDRESS
+        judge.save(update_fields=["since", "qualified", "cleared"])
+        release(judge)
 
 
 def pause(person: Person, by: Person) -> None:
-    """Pause a judge; what they hold is theirs to finish.
+    """Hold a judge: their votes wait, and they get no further problem.
+
+    What they have before them is theirs to finish.
 
     Raises:
         InputError: `by` may not.
@@ -60,7 +69,7 @@ def pause(person: Person, by: Person) -> None:
     _check_moderator(person, by)
     with writing():
         Judge.objects.get_or_create(person=person)
-        Judge.objects.filter(person=person, paused=None).update(paused=timezone.now())
+        hold(Judge.objects.select_for_update().get(person=person), MODERATOR)
 
 
 def exclude_votes(
@@ -91,7 +100,7 @@ def exclude_votes(
     Raises:
         InputError: `by` may not, or there is no reason.
     """
-    return _change(person, by, reason, until, seconds, excluded=True)
+    return _change(person, by, reason, until, seconds, "exclude")
 
 
 def include_votes(
@@ -107,41 +116,92 @@ def include_votes(
     Raises:
         InputError: `by` may not, or there is no reason.
     """
-    return _change(person, by, reason, until, seconds, excluded=False)
+    return _change(person, by, reason, until, seconds, "include")
 
 
-def votes_to_change(person: Person, until: datetime | None, *, excluded: bool) -> QuerySet[Slot]:
-    """Return the votes of a judge that are in the count, or out of it, and shall be the other.
+def confirm_votes(
+    person: Person,
+    by: Person,
+    reason: str,
+    *,
+    until: datetime | None = None,
+    seconds: float = math.inf,
+) -> int:
+    """Let the votes of a judge count that waited for a moderator; `resume` comes first.
+
+    Problems that waited for them alone are decided. What a market has not confirmed waits on.
+
+    Raises:
+        InputError: `by` may not, or there is no reason.
+    """
+    return _change(person, by, reason, until, seconds, "confirm")
+
+
+def discard_votes(
+    person: Person,
+    by: Person,
+    reason: str,
+    *,
+    until: datetime | None = None,
+    seconds: float = math.inf,
+) -> int:
+    """Take the votes of a judge out of the count that wait for a moderator; others judge then.
+
+    What was decided by their other votes stays decided.
+
+    Raises:
+        InputError: `by` may not, or there is no reason.
+    """
+    return _change(person, by, reason, until, seconds, "discard")
+
+
+def drop_waiting(person: Person) -> None:
+    """Take the votes out of the count that wait for a look at somebody who is being erased."""
+    judge = Judge.objects.filter(person=person, held__isnull=False).first()
+    for slot in waiting(judge) if judge is not None else ():
+        problem = locked(slot.problem_id)
+        Slot.objects.filter(pk=slot.pk).update(excluded=True)
+        count_again(problem, None, "the judge was erased before a moderator looked", "exclude")
+
+
+def votes_to_change(person: Person, until: datetime | None, kind: str) -> QuerySet[Slot]:
+    """Return the votes of a judge that a change would change.
 
     What a market has not confirmed, no moderator brings into the count.
+
+    Args:
+        person: the judge.
+        until: votes given later stay as they are; None for all.
+        kind: "exclude", "include", "confirm" or "discard".
     """
-    rows = Slot.objects.filter(holder=person, open=False, gold=False, excluded=not excluded)
-    if not excluded:
+    rows = Slot.objects.filter(holder=person, open=False, gold=False, excluded=kind == "include")
+    if kind == "include":
         rows = rows.filter(provisional=False)
+    elif kind != "exclude":
+        rows = rows.filter(provisional=True)
+    if kind == "confirm":
+        rows = rows.exclude(holder__judging__provisional=True)
     return rows.exclude(answered_at=None) if until is None else rows.filter(answered_at__lte=until)
 
 
 def _change(
-    person: Person,
-    by: Person,
-    reason: str,
-    until: datetime | None,
-    seconds: float,
-    *,
-    excluded: bool,
+    person: Person, by: Person, reason: str, until: datetime | None, seconds: float, kind: str
 ) -> int:
     _check_moderator(person, by)
     if not (reason := reason.strip()):
         raise InputError(_("Say why; it goes into the audit log."))
     over, changed = time.monotonic() + seconds, 0
-    rows = votes_to_change(person, until, excluded=excluded)
+    rows = votes_to_change(person, until, kind)
+    out = kind in ("exclude", "discard")
+    market = Judge.objects.filter(person=person, provisional=True).exists()
+    to = {"excluded": out, "provisional": out and market}
     for key in list(rows.order_by("problem_id").values_list("problem_id", flat=True)):
         if time.monotonic() > over:
             break
         with writing():  # one transaction a problem, so that others write in between
             problem = locked(key)
-            if rows.filter(problem=problem).update(excluded=excluded):
-                count_again(problem, by, reason, "exclude" if excluded else "include")
+            if rows.filter(problem=problem).update(**to):
+                count_again(problem, by, reason, "exclude" if out else "include")
                 changed += 1
     return changed
 

@@ -3,42 +3,29 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from django.conf import settings
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
-from django.utils import timezone
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext
 
 from winosmith.errors import InputError
-from winosmith.metrics import proportion
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Contest, Gold, Judge, Seen, Slot
 from winosmith.web.judge.rows import place_of
+from winosmith.web.judge.trust import GOLD, check, lift_if_unfounded, training, untrained
 
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
     from winosmith.web.problems.models import Problem
 
 __all__ = [
-    "FLOOR",
-    "LEAST",
     "add_gold",
     "contest",
     "draw_gold",
-    "record",
-    "records",
     "settle",
     "told",
 ]
-
-LEAST = 10
-"""Gold questions that must have been answered before they say anything about a judge."""
-
-FLOOR = 0.75
-"""A judge is paused when even the upper end of the interval of their share of right answers is
-below this: half way between guessing and always right."""
 
 _chance = secrets.SystemRandom()
 
@@ -77,7 +64,13 @@ def draw_gold(judge: Judge) -> Slot | None:
     Each problem is gold with the same probability, whatever came before it, so that no judge can
     count. Which question would come, is drawn long before, and it is looked up each time, so that
     gold takes no longer to come than another problem does.
+    In the training before the first vote all are.
     """
+    if training(judge) is not None:
+        problem = _unknown(judge.person).filter(pk=_drawn(judge.person)).first()
+        if problem is not None:
+            return _slot(judge, problem)
+        untrained(judge)
     every = settings.RULES.gold_every
     if not every:
         return None
@@ -89,6 +82,10 @@ def draw_gold(judge: Judge) -> Slot | None:
     judge.next_gold_id = None
     if problem is None:  # retired meanwhile, or read elsewhere
         return None
+    return _slot(judge, problem)
+
+
+def _slot(judge: Judge, problem: Problem) -> Slot:
     return Slot(
         problem=problem,
         n=judge.person_id,
@@ -116,41 +113,6 @@ def _unknown(person: Person) -> QuerySet[Problem]:
     return rows.filter(Q(twin__contributor=None) | ~Q(twin__contributor=person))
 
 
-def record(person: Person, since: object = None) -> tuple[int, int]:
-    """Return how many gold questions a person answered rightly, and of how many.
-
-    A question that was retired does not count, nor an answer that the judge contested, unless a
-    moderator found against them.
-    """
-    return records([person], since)[person.pk]
-
-
-def records(people: Sequence[Person], since: object = None) -> dict[int, tuple[int, int]]:
-    """Return what `record` does for each of these people, by their keys."""
-    rows = Slot.objects.filter(holder__in=people, open=False, gold=True).exclude(answered_at=None)
-    if since is not None:
-        rows = rows.filter(answered_at__gt=since)
-    rows = rows.filter(problem__as_gold__retired=False)
-    rows = rows.filter(Q(right=True) | Q(contest=None) | Q(contest__upheld=False))
-    counted = rows.values("holder").order_by()
-    counted = counted.annotate(rightly=Count("pk", filter=Q(right=True)), n=Count("pk"))
-    found = {key: (right, n) for key, right, n in counted.values_list("holder", "rightly", "n")}
-    return {person.pk: found.get(person.pk, (0, 0)) for person in people}
-
-
-def check(judge: Judge) -> None:
-    """Pause a judge whose gold questions say that they guess; a moderator looks then.
-
-    Never for one miss, nor before `LEAST` answers: only where the upper end of Wilson's 95 %
-    interval of the share of right ones is below `FLOOR`. Votes stay in the count.
-    """
-    right, n = record(judge.person, judge.gold_since)
-    if n >= LEAST and judge.paused is None:
-        upper = proportion([True] * right + [False] * (n - right)).interval[1]
-        if upper < FLOOR:
-            judge.paused = timezone.now()
-
-
 def told(person: Person, ref: str) -> Slot | None:
     """Return a person's answered gold question, for the page that tells how it went."""
     rows = Slot.objects.filter(holder=person, gold=True, ref=ref, open=False)
@@ -170,18 +132,9 @@ def contest(person: Person, ref: str, text: str) -> Contest:
         if slot is None or slot.right:
             raise InputError(gettext("there is nothing to contest here"))
         made, _ = Contest.objects.get_or_create(slot=slot, defaults={"text": text})
-        judge = Judge.objects.select_related("person").get(person=person)
-        _lift_if_unfounded(judge)
+        judge = Judge.objects.select_for_update().get(person=person)
+        lift_if_unfounded(judge)
         return made
-
-
-def _lift_if_unfounded(judge: Judge) -> None:
-    """End a pause that what counts no longer gives a reason for."""
-    if judge.paused is None:
-        return
-    judge.paused = None
-    check(judge)
-    judge.save(update_fields=["paused"])
 
 
 def settle(contested: Contest, by: Person, *, upheld: bool, answer: str = "") -> None:
@@ -204,9 +157,10 @@ def settle(contested: Contest, by: Person, *, upheld: bool, answer: str = "") ->
         now.save()
         if upheld:
             Gold.objects.filter(problem=now.slot.problem_id).update(retired=True)
-        for judge in Judge.objects.filter(paused__isnull=False).select_related("person"):
-            _lift_if_unfounded(judge)
+        rows = Judge.objects.select_for_update().order_by("pk")
+        for judge in rows.filter(held__isnull=False, cause=GOLD):
+            lift_if_unfounded(judge)
         if not upheld:
-            judge = Judge.objects.select_related("person").get(person=now.slot.holder_id)
-            check(judge)
-            judge.save(update_fields=["paused"])
+            judge = rows.get(person=now.slot.holder_id)
+            if judge.held is None:
+                check(judge)

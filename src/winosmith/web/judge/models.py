@@ -34,7 +34,8 @@ class Slot(models.Model):
         excluded: a moderator took the vote out of the count, or a market did not confirm it.
         job: the number of the paid work that it is a part of; None where nobody is paid.
         provisional: answered, and it keeps its place, but it is no vote before a market confirms
-            who gave it.
+            who gave it, or a moderator has looked at a judge who is held.
+        origin: a digest of the address that it came from, for an hour or two; "" afterwards.
     """
 
     problem = models.ForeignKey(
@@ -70,6 +71,7 @@ class Slot(models.Model):
     excluded = models.BooleanField(default=False)
     job = models.PositiveBigIntegerField(null=True)
     provisional = models.BooleanField(default=False)
+    origin = models.CharField(max_length=64, blank=True, default="")
 
     class Meta:
         constraints: ClassVar = [
@@ -101,6 +103,14 @@ class Slot(models.Model):
                 fields=["job", "problem"],
                 condition=models.Q(job__isnull=False),
                 name="slot_of_job",
+            ),
+            models.Index(
+                fields=["answered_at"], condition=~models.Q(origin=""), name="slot_with_origin"
+            ),
+            models.Index(
+                fields=["holder"],
+                condition=models.Q(provisional=True, excluded=False),
+                name="slot_provisional",
             ),
         ]
 
@@ -168,17 +178,29 @@ class Skip(models.Model):
 
 
 class Judge(models.Model):
-    """Where a person stands in the queue, and how their gold questions go on.
+    """Where a person stands in the queue, and how far their votes are trusted.
 
     Attributes:
         cursor: the place of the last fresh slot that they took.
         next_gold: the gold question that comes next, whenever that is; None: to be drawn.
-        gold_since: gold questions answered before this no longer count.
-        paused: since when judging waits for a moderator; None where it does not.
+        since: pace and gold questions are measured over what was answered after this.
+        qualified: when they passed the training; None before, or where none was asked.
+        held: since when their votes wait for a moderator; None where they count at once.
+        cause: why; `measured` has the figures, `together` marks who is held with them.
+        cleared: a moderator released them from a hold for their address, and for good.
         job: the number of the paid work that they do, and of which their answers are a part.
         quota: how many answers that work asks for; 0 once it is over. They get no more.
         provisional: their answers are no votes before a market confirms who they are.
     """
+
+    class Cause(models.TextChoices):
+        """Why votes wait."""
+
+        PACE = "pace", _("answers faster than sentences are read")
+        GOLD = "gold", _("questions with a known answer went wrong")
+        ADDRESS = "address", _("several accounts of one address on the same problem")
+        TRAINING = "training", _("the training was not passed")
+        MODERATOR = "moderator", _("a moderator decided so")
 
     person = models.OneToOneField(
         settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="judging"
@@ -187,14 +209,19 @@ class Judge(models.Model):
     next_gold = models.ForeignKey(
         "problems.Problem", models.SET_NULL, null=True, related_name="+", db_index=False
     )
-    gold_since = models.DateTimeField(null=True)
-    paused = models.DateTimeField(null=True, db_index=True)
+    since = models.DateTimeField(null=True)
+    qualified = models.DateTimeField(null=True)
+    held = models.DateTimeField(null=True, db_index=True)
+    cause = models.CharField(max_length=10, choices=Cause, blank=True, default="")
+    measured = models.JSONField(default=dict)
+    together = models.CharField(max_length=16, blank=True, default="")
+    cleared = models.BooleanField(default=False)
     job = models.PositiveBigIntegerField(null=True)
     quota = models.PositiveIntegerField(default=0)
     provisional = models.BooleanField(default=False)
 
     def __str__(self) -> str:
-        return f"judge {self.pk}{', paused' if self.paused else ''}"
+        return f"judge {self.pk}{', held' if self.held else ''}"
 
 
 class Gold(models.Model):

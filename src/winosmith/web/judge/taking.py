@@ -16,6 +16,7 @@ from winosmith.web.judge.gold import _chance, draw_gold
 from winosmith.web.judge.models import Judge, Slot
 from winosmith.web.judge.queue import next_slot
 from winosmith.web.judge.seen import note_seen
+from winosmith.web.judge.trust import stops
 from winosmith.web.people.gates import may_judge
 from winosmith.web.problems.entering import new_ref
 
@@ -102,7 +103,7 @@ def claim(person: Person) -> Slot | None:
     """
     with writing():
         judge = judge_of(person)
-        if judge.paused is not None:
+        if stops(judge):
             raise InputError(_("your judging is paused until a moderator has looked at it"))
         if in_a_test(person):
             raise InputError(_("finish the test that you began, or give it up, before you judge"))
@@ -117,7 +118,7 @@ def go_on(person: Person) -> Slot | None:
 
 def gone_on(judge: Judge) -> Slot | None:
     """Do as `go_on`, for a judge whom `judge_of` has locked in this transaction."""
-    if judge.paused is None and not in_a_test(judge.person):
+    if not stops(judge) and not in_a_test(judge.person):
         return _claimed(judge)
     return None
 

@@ -29,8 +29,9 @@ from winosmith.web.judge.nothing import why_nothing
 from winosmith.web.judge.queue import next_slot
 from winosmith.web.judge.showing import shown
 from winosmith.web.judge.taking import current, go_on, in_a_test
+from winosmith.web.judge.trust import stops, training
 from winosmith.web.people.gates import agreed, judges_only
-from winosmith.web.people.limits import spend
+from winosmith.web.people.limits import address, spend
 from winosmith.web.people.models import Person
 from winosmith.web.problems.once import new_key, once
 
@@ -55,12 +56,15 @@ def _turn(request: HttpRequest, person: Person, slot: Slot | None) -> HttpRespon
     if person.hired:
         return _go(request, "market:work")
     judge = Judge.objects.filter(person=person).first()
-    paused = judge is not None and judge.paused is not None
+    paused, learning = stops(judge), training(judge)
     testing = in_a_test(person)
-    left = not (paused or testing) and next_slot(person, judge.cursor if judge else 0) is not None
+    free = not (paused or testing)
+    left = free and next_slot(person, judge.cursor if judge else 0) is not None
     page = {
         **_around(person),
         "paused": paused,
+        "held": judge if judge is not None and judge.held is not None else None,
+        "training": learning if left else None,
         "testing": testing,
         "left": left,
         "nothing": None if left or paused or testing else why_nothing(person),
@@ -107,6 +111,7 @@ def whole(request: HttpRequest) -> HttpResponse:
             ambiguous="ambiguous" in request.POST,
             associative="associative" in request.POST,
             comment=request.POST.get("comment", ""),
+            address=address(request),
         )
         if slot.gold:
             return {"to": reverse("judge:checked", args=[slot.ref])}, None
@@ -255,13 +260,28 @@ def _checked(
         "answer": problem.options[problem.answer or 0],
         "chosen": None if slot.choice is None else problem.options[slot.choice],
         "contest": Contest.objects.filter(slot=slot).first(),
-        "paused": judge is not None and judge.paused is not None,
+        "paused": stops(judge),
+        "held": judge if judge is not None and judge.held is not None else None,
+        "training": training(judge),
+        "training_over": _training_over(judge, slot),
         "key": new_key(),
         "next_key": new_key(),
         "text": text,
         "error": error,
     }
     return render(request, "judge/checked.html", page, status=status)
+
+
+def _training_over(judge: Judge | None, slot: Slot) -> str:
+    """Return how the training ended with this answer: "passed", "again", or "" where it did not."""
+    if judge is None or judge.since is None or slot.answered_at is None:
+        return ""
+    later = Slot.objects.filter(holder=slot.holder, answered_at__gt=slot.answered_at)
+    if slot.answered_at > judge.since or later.exists():
+        return ""
+    if judge.qualified == judge.since:
+        return "passed"
+    return "again" if training(judge) is not None else ""
 
 
 def _person(request: HttpRequest) -> Person:

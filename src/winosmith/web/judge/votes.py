@@ -121,14 +121,17 @@ def skips_of(problem: Problem) -> dict[str, int]:
 
 
 def forget_timings(before: datetime) -> int:
-    """Forget how long answers took that were given before a time; return how many there were.
+    """Forget how long answers took, and when they were begun, that were given before a time.
+
+    Returns how many there were.
 
     In transactions of a few, so that others write in between.
     """
-    timed = Slot.objects.filter(answered_at__lt=before).exclude(seconds=None, local_seconds=None)
+    gone = dict.fromkeys(("seconds", "local_seconds", "taken_at", "local_at"))
+    timed = Slot.objects.filter(answered_at__lt=before).exclude(**gone)
     changed = 0
     while keys := list(timed.values_list("pk", flat=True)[:CHUNK]):
         with writing():
-            Slot.objects.filter(pk__in=keys).update(seconds=None, local_seconds=None)
+            Slot.objects.filter(pk__in=keys).update(**gone)
         changed += len(keys)
     return changed

@@ -16,6 +16,7 @@ from winosmith.web.judge.nothing import why_nothing
 from winosmith.web.judge.queue import next_slot
 from winosmith.web.judge.rows import give_back
 from winosmith.web.judge.taking import current
+from winosmith.web.judge.trust import stops
 from winosmith.web.market.keys import own_code
 from winosmith.web.market.models import (
     COMPLETE,
@@ -102,7 +103,7 @@ def standing(part: Participation) -> Standing:
     if part.study.kind == WRITE:
         return Standing(done, amount, False, done < amount, False, None)
     judge = Judge.objects.get(person=part.person_id)
-    paused, holding = judge.paused is not None, current(part.person) is not None
+    paused, holding = stops(judge), current(part.person) is not None
     if done >= amount or paused or holding:
         return Standing(done, amount, holding, False, paused, None)
     left = next_slot(part.person, judge.cursor) is not None

@@ -21,7 +21,7 @@ SIZE = 30
 
 ONLY = {
     "judges": _("judges"),
-    "paused": _("paused judges"),
+    "held": _("judges whose votes wait"),
     "moderators": _("moderators"),
     "contributors": _("who wrote something"),
 }
@@ -34,15 +34,13 @@ class Member:
     Attributes:
         name: the pseudonym.
         written: what became of what they wrote.
-        judged: how many they judged, and how well they agree with others and with gold.
-        paused: they don't get problems to judge.
+        judged: how many they judged, how fast, and how well they agree with others and with gold.
     """
 
     person: Person
     name: str
     written: Written
     judged: Judged
-    paused: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +68,7 @@ def page(*, only: str = "", before: str = "") -> Page:
 
 def _members(people: Sequence[Person]) -> list[Member]:
     written, judged = written_by_each(people), judged_by_each(people)
-    paused = set(paused_people().filter(person__in=people).values_list("person", flat=True))
-    return [
-        Member(one, pseudonym(one), written[one.pk], judged[one.pk], one.pk in paused)
-        for one in people
-    ]
+    return [Member(one, pseudonym(one), written[one.pk], judged[one.pk]) for one in people]
 
 
 def _only(query: QuerySet[Person], only: str) -> QuerySet[Person]:
@@ -82,7 +76,7 @@ def _only(query: QuerySet[Person], only: str) -> QuerySet[Person]:
         return query.filter(is_judge=True)
     if only == "moderators":
         return query.filter(is_moderator=True)
-    if only == "paused":
+    if only == "held":
         return query.filter(pk__in=paused_people())
     if only == "contributors":
         return query.filter(Exists(Twin.objects.filter(contributor=OuterRef("pk"))))

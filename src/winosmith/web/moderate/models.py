@@ -93,8 +93,9 @@ class Appointment(models.Model):
         NO_JUDGE = "no-judge", _("no longer a judge")
         MODERATOR = "moderator", _("made a moderator")
         NO_MODERATOR = "no-moderator", _("no longer a moderator")
-        PAUSE = "pause", _("paused as a judge")
-        RESUME = "resume", _("judges again")
+        PAUSE = "pause", _("held as a judge")
+        RESUME = "resume", _("votes let count, judges again")
+        DISCARD = "discard", _("waiting votes discarded")
         EXCLUDE = "exclude", _("votes taken out of the count")
         INCLUDE = "include", _("votes counted again")
 

@@ -17,7 +17,7 @@ from winosmith.web.moderate.appeals import APPEALED
 from winosmith.web.moderate.contributors import person_of
 from winosmith.web.moderate.index import hinted, matching
 from winosmith.web.moderate.models import Appeal
-from winosmith.web.moderate.votes import close, paused_people
+from winosmith.web.moderate.votes import close, paused_people, suspect
 from winosmith.web.problems.lineages import of_family, of_kind
 from winosmith.web.problems.models import Problem, State, Twin
 from winosmith.web.read.terms import parse
@@ -65,6 +65,7 @@ ONLY = {
     "embargo": _("under embargo"),
     "waits": _("waiting for the other half"),
     "gold": _("gold questions"),
+    "suspect": _("decided with votes of judges who are held"),
 }
 
 TABS = (
@@ -126,7 +127,9 @@ class Where:
         if self.state:
             return {State(self.state)}
         decided = {State.VALID, State.REJECTED}
-        return {"close": decided, "appeal": set(APPEALED)}.get(self.only, set(State))
+        return {"close": decided, "suspect": decided, "appeal": set(APPEALED)}.get(
+            self.only, set(State)
+        )
 
     def query(self) -> str:
         """Return the query string that asks for this."""
@@ -186,6 +189,8 @@ def _only(query: QuerySet[Problem], only: str) -> QuerySet[Problem]:
         return close(query.exclude(state__in=[*set(State) - {State.VALID, State.REJECTED}]))
     if only == "hinted":
         return hinted(query)
+    if only == "suspect":
+        return suspect(query)
     return query.filter(**{only: True})
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -9,12 +10,13 @@ from django.utils.translation import gettext as _
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge import exclusion
+from winosmith.web.judge.models import Judge
 from winosmith.web.moderate.deciding import LONGEST
 from winosmith.web.moderate.models import Appointment
-from winosmith.web.moderate.votes import is_paused, judged_by
+from winosmith.web.moderate.votes import judged_by
 from winosmith.web.people.models import Person
 
-__all__ = ["SECONDS", "appoint", "carry_out", "may_appoint", "possible", "unfinished"]
+__all__ = ["SECONDS", "appoint", "carry_out", "may_appoint", "possible", "together", "unfinished"]
 
 Kind = Appointment.Kind
 
@@ -36,13 +38,23 @@ def possible(person: Person, other: Person) -> list[Any]:
     if not may_appoint(person, other):
         return []
     kinds: list[Any] = [Kind.NO_JUDGE if other.is_judge else Kind.JUDGE]
-    kinds.append(Kind.RESUME if is_paused(other) else Kind.PAUSE)
     judged = judged_by(other)
+    kinds.append(Kind.PAUSE if judged.held is None else Kind.RESUME)
+    kinds += [Kind.DISCARD] * (judged.held is not None and judged.waiting > 0)
     kinds += [Kind.EXCLUDE] * (judged.answers > judged.excluded)
     kinds += [Kind.INCLUDE] * (judged.excluded > 0)
     if person.is_superuser:
         kinds.append(Kind.NO_MODERATOR if other.is_moderator else Kind.MODERATOR)
     return kinds
+
+
+def together(other: Person) -> list[Person]:
+    """Return who else is held by the same mark: accounts of one address, by their keys."""
+    own = Judge.objects.filter(person=other, held__isnull=False).exclude(together="").first()
+    if own is None:
+        return []
+    rows = Person.objects.filter(judging__together=own.together, judging__held__isnull=False)
+    return list(rows.exclude(pk=other.pk).order_by("pk"))
 
 
 def appoint(person: Person, other: Person, kind: str, reason: str) -> Appointment:
@@ -72,15 +84,16 @@ def appoint(person: Person, other: Person, kind: str, reason: str) -> Appointmen
 
 
 def carry_out(appointment: Appointment, *, seconds: float = SECONDS) -> None:
-    """Take somebody's votes out of the count, or count them again, until the time is over.
+    """Change somebody's votes as it was decided, until the time is over.
 
     Each problem is a transaction of its own; call it again for the rest (`unfinished`). Problems
     that lack votes then are judged on. Nothing else of an appointment is left to do, and nothing at
     all of one that a later one overrules.
     """
-    change = {Kind.EXCLUDE: exclusion.exclude_votes, Kind.INCLUDE: exclusion.include_votes}
-    if appointment == _last_of_votes(appointment.person) and appointment.actor:
-        change[Kind(appointment.kind)](
+    kind = Kind(appointment.kind)
+    kinds = next((kinds for kinds in (_COUNTED, _WAITING) if kind in kinds), None)
+    if kind in _CHANGES and kinds and appointment == _last(appointment.person, kinds):
+        _CHANGES[kind][1](
             appointment.person,
             appointment.actor,
             appointment.reason,
@@ -94,16 +107,32 @@ def unfinished(other: Person) -> tuple[Appointment, int] | None:
 
     None where nothing is left to do.
     """
-    last = _last_of_votes(other)
-    if last is None or last.actor is None:
-        return None
-    excluded = last.kind == Kind.EXCLUDE
-    left = exclusion.votes_to_change(other, last.at, excluded=excluded).count()
-    return (last, left) if left else None
+    for kinds in (_COUNTED, _WAITING):
+        last = _last(other, kinds)
+        if last is not None and last.actor is not None and last.kind in _CHANGES:
+            name = _CHANGES[Kind(last.kind)][0]
+            left = exclusion.votes_to_change(other, last.at, name).count()
+            if left:
+                return last, left
+    return None
 
 
-def _last_of_votes(other: Person) -> Appointment | None:
-    rows = Appointment.objects.filter(person=other, kind__in=(Kind.EXCLUDE, Kind.INCLUDE))
+_CHANGES: dict[Any, tuple[str, Any]] = {
+    Kind.EXCLUDE: ("exclude", exclusion.exclude_votes),
+    Kind.INCLUDE: ("include", exclusion.include_votes),
+    Kind.RESUME: ("confirm", exclusion.confirm_votes),
+    Kind.DISCARD: ("discard", exclusion.discard_votes),
+}
+"""What changes votes, and how."""
+
+_COUNTED = (Kind.EXCLUDE, Kind.INCLUDE)
+_WAITING = (Kind.PAUSE, Kind.RESUME, Kind.DISCARD)
+"""Of each of these kinds the last one holds: the first are about all votes, the others about those
+that wait."""
+
+
+def _last(other: Person, kinds: Sequence[Any]) -> Appointment | None:
+    rows = Appointment.objects.filter(person=other, kind__in=kinds)
     return rows.select_related("person", "actor").order_by("-pk").first()
 
 
@@ -112,7 +141,7 @@ def _change(person: Person, other: Person, kind: Appointment.Kind) -> None:
         Person.objects.filter(pk=other.pk).update(is_judge=kind == Kind.JUDGE)
     elif kind in (Kind.MODERATOR, Kind.NO_MODERATOR):
         Person.objects.filter(pk=other.pk).update(is_moderator=kind == Kind.MODERATOR)
-    elif kind == Kind.PAUSE:
+    elif kind in (Kind.PAUSE, Kind.DISCARD):
         exclusion.pause(other, person)
     elif kind == Kind.RESUME:
         exclusion.resume(other, person)

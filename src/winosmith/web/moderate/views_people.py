@@ -1,7 +1,8 @@
-"""The pages of the people: what they did, who judges, who is paused."""
+"""The pages of the people: what they did, who judges, whose votes wait."""
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -9,18 +10,27 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from winosmith.errors import InputError
+from winosmith.web.judge.trust import CAREFUL, GOLD, mistaken, suspect
 from winosmith.web.moderate import crowd, roles
 from winosmith.web.moderate.contributors import person_of
 from winosmith.web.moderate.models import Appointment
+from winosmith.web.numerals import percent
 from winosmith.web.people.gates import moderators_only
 from winosmith.web.people.models import Person
 from winosmith.web.people.pseudonyms import pseudonym
+from winosmith.web.problems.models import Problem
 from winosmith.web.problems.once import new_key, once
 
 __all__ = ["appoint", "people", "person"]
 
 GO_ON = "go-on"
 """What the form sends that goes on with a change of many votes."""
+
+TOGETHER = "-together"
+"""How a change ends that is about all who are held together."""
+
+MOST = 50
+"""Problems that the page of a person lists at most."""
 
 
 @require_GET
@@ -40,6 +50,7 @@ def people(request: HttpRequest) -> HttpResponse:
         "text": text,
         "only": request.GET.get("only", ""),
         "kinds": crowd.ONLY.items(),
+        "mistaken": _mistaken(),
     }
     return render(request, "moderate/people.html", context)
 
@@ -57,9 +68,13 @@ def appoint(request: HttpRequest, name: str) -> HttpResponse:
     """Change what somebody may do, once."""
     other, kind = _found(name), request.POST.get("kind", "")
 
-    def act() -> dict[str, int]:
-        made = roles.appoint(request.user, other, kind, request.POST.get("reason", ""))
-        return {"appointment": made.pk}
+    def act() -> dict[str, list[int]]:
+        people = [other]
+        if kind.endswith(TOGETHER):
+            people += roles.together(other)
+        said, reason = kind.removesuffix(TOGETHER), request.POST.get("reason", "")
+        made = [roles.appoint(request.user, one, said, reason) for one in people]
+        return {"appointments": [one.pk for one in made]}
 
     try:
         if kind == GO_ON:
@@ -67,8 +82,9 @@ def appoint(request: HttpRequest, name: str) -> HttpResponse:
         result, _new = once(
             request.user, request.POST.get("key", ""), f"{request.path} {kind}", act
         )
-        made = Appointment.objects.select_related("person", "actor").get(pk=result["appointment"])
-        roles.carry_out(made)
+        rows = Appointment.objects.select_related("person", "actor")
+        for made in rows.filter(pk__in=result["appointments"]).order_by("pk"):
+            roles.carry_out(made)
     except InputError as error:
         return _person(request, other, error, request.POST.get("reason", ""), kind)
     return redirect("moderate:person", name=name)
@@ -96,9 +112,17 @@ def _person(
     reason: str = "",
     kind: str = "",
 ) -> HttpResponse:
+    one = crowd.member(other)
+    held = one.judged.held
+    suspects = suspect(held) if held is not None else Problem.objects.none()
     context = {
-        "one": crowd.member(other),
+        "one": one,
         "other": other,
+        "others": [pseudonym(who) for who in roles.together(other)],
+        "together": [(k, _label_together(k)) for k in ("resume", "discard")],
+        "suspects": suspects.order_by("-pk")[:MOST],
+        "suspect_count": suspects.count(),
+        "mistaken": _mistaken() if held is not None and held.cause == GOLD else "",
         "named": other.name if request.user.is_superuser and not other.anonymous else "",
         "erasable": request.user.is_superuser and not other.erased,
         "own": other.pk == request.user.pk,
@@ -114,6 +138,26 @@ def _person(
     return render(request, "moderate/person.html", context, status=422 if error else 200)
 
 
+def _mistaken() -> str:
+    """Return how seldom the bound on gold questions holds a careful judge, in words."""
+    if not settings.RULES.hold_gold_percent:
+        return ""
+    return _(
+        "A judge who gets %(careful)s of gold right is held for gold by mistake in %(mistaken)s "
+        "of looks."
+    ) % {
+        "careful": percent(CAREFUL, 0),
+        "mistaken": percent(mistaken(), 2),
+    }
+
+
+def _label_together(kind: str) -> str:
+    """Return what the button of a change of all who are held together says."""
+    if kind == "resume":
+        return _("Let the votes of all of them count")
+    return _("Discard the waiting votes of all of them")
+
+
 def _label(kind: Appointment.Kind) -> str:
     """Return what the button of a change says."""
     return {
@@ -123,6 +167,7 @@ def _label(kind: Appointment.Kind) -> str:
         "no-moderator": _("Take the role of a moderator"),
         "exclude": _("Take their votes out of the count"),
         "include": _("Count their votes again"),
-        "pause": _("Pause as a judge"),
-        "resume": _("Let judge again"),
+        "pause": _("Hold as a judge"),
+        "resume": _("Let their votes count"),
+        "discard": _("Discard the votes that wait"),
     }[kind.value]

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+from django.utils.translation import gettext as _
 
+from winosmith.metrics import Proportion, proportion
 from winosmith.web._lock import writing
-from winosmith.web.judge.gold import records
+from winosmith.web.judge.agreement import Agreed, with_others
 from winosmith.web.judge.models import Judge, Seen, Slot, Verdict
 from winosmith.web.judge.seen import block_of, lock_reader, note_all
+from winosmith.web.judge.trust import ADDRESS, GOLD, PACE, Pace, pace, records
+from winosmith.web.numerals import fixed, percent
 from winosmith.web.people.gates import may_judge
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem, State
 
 __all__ = [
-    "LAST",
     "Judged",
     "answered_since",
     "close",
@@ -27,10 +29,8 @@ __all__ = [
     "judged_by_each",
     "note_read",
     "paused_people",
+    "suspect",
 ]
-
-LAST = 200
-"""Answers that a judge's agreement is taken over: the newest on decided problems."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +38,72 @@ class Judged:
     """How somebody judges.
 
     Attributes:
-        answers: how many votes they gave; `excluded` of them are out of the count.
-        agreement: in percent, how many of the last LAST are what most judges chose; None without.
-        gold, gold_right: gold questions that count, and how many of them are right.
+        answers: how many votes they gave; `excluded` of them are out of the count, and `waiting`
+            wait for a moderator or for a market.
+        pace: the median seconds of a problem, over their last answers.
+        agreement: with the other judges; None where there is nothing to compare.
+        gold: gold questions that count, right or not, with the interval; None without any.
+        held: their row where their votes wait for a moderator; None where they don't.
     """
 
     answers: int = 0
     excluded: int = 0
-    agreement: int | None = None
-    gold: int = 0
-    gold_right: int = 0
+    waiting: int = 0
+    pace: Pace = field(default_factory=Pace)
+    agreement: Agreed | None = None
+    gold: Proportion | None = None
+    held: Judge | None = None
+
+    @property
+    def pace_told(self) -> str:
+        """The pace as a page shows it."""
+        if self.pace.seconds is None:
+            return "–"
+        return _("%(seconds)s s (%(over)d)") % {
+            "seconds": fixed(self.pace.seconds, 1),
+            "over": self.pace.over,
+        }
+
+    @property
+    def agreement_told(self) -> str:
+        """The agreement as a page shows it."""
+        found = self.agreement
+        return "–" if found is None else _of(found.share, found.interval, found.same, found.of)
+
+    @property
+    def gold_told(self) -> str:
+        """The gold questions as a page shows them."""
+        found = self.gold
+        return "–" if found is None else _of(found.value, found.interval, int(found.right), found.n)
+
+    @property
+    def chance_told(self) -> str:
+        """What agreement chance would give, and the ties."""
+        if self.agreement is None:
+            return ""
+        told = {"chance": percent(self.agreement.chance, 0), "ties": self.agreement.ties}
+        return _("By chance: %(chance)s. Ties among the others, not counted: %(ties)d.") % told
+
+    @property
+    def because(self) -> str:
+        """Why their votes wait, with the figures; "" where they don't."""
+        if self.held is None:
+            return ""
+        told, cause = self.held.measured, str(self.held.get_cause_display())
+        if self.held.cause == PACE:
+            figures = _("%(seconds)s s a problem, the median over %(over)d")
+        elif self.held.cause == GOLD:
+            figures = _("%(right)d right of the last %(over)d")
+        elif self.held.cause == ADDRESS:
+            figures = _("%(accounts)d accounts within an hour")
+        else:
+            return cause
+        return f"{cause}: {figures % told}" if told else cause
+
+
+def _of(share: float, interval: tuple[float, float], n: int, of: int) -> str:
+    low, high = (fixed(100 * end, 0) for end in interval)
+    return f"{percent(share, 0)} ({low}–{high}), {n} / {of}"
 
 
 def answered_since(problem: int, at: datetime) -> bool:
@@ -62,6 +118,14 @@ def close(query: QuerySet[Problem]) -> QuerySet[Problem]:
     return query.filter(Exists(Verdict.objects.filter(problem=OuterRef("pk"), counts__in=near)))
 
 
+def suspect(query: QuerySet[Problem]) -> QuerySet[Problem]:
+    """Return those of problems that were decided with a vote of a judge whose votes wait now."""
+    since = Q(holder__judging__since=None) | Q(answered_at__gt=F("holder__judging__since"))
+    votes = _votes().filter(since, holder__judging__held__isnull=False, excluded=False)
+    votes = votes.filter(provisional=False)
+    return query.filter(state__in=(State.VALID, State.REJECTED), pk__in=votes.values("problem"))
+
+
 def judged_by(person: Person) -> Judged:
     """Return how somebody judges."""
     return judged_by_each([person])[person.pk]
@@ -70,25 +134,41 @@ def judged_by(person: Person) -> Judged:
 def judged_by_each(people: Sequence[Person]) -> dict[int, Judged]:
     """Return how each of these people judges, by their keys."""
     counted = _votes().filter(holder__in=people).values("holder").order_by()
-    counted = counted.annotate(n=Count("pk"), out=Count("pk", filter=Q(excluded=True)))
-    votes = {key: (n, out) for key, n, out in counted.values_list("holder", "n", "out")}
-    agreeing, gold = _agreements(votes), records(people)
+    counted = counted.annotate(
+        n=Count("pk"),
+        out=Count("pk", filter=Q(excluded=True)),
+        waits=Count("pk", filter=Q(excluded=False, provisional=True)),
+    )
+    votes = {
+        key: {"answers": n, "excluded": out, "waiting": waits}
+        for key, n, out, waits in counted.values_list("holder", "n", "out", "waits")
+    }
+    held = {one.pk: one for one in Judge.objects.filter(person__in=people, held__isnull=False)}
+    agreeing, gold = with_others(votes), records(people)
     return {
         person.pk: Judged(
-            *votes.get(person.pk, (0, 0)), agreeing.get(person.pk), *reversed(gold[person.pk])
+            **votes.get(person.pk, {}),
+            pace=pace(person.pk) if person.pk in votes or gold[person.pk][1] else Pace(),
+            agreement=agreeing.get(person.pk),
+            gold=_share(*gold[person.pk]),
+            held=held.get(person.pk),
         )
         for person in people
     }
 
 
+def _share(right: int, n: int) -> Proportion | None:
+    return proportion([True] * right + [False] * (n - right)) if n else None
+
+
 def is_paused(person: Person) -> bool:
-    """Return whether somebody's judging waits for a moderator."""
-    return bool(Judge.objects.filter(person=person).exclude(paused=None).exists())
+    """Return whether somebody's votes wait for a moderator."""
+    return bool(Judge.objects.filter(person=person).exclude(held=None).exists())
 
 
 def paused_people() -> QuerySet[Judge]:
-    """Return the keys of the people whose judging waits for a moderator."""
-    return Judge.objects.exclude(paused=None).values("person")
+    """Return the keys of the people whose votes wait for a moderator."""
+    return Judge.objects.exclude(held=None).values("person")
 
 
 def note_read(person: Person, problems: Sequence[Problem]) -> None:
@@ -107,26 +187,3 @@ def note_read(person: Person, problems: Sequence[Problem]) -> None:
 
 def _votes() -> QuerySet[Slot]:
     return Slot.objects.filter(gold=False, open=False).exclude(answered_at=None)
-
-
-def _agreements(judges: Iterable[int]) -> dict[int, int]:
-    """Return the percentage of each one's newest votes that are what most judges chose."""
-    decided = _votes().filter(problem__state__in=[State.VALID, State.REJECTED], excluded=False)
-    decided = decided.order_by("-answered_at").values_list("problem", "choice")
-    newest = {judge: dict(decided.filter(holder=judge)[:LAST]) for judge in judges}
-    most = _majorities({problem for mine in newest.values() for problem in mine})
-    found = {}
-    for judge, mine in newest.items():
-        if compared := [choice == most[key] for key, choice in mine.items() if key in most]:
-            found[judge] = round(100 * sum(compared) / len(compared))
-    return found
-
-
-def _majorities(problems: Iterable[int]) -> dict[int, int | None]:
-    """Return what more than half of the judges of each problem chose, where that is so."""
-    chosen: dict[int, Counter[int | None]] = defaultdict(Counter)
-    rows = _votes().filter(problem__in=list(problems), excluded=False, provisional=False)
-    for key, choice in rows.values_list("problem", "choice"):
-        chosen[key][choice] += 1
-    tops = {key: counts.most_common(1)[0] for key, counts in chosen.items()}
-    return {key: top for key, (top, n) in tops.items() if 2 * n > chosen[key].total()}

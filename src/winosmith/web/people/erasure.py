@@ -81,16 +81,20 @@ def erase(person: Person, texts: bool) -> None:
 
 def _drop_traces(person: Person) -> None:
     """Delete what only concerns the person, and the words that they added to answers."""
+    from winosmith.web.judge.exclusion import drop_waiting
     from winosmith.web.judge.models import Contest, Judge, Seen, Skip, Slot
     from winosmith.web.judge.rows import give_back
     from winosmith.web.moderate.models import Appeal
 
     for slot in Slot.objects.filter(holder=person, answered_at=None):
         give_back(slot)
-    Slot.objects.filter(holder=person).update(comment="", seconds=None, local_seconds=None)
+    Slot.objects.filter(holder=person).update(
+        comment="", seconds=None, local_seconds=None, taken_at=None, local_at=None, origin=""
+    )
     Skip.objects.filter(person=person).update(comment="")
     Contest.objects.filter(slot__holder=person).update(text="")
     Appeal.objects.filter(person=person).update(text="")
+    drop_waiting(person)
     for model in (Seen, Judge, Done):
         model.objects.filter(person=person).delete()
     person.sessions.all().delete()

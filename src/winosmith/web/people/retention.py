@@ -26,10 +26,12 @@ CHUNK = 2000
 def tidy(now: datetime | None = None) -> dict[str, int]:
     """Delete what is no longer needed; return how many rows of each kind.
 
-    Network digests after a day; sessions when they end; and after `SiteRules.retention_days` the
-    notes of forms that were sent, links that let people in, seconds that answers took, people
-    without an account who never wrote anything, and what other areas added to `signals.tidying`.
+    Network digests after a day, those of votes after two hours; sessions when they end; and after
+    `SiteRules.retention_days` the notes of forms that were sent, links that let people in, how long
+    answers took, people without an account who never wrote anything, and what other areas added to
+    `signals.tidying`.
     """
+    from winosmith.web.judge.trust import forget_origins
     from winosmith.web.judge.votes import forget_timings
 
     now = now or timezone.now()
@@ -40,6 +42,7 @@ def tidy(now: datetime | None = None) -> dict[str, int]:
         "forms": _delete(Done.objects.filter(at__lt=before)),
         "invitations": _delete(Invitation.objects.filter(expires__lt=before)),
         "timings": forget_timings(before),
+        "origins": forget_origins(now),
         "people": _delete(_never_wrote(before)),
     }
     with writing():

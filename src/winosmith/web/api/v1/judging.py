@@ -7,9 +7,11 @@ from typing import Any
 
 from django.conf import settings
 from django.http import Http404, HttpRequest
+from django.utils.translation import gettext as _
 from ninja import Router
 
 from winosmith.web.api.v1.access import asks, owner
+from winosmith.web.api.v1.faults import Denied
 from winosmith.web.api.v1.keys import Key, acted
 from winosmith.web.api.v1.shapes import Ref
 from winosmith.web.api.v1.shapes_judging import (
@@ -30,7 +32,8 @@ from winosmith.web.judge.queue import next_slot
 from winosmith.web.judge.showing import shown
 from winosmith.web.judge.slots import answer, answer_local, claim, current, skip, undo
 from winosmith.web.judge.taking import go_on, in_a_test
-from winosmith.web.people.limits import spend
+from winosmith.web.judge.trust import stops, training
+from winosmith.web.people.limits import address, spend
 from winosmith.web.people.models import Person
 
 __all__ = ["router"]
@@ -73,6 +76,7 @@ def whole(request: HttpRequest, sent: WholeAnswer, key: Key) -> dict[str, Any]:
             ambiguous=sent.ambiguous,
             associative=sent.associative,
             comment=sent.comment,
+            address=address(request),
         )
         if slot.gold:
             return str(slot.ref)
@@ -124,8 +128,14 @@ def contest(request: HttpRequest, ref: Ref, sent: Contested, key: Key) -> dict[s
 
 
 def _acted(request: HttpRequest, key: str, act: Callable[[Person], str | None]) -> dict[str, Any]:
-    """Do something once; tell what the judge holds now."""
+    """Do something once; tell what the judge holds now.
+
+    Raises:
+        Denied: the training before the first vote is not passed; it is taken on the site's page.
+    """
     person = owner(request)
+    if training(Judge.objects.filter(person=person).first()) is not None:
+        raise Denied(403, _("Pass the training first, in a browser: /judge/"))
     made = acted(request, key, lambda: {"checked": act(person)})
     return {**_standing(person), **made}
 
@@ -133,13 +143,16 @@ def _acted(request: HttpRequest, key: str, act: Callable[[Person], str | None]) 
 def _standing(person: Person) -> dict[str, Any]:
     slot = current(person)
     judge = Judge.objects.filter(person=person).first()
-    paused, testing = judge is not None and judge.paused is not None, in_a_test(person)
-    free = slot is None and not paused and not testing
+    paused, testing = stops(judge), in_a_test(person)
+    learning = training(judge) is not None
+    free = slot is None and not (paused or testing or learning)
     left = free and next_slot(person, judge.cursor if judge else 0) is not None
     last = undoable(person)
     return {
         "holding": _held(slot) if slot else None,
         "left": left,
+        "training": learning,
+        "held": judge is not None and judge.held is not None,
         "paused": paused,
         "in_a_test": testing,
         "nothing": why_nothing(person) if free and not left else None,

@@ -61,7 +61,9 @@ class Standing(Shape):
 
     holding: HeldProblem | None
     left: bool = Field(description="whether there is a problem to claim")
-    paused: bool = Field(description="your judging waits for a moderator")
+    training: bool = Field(description="pass the training on the site's page /judge/ first")
+    held: bool = Field(description="your votes decide nothing until a moderator has looked")
+    paused: bool = Field(description="you get no further problem until a moderator has looked")
     in_a_test: bool = Field(description="finish the human test that you are in first")
     nothing: Nothing | None
     undo: str | None = Field(description="the problem whose answer can be taken back, for a minute")

@@ -45,7 +45,7 @@ class QueueFilters(Asked):
     """What to list, as the page of the queue has it; what is left out asks for nothing."""
 
     state: Literal["", "held", "judging", "valid", "rejected", "revised", "withdrawn"] = ""
-    only: Literal["", "appeal", "close", "hinted", "embargo", "waits", "gold"] = ""
+    only: Literal["", "appeal", "close", "hinted", "embargo", "waits", "gold", "suspect"] = ""
     hint: str = Field("", max_length=200)
     domain: str = Field("", max_length=200)
     by: str = Field("", max_length=20, description="a contributor's pseudonym")

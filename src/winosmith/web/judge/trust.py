@@ -1,0 +1,415 @@
+"""How far a judge is trusted: training before the first vote, and bounds that hold votes back.
+
+A judge whose figures pass a bound of the site is *held*: what they voted on problems that are still
+judged, and what they vote from then on, is provisional (`Slot.provisional`). It keeps its place and
+decides nothing until a moderator lets it count or discards it.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from ipaddress import IPv6Address, ip_address, ip_network
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.db.models import Count, Q, QuerySet
+from django.utils import timezone
+
+from winosmith.web._lock import writing
+from winosmith.web.judge.models import Gold, Judge, Slot
+from winosmith.web.judge.verdicts import settle_votes
+from winosmith.web.people.pseudonyms import keyed
+from winosmith.web.problems.models import Problem, State
+
+if TYPE_CHECKING:
+    from winosmith.web.people.models import Person
+
+__all__ = [
+    "ADDRESS",
+    "CAREFUL",
+    "GOLD",
+    "MODERATOR",
+    "PACE",
+    "Pace",
+    "Training",
+    "check",
+    "enough_gold",
+    "forget_origins",
+    "hold",
+    "lift_if_unfounded",
+    "mistaken",
+    "origin",
+    "pace",
+    "record",
+    "records",
+    "release",
+    "stops",
+    "suspect",
+    "trained",
+    "training",
+    "untrained",
+    "waiting",
+    "weigh",
+]
+
+HOUR = timedelta(hours=1)
+
+PACE, GOLD, ADDRESS, TRAINING, MODERATOR = Judge.Cause.values
+
+CAREFUL = 0.95
+"""The share of gold questions that a careful judge answers rightly, for `mistaken`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How fast somebody answers.
+
+    Attributes:
+        seconds: the median of a problem, by the server's clock; None without answers.
+        over: of how many answers, the newest.
+    """
+
+    seconds: float | None = None
+    over: int = 0
+
+
+def pace(person: int, since: datetime | None = None, over: int | None = None) -> Pace:
+    """Return the median seconds that a judge's newest answers took.
+
+    An answer's time runs from when the problem was shown, or from the judge's answer before where
+    that came later, so that two problems at once never count the same seconds twice. Answers to
+    gold questions count as all others do.
+
+    Args:
+        person: the judge's key.
+        since: answers given before don't count.
+        over: so many answers, or fewer where there are fewer; None for the site's rule.
+    """
+    over = settings.RULES.hold_pace_over if over is None else over
+    rows = Slot.objects.filter(holder=person, answered_at__isnull=False, taken_at__isnull=False)
+    if since is not None:
+        rows = rows.filter(answered_at__gt=since)
+    times = list(rows.order_by("-answered_at").values_list("taken_at", "answered_at")[: over + 1])
+    before = [answered for _, answered in times[1:]] + [taken for taken, _ in times[-1:]]
+    seconds = [
+        max(0.0, (answered - max(taken, earlier)).total_seconds())
+        for (taken, answered), earlier in zip(times[:over], before, strict=False)
+    ]
+    return Pace(median(seconds), len(seconds)) if seconds else Pace()
+
+
+def record(person: Person, since: object = None) -> tuple[int, int]:
+    """Return how many gold questions a person answered rightly, and of how many.
+
+    A question that was retired does not count, nor an answer that the judge contested, unless a
+    moderator found against them.
+    """
+    return records([person], since)[person.pk]
+
+
+def records(people: Sequence[Person], since: object = None) -> dict[int, tuple[int, int]]:
+    """Return what `record` does for each of these people, by their keys."""
+    counted = _gold([person.pk for person in people], since).values("holder").order_by()
+    counted = counted.annotate(rightly=Count("pk", filter=Q(right=True)), n=Count("pk"))
+    found = {key: (right, n) for key, right, n in counted.values_list("holder", "rightly", "n")}
+    return {person.pk: found.get(person.pk, (0, 0)) for person in people}
+
+
+def _gold(people: Iterable[int], since: object = None) -> QuerySet[Slot]:
+    """Return the answers to gold questions that say something about people."""
+    rows = Slot.objects.filter(holder__in=people, open=False, gold=True).exclude(answered_at=None)
+    if since is not None:
+        rows = rows.filter(answered_at__gt=since)
+    rows = rows.filter(problem__as_gold__retired=False)
+    return rows.filter(Q(right=True) | Q(contest=None) | Q(contest__upheld=False))
+
+
+def _last_gold(judge: Judge) -> tuple[int, int]:
+    """Return how many of a judge's last gold questions are right, and how many these are."""
+    rows = _gold([judge.pk], judge.since).order_by("-answered_at")
+    last = list(rows.values_list("right", flat=True)[: settings.RULES.hold_gold_over])
+    return sum(map(bool, last)), len(last)
+
+
+def mistaken(share: float = CAREFUL) -> float:
+    """Return how likely a judge's last gold questions pass the bound although they read with care.
+
+    The binomial chance, at one look, that fewer than `SiteRules.hold_gold_percent` of
+    `hold_gold_over` answers are right where each is with a probability of `share`.
+    """
+    n, percent = settings.RULES.hold_gold_over, settings.RULES.hold_gold_percent
+    return sum(
+        math.comb(n, right) * share**right * (1 - share) ** (n - right)
+        for right in range(n + 1)
+        if 100 * right < percent * n
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """How far somebody is in the training before their first vote.
+
+    Attributes:
+        done, right: questions answered in this attempt, and rightly.
+        of, need: questions of an attempt, and how many must be right.
+    """
+
+    done: int
+    right: int
+    of: int
+    need: int
+
+
+def training(judge: Judge | None) -> Training | None:
+    """Return how far a judge's training is; None where they need none (any more).
+
+    A site that has fewer gold questions than the training asks asks for none.
+    """
+    rules = settings.RULES
+    if not rules.training_questions or (judge is not None and judge.qualified is not None):
+        return None
+    if not enough_gold():
+        return None
+    done = right = 0
+    if judge is not None:
+        rows = Slot.objects.filter(
+            holder=judge.pk, gold=True, open=False, answered_at__isnull=False
+        )
+        rows = rows.filter(problem__as_gold__retired=False)
+        if judge.since is not None:
+            rows = rows.filter(answered_at__gt=judge.since)
+        found = rows.aggregate(done=Count("pk"), right=Count("pk", filter=Q(right=True)))
+        done, right = found["done"], found["right"]
+    return Training(done, right, rules.training_questions, rules.training_right)
+
+
+def enough_gold() -> bool:
+    """Tell whether the site has gold questions for one training, of twins of their own."""
+    rows = Gold.objects.filter(retired=False).exclude(
+        problem__state__in=(State.WITHDRAWN, State.REVISED)
+    )
+    return rows.values("problem__twin").distinct().count() >= settings.RULES.training_questions
+
+
+def trained(judge: Judge) -> None:
+    """Let a judge's votes begin when their training is passed, or let it begin anew.
+
+    Call it once a gold question was answered, before its training; `judge` is locked.
+    """
+    now = training(judge)
+    if now is not None and now.done >= now.of:
+        judge.since = timezone.now()
+        if now.right >= now.need:
+            judge.qualified = judge.since
+        judge.save(update_fields=["since", "qualified"])
+
+
+def untrained(judge: Judge) -> None:
+    """Let somebody judge for whom no question of the training is left; a moderator looks."""
+    judge.qualified = timezone.now()
+    judge.save(update_fields=["qualified"])
+    if judge.held is None:
+        hold(judge, TRAINING)
+
+
+def origin(address: str, at: datetime | None = None) -> str:
+    """Return what is kept for an hour or two of the address of who judges; "" for none.
+
+    A digest by the site's key and the hour: the same address has another one an hour later. Of
+    IPv6 it is the /64, within which one machine changes its address as it likes.
+    """
+    try:
+        found = ip_address(address.strip("[]"))
+    except ValueError:
+        return ""
+    if isinstance(found, IPv6Address):
+        found = found.ipv4_mapped or found
+    where = str(found)
+    if found.version == 6:
+        where = str(ip_network((found, 64), strict=False))
+    hour = (at or timezone.now()).replace(minute=0, second=0, microsecond=0)
+    return keyed("judging", f"{hour.isoformat()} {where}")
+
+
+def forget_origins(now: datetime | None = None) -> int:
+    """Forget from where votes came that are older than two hours; return how many."""
+    before = (now or timezone.now()) - 2 * HOUR
+    with writing():
+        return Slot.objects.filter(answered_at__lt=before).exclude(origin="").update(origin="")
+
+
+def _beside(slot: Slot, address: str) -> set[int]:
+    """Return the accounts that judged the same problem from the same address within an hour.
+
+    Accounts that a moderator has released after such a hold are none of them.
+    """
+    at = slot.answered_at or timezone.now()
+    digests = {origin(address, at), origin(address, at - HOUR)}
+    rows = Slot.objects.filter(problem=slot.problem_id, gold=False, origin__in=digests)
+    rows = rows.filter(answered_at__gt=at - HOUR).exclude(holder__judging__cleared=True)
+    return set(rows.values_list("holder", flat=True))
+
+
+def weigh(judge: Judge, slot: Slot, address: str = "") -> None:
+    """Hold a judge's votes where what they just answered passes a bound of the site.
+
+    A pace over fewer than `SiteRules.hold_pace_over` answers holds for the time being: it is lifted
+    by the answers that follow when these take long enough. Every other hold a moderator lifts.
+
+    Args:
+        judge: locked; `slot` is answered and written.
+        slot: a vote, or the answer to a gold question.
+        address: from which it came.
+    """
+    rules = settings.RULES
+    if rules.hold_accounts and address and not (slot.gold or judge.cleared):
+        beside = _beside(slot, address)
+        if len(beside) >= rules.hold_accounts:
+            _hold_together(judge, beside)
+    if rules.hold_pace_seconds and (judge.held is None or _for_now(judge)):
+        _weigh_pace(judge)
+    if slot.gold and judge.held is None:
+        check(judge)
+
+
+def _for_now(judge: Judge) -> bool:
+    """Tell whether a judge is held for a pace over too few answers to hold it against them."""
+    few = judge.measured.get("over", 0) < settings.RULES.hold_pace_over
+    return judge.cause == PACE and few
+
+
+def _weigh_pace(judge: Judge) -> None:
+    found = pace(judge.pk, judge.since)
+    if found.seconds is None or found.seconds >= settings.RULES.hold_pace_seconds:
+        if judge.held is not None:
+            _lift(judge, wait=False)
+        return
+    told = {"seconds": round(found.seconds, 1), "over": found.over}
+    if judge.held is None:
+        hold(judge, PACE, told)
+    else:
+        judge.measured = told
+        judge.save(update_fields=["measured"])
+
+
+def check(judge: Judge) -> None:
+    """Hold the votes of a judge whose last gold questions pass the bound; never for a few.
+
+    They are `SiteRules.hold_gold_over` questions, of which less than `hold_gold_percent` are right;
+    `mistaken` tells how seldom that befalls who reads with care.
+    """
+    rules = settings.RULES
+    right, n = _last_gold(judge)
+    if n >= rules.hold_gold_over and 100 * right < rules.hold_gold_percent * n:
+        hold(judge, GOLD, {"right": right, "over": n})
+
+
+def _hold_together(judge: Judge, people: set[int]) -> None:
+    """Hold the accounts of one address, by one mark, so that a moderator finds them together.
+
+    Whoever is answering at this moment is passed over: their next answer finds the same.
+    """
+    rows = Judge.objects.filter(pk__in=people - {judge.pk}).order_by("pk")
+    others = list(rows.select_for_update(skip_locked=True))
+    marks = [one.together for one in (judge, *others) if one.together]
+    mark = marks[0] if marks else secrets.token_hex(8)
+    for one in (judge, *others):
+        if one.held is None or _for_now(one):
+            hold(one, ADDRESS, {"accounts": len(people)}, together=mark)
+
+
+def hold(
+    judge: Judge, cause: str, measured: dict[str, Any] | None = None, *, together: str = ""
+) -> None:
+    """Let a judge's votes wait for a moderator, those still undecided and those to come.
+
+    What has been decided by them stays decided (`suspect` finds it).
+
+    Args:
+        judge: locked, or nobody else's yet.
+        cause: of `Judge.Cause`.
+        measured: the figures that passed the bound.
+        together: the mark of those who are held with them.
+    """
+    judge.held, judge.cause = timezone.now(), cause
+    judge.measured, judge.together = measured or {}, together
+    judge.save(update_fields=["held", "cause", "measured", "together"])
+    rows = Slot.objects.filter(holder=judge.pk, open=False, provisional=False, excluded=False)
+    rows = rows.exclude(answered_at=None)
+    if judge.since is not None and cause != MODERATOR:
+        rows = rows.filter(answered_at__gt=judge.since)
+    rows.filter(Q(gold=True) | Q(problem__state=State.JUDGING)).update(provisional=True)
+
+
+def lift_if_unfounded(judge: Judge) -> None:
+    """Lift a hold for gold questions that what counts no longer gives a reason for."""
+    if judge.held is None or judge.cause != GOLD:
+        return
+    right, n = _last_gold(judge)
+    rules = settings.RULES
+    if n < rules.hold_gold_over or 100 * right >= rules.hold_gold_percent * n:
+        _lift(judge, wait=True)
+
+
+def _lift(judge: Judge, *, wait: bool) -> None:
+    """Let what is provisional count, and problems that waited for it alone be decided.
+
+    Args:
+        judge: held; it is so no more once nothing is left to do.
+        wait: for problems that others are answering now; else these are left for the next time,
+            since who holds a problem already must not wait for another one.
+    """
+    left = waiting(judge) if not judge.provisional else Slot.objects.none()
+    rows = Problem.objects.filter(pk__in=left.values("problem")).select_related("twin__contributor")
+    rows = rows.order_by("pk")
+    for problem in rows.select_for_update(of=("self",), no_key=True, skip_locked=not wait):
+        left.filter(problem=problem).update(provisional=False)
+        if problem.state == State.JUDGING:
+            settle_votes(problem)
+    if not left.exists():
+        release(judge)
+
+
+def release(judge: Judge) -> None:
+    """End a hold; votes that wait are let count by who calls it."""
+    judge.held, judge.cause, judge.measured, judge.together = None, "", {}, ""
+    judge.save(update_fields=["held", "cause", "measured", "together"])
+    if not judge.provisional:
+        gold = Slot.objects.filter(holder=judge.pk, gold=True, provisional=True)
+        gold.exclude(answered_at=None).update(provisional=False)
+
+
+def waiting(judge: Judge) -> QuerySet[Slot]:
+    """Return a judge's votes that wait: for a moderator, or for a market."""
+    rows = Slot.objects.filter(holder=judge.pk, open=False, gold=False, excluded=False)
+    return rows.filter(provisional=True).exclude(answered_at=None)
+
+
+def stops(judge: Judge | None) -> bool:
+    """Tell whether a judge gets no further problem until a moderator has looked.
+
+    That is so where a moderator holds them, and where `SiteRules.held_most` of their votes wait.
+    """
+    if judge is None or judge.held is None:
+        return False
+    if judge.cause == MODERATOR:
+        return True
+    return waiting(judge).count() >= settings.RULES.held_most
+
+
+def suspect(judge: Judge) -> QuerySet[Problem]:
+    """Return the problems that were decided with the votes of a judge who is held now.
+
+    Nothing reopens them but a moderator.
+    """
+    votes = Slot.objects.filter(holder=judge.pk, gold=False, open=False, excluded=False)
+    votes = votes.filter(provisional=False).exclude(answered_at=None)
+    if judge.since is not None:
+        votes = votes.filter(answered_at__gt=judge.since)
+    decided = Problem.objects.filter(state__in=(State.VALID, State.REJECTED))
+    return decided.filter(pk__in=votes.values("problem"))
