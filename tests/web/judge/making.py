@@ -55,3 +55,31 @@ def gold(count: int, *, attention: bool = False) -> list[Any]:
     for problem in made:
         add_gold(problem, "A jug is heavier than a cup.", attention=attention)
     return made
+
+
+def passes(person: Any, seconds: float) -> None:
+    """Let time pass for a judge: everything that they did is so much longer ago."""
+    from datetime import timedelta
+
+    from django.db.models import F
+
+    from winosmith.web.judge.models import Judge, Slot
+
+    ago = timedelta(seconds=seconds)
+    for name in ("taken_at", "local_at", "answered_at"):
+        rows = Slot.objects.filter(holder=person, **{f"{name}__isnull": False})
+        rows.update(**{name: F(name) - ago})
+    Judge.objects.filter(person=person, since__isnull=False).update(since=F("since") - ago)
+
+
+def give_in(person: Any, seconds: float, choice: int | None = None, address: str = "") -> Any:
+    """Let a person take the next problem and answer it after so many seconds."""
+    from winosmith.web.judge.slots import answer, answer_local, claim, needs_local
+
+    slot = claim(person)
+    assert slot is not None
+    if needs_local(slot):
+        answer_local(person, slot.problem.ref, 1 - slot.problem.answer)
+    passes(person, seconds)
+    right = slot.problem.answer if choice is None else choice
+    return answer(person, slot.problem.ref, right, address=address)

@@ -272,7 +272,7 @@ def weigh(judge: Judge, slot: Slot, address: str = "") -> None:
         if len(beside) >= rules.hold_accounts:
             _hold_together(judge, beside)
     if rules.hold_pace_seconds and (judge.held is None or _for_now(judge)):
-        _weigh_pace(judge)
+        _weigh_pace(judge, slot)
     if slot.gold and judge.held is None:
         check(judge)
 
@@ -283,11 +283,11 @@ def _for_now(judge: Judge) -> bool:
     return judge.cause == PACE and few
 
 
-def _weigh_pace(judge: Judge) -> None:
+def _weigh_pace(judge: Judge, slot: Slot) -> None:
     found = pace(judge.pk, judge.since)
     if found.seconds is None or found.seconds >= settings.RULES.hold_pace_seconds:
         if judge.held is not None:
-            _lift(judge, wait=False)
+            _lift(judge, answered=slot)
         return
     told = {"seconds": round(found.seconds, 1), "over": found.over}
     if judge.held is None:
@@ -353,23 +353,27 @@ def lift_if_unfounded(judge: Judge) -> None:
     right, n = _last_gold(judge)
     rules = settings.RULES
     if n < rules.hold_gold_over or 100 * right >= rules.hold_gold_percent * n:
-        _lift(judge, wait=True)
+        _lift(judge)
 
 
-def _lift(judge: Judge, *, wait: bool) -> None:
+def _lift(judge: Judge, *, answered: Slot | None = None) -> None:
     """Let what is provisional count, and problems that waited for it alone be decided.
 
     Args:
         judge: held; it is so no more once nothing is left to do.
-        wait: for problems that others are answering now; else these are left for the next time,
-            since who holds a problem already must not wait for another one.
+        answered: what they answered in this transaction; its problem is settled by the caller, and
+            problems that others are answering now are left for the next time, since who holds one
+            problem must not wait for another.
     """
     left = waiting(judge) if not judge.provisional else Slot.objects.none()
     rows = Problem.objects.filter(pk__in=left.values("problem")).select_related("twin__contributor")
     rows = rows.order_by("pk")
-    for problem in rows.select_for_update(of=("self",), no_key=True, skip_locked=not wait):
+    for problem in rows.select_for_update(
+        of=("self",), no_key=True, skip_locked=answered is not None
+    ):
         left.filter(problem=problem).update(provisional=False)
-        if problem.state == State.JUDGING:
+        settled_there = answered is not None and answered.problem_id == problem.pk
+        if problem.state == State.JUDGING and not settled_there:
             settle_votes(problem)
     if not left.exists():
         release(judge)

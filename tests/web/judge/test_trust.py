@@ -1,0 +1,384 @@
+"""Training before the first vote, and bounds that hold votes back until a moderator looked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.web.judge.making import (  # type: ignore[import-not-found]
+    give,
+    give_in,
+    gold,
+    passes,
+    twin,
+)
+from winosmith.errors import InputError
+
+Maker = Callable[..., Any]
+
+BOUNDS = {"hold_pace_seconds": 3, "hold_accounts": 3}
+
+
+def _judge(person: Any) -> Any:
+    from winosmith.web.judge.models import Judge
+
+    return Judge.objects.get(person=person)
+
+
+def _states(problems: Any) -> list[str]:
+    from winosmith.web.problems.models import Problem
+
+    keys = [problem.pk for problem in problems]
+    return list(Problem.objects.filter(pk__in=keys).order_by("pk").values_list("state", flat=True))
+
+
+def test_clicks_decide_nothing_before_a_moderator_looked(
+    database: Any, rules: Any, person: Maker
+) -> None:
+    """Three judges who click at once fill all places of ten problems, and none is decided."""
+    from winosmith.web.judge.exclusion import confirm_votes, resume
+    from winosmith.web.judge.models import Slot
+
+    rules(hold_pace_seconds=3)
+    problems = [twin(halves=1)[0] for _ in range(10)]
+    clicking = [person(name) for name in ("ann", "bob", "cem")]
+    for who in clicking:
+        for _ in problems:
+            give(who)
+    votes = Slot.objects.filter(gold=False).exclude(answered_at=None)
+    assert (votes.count(), votes.filter(provisional=True).count()) == (30, 30)
+    assert set(_states(problems)) == {"judging"}
+    assert [_judge(who).cause for who in clicking] == ["pace"] * 3
+    eva = person("eva", is_moderator=True)
+    for who in clicking:
+        resume(who, eva)
+        assert confirm_votes(who, eva, "they know them by heart") == 10
+    assert set(_states(problems)) == {"valid"}
+
+
+def test_a_quick_answer_waits_for_slower_ones(database: Any, rules: Any, person: Maker) -> None:
+    """One quick first answer waits until the next took long enough; then both count at once."""
+    from winosmith.web.judge.models import Slot
+
+    rules(hold_pace_seconds=3, judges=1)
+    problems = [twin(halves=1)[0] for _ in range(2)]
+    ann = person("ann")
+    give_in(ann, 1.0)
+    assert _states(problems) == ["judging", "judging"]
+    assert _judge(ann).measured["over"] == 1
+    give_in(ann, 9.0)
+    assert _states(problems) == ["valid", "valid"]
+    assert _judge(ann).held is None
+    assert not Slot.objects.filter(provisional=True).exists()
+
+
+def test_a_slow_pace_after_twenty_quick_answers_lifts_nothing(
+    db: Any, rules: Any, person: Maker
+) -> None:
+    """Once the pace is measured over twenty answers, only a moderator lets the votes count."""
+    rules(hold_pace_seconds=3, judges=1, hold_pace_over=5)
+    problems = [twin(halves=1)[0] for _ in range(12)]
+    ann = person("ann")
+    for _ in range(5):
+        give_in(ann, 0.2)
+    for _ in range(7):
+        give_in(ann, 30.0)
+    assert _judge(ann).held is not None
+    assert set(_states(problems)) == {"judging"}
+
+
+def test_pace_is_measured_from_the_answer_before(db: Any, rules: Any, person: Maker) -> None:
+    """A problem held while another is answered counts no second twice; nor does the sent form."""
+    from django.utils import timezone
+
+    from winosmith.web.judge.models import Slot
+    from winosmith.web.judge.trust import pace
+
+    rules()
+    ann, now = person("ann"), timezone.now()
+    for at, half in enumerate(twin(halves=1)[0] for _ in range(4)):
+        # All were shown a minute ago, and answered within four seconds.
+        Slot.objects.filter(problem=half, n=1).update(
+            holder=ann, open=False, taken_at=now - timedelta(seconds=60), choice=0,
+            answered_at=now + timedelta(seconds=at),
+        )  # fmt: skip
+    found = pace(ann.pk)
+    assert (found.seconds, found.over) == (1.0, 4)
+
+
+def test_accounts_of_one_address_are_held_together(
+    database: Any, rules: Any, person: Maker
+) -> None:
+    """The third account of an address on one problem holds all three; others are not touched."""
+    from winosmith.web.judge.models import Slot
+    from winosmith.web.moderate.roles import together
+
+    rules(hold_accounts=3)
+    problems = [twin(halves=1)[0] for _ in range(3)]
+    people = [person(f"j{n}") for n in range(3)]
+    dora = person("dora")
+    give_in(dora, 9.0, address="198.51.100.9")
+    for who in people:
+        for _ in range(2 + (who is people[0])):
+            give_in(who, 9.0, address="192.0.2.7")
+    assert [_judge(who).cause for who in people] == ["address"] * 3
+    assert [len(together(who)) for who in people] == [2, 2, 2]
+    assert _judge(dora).held is None
+    # Three votes decided the first problem (dora's and two of theirs) before the third came.
+    assert _states(problems) == ["valid", "judging", "judging"]
+    assert Slot.objects.filter(holder=dora, provisional=True).count() == 0
+
+
+def test_two_at_one_address_or_an_hour_apart_are_nobodys_business(
+    db: Any, rules: Any, person: Maker
+) -> None:
+    """Two accounts pass, and so do three of which one judged more than an hour before."""
+    rules(hold_accounts=3, judges=5)
+    twin(halves=1)
+    people = [person(f"j{n}") for n in range(3)]
+    give_in(people[0], 9.0, address="2001:db8::1")
+    passes(people[0], 3700)
+    give_in(people[1], 9.0, address="2001:db8::1")
+    give_in(people[2], 9.0, address="2001:db8::2")
+    assert all(_judge(who).held is None for who in people)
+
+
+def test_a_released_class_is_not_held_again(db: Any, rules: Any, person: Maker) -> None:
+    """Who was released from a hold for an address is never held for one again."""
+    from winosmith.web.judge.exclusion import resume
+
+    rules(hold_accounts=3)
+    problems = [twin(halves=1)[0] for _ in range(2)]
+    people, eva = [person(f"j{n}") for n in range(3)], person("eva", is_moderator=True)
+    for who in people:
+        give_in(who, 9.0, address="192.0.2.7")
+    assert all(_judge(who).held for who in people)
+    for who in people:
+        resume(who, eva)
+    for who in people:
+        give_in(who, 9.0, address="192.0.2.7")
+    assert not any(_judge(who).held for who in people)
+    assert _states(problems) == ["judging", "valid"]
+
+
+def test_no_address_is_stored_and_its_digest_changes_each_hour(
+    db: Any, rules: Any, person: Maker
+) -> None:
+    """What is kept of an address is another digest each hour, and gone after two."""
+    from django.utils import timezone
+
+    from winosmith.web.judge.models import Slot
+    from winosmith.web.judge.trust import forget_origins, origin
+
+    rules()
+    twin(halves=1)
+    slot = give_in(person("ann"), 9.0, address="192.0.2.7")
+    now = timezone.now()
+    kept = Slot.objects.get(pk=slot.pk).origin
+    assert len(kept) == 64
+    assert "192" not in kept
+    assert origin("192.0.2.7", now) != origin("192.0.2.7", now + timedelta(hours=1))
+    assert origin("2001:db8::1", now) == origin("2001:db8::ffff", now)
+    assert origin("2001:db8::1", now) != origin("2001:db8:0:1::1", now)
+    assert (origin(""), origin("unix:")) == ("", "")
+    assert forget_origins(now + timedelta(hours=1)) == 0
+    assert forget_origins(now + timedelta(hours=3)) == 1
+    assert Slot.objects.get(pk=slot.pk).origin == ""
+
+
+def test_discarded_votes_leave_their_places_to_others(
+    database: Any, rules: Any, person: Maker
+) -> None:
+    """A place whose vote is discarded is opened anew; three honest judges decide the problem."""
+    from winosmith.web.judge.models import Slot
+    from winosmith.web.moderate.roles import appoint, carry_out, unfinished
+
+    rules(hold_pace_seconds=3)
+    (problem,) = twin(halves=1)
+    ann, eva = person("ann", is_judge=True), person("eva", is_moderator=True)
+    give(ann)
+    made = appoint(eva, ann, "discard", "clicks")
+    carry_out(made)
+    assert unfinished(ann) is None
+    for name in ("bob", "cem", "dora"):
+        give_in(person(name), 9.0)
+    assert _states([problem]) == ["valid"]
+    assert Slot.objects.filter(problem=problem, excluded=True).count() == 1
+    assert Slot.objects.filter(problem=problem, excluded=False, open=False).count() == 3
+    assert _judge(ann).cause == "moderator"
+
+
+def test_what_was_decided_before_is_listed_and_stays_decided(
+    db: Any, rules: Any, person: Maker, visit: Any
+) -> None:
+    """A hold reopens nothing; moderators find what the votes had decided."""
+    from winosmith.web.judge.trust import suspect
+    from winosmith.web.moderate.queue import Where, found
+    from winosmith.web.people.pseudonyms import pseudonym
+
+    rules(judges=1)
+    before = twin(halves=1)
+    ann, eva = person("ann"), person("eva", is_moderator=True)
+    give(ann)
+    assert _states(before) == ["valid"]
+    rules(judges=1, hold_pace_seconds=3)
+    twin(halves=1)
+    give(ann)
+    assert _judge(ann).held is not None
+    assert _states(before) == ["valid"]
+    assert list(suspect(_judge(ann))) == before
+    assert list(found(Where(only="suspect"))) == before
+    page = visit(eva).get(f"/moderate/people/{pseudonym(ann)}/").content.decode()
+    assert before[0].sentence in page
+
+
+def test_who_is_held_gets_no_more_than_so_many_votes_that_wait(
+    db: Any, rules: Any, person: Maker
+) -> None:
+    """Beyond `held_most` votes that wait there is no further problem."""
+    from winosmith.web.judge.slots import claim
+
+    rules(hold_pace_seconds=3, held_most=2)
+    for _ in range(4):
+        twin(halves=1)
+    ann = person("ann")
+    give(ann), give(ann)
+    with pytest.raises(InputError, match="moderator"):
+        claim(ann)
+
+
+def test_a_hold_for_gold_follows_the_last_ten(db: Any, rules: Any, person: Maker) -> None:
+    """Who was careful for long and then guesses is held: the last ten count, not all."""
+    rules(gold_every=1)
+    gold(30)
+    ann = person("ann")
+    for _ in range(20):
+        give(ann, choice=0)
+    for _ in range(4):
+        assert _judge(ann).held is None
+        give(ann, choice=1)
+    assert (_judge(ann).cause, _judge(ann).measured) == ("gold", {"right": 6, "over": 10})
+
+
+def test_a_careful_judge_is_held_for_gold_once_in_a_thousand_looks(site: Any, rules: Any) -> None:
+    """At 95 % right, fewer than 7 of 10 come once in 973 looks; at 50 %, in 83 % of them."""
+    from winosmith.web.judge.trust import mistaken
+
+    rules()
+    assert mistaken(0.95) == pytest.approx(0.001028, abs=1e-6)
+    assert mistaken(0.5) == pytest.approx(848 / 1024)
+
+
+def test_the_training_comes_before_the_first_vote(db: Any, rules: Any, person: Maker) -> None:
+    """Of five questions four are right: then problems come; none of the five is a vote."""
+    from winosmith.web.judge.models import Slot
+
+    rules(training_questions=5, training_right=4)
+    gold(6), twin()
+    ann = person("ann")
+    assert [give(ann, choice=int(at == 2)).gold for at in range(5)] == [True] * 5
+    assert _judge(ann).qualified is not None
+    assert not give(ann).gold
+    assert Slot.objects.filter(holder=ann, gold=False).exclude(answered_at=None).count() == 1
+
+
+def test_who_misses_too_many_tries_again_with_others(db: Any, rules: Any, person: Maker) -> None:
+    """With three of five right the training begins anew, and asks what was not asked before."""
+    rules(training_questions=5, training_right=4)
+    gold(10), twin()
+    ann = person("ann")
+    first = {give(ann, choice=int(at < 2)).problem.ref for at in range(5)}
+    assert _judge(ann).qualified is None
+    second = {give(ann).problem.ref for _ in range(5)}
+    assert not first & second
+    assert _judge(ann).qualified is not None
+
+
+def test_a_contest_passes_nobodys_training(db: Any, rules: Any, person: Maker) -> None:
+    """A contested answer counts as wrong in the training until a moderator agrees."""
+    from winosmith.web.judge.gold import contest
+
+    rules(training_questions=5, training_right=4)
+    gold(5), twin()
+    ann = person("ann")
+    for at in range(5):
+        slot = give(ann, choice=int(at < 2))
+        if not slot.right:
+            contest(ann, slot.problem.ref, "I think otherwise.")
+    assert _judge(ann).qualified is None
+
+
+def test_without_a_question_left_votes_wait(db: Any, rules: Any, person: Maker) -> None:
+    """Who failed with the last question may judge, and a moderator looks before it counts."""
+    rules(training_questions=5, training_right=4)
+    gold(5), twin()
+    ann = person("ann")
+    for _ in range(5):
+        give(ann, choice=1)
+    slot = give(ann)
+    assert not slot.gold
+    assert slot.provisional
+    assert _judge(ann).cause == "training"
+
+
+def test_a_site_with_too_few_questions_trains_nobody(db: Any, rules: Any, person: Maker) -> None:
+    """With four questions for a training of five, the first problem is a vote that counts."""
+    rules(training_questions=5, training_right=4)
+    gold(4), twin()
+    slot = give(person("ann"))
+    assert not slot.gold
+    assert not slot.provisional
+
+
+def test_the_pages_of_the_training_lead_through_it(
+    db: Any, rules: Any, person: Maker, visit: Any
+) -> None:
+    """The start tells of the training, each answer of its reason and how far it is, to the end."""
+    from winosmith.web.people.agree import agree
+    from winosmith.web.problems.once import new_key
+
+    rules(training_questions=2, training_right=2, local_first=False)
+    gold(2), twin()
+    ann = person("ann")
+    agree(ann)
+    browser = visit(ann)
+    assert "First a short training" in browser.get("/judge/").content.decode()
+    pages = []
+    for _ in range(2):
+        browser.post("/judge/next/", {"key": new_key()})
+        held = ann.slots.get(answered_at=None)
+        sent = {"key": new_key(), "problem": held.problem.ref, "choice": held.problem.answer}
+        pages.append(browser.post("/judge/answer/", sent, follow=True).content.decode())
+    assert "A jug is heavier than a cup." in pages[0]
+    assert "Training: 1 of 2 are answered, 1 of them rightly." in pages[0]
+    assert "The training is done" in pages[1]
+    assert "First a short training" not in browser.get("/judge/").content.decode()
+
+
+def test_a_paid_job_that_is_held_waits_for_moderator_and_market(
+    db: Any, rules: Any, person: Maker
+) -> None:
+    """The market's word alone lets no vote count that waits for a moderator, nor the other way."""
+    from winosmith.web.judge.confirming import confirm
+    from winosmith.web.judge.exclusion import confirm_votes, resume
+    from winosmith.web.judge.models import Judge
+
+    rules(hold_pace_seconds=3, judges=1)
+    problems = [twin(halves=1)[0] for _ in range(2)]
+    eva = person("eva", is_moderator=True)
+    ann, bob = person("ann", hired=True, is_judge=True), person("bob", hired=True, is_judge=True)
+    for who in (ann, bob):
+        Judge.objects.create(person=who, job=who.pk, quota=1, provisional=True)
+        give(who)
+    assert confirm(ann.pk, "approved") == 0
+    assert _states(problems) == ["judging", "judging"]
+    resume(ann, eva)
+    assert confirm_votes(ann, eva, "looked") == 1
+    resume(bob, eva)
+    assert confirm_votes(bob, eva, "looked") == 0
+    assert _states(problems) == ["valid", "judging"]
+    assert confirm(bob.pk, "approved") == 1
+    assert _states(problems) == ["valid", "valid"]
