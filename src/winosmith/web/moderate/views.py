@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -11,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from winosmith.errors import InputError
+from winosmith.web.judge.trust import enough_gold
 from winosmith.web.moderate import batches, rows
 from winosmith.web.moderate.actions import ACTIONS, UNDO
 from winosmith.web.moderate.asking import Asked, Confirmed, back_to
@@ -48,6 +50,7 @@ def queue(request: HttpRequest) -> HttpResponse:
             "actions": [action for action in ACTIONS.values() if action.starts & where.states()],
             "tabs": [(query, label, Where.read(query) == where) for query, label in TABS],
             "waiting": waiting(),
+            "untrained": bool(settings.RULES.training_questions) and not enough_gold(),
             "states": State.choices,
             "only": ONLY.items(),
             "kinds": KINDS.items(),
