@@ -3,10 +3,10 @@
     python trials/platform_clicks.py            the counts of the report, on both databases
     python trials/platform_clicks.py --quick    small counts
 
-Against a site with the settings that ship, by its own pages: judges who click at once, 19 accounts of
-one address at a human pace, a paid job in three seconds that the market approved, a human test in four,
-and an honest crowd (log-normal seconds with a median of 9, 93 % right, trained by gold and asked gold).
-Time passes by moving the rows of the database, not by sleeping.
+Against a site with the settings that ship: judges who click at once and 19 accounts of one address
+at a human pace, by the pages; a paid job in three seconds that the market approved; a human test in
+four; and an honest crowd (log-normal seconds with a median of 9, 93 % right, trained by gold and
+asked gold). Time passes by moving the rows of the database, not by sleeping.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ from crowd.scenario import apart, databases, place
 from crowd.table import Table, end
 
 ATTACKED = ("database", "who", "answers", "decided by them", "wait for a moderator")
-CROWD = ("database", "judges", "votes", "problems decided", "judges held", "held at most", "votes waiting")
+CROWD = (
+    "database", "judges", "votes", "problems decided", "judges held", "held at most",
+    "votes waiting",
+)  # fmt: skip
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import tempfile
 from collections.abc import Callable, Iterator
@@ -76,11 +77,13 @@ def apart(scenario: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
 
 
 def opened(folder: Path, database: str | None, **rules: Any) -> None:
-    """Set Django up in this process for a site, whose tables are made where they are not there."""
+    """Set Django up in this process for a site, whose tables are made where they are not there.
+
+    The rules are settings of its `site.toml`: whole numbers, true and false.
+    """
     from winosmith.web import Site, _setup
 
-    site = Site.open(folder, database=database).with_rules(**rules)
-    _setup.prepare(site)
-    from django.conf import settings
-
-    settings.RULES = site.rules  # Django reads those of the folder
+    if rules:
+        text = "".join(f"{name} = {json.dumps(value)}\n" for name, value in rules.items())
+        (folder / "site.toml").write_text(text)
+    _setup.prepare(Site.open(folder, database=database))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -121,10 +121,6 @@ class Site:
             ADDRESS: self.public_url or "",
             "DJANGO_SETTINGS_MODULE": "winosmith.web.settings",
         }
-
-    def with_rules(self, **changes: object) -> Site:
-        """Return the same site with other settings, for this process alone."""
-        return replace(self, rules=replace(self.rules, **changes))  # type: ignore[arg-type]
 
     def activate(self) -> None:
         """Set Django up for this site, once a process; nothing is read or written yet.

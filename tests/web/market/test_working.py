@@ -189,7 +189,7 @@ def test_time_away_is_not_work(site: Any) -> None:
 def test_a_paused_worker_waits_for_a_moderator(
     db: Any, rules: Any, visit: Callable[..., Any]
 ) -> None:
-    """Who guesses at gold is paused as every judge is, and may end with what is stored."""
+    """Whom a moderator holds gets nothing more, and may end with what is stored."""
     from django.utils import timezone
 
     from winosmith.web.judge.models import Judge
@@ -199,9 +199,9 @@ def test_a_paused_worker_waits_for_a_moderator(
         m.twin(halves=1)
     part = m.working(made)
     m.give(part.person)
-    Judge.objects.filter(person=part.person).update(paused=timezone.now())
+    Judge.objects.filter(person=part.person).update(held=timezone.now(), cause="moderator")
     browser = visit(part.person)
     page = browser.get("/judge/", follow=True).content.decode()
-    assert "a moderator looks at it" in page
+    assert "A moderator looks at your answers" in page
     assert "End here" in page
     assert "Next problem" not in page

@@ -7,7 +7,7 @@ import secrets
 from datetime import datetime, timedelta
 
 from django.db import IntegrityError
-from django.db.models import Max, QuerySet
+from django.db.models import Max, Min, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -147,6 +147,9 @@ def _begun_now(study: Study, arrival: Arrival) -> Participation:
         job=made.pk,
         quota=study.amount if judges else 0,
         provisional=not study.trust,
+        qualified=Judge.objects.filter(
+            person__in=[one.person_id for one in earlier], qualified__isnull=False
+        ).aggregate(first=Min("qualified"))["first"],
     )
     return made
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_UP, Decimal
 from statistics import median
 
 from django.utils.translation import gettext as _
 
+from winosmith.web.judge.trust import Pace, pace
 from winosmith.web.market.models import (
     COMPLETE,
     LEFT,
@@ -19,7 +20,7 @@ from winosmith.web.market.models import (
     Study,
 )
 from winosmith.web.market.timing import seconds_of
-from winosmith.web.market.working import count_done
+from winosmith.web.market.working import count_done, is_held
 from winosmith.web.people.pseudonyms import pseudonym
 
 __all__ = ["COLUMNS", "Entry", "Ledger", "ledger", "planned_wage"]
@@ -29,7 +30,7 @@ CENT = Decimal("0.01")
 
 COLUMNS = (
     "worker", "state", "verdict", "done", "asked", "seconds", "market_seconds", "owed", "paid",
-    "bonus", "currency", "wage_per_hour", "notes",
+    "bonus", "currency", "wage_per_hour", "pace", "notes",
 )  # fmt: skip
 """The columns of the table as a file."""
 
@@ -44,6 +45,8 @@ class Entry:
         owed: the reward for all that is done, its share for a part; nothing where the market
             turned them away, or they gave up.
         paid: reward and bonus together.
+        pace: of their last answers; of who writes, of none.
+        held: their votes wait for a moderator, and so does what is due to them.
         notes: what is worth a look, in words.
     """
 
@@ -53,6 +56,8 @@ class Entry:
     seconds: int
     owed: Decimal
     paid: Decimal
+    pace: Pace
+    held: bool
     notes: tuple[str, ...]
 
     @property
@@ -68,8 +73,18 @@ class Entry:
         return f"{self.seconds / 60:.1f}"
 
     @property
+    def pace_told(self) -> str:
+        """Seconds a problem, as a person reads them; "" without answers."""
+        return "" if self.pace.seconds is None else f"{self.pace.seconds:.1f}"
+
+    @property
     def due(self) -> Decimal:
-        """What is owed beyond what was paid; nothing while the market's word is awaited."""
+        """What is owed beyond what was paid; nothing while a word on it is awaited.
+
+        That is the market's, or a moderator's where the worker's votes are held.
+        """
+        if self.held:
+            return Decimal(0)
         waits = self.part.verdict == WAITING and self.part.state == COMPLETE
         return Decimal(0) if waits else max(Decimal(0), self.owed - self.paid)
 
@@ -81,6 +96,7 @@ class Entry:
             self.name, part.state, part.verdict, str(self.done), str(part.study.amount),
             str(self.seconds), market, f"{self.owed:.2f}", f"{part.paid:.2f}", f"{part.bonus:.2f}",
             part.study.currency, "" if self.wage is None else f"{self.wage:.2f}",
+            self.pace_told,
             "; ".join(self.notes),
         ]  # fmt: skip
 
@@ -130,9 +146,9 @@ def _entries(study: Study) -> Iterator[Entry]:
         seconds = seconds_of(part) if part.seconds is None else part.seconds
         entry = Entry(
             part, pseudonym(part.person), done, seconds, _owed(part, done),
-            part.paid + part.bonus, (),
+            part.paid + part.bonus, pace(part.person_id), is_held(part), (),
         )  # fmt: skip
-        yield Entry(part, entry.name, done, seconds, entry.owed, entry.paid, tuple(_notes(entry)))
+        yield replace(entry, notes=tuple(_notes(entry)))
 
 
 def _owed(part: Participation, done: int) -> Decimal:
@@ -148,6 +164,8 @@ def _owed(part: Participation, done: int) -> Decimal:
 
 def _notes(entry: Entry) -> Iterator[str]:
     part, least = entry.part, entry.part.study.least_wage
+    if entry.held:
+        yield _("held: a moderator looks before votes count or pay is due")
     if entry.paid and not entry.done:
         yield _("paid without work")
     elif entry.paid and entry.done < part.study.amount and part.state != SHORT:

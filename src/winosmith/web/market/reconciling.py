@@ -28,7 +28,7 @@ from winosmith.web.market.models import (
     Participation,
     Study,
 )
-from winosmith.web.market.working import code_of, end, twins_of
+from winosmith.web.market.working import code_of, end, is_held, twins_of
 from winosmith.web.people.pseudonyms import pseudonym
 from winosmith.web.write.rules import may_withdraw, withdraw
 
@@ -194,6 +194,8 @@ def _notes(row: Row, part: Participation) -> list[tuple[int, str]]:
             found.append((row.line, "a code was entered, but the site gave none"))
         elif given and row.code != given:
             found.append((row.line, "the code is not the one that the site gave"))
+    if is_held(part) and row.verdict not in TURNED_AWAY:
+        found.append((row.line, "the votes are held: a moderator has to look at them first"))
     if row.verdict == APPROVED and part.state != COMPLETE and not row.part:
         found.append((row.line, "approved, but not all of the work is stored"))
     return found

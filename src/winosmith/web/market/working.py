@@ -38,6 +38,7 @@ __all__ = [
     "count_done",
     "end",
     "finish",
+    "is_held",
     "leave",
     "part_of",
     "standing",
@@ -95,6 +96,11 @@ def count_done(part: Participation) -> int:
     if part.study.kind == WRITE:
         return twins_of(part).count()
     return Slot.objects.filter(job=part.pk).exclude(answered_at=None).count()
+
+
+def is_held(part: Participation) -> bool:
+    """Tell whether a worker's votes wait for a moderator."""
+    return bool(Judge.objects.filter(person=part.person_id, held__isnull=False).exists())
 
 
 def standing(part: Participation) -> Standing:

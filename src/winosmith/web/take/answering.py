@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from django.conf import settings
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -12,6 +13,7 @@ from winosmith.web._lock import writing
 from winosmith.web.take.enrolling import LONGEST
 from winosmith.web.take.models import Answer, Remark, Sitting
 from winosmith.web.take.sheets import sheet_of
+from winosmith.web.take.timing import pace_of
 
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
@@ -149,6 +151,9 @@ def take_back(person: Person, ref: str, key: str) -> None:
 def finish(person: Person, ref: str) -> Sitting:
     """Hand a sheet in; what was left empty stays so, and nothing can be changed any more.
 
+    One that was filled in with a median of less than `SiteRules.hold_pace_seconds` a question is
+    held: in no figures until a moderator lets it count.
+
     Raises:
         Over: the sheet is no longer out.
     """
@@ -168,5 +173,9 @@ def _end(person: Person, ref: str, state: str) -> Sitting:
     with writing():
         sitting = _out(person, ref)
         sitting.state, sitting.ended = state, timezone.now()
-        sitting.save(update_fields=["state", "ended"])
+        if state == "done":
+            sitting.pace = pace_of(sitting)
+            least = settings.RULES.hold_pace_seconds
+            sitting.held = sitting.pace is not None and sitting.pace < least
+        sitting.save(update_fields=["state", "ended", "pace", "held"])
         return sitting

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -19,7 +20,10 @@ from winosmith.web.take.gathering import dataset_of, figures_of
 from winosmith.web.take.models import Round, Sheet, Sitting
 from winosmith.web.take.sheets import refs
 
-__all__ = ["Released", "close_round", "publish_round", "round_named"]
+if TYPE_CHECKING:
+    from winosmith.web.people.models import Person
+
+__all__ = ["Released", "close_round", "let_count", "publish_round", "round_named"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,22 @@ def close_round(name: str, *, drop: bool = False) -> Round:
     with writing():
         locked.save(update_fields=["figures"])
     return locked
+
+
+def let_count(round_: Round, ref: str, by: Person) -> None:
+    """Let a sheet count that was held for its pace; a closed round's figures are taken anew.
+
+    Raises:
+        InputError: it is not held.
+    """
+    with writing():
+        rows = Sitting.objects.filter(subject__round=round_, ref=ref, held=True)
+        if not rows.update(held=False, looked_by=by):
+            raise InputError(_("This sheet is not held; open the page again."))
+    if round_.state == Round.State.CLOSED:
+        round_.figures = figures_of(round_)
+        with writing():
+            round_.save(update_fields=["figures"])
 
 
 def publish_round(name: str) -> Released:

@@ -42,8 +42,11 @@ def ledger_of(round_: Round) -> humans.Ledger:
 
 
 def sittings_of(round_: Round) -> list[humans.Sitting]:
-    """Return the sheets that were handed in, by code: in the order of the files that hold them."""
-    rows = Sitting.objects.filter(subject__round=round_, state=Sitting.State.DONE)
+    """Return the sheets that were handed in, by code: in the order of the files that hold them.
+
+    Those that are held for their pace are none of them.
+    """
+    rows = Sitting.objects.filter(subject__round=round_, state=Sitting.State.DONE, held=False)
     rows = rows.select_related("subject", "sheet").order_by("subject__code", "sheet__code")
     rows = rows.prefetch_related(
         Prefetch("answers", Answer.objects.order_by("number")),

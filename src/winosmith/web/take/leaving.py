@@ -26,7 +26,7 @@ def forget_subject(sender: object, *, person: Person, texts: bool, **_: Any) -> 
     subjects = Subject.objects.filter(person=person).select_related("round")
     sittings = Sitting.objects.filter(subject__in=subjects)
     sittings.filter(state=Sitting.State.GIVEN).update(state=Sitting.State.DROPPED)
-    sittings.update(given=None, ended=None)
+    sittings.update(given=None, ended=None, pace=None)
     Answer.objects.filter(sitting__in=sittings).update(seconds=None)
     Remark.objects.filter(sitting__in=sittings).delete()
     for subject in subjects:
@@ -78,7 +78,7 @@ def forget_times(sender: object, *, before: datetime, **_: Any) -> int:
     """Forget how long answers took that were given before the site's retention began."""
     timed = Answer.objects.filter(at__lt=before).exclude(seconds=None)
     changed = timed.update(seconds=None)
-    Sitting.objects.filter(ended__lt=before).update(given=None, ended=None)
+    Sitting.objects.filter(ended__lt=before).update(given=None, ended=None, pace=None)
     for round_ in Round.objects.filter(closed__lt=before, figures__isnull=False):
         if round_.figures.get("pace"):
             round_.figures["pace"] = []

@@ -25,6 +25,8 @@ def tests_of(person: Person) -> list[dict[str, Any]]:
             "state": row.state,
             "given": row.given,
             "ended": row.ended,
+            "seconds_a_question": row.pace,
+            "held_for_its_pace": row.held,
             "answers": [
                 {"question": a.number, "letter": a.letter, "seconds": a.seconds, "at": a.at}
                 for a in row.answers.order_by("number")

@@ -130,6 +130,10 @@ class Sitting(models.Model):
         at: the number of the question that comes next; one more than there are at the end.
         given, ended: when it was given, and handed in or given up; None once that is too old to
             keep, and while it is out.
+        pace: the median seconds between its answers, when it was handed in; None before, and once
+            that is too old to keep.
+        held: it was filled in faster than people read, and is in no figures until a moderator
+            (`looked_by`) lets it count.
     """
 
     class State(models.TextChoices):
@@ -146,6 +150,11 @@ class Sitting(models.Model):
     at = models.PositiveIntegerField(default=1)
     given = models.DateTimeField(null=True, default=timezone.now)
     ended = models.DateTimeField(null=True)
+    pace = models.FloatField(null=True)
+    held = models.BooleanField(default=False)
+    looked_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
 
     class Meta:
         constraints: ClassVar = [

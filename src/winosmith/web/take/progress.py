@@ -67,6 +67,9 @@ def subjects_of(round_: Round) -> list[dict[str, Any]]:
             "of": len(row.sheet.record["items"]),
             "given": row.given,
             "ended": row.ended,
+            "pace": row.pace,
+            "held": row.held,
+            "ref": row.ref,
         }
         for row in rows.order_by("pk")
     ]

@@ -18,4 +18,5 @@ urlpatterns = [
     path("sheet/<slug:ref>/give-up/", views_sheet.leave, name="give_up"),
     path("progress/", views_progress.rounds, name="progress"),
     path("progress/<slug:name>/", views_progress.one, name="round"),
+    path("progress/<slug:name>/count/", views_progress.count, name="count"),
 ]

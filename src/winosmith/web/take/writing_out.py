@@ -13,7 +13,7 @@ from winosmith.outputs import PRIVATE, OutputFolder
 from winosmith.records import canonical, problem_record
 from winosmith.validate import write_votes
 from winosmith.web.take.gathering import dataset_of, gather, ledger_of, sittings_of
-from winosmith.web.take.models import Round
+from winosmith.web.take.models import Round, Sitting
 from winosmith.web.take.sheets import sheet_of
 
 __all__ = ["write_results", "write_round"]
@@ -49,7 +49,8 @@ def write_round(out: OutputFolder, round_: Round, under: str = "") -> dict[str, 
 
     `sheets/*.json`, `answers/*.json` (as the form for a browser saves them), `responses.jsonl`,
     `subjects.jsonl`, `ledger.json`, and the problems in `private/schemas.jsonl`: what the commands
-    of `winosmith humans` read. Sheets that were not handed in stand in the ledger alone.
+    of `winosmith humans` read. Sheets that were not handed in, or are held for their pace, stand in
+    the ledger alone.
 
     Args:
         out: the folder.
@@ -70,9 +71,11 @@ def write_round(out: OutputFolder, round_: Round, under: str = "") -> dict[str, 
     humans.write_ledger(ledger_of(round_), out.path / f"{under}ledger.json")
     out.add(f"{under}ledger.json")
     _write(out, f"{under}{PRIVATE}/schemas.jsonl", map(problem_record, dataset))
+    held = Sitting.objects.filter(subject__round=round_, held=True).count()
     return {
         "sheets": round_.sheets.count(),
-        "handed in": len(sittings),
+        "handed in": len(sittings) + held,
+        **({"held for their pace, left out": held} if held else {}),
         "people": len(subjects),
         "answers": len(responses),
     }

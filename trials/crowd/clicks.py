@@ -1,0 +1,188 @@
+"""Attacks by clicks, and an honest crowd, on a site with the settings that ship."""
+
+from __future__ import annotations
+
+import random
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from .scenario import opened
+
+ATTACKS = ("3 judges who click", "19 accounts of one address", "a paid job", "a human test")
+
+HELD_AT_MOST = 0.05
+"""Of honest judges who are held, for whatever reason."""
+
+MEDIAN, SPREAD, RIGHT = 9.0, 0.6, 0.93
+"""Of an honest judge: seconds a problem (log-normal), and the share of right answers."""
+
+
+def attack(folder: Path, database: str | None, who: str, problems: int) -> dict[str, Any]:
+    """Run one attack; return how many answers it gave and what they decided."""
+    opened(folder, database)
+    from . import inside
+
+    if who == "a human test":
+        return _test(problems)
+    writer = inside.make_people("writer", 1)[0]
+    inside.make_problems(problems, writer.key)
+    if who == "a paid job":
+        return _job(problems)
+    many = who.startswith("19")
+    people = inside.make_people("bot", 19 if many else 3, is_judge=True)
+    for at, one in enumerate(people):
+        address = "192.0.2.1" if many else f"198.51.100.{at + 1}"
+        _judged_by_page(one, address, 6.0 if many else 0.0, problems // 2)
+    return _came_to()
+
+
+def _came_to() -> dict[str, Any]:
+    from winosmith.web.judge.models import Slot, Verdict
+
+    given = Slot.objects.filter(gold=False).exclude(answered_at=None)
+    return {
+        "answers": given.count(),
+        "decided": Verdict.objects.count(),
+        "waiting": given.filter(provisional=True).count(),
+    }
+
+
+def _judged_by_page(one: Any, address: str, seconds: float, most: int) -> None:
+    """Let somebody judge by the pages, from an address, each problem in so many seconds."""
+    from django.test import Client
+
+    from winosmith.web.judge.models import Slot
+    from winosmith.web.problems.once import new_key
+
+    browser = Client(REMOTE_ADDR=address, SERVER_NAME="127.0.0.1")
+    browser.cookies.load(one.cookies)
+    browser.post("/judge/next/", {"key": new_key()})
+    for _ in range(most):
+        slot = Slot.objects.filter(holder=one.key, open=True, answered_at=None).first()
+        if slot is None:
+            return
+        sent = {"problem": slot.problem.ref, "choice": "0"}
+        browser.post("/judge/local/", {**sent, "key": new_key()})
+        passes(one.key, seconds)
+        browser.post("/judge/answer/", {**sent, "key": new_key()})
+
+
+def passes(person: int, seconds: float) -> None:
+    """Let time pass for a judge: what they did is so much longer ago."""
+    from django.db.models import F
+
+    from winosmith.web.judge.models import Judge, Slot
+
+    ago = timedelta(seconds=seconds)
+    for name in ("taken_at", "local_at", "answered_at"):
+        rows = Slot.objects.filter(holder=person, **{f"{name}__isnull": False})
+        rows.update(**{name: F(name) - ago})
+    for name in ("since", "gold_since"):
+        if any(field.name == name for field in Judge._meta.get_fields()):
+            rows = Judge.objects.filter(person=person, **{f"{name}__isnull": False})
+            rows.update(**{name: F(name) - ago})
+
+
+def _job(problems: int) -> dict[str, Any]:
+    """Let three workers do a job of a study in no time, and the market approve of them."""
+    from decimal import Decimal
+
+    from winosmith.web.judge.confirming import confirm
+    from winosmith.web.judge.slots import answer, answer_local, claim
+    from winosmith.web.market.arriving import Arrival
+    from winosmith.web.market.beginning import begin
+    from winosmith.web.market.providers import Claim
+    from winosmith.web.market.studies import create_study
+    from winosmith.web.people.agree import agree
+
+    pay = {"reward": Decimal("2.00"), "currency": "GBP", "minutes": 10, "code": "DONE1"}
+    study, _token = create_study("clicks", "prolific", "judge", problems // 2, **pay)
+    for n in range(3):
+        claimed = Claim(f"{n:024x}", f"{1000 + n:024x}")
+        part = begin(study, Arrival(study.pk, claimed, f"browser {n}"))
+        agree(part.person)
+        for _ in range(problems // 2):
+            slot = claim(part.person)
+            if slot is None:
+                break
+            answer_local(part.person, slot.problem.ref, 0)
+            answer(part.person, slot.problem.ref, 0)
+        confirm(part.pk, "the market approved the submission")
+    return _came_to()
+
+
+def _test(problems: int) -> dict[str, Any]:
+    """Let somebody hand a whole test in at once; return what of it is in the round's figures."""
+    from winosmith import Dataset, Problem
+    from winosmith.web.people.models import Person
+    from winosmith.web.take.answering import answer, finish
+    from winosmith.web.take.closing import close_round
+    from winosmith.web.take.enrolling import enrol
+    from winosmith.web.take.opening import open_round
+
+    from .sentences import twin_of
+
+    made = [
+        Problem(f"t{number}{letter}", sentence, ("lantern", "kettle"), right, f"t{number}")
+        for number in range(problems)
+        for letter, (sentence, right) in zip("ab", twin_of(f"t{number}").halves(), strict=True)
+    ]
+    opened_round, _left = open_round(Dataset(made), "clicks")
+    person = Person.objects.create_user("subject")
+    sitting = enrol(person, opened_round, {})
+    asked = len(sitting.sheet.record["items"])
+    for number in range(1, asked + 1):
+        answer(person, sitting.ref, number, "A", 0.2)
+    finish(person, sitting.ref)
+    figures = close_round("clicks").figures
+    counted = figures["answers"] if figures else 0
+    return {"answers": asked, "decided": counted, "waiting": asked - counted}
+
+
+def honest(folder: Path, database: str | None, judges: int, votes: int) -> dict[str, Any]:
+    """Let people judge with care, each in their own pace; return how many were held, and for what.
+
+    Each problem is judged by three of them, one in ten that they get is gold, and the training
+    comes first.
+    """
+    opened(folder, database)
+    from winosmith.errors import InputError
+    from winosmith.web.judge.gold import add_gold
+    from winosmith.web.judge.models import Judge, Slot, Verdict
+    from winosmith.web.judge.slots import answer, answer_local, claim, needs_local
+    from winosmith.web.people.models import Person
+    from winosmith.web.problems.models import Problem
+
+    from . import inside
+
+    rng = random.Random(7)  # noqa: S311
+    for ref in inside.make_problems(votes, state="held"):
+        problem = Problem.objects.get(ref=ref)
+        if problem.answer == 0:
+            add_gold(problem, "The other option would not be moved with that.")
+    inside.make_problems(judges * votes // 3)
+    people = inside.make_people("judge", judges, is_judge=True)
+    crowd = [Person.objects.get(pk=one.key) for one in people]
+    for _ in range(votes):
+        for person in rng.sample(crowd, len(crowd)):
+            try:
+                slot = claim(person)
+            except InputError:
+                continue  # held, with as many votes waiting as may
+            if slot is None:
+                continue
+            ref, right = slot.problem.ref, slot.problem.answer
+            if needs_local(slot):
+                answer_local(person, ref, rng.randrange(2))
+            passes(person.pk, MEDIAN * rng.lognormvariate(0.0, SPREAD))
+            answer(person, ref, right if rng.random() < RIGHT else 1 - right)
+    given = Slot.objects.filter(gold=False).exclude(answered_at=None)
+    held = Judge.objects.filter(held__isnull=False)
+    return {
+        "votes": given.count(),
+        "decided": Verdict.objects.count(),
+        "held": held.count(),
+        "causes": sorted(held.values_list("cause", flat=True)),
+        "waiting": given.filter(provisional=True).count(),
+    }
