@@ -62,7 +62,7 @@ def _judged_by_page(one: Any, address: str, seconds: float, most: int) -> None:
         slot = Slot.objects.filter(holder=one.key, open=True, answered_at=None).first()
         if slot is None:
             return
-        sent = {"problem": slot.problem.ref, "choice": "0"}
+        sent = {"problem": slot.ref, "choice": "0"}
         browser.post("/judge/local/", {**sent, "key": new_key()})
         passes(one.key, seconds)
         browser.post("/judge/answer/", {**sent, "key": new_key()})
@@ -106,8 +106,8 @@ def _job(problems: int) -> dict[str, Any]:
             slot = claim(part.person)
             if slot is None:
                 break
-            answer_local(part.person, slot.problem.ref, 0)
-            answer(part.person, slot.problem.ref, 0)
+            answer_local(part.person, slot.ref, 0)
+            answer(part.person, slot.ref, 0)
         confirm(part.pk, "the market approved the submission")
     return _came_to()
 
@@ -172,7 +172,7 @@ def honest(folder: Path, database: str | None, judges: int, votes: int) -> dict[
                 continue  # held, with as many votes waiting as may
             if slot is None:
                 continue
-            ref, right = slot.problem.ref, slot.problem.answer
+            ref, right = slot.ref, slot.problem.answer
             if needs_local(slot):
                 answer_local(person, ref, rng.randrange(2))
             passes(person.pk, MEDIAN * rng.lognormvariate(0.0, SPREAD))

@@ -79,7 +79,7 @@ def give_in(person: Any, seconds: float, choice: int | None = None, address: str
     slot = claim(person)
     assert slot is not None
     if needs_local(slot):
-        answer_local(person, slot.problem.ref, 1 - slot.problem.answer)
+        answer_local(person, slot.ref, 1 - slot.problem.answer)
     passes(person, seconds)
     right = slot.problem.answer if choice is None else choice
-    return answer(person, slot.problem.ref, right, address=address)
+    return answer(person, slot.ref, right, address=address)

@@ -307,7 +307,7 @@ def test_a_contest_passes_nobodys_training(db: Any, rules: Any, person: Maker) -
     for at in range(5):
         slot = give(ann, choice=int(at < 2))
         if not slot.right:
-            contest(ann, slot.problem.ref, "I think otherwise.")
+            contest(ann, slot.ref, "I think otherwise.")
     assert _judge(ann).qualified is None
 
 
@@ -350,7 +350,7 @@ def test_the_pages_of_the_training_lead_through_it(
     for _ in range(2):
         browser.post("/judge/next/", {"key": new_key()})
         held = ann.slots.get(answered_at=None)
-        sent = {"key": new_key(), "problem": held.problem.ref, "choice": held.problem.answer}
+        sent = {"key": new_key(), "problem": held.ref, "choice": held.problem.answer}
         pages.append(browser.post("/judge/answer/", sent, follow=True).content.decode())
     assert "A jug is heavier than a cup." in pages[0]
     assert "Training: 1 of 2 are answered, 1 of them rightly." in pages[0]

@@ -192,3 +192,31 @@ def test_ids_are_forgotten_when_they_are_old(db: Any, rules: Any) -> None:
     assert not Identity.objects.filter(participation=settled).exclude(sealed="").exists()
     assert Identity.objects.filter(participation=waits).exclude(sealed="").count() == 2
     assert Identity.objects.exclude(digest="").count() == 4
+
+
+def test_pay_of_a_job_that_is_held_waits_for_a_moderator(
+    db: Any, rules: Any, person: Callable[..., Any]
+) -> None:
+    """A job done in no time is noted, brings no bonus, and is due once its votes may count."""
+    from winosmith.web.judge.exclusion import resume
+    from winosmith.web.market.ledger import ledger
+    from winosmith.web.market.models import Participation
+    from winosmith.web.market.paying import bonus_lines
+    from winosmith.web.market.working import finish
+
+    rules(hold_pace_seconds=3)
+    made, _ = m.study(3)
+    for _n in range(3):
+        m.twin(halves=1)
+    part = m.working(made)
+    for _n in range(3):
+        m.give(part.person)
+    finish(part)
+    Participation.objects.filter(pk=part.pk).update(verdict="approved")
+    (entry,) = ledger(made).entries
+    assert (entry.due, list(bonus_lines(ledger(made)))) == (Decimal(0), [])
+    assert entry.pace.over == 3
+    assert any("moderator" in note for note in entry.notes)
+    resume(part.person, person("eva", is_moderator=True))
+    (entry,) = ledger(made).entries
+    assert entry.due == made.reward

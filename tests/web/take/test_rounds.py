@@ -263,3 +263,47 @@ def test_codes_tell_nothing(opened: Maker, person: Maker) -> None:
         codes.add(sitting.subject.code)
     assert len(codes) == 2
     assert not any("ann" in code or pseudonym(ann)[2:8] in code for code in codes)
+
+
+def test_a_sheet_filled_in_no_time_is_in_no_figures_until_it_may(
+    db: Any, rules: Any, opened: Any, person: Any, visit: Any
+) -> None:
+    """A sheet handed in at once is held; the round's page lets it count, and figures follow."""
+    from winosmith.web.take.closing import close_round
+    from winosmith.web.take.enrolling import enrol
+
+    made = opened(twins(8))
+    rules(hold_pace_seconds=3)
+    sitting = enrol(person("ann"), made, {})
+    fill(sitting.subject.person, sitting)
+    sitting.refresh_from_db()
+    assert sitting.held
+    assert close_round(made.name).figures is None
+    eva = visit(person("eva", is_moderator=True))
+    path = f"/tests/progress/{made.name}/"
+    assert "1 sheet is held" in eva.get(path).content.decode()
+    sent = eva.post(f"{path}count/", {"sheet": sitting.ref})
+    assert sent.headers["Location"] == path
+    made.refresh_from_db()
+    assert made.figures["answers"] == 8
+    assert eva.post(f"{path}count/", {"sheet": sitting.ref}).status_code == 422
+
+
+def test_a_sheet_filled_in_with_care_is_held_by_nobody(
+    db: Any, rules: Any, opened: Any, person: Any
+) -> None:
+    """With nine seconds between the answers, by the server's clock, a sheet counts at once."""
+    from datetime import timedelta
+
+    from winosmith.web.take.answering import finish
+    from winosmith.web.take.enrolling import enrol
+
+    made = opened(twins(8))
+    rules(hold_pace_seconds=3)
+    sitting = enrol(person("ann"), made, {})
+    fill(sitting.subject.person, sitting, finish=False)
+    for row in sitting.answers.all():
+        row.at = sitting.given + timedelta(seconds=9 * row.number)
+        row.save(update_fields=["at"])
+    ended = finish(sitting.subject.person, sitting.ref)
+    assert (ended.held, ended.pace) == (False, 9.0)

@@ -1,0 +1,51 @@
+"""Clicks in place of reading decide nothing before a moderator looked; careful judges go on."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import absent  # type: ignore[import-not-found]
+
+
+@pytest.fixture(autouse=True)
+def _trials(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Make the trials' harness importable, here and in the processes that it starts."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "trials"))
+    if importlib.util.find_spec("django") is None:
+        absent("django is not installed")
+    yield
+    for name in [name for name in sys.modules if name.partition(".")[0] == "crowd"]:
+        del sys.modules[name]
+
+
+@pytest.mark.parametrize(
+    "who",
+    ["3 judges who click", "19 accounts of one address", "a paid job", "a human test"],
+)
+def test_nothing_is_decided_by_clicks(who: str) -> None:
+    """By the settings that ship: answers come, all of them wait, and no figure rests on them."""
+    from crowd.clicks import ATTACKS, attack
+    from crowd.scenario import apart, place
+
+    assert who in ATTACKS
+    with place("sqlite") as where:
+        found: dict[str, Any] = apart(attack, where.folder, where.database, who, 10)
+    assert found["answers"] >= 10
+    assert (found["decided"], found["waiting"]) == (0, found["answers"])
+
+
+def test_an_honest_crowd_is_not_held() -> None:
+    """Six careful judges, trained first, decide problems, and none of them is held at the end."""
+    from crowd.clicks import honest
+    from crowd.scenario import apart, place
+
+    with place("sqlite") as where:
+        found: dict[str, Any] = apart(honest, where.folder, where.database, 6, 18)
+    assert found["held"] == 0, found["causes"]
+    assert found["decided"] > 0
