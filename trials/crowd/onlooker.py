@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 from typing import Any
 
-from .scenario import opened
+from .scenario import UNWATCHED, opened
 
 _chance = random.Random(1)  # noqa: S311
 
@@ -29,7 +29,7 @@ def look_on(
         that judges still held the other half could be read, with its answer, in the download
         (`answers_read`) or on its own page (`pages_read`).
     """
-    opened(folder, database, gold_every=0, wait_days=wait_days)
+    opened(folder, database, gold_every=0, wait_days=wait_days, **UNWATCHED)
     from django.test import Client
 
     from winosmith.web.judge import slots

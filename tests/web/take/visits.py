@@ -79,6 +79,7 @@ ROUTES: list[tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], s
     ("take:give_up", "post", (_sheet,), _form(), "llnDnnn"),
     ("take:progress", "get", (), _none, "llfffoo"),
     ("take:round", "get", ("closed",), _none, "llfffoo"),
+    ("take:count", "post", ("closed",), _form(sheet="none"), "llfffxx"),
 ]
 """Rows of the table of who may do what; see `test_authorisation`."""
 
