@@ -568,6 +568,20 @@ def test_verdicts_on_both_halves_at_once_publish_the_twin(
     assert _public(one, two) == [True, True]
 
 
+def test_what_is_public_and_what_waits_is_found_by_small_indexes(db: Any) -> None:
+    """SQLite, which has no statistics, walks the public problems and those that wait, not all."""
+    from winosmith.web.problems.models import Problem
+    from winosmith.web.problems.public import _due, public_problems
+
+    waiting = Problem.objects.filter(waits=True).order_by("-created", "-pk")
+    plans = {
+        "problem_public": public_problems().order_by("-id")[:20].explain(),
+        "problem_waits": _due().values_list("twin", flat=True).explain(),
+        "problem_waits ": waiting[:20].explain(),
+    }
+    assert [name for name, plan in plans.items() if f"INDEX {name.strip()}" not in plan] == []
+
+
 ACTS = st.one_of(
     st.tuples(st.sampled_from("ab"), st.sampled_from((*STATES, "embargo", "lift"))),
     st.tuples(st.just("time"), st.integers(1, 20)),

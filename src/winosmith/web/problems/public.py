@@ -104,14 +104,21 @@ def publish_due() -> int:
 
     So what waits becomes public within an hour after `SiteRules.wait_days`, and never before.
     """
-    other = Problem.objects.filter(twin=OuterRef("twin"), state__in=OPEN, gold=False)
-    over = Q(decided__lte=timezone.now() - _patience()) | ~Exists(other)
-    waiting = Problem.objects.filter(waits=True)
-    twins = list(waiting.filter(over).values_list("twin", flat=True).distinct())
+    twins = set(_due().values_list("twin", flat=True))
     for some in chunked(twins, CHUNK):
         with writing():
             settle(some)
     return len(twins)
+
+
+def _due() -> QuerySet[Problem]:
+    """Return what waits although its days are over, or nothing of its twin is open any more.
+
+    Said without an order or DISTINCT, for which SQLite would walk all twins instead of what waits.
+    """
+    other = Problem.objects.filter(twin=OuterRef("twin"), state__in=OPEN, gold=False)
+    over = Q(decided__lte=timezone.now() - _patience()) | ~Exists(other)
+    return Problem.objects.filter(over, waits=True)
 
 
 def waits_until(problem: Problem) -> datetime | None:
