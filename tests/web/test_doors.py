@@ -40,6 +40,7 @@ OPENS_NOTHING = {
     "problems.Done.key": "a form that was sent, beside whose; nobody else meets it",
     "problems.Done.result": "ids of what came of a form",
     "problems.Twin.ref": "an id", "problems.Problem.ref": "an id",
+    "judge.Slot.ref": "what its judge alone is shown in place of an id",
     "problems.Remembered.ref": "an id", "problems.Event.batch": "an id of the audit log",
     "moderate.Batch.mark": "an id of the audit log", "moderate.Batch.picked": "ids",
     "moderate.Batch.left": "ids",
