@@ -34,7 +34,10 @@ TOLERANCE = 0.15
 """How far a figure may be off, as a share of it; a count also by twice its standard deviation."""
 
 _BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_PROGRESS = re.compile(r"^(again, [\w ]+|\w+): [\d,]+( of [\d,]+)?( phase \d+)?\n", re.MULTILINE)
+_PROGRESS = re.compile(
+    r"^(again, [\w ]+|\w+): [\d,]+( of [\d,]+)?( phase \d+(, draw \d+ of its null)?)?\n",
+    re.MULTILINE,
+)
 _NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?![\w])")
 _ONCE = re.compile(r"^Compiling AFLite for this machine.*\n", re.MULTILINE)
 """What is printed the first time on each machine, and on no page."""
@@ -100,8 +103,17 @@ def printed(command: str, folder: Path, programs: Path) -> str:
         check=False,
         timeout=600,
     )
-    text = _PROGRESS.sub("", done.stdout.decode().replace(str(folder), HOME))
+    text = without_progress(done.stdout.decode().replace(str(folder), HOME))
     return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
+
+
+def without_progress(text: str) -> str:
+    r"""Return what is printed without the lines that a slow machine prints now and then.
+
+    >>> without_progress("filtering: 4 of 90 phase 2, draw 5 of its null\nagain, shaken: 7\nok")
+    'ok'
+    """
+    return _PROGRESS.sub("", text)
 
 
 def run_python(block: Block, names: dict[str, object], page: str) -> None:
