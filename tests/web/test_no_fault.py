@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import cycle, islice
 from typing import Any
+
+import pytest
 
 from tests.web import world as w  # type: ignore[import-not-found]
 from tests.web.test_authorisation import ROUTES  # type: ignore[import-not-found]
@@ -59,56 +62,63 @@ def _spend_keys(world: Any) -> None:
         once(person, USED, "/elsewhere/", lambda: {"done": 1})
 
 
-def test_no_form_fails(database: Any) -> None:
+@pytest.fixture
+def made(database: Any) -> Iterator[Any]:
+    """Make the small site on each database; all of it is rolled back at the end."""
+    from django.conf import settings
+    from django.db import transaction
+    from django.test import override_settings
+
+    rules = replace(settings.RULES, gold_every=0)
+    with override_settings(RULES=rules), transaction.atomic():
+        yield w.make()
+        transaction.set_rollback(True)
+
+
+def test_no_form_fails(made: Any) -> None:
     """Too long, no text, a key of another form or none: all of it is told, none of it a fault."""
     from django.db import transaction
     from django.urls import reverse
 
     failed = []
     wrong = cycle(WRONG)
-    with transaction.atomic():
-        world = w.make()
-        _spend_keys(world)
-        for name, role, args, make in _rows("post"):
-            url = reverse(name, args=[arg(world) if callable(arg) else arg for arg in args])
-            for more in ({}, *ALSO.get(name, ())):
-                with transaction.atomic():
-                    form = {**make(world), **more}
-                    browser = w.browser_of(world, role, raise_request_exception=False)
-                    tried = [{"key": key} for key in (USED, "", "x" * 70, "é" * 20)]
-                    tried += [{field: next(wrong)} for field in form for _ in range(4)]
-                    tried += [dict.fromkeys(form, value) for value in islice(wrong, 5)]
-                    for change in tried:
-                        with transaction.atomic():
-                            status = browser.post(url, {**form, **change}).status_code
-                            if status >= 500:
-                                told = {field: str(v)[:20] for field, v in change.items()}
-                                failed.append((name, more.get("do", ""), told, status))
-                            transaction.set_rollback(True)
-                    transaction.set_rollback(True)
-        transaction.set_rollback(True)
+    _spend_keys(made)
+    for name, role, args, make in _rows("post"):
+        url = reverse(name, args=[arg(made) if callable(arg) else arg for arg in args])
+        for more in ({}, *ALSO.get(name, ())):
+            with transaction.atomic():
+                form = {**make(made), **more}
+                browser = w.browser_of(made, role, raise_request_exception=False)
+                tried = [{"key": key} for key in (USED, "", "x" * 70, "é" * 20)]
+                tried += [{field: next(wrong)} for field in form for _ in range(4)]
+                tried += [dict.fromkeys(form, value) for value in islice(wrong, 5)]
+                for change in tried:
+                    with transaction.atomic():
+                        status = browser.post(url, {**form, **change}).status_code
+                        if status >= 500:
+                            told = {field: str(v)[:20] for field, v in change.items()}
+                            failed.append((name, more.get("do", ""), told, status))
+                        transaction.set_rollback(True)
+                transaction.set_rollback(True)
     assert failed == []
 
 
-def test_no_address_fails(database: Any) -> None:
+def test_no_address_fails(made: Any) -> None:
     """Whatever stands behind the question mark of a page, the page or a reason is shown."""
     from django.db import transaction
     from django.urls import reverse
 
     failed = []
     wrong = cycle((*WRONG[3:], "x" * 2_000))
-    with transaction.atomic():
-        world = w.make()
-        for name, role, args, _make in _rows("get"):
-            url = reverse(name, args=[arg(world) if callable(arg) else arg for arg in args])
-            browser = w.browser_of(world, role, raise_request_exception=False)
-            for value in islice(wrong, 4):
-                with transaction.atomic():
-                    answer = browser.get(url, dict.fromkeys(ASKED, value))
-                    if answer.streaming:
-                        b"".join(answer.streaming_content)
-                    if answer.status_code >= 500:
-                        failed.append((name, value[:20], answer.status_code))
-                    transaction.set_rollback(True)
-        transaction.set_rollback(True)
+    for name, role, args, _make in _rows("get"):
+        url = reverse(name, args=[arg(made) if callable(arg) else arg for arg in args])
+        browser = w.browser_of(made, role, raise_request_exception=False)
+        for value in islice(wrong, 4):
+            with transaction.atomic():
+                answer = browser.get(url, dict.fromkeys(ASKED, value))
+                if answer.streaming:
+                    b"".join(answer.streaming_content)
+                if answer.status_code >= 500:
+                    failed.append((name, value[:20], answer.status_code))
+                transaction.set_rollback(True)
     assert failed == []
