@@ -271,6 +271,7 @@ def test_health_tells_of_a_lost_database(served: Start, postgres: Any) -> None:
         allowed = f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS {connections}'
         for statement in (allowed, _END.format(name)):
             postgres._run("psql", "-qd", postgres.url(), "-c", statement)
+        time.sleep(1.1)  # an answer of /healthz holds for a second
 
     allow(False)
     answer = site.get("/healthz")
