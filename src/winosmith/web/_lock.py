@@ -7,12 +7,14 @@ pages then say so with status 503 (`failing.failed`).
 
 from __future__ import annotations
 
+import fcntl
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+from django.conf import settings
 from django.db import OperationalError, connection, transaction
 from django.db.backends.signals import connection_created
 
@@ -26,8 +28,7 @@ LEAST = 0.1
 """Seconds that it may wait at least, however late it comes to a thread."""
 
 _WRITER = threading.Lock()
-"""Of SQLite's writers the threads of one process wait here: those who wait in SQLite itself look
-again and again, and the more they are, the longer some of them wait."""
+"""Of the threads of one process: they share its lock files, so SQLite's writers wait here first."""
 
 _THREAD = threading.local()
 """Of each thread: `now`, whether it is inside a `writing()`; `late`, when its request gives up."""
@@ -92,7 +93,11 @@ def wait_for_locks(connection: Any, seconds: float) -> None:
 
 @contextmanager
 def _turn() -> Iterator[None]:
-    """Wait for one's turn in this process; of a request that waited before, the rest is shorter."""
+    """Wait for one's turn; of a request that waited before, what it still waits is shorter.
+
+    SQLite's own waiting is looking again and again, and some starve; a lock file lets the kernel
+    wake whoever has waited longest. Its holder gives up in time, so it is never held for long.
+    """
     if connection.in_atomic_block:
         yield
         return
@@ -103,6 +108,8 @@ def _turn() -> Iterator[None]:
             if not _WRITER.acquire(timeout=max(LEAST, until - time.monotonic())):
                 raise OperationalError("other writes took too long")
             held.callback(_WRITER.release)
+            file = held.enter_context((settings.SITE.folder / "write.lock").open("wb"))
+            fcntl.flock(file, fcntl.LOCK_EX)
         if (left := until - time.monotonic()) < PATIENCE - 1:
             wait_for_locks(connection, max(LEAST, left))
             held.callback(wait_for_locks, connection, PATIENCE)

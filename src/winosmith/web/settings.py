@@ -100,7 +100,7 @@ def _sqlite(path: Path) -> dict[str, Any]:
         "NAME": path,
         "CONN_MAX_AGE": 600,
         "OPTIONS": {
-            "timeout": 30,
+            "timeout": 5,  # seconds (`_lock.PATIENCE`)
             # A write transaction takes the lock at once: none fails half-way for want of it.
             "transaction_mode": "IMMEDIATE",
             # FULL: a commit is on the disk before it is acknowledged, in WAL mode, too.
