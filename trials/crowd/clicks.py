@@ -96,7 +96,13 @@ def _job(problems: int) -> dict[str, Any]:
     from winosmith.web.market.studies import create_study
     from winosmith.web.people.agree import agree
 
-    pay = {"reward": Decimal("2.00"), "currency": "GBP", "minutes": 10, "code": "DONE1"}
+    pay = {
+        "reward": Decimal("2.00"),
+        "currency": "GBP",
+        "minutes": 10,
+        "code": "DONE1",
+        "places": 3,
+    }
     study, _token = create_study("clicks", "prolific", "judge", problems // 2, **pay)
     for n in range(3):
         claimed = Claim(f"{n:024x}", f"{1000 + n:024x}")
