@@ -3,16 +3,36 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
+from django.core.exceptions import SuspiciousOperation
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 
-__all__ = ["AGAIN", "failed"]
+__all__ = ["AGAIN", "failed", "refuse_nul"]
 
 AGAIN = 5
 """Seconds until a browser or a program may try again: a database restarts in about as many."""
+
+
+def refuse_nul(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
+    """Refuse NUL in addresses and forms with 400 (middleware): no text has it.
+
+    PostgreSQL takes it in no text, not even in one that is only looked for.
+    """
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        sent = chain(*(values for _, values in chain(request.GET.lists(), request.POST.lists())))
+        if "\0" in request.path or any("\0" in value for value in sent):
+            raise SuspiciousOperation("NUL in a request")
+        return get_response(request)
+
+    return middleware
 
 
 def failed(request: HttpRequest) -> HttpResponse:
