@@ -143,7 +143,7 @@ VISITS: tuple[Visit, ...] = (
     V("owner", "people:invited", ("{token}",)),
     V("visitor", "people:invited", ("{way back}",)),
     V("visitor", "people:invited", ("{way back}",), form={"password": "1"}, status=422),
-    V("visitor", "people:invited", ("nothing",), status=410),
+    V("visitor", "people:invited", ("nothing",), status=404),
     V("visitor", "people:login"),
     V("visitor", "people:login", form={"name": "the-owner", "password": "x"}, status=422),
     V("owner", "people:password"),
