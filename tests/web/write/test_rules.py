@@ -157,6 +157,21 @@ def test_a_failed_condition_takes_everything_back(db: Any, contributor: Callable
     assert Twin.objects.count() == 2
 
 
+@pytest.mark.parametrize("most", [0, 1])
+def test_a_full_hour_says_when_to_come_again(
+    db: Any, contributor: Callable[..., Any], most: int
+) -> None:
+    """Within two hours, also where the limit is 0 and nothing was ever counted."""
+    from winosmith.web.people.limits import TooMany, spend
+
+    ann = contributor()
+    for _ in range(most):
+        spend(ann, "write", most)
+    with pytest.raises(TooMany) as told:
+        spend(ann, "write", most)
+    assert 1 <= told.value.seconds <= 7200
+
+
 def test_a_revision_replaces_the_old_halves(db: Any, contributor: Callable[..., Any]) -> None:
     """A child version names its parent; the parent's halves are revised, their slots closed."""
     from winosmith.web.judge.models import Slot

@@ -135,7 +135,7 @@ def _again(before: int, count: int, most: int, hour: datetime, now: datetime) ->
     """Return when one more fits: hits of an hour fade evenly over the next."""
     if count + 1 <= most:
         return max(now, hour + HOUR * (1 - (most - count - 1) / max(1, before)))
-    return hour + HOUR + HOUR * (1 - (most - 1) / count)
+    return hour + HOUR + HOUR * (1 - max(0, most - 1) / max(1, count))
 
 
 def refund(somebody: HttpRequest | Person | str, what: str) -> None:
