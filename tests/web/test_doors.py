@@ -25,6 +25,7 @@ SEALED = {
     "market.Identity.sealed": "whom the market pays: encrypted by the site's key",
     "market.Identity.digest": "the same, to find it again: keyed by the site's key",
     "market.Screen.digest": "who may come to a study: keyed by the site's key",
+    "judge.Slot.origin": "an address of this hour: keyed by the site's key",
     "people.Hits.who": "an account or a network: keyed by the site's key",
 }
 """Columns that say something to the holder of the site's key alone."""
@@ -41,6 +42,7 @@ OPENS_NOTHING = {
     "problems.Done.result": "ids of what came of a form",
     "problems.Twin.ref": "an id", "problems.Problem.ref": "an id",
     "judge.Slot.ref": "what its judge alone is shown in place of an id",
+    "judge.Judge.together": "a mark of who is held at once, which moderators see as their names",
     "problems.Remembered.ref": "an id", "problems.Event.batch": "an id of the audit log",
     "moderate.Batch.mark": "an id of the audit log", "moderate.Batch.picked": "ids",
     "moderate.Batch.left": "ids",

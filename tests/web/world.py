@@ -101,8 +101,10 @@ def make() -> World:
 
     world = World(_people())
     owner = world.people["owner"]
-    world.problems = {name: _twin(owner, name) for name in STATES}
-    _judge_something(world)
+    world.problems = {name: _twin(owner, name) for name in STATES if name != "gold"}
+    _hold_something(world)  # before there is gold, which would come by chance
+    world.problems["gold"] = _twin(owner, "gold")
+    _judge_gold(world)
     batch = picked(world.people["admin"], "reject", [("held-b", 0)], "because")
     world.refs |= {
         "draft": Draft.objects.create(person=owner, topic="Kettles").ref,
@@ -132,26 +134,34 @@ def _perturbed(world: World) -> str:
     return str(perturb(world.people["owner"], public, typed, new_key()).ref)
 
 
-def _judge_something(world: World) -> None:
-    """Let the judge hold a problem, and have answered two gold questions wrongly."""
+def _hold_something(world: World) -> None:
+    """Let the judge hold a problem."""
+    from winosmith.web.judge.slots import claim
+
+    slot = claim(world.people["judge"])
+    assert slot is not None
+    world.refs["held"] = slot.ref
+
+
+def _judge_gold(world: World) -> None:
+    """Let the judge have answered two gold questions wrongly, a moment ago."""
     from django.utils import timezone
 
     from winosmith.web.judge.models import Contest, Slot
-    from winosmith.web.judge.slots import claim
+    from winosmith.web.judge.seen import note_seen
+    from winosmith.web.judge.trust import origin
     from winosmith.web.problems.models import Problem
 
     judge = world.people["judge"]
-    slot = claim(judge)
-    assert slot is not None
-    world.refs["held"] = slot.ref
     for letter in "ab":
         problem = Problem.objects.get(ref=f"gold-{letter}")
         made = Slot.objects.create(
             problem=problem, twin=problem.twin, contributor=problem.twin.contributor, gold=True,
             n=judge.pk, place=0, open=False, holder=judge, taken_at=timezone.now(),
             choice=1 - problem.answer, answered_at=timezone.now(), right=False,
-            ref=problem.ref,
+            ref=problem.ref, origin=origin("192.0.2.7"),
         )  # fmt: skip
+        note_seen(judge, problem)
     world.refs["contest"] = Contest.objects.create(slot=made, text="It does not fit.").pk
 
 

@@ -30,7 +30,7 @@ __all__ = ["DocumentAdmin", "ReadOnly"]
 AREAS = ("people", "problems", "write", "judge", "moderate", "perturb", "predict")
 """The applications whose tables are shown."""
 
-SECRETS = frozenset({"password", "salt", "entry", "digest", "key", "who"})
+SECRETS = frozenset({"password", "salt", "entry", "digest", "key", "who", "origin"})
 """Columns that nobody reads, admins neither."""
 
 NOT_SHOWN = (Group, Session)
