@@ -150,6 +150,35 @@ def test_a_problem_is_judged(ann: Any, person: Any) -> None:
     assert eve.get("judging").json()["nothing"]["seen"] > 0
 
 
+def test_programs_take_no_training(ann: Any, person: Any) -> None:
+    """Until the training is passed on its page, each act of judging is refused, and says where."""
+    from django.conf import settings
+    from django.test import override_settings
+    from django.utils import timezone
+
+    from tests.web.judge.making import gold  # type: ignore[import-not-found]
+    from winosmith.web.judge.models import Judge, Slot
+
+    gold(2)
+    eve = _agreed(person("eve", is_judge=True))
+    caller = program(eve)
+    rules = replace(settings.RULES, training_questions=2, training_right=2, gold_every=0)
+    with override_settings(RULES=rules):
+        assert caller.get("judging").json()["training"]
+        about = {"problem": "x", "choice": 0}
+        for act, sent in (
+            ("claim", None), ("local", about), ("answer", about), ("undo", {"problem": "x"}),
+            ("skip", {"problem": "x", "reason": "known"}),
+        ):  # fmt: skip
+            refused = caller.post(f"judging/{act}", sent)
+            assert refused.status_code == 403, act
+            assert "/judge/" in refused.json()["detail"]
+        assert not Slot.objects.filter(holder=eve).exists()
+        Judge.objects.create(person=eve, qualified=timezone.now())
+        assert not caller.get("judging").json()["training"]
+        assert caller.post("judging/claim").json()["holding"]
+
+
 def test_a_gold_question_is_told_of_afterwards_alone(ann: Any, person: Any) -> None:
     """Nothing in what a judge is given tells a question with a key from others."""
     from django.conf import settings
@@ -212,15 +241,17 @@ def test_a_sentence_is_perturbed_and_predicted(ann: Any) -> None:
     assert told["waiting"]
     assert told["depths"]["edit"] == 1
     Prediction.objects.filter(problem__ref=made[0]).update(
-        stand=Stand.DONE, scores=[0.0, 1.0], choice=1, right=root.answer == 1
+        stand=Stand.DONE, scores=[0.0, 1.0], choice=1, right=False
     )
     done = caller.get(f"versions/{made[0]}").json()["predictions"][0]
-    assert done["fooled"] == (root.answer != 1)
+    assert done["fooled"] is True
     assert [option["percent"] for option in done["options"]] == [27, 73]
     bent["sentence"] = root.sentence.replace("garden", "small garden")
     revised = caller.post(f"versions/{made[0]}/revise", bent)
     assert revised.status_code == 201
     assert Problem.objects.get(ref=made[0]).state == "revised"
+    gone = caller.get(f"versions/{made[0]}").json()["predictions"]
+    assert {one["fooled"] for one in gone} == {False}
     assert Program().get(f"versions/{revised.json()['version']}").status_code == 404
 
 

@@ -86,7 +86,7 @@ def read_version(request: HttpRequest, ref: Ref) -> dict[str, Any]:
         "parent": parent.ref if parent else None,
         "step": version.step,
         "depths": version,
-        "predictions": [_predicted(one) for one in told["shown"]],
+        "predictions": [_predicted(one, void=told["void"]) for one in told["shown"]],
         "waiting": bool(told["waiting"]),
         "pace": told["pace"],
         "hints": problem.hints if told["own"] and problem.state == State.HELD else [],
@@ -160,13 +160,13 @@ def _examined(place: Place, typed: Typed) -> dict[str, Any]:
     return {name: told[name] for name in ("ready", "next", "checks", "hints", "edits", "depths")}
 
 
-def _predicted(one: Shown) -> dict[str, Any]:
+def _predicted(one: Shown, *, void: bool) -> dict[str, Any]:
     row = one.prediction
     return {
         "model": row.model.name,
         "target": one.target,
         "stand": row.stand,
-        "fooled": one.fooled,
+        "fooled": one.fooled and not void,
         "tie": row.tie,
         "right_on_parent": one.parent,
         "seconds": row.seconds,

@@ -83,7 +83,11 @@ class Predicted(Shape):
     model: str
     target: bool
     stand: str
-    fooled: bool | None
+    fooled: bool | None = Field(
+        description="its choice is not the contributor's answer, unless the version was not found "
+        "valid, was withdrawn or replaced: such a one fools nobody. It counts once `state` is "
+        '"valid". None while that is not known, and for a tie'
+    )
     tie: bool
     right_on_parent: bool | None
     seconds: float | None
