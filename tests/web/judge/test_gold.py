@@ -49,6 +49,51 @@ def test_gold_comes_as_often_as_the_site_says(db: Any, rules: Any, person: Maker
     assert len({after - before for before, after in itertools.pairwise(places)}) > 3
 
 
+@pytest.mark.parametrize("every", [0, 1])
+def test_a_gold_question_waits_no_longer_than_another_problem(
+    database: Any, rules: Any, person: Maker, every: int
+) -> None:
+    """Past its lease a problem, gold or not, is its judge's until somebody else takes one."""
+    from django.utils import timezone
+
+    from winosmith.web.judge.answering import Gone
+    from winosmith.web.judge.models import Slot
+    from winosmith.web.judge.slots import answer, claim
+
+    rules(gold_every=every, local_first=False)
+    gold(3)
+    ann, bob, told = person("ann"), person("bob"), []
+    for taken in (False, True):
+        if taken:
+            twin(halves=1)
+        slot = claim(ann)
+        Slot.objects.filter(pk=slot.pk).update(lease_until=timezone.now())
+        if taken:
+            claim(bob)
+        try:
+            told.append(str(answer(ann, slot.ref, 0).gold))
+        except Gone as error:
+            told.append(str(error)[:40])
+    assert told == [str(bool(every)), "This problem is not yours to answer any "]
+
+
+def test_a_gold_question_of_the_training_waits(db: Any, rules: Any, person: Maker) -> None:
+    """Who comes back late to the training goes on with its question, whoever judges meanwhile."""
+    from django.utils import timezone
+
+    from winosmith.web.judge.models import Judge, Slot
+    from winosmith.web.judge.slots import answer, claim
+
+    rules(training_questions=2, training_right=2, local_first=False)
+    gold(2)
+    ann, bob = person("ann"), person("bob")
+    Judge.objects.create(person=bob, qualified=timezone.now())
+    slot = claim(ann)
+    Slot.objects.filter(pk=slot.pk).update(lease_until=timezone.now())
+    assert claim(bob) is not None
+    assert answer(ann, slot.ref, 0).gold
+
+
 def test_a_gold_question_is_asked_once_a_person(db: Any, rules: Any, person: Maker) -> None:
     """With all gold questions answered, a judge gets problems; others still get the gold."""
     rules(gold_every=1, judges=1)

@@ -146,6 +146,50 @@ def test_two_at_one_address_or_an_hour_apart_are_nobodys_business(
     assert all(_judge(who).held is None for who in people)
 
 
+@pytest.mark.parametrize("where", ["unknown", "192.0.2.7:4711", "unix:"])
+def test_who_comes_from_no_address_is_held_for_none(
+    db: Any, rules: Any, person: Maker, where: str
+) -> None:
+    """What a proxy writes in place of an address makes no two accounts neighbours."""
+    rules(hold_accounts=3, judges=5)
+    twin(halves=1)
+    people = [person(f"j{n}") for n in range(4)]
+    for who in people:
+        give_in(who, 9.0, address=where)
+    assert all(_judge(who).held is None for who in people)
+
+
+@pytest.mark.parametrize(("kind", "states"), [("resume", "valid"), ("discard", "judging")])
+def test_one_button_is_for_all_who_are_held_together(
+    db: Any, rules: Any, person: Maker, visit: Any, kind: str, states: str
+) -> None:
+    """From the page of one of three accounts of one address all votes count, or none does."""
+    from winosmith.web.judge.models import Slot
+    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.problems.once import new_key
+
+    rules(hold_accounts=3)
+    problems = twin(halves=1)
+    people = [person(f"j{n}", is_judge=True) for n in range(3)]
+    alone, eva = person("alone", is_judge=True), person("eva", is_moderator=True)
+    for who in people:
+        give_in(who, 9.0, address="192.0.2.7")
+    assert _states(problems) == ["judging"]
+    browser, path = visit(eva), f"/moderate/people/{pseudonym(people[1])}/"
+    page = browser.get(path).content.decode()
+    assert all(pseudonym(who) in page for who in people)
+    assert pseudonym(alone) not in page
+    assert f'value="{kind}-together"' in page
+    sent = {"key": new_key(), "kind": f"{kind}-together", "reason": "one class"}
+    assert browser.post(f"{path}appoint/", sent).status_code == 302
+    assert _states(problems) == [states]
+    votes = Slot.objects.filter(holder__in=people)
+    assert votes.filter(excluded=kind == "discard", provisional=False).count() == 3
+    assert [_judge(who).held is None for who in people] == [kind == "resume"] * 3
+    assert [who.appointments.get().kind for who in people] == [kind] * 3
+    assert not alone.appointments.exists()
+
+
 def test_a_released_class_is_not_held_again(db: Any, rules: Any, person: Maker) -> None:
     """Who was released from a hold for an address is never held for one again."""
     from winosmith.web.judge.exclusion import resume

@@ -295,7 +295,7 @@ def test_a_contested_gold_question_is_settled_once(
     from winosmith.web.judge.gold import add_gold
     from winosmith.web.judge.models import Contest, Slot
 
-    half = twin(state="valid")[0]
+    half = twin(state="held")[0]
     question = add_gold(half, "A big cup does not fit.")
     slot = Slot.objects.create(
         problem=half, n=1, place=1, twin=half.twin, gold=True, open=False, right=False, choice=1,

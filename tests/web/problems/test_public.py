@@ -409,6 +409,10 @@ def _public(*halves: Any) -> list[bool]:
     return [half.public for half in halves]
 
 
+def _kinds(half: Any) -> list[str]:
+    return list(half.events.values_list("kind", flat=True))
+
+
 @pytest.mark.parametrize("end", ["valid", "rejected", "withdrawn", "revised"])
 def test_a_twin_becomes_public_as_a_whole(
     db: Any, person: Callable[..., Any], visit: Callable[..., Any], end: str
@@ -429,10 +433,11 @@ def test_a_twin_becomes_public_as_a_whole(
     assert (_public(one, two), readers()) == ([False, False], [404, 404, 200, 200])
     _to(two, end)
     assert (_public(one, two), readers()) == ([True, end == "valid"], [200] * 4)
+    assert "late" not in _kinds(one)
 
 
 def test_a_half_that_waited_long_enough_is_public(db: Any) -> None:
-    """After 14 days the other half is waited for no longer, however it stalls; never before."""
+    """After 14 days, and never before, nothing is waited for; the log says once that it was so."""
     for stalls in ("judging", "held"):
         one, two = _judged()
         _to(one, "valid")
@@ -440,8 +445,11 @@ def test_a_half_that_waited_long_enough_is_public(db: Any) -> None:
             _to(two, "held")
         _later([one], days=13, hours=23, minutes=59)
         assert _public(one, two) == [False, False]
+        assert "late" not in _kinds(one)
         _later([one], minutes=2)
         assert _public(one, two) == [True, False]
+        _later([one], hours=1)
+        assert _kinds(one).count("late") == 1
         if stalls == "held":
             _to(two, "judging")
         _to(two, "valid")
@@ -485,11 +493,59 @@ def test_what_was_published_stays(db: Any) -> None:
 
 
 def test_an_attention_question_stalls_nothing(db: Any) -> None:
-    """A half that became an attention question is waited for by nobody, though it was held."""
+    """A half that was an attention question, and is retired, is waited for by nobody."""
+    from winosmith.web.judge.gold import add_gold
+    from winosmith.web.judge.models import Gold
+
     one, two = _judged()
-    type(two).objects.filter(pk=two.pk).update(gold=True)
+    add_gold(two, "A small jug holds little.")
+    Gold.objects.update(retired=True)
     _to(one, "valid")
     assert _public(one, two) == [True, False]
+
+
+def test_what_tells_the_answer_of_an_attention_question_is_not_public(
+    db: Any, person: Callable[..., Any]
+) -> None:
+    """The other half of one that is asked waits; it is public with the question's end."""
+    from winosmith.web.judge.gold import add_gold, settle
+    from winosmith.web.judge.models import Contest, Judge, Slot
+    from winosmith.web.problems.public import publish_due, waits_until
+
+    one, two = _judged()
+    add_gold(two, "A small jug holds little.")
+    _to(one, "valid")
+    _later([one], days=30)
+    assert _public(one) == [False]
+    assert (publish_due(), waits_until(one)) == (0, None)
+    judy = person("judy", is_judge=True)
+    Judge.objects.create(person=judy)
+    slot = Slot.objects.create(
+        problem=two, twin=two.twin, n=judy.pk, place=0, gold=True, open=False, holder=judy,
+        right=False, choice=0, ref="asked",
+    )  # fmt: skip
+    contested = Contest.objects.create(slot=slot, text="The jug may be big.")
+    settle(contested, person("eva", is_moderator=True), upheld=True)
+    assert _public(one, two) == [True, False]
+
+
+def test_no_attention_question_is_asked_beside_what_is_public(db: Any) -> None:
+    """A public half keeps the other from becoming a question; one from before is not asked."""
+    from winosmith.errors import InputError
+    from winosmith.web.judge.gold import add_gold
+    from winosmith.web.judge.models import Gold
+    from winosmith.web.judge.trust import askable
+
+    one, two = _judged()
+    _to(one, "valid")
+    _later([one], days=15)
+    with pytest.raises(InputError, match="is public and tells its answer"):
+        add_gold(two, "A small jug holds little.")
+    type(two).objects.filter(pk=two.pk).update(gold=True)
+    Gold.objects.create(problem=two, explanation="A small jug holds little.")
+    assert not askable().exists()
+    _to(one, "rejected")
+    assert list(askable()) == [two]
 
 
 def test_lifting_an_embargo_publishes_no_half_ahead_of_the_other(

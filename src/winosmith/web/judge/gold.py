@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.utils import timezone
 from django.utils.translation import gettext
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Contest, Gold, Judge, Seen, Slot
-from winosmith.web.judge.rows import place_of
-from winosmith.web.judge.trust import GOLD, check, lift_if_unfounded, training, untrained
+from winosmith.web.judge.rows import give_back, place_of
+from winosmith.web.judge.seen import unseen
+from winosmith.web.judge.trust import GOLD, askable, check, lift_if_unfounded, training, untrained
+from winosmith.web.problems import public
 
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
@@ -24,6 +27,7 @@ __all__ = [
     "contest",
     "draw_gold",
     "settle",
+    "take_back",
     "told",
 ]
 
@@ -39,7 +43,8 @@ def add_gold(problem: Problem, explanation: str, *, attention: bool = False) -> 
         attention: its sentence says itself what to choose.
 
     Raises:
-        InputError: the answer is withheld, the explanation is missing, or there are votes.
+        InputError: the answer is withheld, the explanation is missing, there are votes, or the
+            other half is public.
     """
     if problem.answer is None:
         raise InputError(f"the problem {problem.ref} has no answer; a gold question needs one")
@@ -49,6 +54,12 @@ def add_gold(problem: Problem, explanation: str, *, attention: bool = False) -> 
         rows = Slot.objects.filter(problem=problem, gold=False)
         if rows.exclude(answered_at=None).exists():
             raise InputError(f"people have judged the problem {problem.ref}; choose another one")
+        others = type(problem).objects.filter(twin=problem.twin_id).exclude(pk=problem.pk)
+        if others.filter(public=True).exists():
+            raise InputError(
+                f"the other half of {problem.ref} is public and tells its answer; choose another "
+                "problem"
+            )
         rows.update(open=False)
         type(problem).objects.filter(pk=problem.pk).update(gold=True)
         problem.became(gold=True)
@@ -85,6 +96,19 @@ def draw_gold(judge: Judge) -> Slot | None:
     return _slot(judge, problem)
 
 
+def take_back(person: Person) -> None:
+    """Take gold questions from holders whose lease ran out, where another problem would go now.
+
+    Somebody else is about to take a problem: that could be theirs, were it an ordinary one. Who is
+    in the training knows that all are gold, and keeps theirs.
+    """
+    rows = Slot.objects.filter(open=True, gold=True, lease_until__lte=timezone.now())
+    rows = rows.filter(unseen(person)).exclude(holder=person)
+    for slot in rows.select_for_update(of=("self",), skip_locked=True):
+        if training(Judge.objects.filter(person=slot.holder_id).first()) is None:
+            give_back(slot)
+
+
 def _slot(judge: Judge, problem: Problem) -> Slot:
     return Slot(
         problem=problem,
@@ -104,11 +128,8 @@ def _drawn(person: Person) -> int | None:
 
 def _unknown(person: Person) -> QuerySet[Problem]:
     """Return the gold questions that are asked and that a person has not read."""
-    from winosmith.web.problems.models import Problem, State
-
     seen = Seen.objects.filter(person=person, twin_id=OuterRef("twin_id"))
-    rows = Problem.objects.filter(~Exists(seen), gold=True, as_gold__retired=False)
-    rows = rows.exclude(state__in=(State.WITHDRAWN, State.REVISED)).select_related("twin")
+    rows = askable().filter(~Exists(seen)).select_related("twin")
     # That of a problem without a contributor is none of this person's.
     return rows.filter(Q(twin__contributor=None) | ~Q(twin__contributor=person))
 
@@ -164,3 +185,5 @@ def settle(contested: Contest, by: Person, *, upheld: bool, answer: str = "") ->
             judge = rows.get(person=now.slot.holder_id)
             if judge.held is None:
                 check(judge)
+        else:  # judges are locked before twins, as where they answer
+            public.settle([now.slot.twin_id])

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from winosmith import text
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.judge.gold import _chance, draw_gold
+from winosmith.web.judge.gold import _chance, draw_gold, take_back
 from winosmith.web.judge.models import Judge, Slot
 from winosmith.web.judge.queue import next_slot
 from winosmith.web.judge.seen import note_seen
@@ -134,6 +134,7 @@ def _claimed(judge: Judge) -> Slot | None:
     slot = next_slot(person, judge.cursor, lock=True)
     if slot is None:  # what came all the same would be gold
         return None
+    take_back(person)
     slot = draw_gold(judge) or slot
     if not slot.gold and slot.lease_until is None:
         judge.cursor = slot.place

@@ -17,14 +17,15 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from winosmith.web._lock import writing
-from winosmith.web.judge.models import Gold, Judge, Slot
+from winosmith.web.judge.models import Judge, Slot
 from winosmith.web.judge.verdicts import settle_votes
 from winosmith.web.people.pseudonyms import keyed
 from winosmith.web.problems.models import Problem, State
+from winosmith.web.problems.public import questions
 
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
@@ -37,6 +38,7 @@ __all__ = [
     "PACE",
     "Pace",
     "Training",
+    "askable",
     "check",
     "enough_gold",
     "forget_origins",
@@ -190,10 +192,13 @@ def training(judge: Judge | None) -> Training | None:
 
 def enough_gold() -> bool:
     """Tell whether the site has gold questions for one training, of twins of their own."""
-    rows = Gold.objects.filter(retired=False).exclude(
-        problem__state__in=(State.WITHDRAWN, State.REVISED)
-    )
-    return rows.values("problem__twin").distinct().count() >= settings.RULES.training_questions
+    return askable().values("twin").distinct().count() >= settings.RULES.training_questions
+
+
+def askable() -> QuerySet[Problem]:
+    """Return the gold questions that judges get: none whose other half everyone may read."""
+    half = Problem.objects.filter(twin=OuterRef("twin"), public=True)
+    return questions().filter(~Exists(half))
 
 
 def trained(judge: Judge) -> None:
@@ -249,7 +254,7 @@ def _beside(slot: Slot, address: str) -> set[int]:
     Accounts that a moderator has released after such a hold are none of them.
     """
     at = slot.answered_at or timezone.now()
-    digests = {origin(address, at), origin(address, at - HOUR)}
+    digests = {origin(address, at), origin(address, at - HOUR)} - {""}
     rows = Slot.objects.filter(problem=slot.problem_id, gold=False, origin__in=digests)
     rows = rows.filter(answered_at__gt=at - HOUR).exclude(holder__judging__cleared=True)
     return set(rows.values_list("holder", flat=True))

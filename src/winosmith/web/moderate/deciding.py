@@ -13,6 +13,7 @@ from winosmith.web.moderate.actions import ACTIONS, CLOSING, UNDO, Action
 from winosmith.web.moderate.appeals import open_appeal, settle
 from winosmith.web.problems.embargoes import COVERING, lift, put_under
 from winosmith.web.problems.models import Event, Problem, State
+from winosmith.web.problems.public import LATE
 from winosmith.web.problems.states import move, stay
 
 if TYPE_CHECKING:
@@ -36,6 +37,9 @@ __all__ = [
 
 LONGEST = 2000
 """Characters of a reason."""
+
+NOBODYS = (*COVERING.values(), LATE)
+"""Kinds of events that nobody decided about: they stand in no decision's way."""
 
 
 class Conflict(InputError):  # noqa: N818 - it tells of a meeting, not of a fault
@@ -78,7 +82,7 @@ def last_event(problems: Iterable[Problem]) -> dict[int, int]:
 
 def standing(problem: Problem) -> list[Event]:
     """Return the problem's events that hold, oldest first: without those that were taken back."""
-    events = list(problem.events.exclude(kind__in=COVERING.values()).order_by("pk"))
+    events = list(problem.events.exclude(kind__in=NOBODYS).order_by("pk"))
     undone = {event.undoes_id for event in events}
     return [event for event in events if event.kind != UNDO and event.pk not in undone]
 
@@ -119,7 +123,7 @@ def decide(
     with writing():
         now = locked(problem.pk)
         must_decide(person, now)
-        later = now.events.filter(pk__gt=seen).exclude(kind__in=COVERING.values())
+        later = now.events.filter(pk__gt=seen).exclude(kind__in=NOBODYS)
         since = list(later.order_by("pk").select_related("actor"))
         if since:
             raise Conflict(now, since)

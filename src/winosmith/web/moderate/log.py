@@ -18,6 +18,7 @@ from winosmith.web.moderate.contributors import person_of
 from winosmith.web.people.models import Person
 from winosmith.web.people.pseudonyms import pseudonym
 from winosmith.web.problems.models import Event
+from winosmith.web.problems.public import LATE
 
 __all__ = ["COLUMNS", "Asked", "known_as", "lines", "logged", "what_is_done"]
 
@@ -30,6 +31,7 @@ _PAST = {
     "recount": _("judged again"),
     "appeal": _("appealed"),
     "revise": _("revised"),
+    LATE: _("published ahead of the other half"),
     "exclude-vote": _("a vote taken out of the count"),
     "include-vote": _("a vote counted again"),
     "cover": _("covered by the embargo of what it was made of"),

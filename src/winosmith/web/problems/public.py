@@ -1,7 +1,8 @@
 """Who may see a problem, and from when on.
 
 Whether everyone may is `Problem.public`. A problem that was found valid tells its answer, and with
-it that of the other half, which judges may hold: so a twin becomes public as a whole.
+it that of the other half, which judges may hold: so a twin becomes public as a whole, and never
+while one of its halves is asked as an attention question.
 """
 
 from __future__ import annotations
@@ -15,22 +16,34 @@ from django.conf import settings
 from django.db import connection
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from winosmith.web._chunked import chunked
 from winosmith.web._lock import writing
-from winosmith.web.problems.models import Problem, State, Twin
+from winosmith.web.problems.models import Event, Problem, State, Twin
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
 
     from winosmith.web.people.models import Person
 
-__all__ = ["public_problems", "publish_due", "settle", "visible_to", "waits_until"]
+__all__ = [
+    "LATE",
+    "public_problems",
+    "publish_due",
+    "questions",
+    "settle",
+    "visible_to",
+    "waits_until",
+]
 
 OPEN = (State.HELD, State.JUDGING)
-"""Where a half stands that its twin waits for; one that is an attention question stalls nothing."""
+"""Where a half stands that its twin waits for, unless it is an attention question."""
 
 DECIDED = (State.VALID, State.REJECTED)
+
+LATE = "late"
+"""The kind of the event that a half became public ahead of the other, after its days."""
 
 CHUNK = 250
 """Twins that are settled in one transaction."""
@@ -42,6 +55,15 @@ def public_problems() -> QuerySet[Problem]:
     Pages for everyone, search, counts and exports start here, and from nothing else.
     """
     return Problem.objects.filter(public=True).select_related("twin__contributor")
+
+
+def questions() -> QuerySet[Problem]:
+    """Return the attention questions that are asked: what is public of their twins tells answers.
+
+    One that was retired, withdrawn or replaced is asked no more.
+    """
+    rows = Problem.objects.filter(gold=True, as_gold__retired=False)
+    return rows.exclude(state__in=(State.WITHDRAWN, State.REVISED))
 
 
 def visible_to(person: Person | None, problem: Problem) -> bool:
@@ -65,8 +87,9 @@ def settle(twins: Collection[int], new: Collection[int] = ()) -> None:
     """Let what was decided wait for the rest of its twin, and end the waits that are over.
 
     A wait ends when no half is held or judged any more, or `SiteRules.wait_days` after the first
-    decision that stands. What is not among `new` never begins to wait: what everyone could see
-    already stays, whatever becomes of the other half.
+    decision that stands, which then is written down; beside one of `questions` it does not end.
+    What is not among `new` never begins to wait: what everyone could see already stays, whatever
+    becomes of the other half.
 
     The caller is in a transaction and has written what changed: `winosmith.web.problems.states`,
     embargoes and imports do.
@@ -83,20 +106,39 @@ def settle(twins: Collection[int], new: Collection[int] = ()) -> None:
     columns = "twin", "state", "gold", "decided", "waits"
     for half in Problem.objects.filter(twin__in=twins).only(*columns):
         halves[half.twin_id].append(half)
+    gold = {key for key, of in halves.items() if any(half.gold for half in of)}
+    asked = set(questions().filter(twin__in=gold).values_list("twin", flat=True)) if gold else gold
     for waits in (True, False):
-        keys = [
+        found = [
             half.pk
-            for of in halves.values()
+            for twin, of in halves.items()
             for half in of
             if half.waits != waits
-            and waits == (_stalls(of) and half.state in DECIDED and (half.waits or half.pk in new))
-        ]
-        if keys:
-            # Who has locked a half meanwhile settles the twin, too, or `publish_due` does.
-            rows = Problem.objects.select_for_update(skip_locked=True).filter(pk__in=keys)
-            Problem.objects.filter(pk__in=list(rows.values_list("pk", flat=True))).update(
-                waits=waits
+            and waits
+            == (
+                ((twin in asked and not half.gold) or _stalls(of))
+                and half.state in DECIDED
+                and (half.waits or half.pk in new)
             )
+        ]
+        if found:
+            # Who has locked a half meanwhile settles the twin, too, or `publish_due` does.
+            rows = Problem.objects.select_for_update(skip_locked=True).filter(pk__in=found)
+            keys = list(rows.values_list("pk", flat=True))
+            Problem.objects.filter(pk__in=keys).update(waits=waits)
+            if not waits:
+                _note_late(keys, halves.values())
+
+
+def _note_late(keys: Collection[int], twins: Iterable[list[Problem]]) -> None:
+    """Write down which problems became public although another half of theirs is open."""
+    late = [half.pk for of in twins if any(map(_is_open, of)) for half in of if half.pk in keys]
+    rows = public_problems().filter(pk__in=late).order_by("pk") if late else ()
+    reason = _("its other half was not decided within %d days") % settings.RULES.wait_days
+    Event.objects.bulk_create(
+        Event(problem=row, kind=LATE, before=row.state, after=row.state, reason=reason)
+        for row in rows
+    )
 
 
 def publish_due() -> int:
@@ -118,15 +160,19 @@ def _due() -> QuerySet[Problem]:
     """
     other = Problem.objects.filter(twin=OuterRef("twin"), state__in=OPEN, gold=False)
     over = Q(decided__lte=timezone.now() - _patience()) | ~Exists(other)
-    return Problem.objects.filter(over, waits=True)
+    asked = questions().filter(twin=OuterRef("twin"))
+    return Problem.objects.filter(over, ~Exists(asked), waits=True)
 
 
 def waits_until(problem: Problem) -> datetime | None:
     """Return when a problem is public at the latest; None if it waits not for its other half alone.
 
-    What was not found valid, or is under embargo, does not become public by waiting.
+    What was not found valid, or is under embargo, does not become public by waiting; nor what tells
+    the answer of an attention question.
     """
     if not problem.waits or problem.state != State.VALID or problem.embargo or problem.gold:
+        return None
+    if questions().filter(twin=problem.twin_id).exists():
         return None
     return _over(Problem.objects.filter(twin=problem.twin_id))
 
@@ -134,9 +180,13 @@ def waits_until(problem: Problem) -> datetime | None:
 def _stalls(halves: Iterable[Problem]) -> bool:
     """Tell whether what was decided of a twin waits for its other halves."""
     halves, over = list(halves), None
-    if any(half.state in OPEN and not half.gold for half in halves):
+    if any(map(_is_open, halves)):
         over = _over(halves)
     return over is not None and timezone.now() < over
+
+
+def _is_open(half: Problem) -> bool:
+    return half.state in OPEN and not half.gold
 
 
 def _over(halves: Iterable[Problem]) -> datetime | None:
