@@ -136,6 +136,43 @@ def test_a_write_that_can_not_be_is_told_soon_and_keeps_its_text(
     assert kept.fields["sentence_1"] == typed
 
 
+PATIENT = """
+import os, time
+from django.db import OperationalError, connection
+from winosmith.web import _lock
+
+def told():
+    try:
+        with _lock.writing():
+            return "wrote"
+    except OperationalError:
+        return "gave up"
+
+_lock.PATIENCE = 60
+connection.close()
+patient = os.fork()
+if not patient:
+    _lock.wait_for_locks(connection, 60)
+    told()
+    os._exit(0)
+time.sleep(2)
+with _lock.since(59):
+    result = [told()]
+waits = os.waitpid(patient, os.WNOHANG) == (0, 0)
+if waits:
+    os.kill(patient, 9)
+result.append("the other waits" if waits else "the other is through")
+"""
+"""A write that has a second left asks behind one of another process that waits for a minute."""
+
+
+def test_nobody_waits_for_the_patience_of_others(served: Start) -> None:
+    """A write gives up in its own time, whoever waits before it for a database that is locked."""
+    site = served()
+    with _locked(site):
+        assert site.do(PATIENT) == ["gave up", "the other waits"]
+
+
 @pytest.mark.parametrize("database", DATABASES)
 def test_health_tells_of_a_locked_database(served: Start, database: str) -> None:
     """While another program holds the database /healthz says so, in a sentence."""

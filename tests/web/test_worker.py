@@ -157,24 +157,35 @@ def test_a_reader_who_takes_nothing_is_let_go(
         assert closed.wait(worker.patience)
 
 
+@pytest.mark.parametrize(
+    ("path", "more"), [(b"", b""), (b"/", b""), (b"", b"HX-Request: true\r\n")]
+)
 def test_slow_readers_of_long_files_make_room_for_each_other(
-    working: Callable[[Any], Working], monkeypatch: pytest.MonkeyPatch
+    working: Callable[[Any], Working], monkeypatch: pytest.MonkeyPatch, path: bytes, more: bytes
 ) -> None:
-    """More readers than there are threads for do not keep another one from a file, or a page."""
-    from winosmith.web._worker import THREADS
+    """However they ask, more readers than threads keep nobody from a file, a page or a check."""
+    from winosmith.web._worker import READERS, THREADS
 
     monkeypatch.setattr("winosmith.web._worker.AHEAD", 1 << 18)
     size = 1 << 24
 
     def long(environ: Any, start_response: Any) -> Any:
-        if environ["PATH_INFO"] == "/":
+        if environ["PATH_INFO"] != "/download/a":
             return _hello(environ, start_response)
         start_response("200 OK", [("Content-Length", str(size))])
         return (bytes(1 << 16) for _ in range(size >> 16))
 
     worker = working(long)
-    slow = [worker.connect(ASKED % b"download/a") for _ in range(3 * THREADS["downloads"])]
+    asked = b"GET /%sdownload/a HTTP/1.1\r\nHost: localhost\r\n%s\r\n" % (path, more)
+    slow = [worker.connect(asked) for _ in range(3 * THREADS["downloads"])]
+    until = time.monotonic() + worker.patience
+    while len(worker.server.readers) < READERS:
+        assert time.monotonic() < until
+        time.sleep(0.01)
     assert worker.answered().startswith(OK)
+    line, live = KINDS["live"]
+    with worker.connect(line + b"Host: localhost\r\n" + live + b"\r\n") as wire:
+        assert wire.recv(1000).startswith(OK)
     with worker.connect(ASKED % b"download/a") as wire:
         taken = 0
         while taken < size:
@@ -206,6 +217,28 @@ def test_a_file_is_not_held_in_memory(working: Callable[[Any], Working]) -> None
             time.sleep(0.05)
         time.sleep(0.5)
         assert made < AHEAD + (1 << 22)
+
+
+def test_what_slow_readers_leave_fills_no_disk(
+    working: Callable[[Any], Working], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of answers that wait for readers a worker holds `HELD`; then the first are let go."""
+    size = 1 << 23
+    monkeypatch.setattr("winosmith.web._worker.HELD", 3 * size)
+
+    def big(environ: Any, start_response: Any) -> list[bytes]:
+        start_response("200 OK", [("Content-Length", str(size))])
+        return [bytes(size)]
+
+    worker = working(big)
+    slow = [worker.connect(ASKED % b"problems/") for _ in range(8)]
+    until = time.monotonic() + worker.patience
+    while worker.server.answered < len(slow) or len(worker.server.active_channels) > 4:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    assert _ended(slow[0])
+    for each in slow:
+        each.close()
 
 
 KINDS = {
@@ -265,6 +298,7 @@ def test_every_address_of_a_long_file_is_known(site: Any) -> None:
     assert LONG.search(reverse("rounds:file", args=["one", "kept.jsonl"]))
     assert LONG.search(reverse("moderate:log_csv"))
     assert not LONG.search(reverse("read:download"))
+    assert not LONG.search(reverse("rounds:progress", args=["one"]))
 
 
 def test_slow_clients_stop_no_page(monkeypatch: pytest.MonkeyPatch) -> None:

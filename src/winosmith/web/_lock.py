@@ -8,6 +8,7 @@ pages then say so with status 503 (`failing.failed`).
 from __future__ import annotations
 
 import fcntl
+import sqlite3
 import threading
 import time
 from collections.abc import Iterator
@@ -25,7 +26,8 @@ PATIENCE = 5.0
 them."""
 
 LEAST = 0.1
-"""Seconds that it may wait at least, however late it comes to a thread."""
+"""Seconds that it may wait at least, however late it comes to a thread; and for which one who has
+the turn looks whether SQLite's file is free before others look."""
 
 _WRITER = threading.Lock()
 """Of the threads of one process: they share its lock files, so SQLite's writers wait here first."""
@@ -52,7 +54,8 @@ def writing() -> Iterator[None]:
     if getattr(_THREAD, "now", False):
         yield
         return
-    with _turn(), transaction.atomic():
+    with ExitStack() as held:
+        _begin(held)
         _THREAD.now = True
         try:
             yield
@@ -91,26 +94,41 @@ def wait_for_locks(connection: Any, seconds: float) -> None:
         cursor.execute(f"{setting} {max(1, round(1000 * seconds))}")
 
 
-@contextmanager
-def _turn() -> Iterator[None]:
-    """Wait for one's turn; of a request that waited before, what it still waits is shorter.
-
-    SQLite's own waiting is looking again and again, and some starve; a lock file lets the kernel
-    wake whoever has waited longest. Its holder gives up in time, so it is never held for long.
-    """
-    if connection.in_atomic_block:
-        yield
-        return
+def _begin(held: ExitStack) -> None:
+    """Begin a transaction in one's turn; what waited before, in its thread, waits the less here."""
     late = getattr(_THREAD, "late", None)
     until = time.monotonic() + PATIENCE if late is None else late
-    with ExitStack() as held:
-        if connection.vendor == "sqlite":
-            if not _WRITER.acquire(timeout=max(LEAST, until - time.monotonic())):
-                raise OperationalError("other writes took too long")
-            held.callback(_WRITER.release)
-            file = held.enter_context((settings.SITE.folder / "write.lock").open("wb"))
+    if connection.vendor == "sqlite" and not connection.in_atomic_block:
+        _take_turns(held, until)
+        return
+    if (left := until - time.monotonic()) < PATIENCE - 1 and not connection.in_atomic_block:
+        wait_for_locks(connection, max(LEAST, left))
+        held.callback(wait_for_locks, connection, PATIENCE)
+    held.enter_context(transaction.atomic())
+
+
+def _take_turns(held: ExitStack, until: float) -> None:
+    """Begin a transaction of SQLite, one after the other.
+
+    SQLite's own waiting is looking again and again, and some starve; a lock file lets the kernel
+    wake whoever has waited longest. Whoever finds the database held by somebody else lets the next
+    one look after `LEAST`: so nobody waits for the patience of others on top of their own.
+    """
+    if not _WRITER.acquire(timeout=max(LEAST, until - time.monotonic())):
+        raise OperationalError("other writes took too long")
+    held.callback(_WRITER.release)
+    wait_for_locks(connection, LEAST)
+    held.callback(wait_for_locks, connection, PATIENCE)
+    while True:
+        with ExitStack() as turn:
+            file = turn.enter_context((settings.SITE.folder / "write.lock").open("wb"))
             fcntl.flock(file, fcntl.LOCK_EX)
-        if (left := until - time.monotonic()) < PATIENCE - 1:
-            wait_for_locks(connection, max(LEAST, left))
-            held.callback(wait_for_locks, connection, PATIENCE)
-        yield
+            try:
+                turn.enter_context(transaction.atomic())
+            except OperationalError as error:
+                code = getattr(error.__cause__, "sqlite_errorcode", 0)
+                if code & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                    raise
+            else:
+                held.push(turn.pop_all())
+                return

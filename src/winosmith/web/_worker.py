@@ -50,6 +50,10 @@ KERNEL = 1 << 17
 AHEAD = 1 << 24
 """Bytes of an answer that are held for one reader; the thread of a longer one waits for them."""
 
+HELD = 1 << 30
+"""Bytes of answers that a worker holds for all readers together: they lie on a disk. Beyond that,
+whoever asked first is let go."""
+
 IN_MEMORY = 1 << 16
 """Bytes of a request or an answer that are held in memory; the rest lies in a temporary file."""
 
@@ -58,8 +62,10 @@ THREADS = {"pages": 3, "forms": 3, "downloads": 4, "live": 1, "health": 1}
 together at a time), for checks while somebody types, and for monitors. Whoever waits for a lock of
 the database, or reads slowly, holds up their own kind only; each kind is answered in order."""
 
-LONG = re.compile(r"^/download/.|^/moderate/log\.csv|^/families/data/|^/rounds/round/[^/]+/.")
-"""The addresses of long files."""
+LONG = re.compile(
+    r"^/+(download/.|moderate/log\.csv|families/data/|rounds/round/[^/]+/(?!progress/).)"
+)
+"""The addresses of long files, as they are sent: slashes before the first word count as one."""
 
 READERS = THREADS["downloads"] - 1
 """Readers of long files who may keep a thread waiting; one more, and whoever has taken nothing for
@@ -187,11 +193,18 @@ class Server(TcpWSGIServer):
             longest[1].handle_close()
 
     def look_after(self, now: float) -> None:
-        """Close the connections of those who were too slow."""
+        """Close the connections of those who were too slow, or for whom too much is held."""
         for channel in list(self.active_channels.values()):
             wait = channel.waits()
             if wait and now > sum(wait):
                 channel.handle_close()
+        readers = [each for each in self.active_channels.values() if each.total_outbufs_len]
+        held = sum(each.total_outbufs_len for each in readers)
+        for channel in sorted(readers, key=lambda each: each.began):
+            if held <= HELD:
+                break
+            held -= channel.total_outbufs_len
+            channel.handle_close()
 
     @contextmanager
     def waiting(self, reader: Channel) -> Iterator[None]:
@@ -232,11 +245,12 @@ def kind_of(request: Any) -> str:
         return "live"
     if request.path == HEALTH:
         return "health"
+    reads = request.command in ("GET", "HEAD")
+    if reads and LONG.search(request.path):
+        return "downloads"  # whatever headers say: a slow reader must hold up no check
     if "HX_REQUEST" in request.headers and "HX_BOOSTED" not in request.headers:
         return "live"
-    if request.command not in ("GET", "HEAD"):
-        return "forms"
-    return "downloads" if LONG.search(request.path) else "pages"
+    return "pages" if reads else "forms"
 
 
 class Buffering(Worker):
