@@ -6,18 +6,22 @@
 Against a site with the settings that ship: judges who click at once and 19 accounts of one address
 at a human pace, by the pages; a paid job in three seconds that the market approved; a human test in
 four; and an honest crowd (log-normal seconds with a median of 9, 93 % right, trained by gold and
-asked gold). Time passes by moving the rows of the database, not by sleeping.
+asked gold). Time passes by moving the rows of the database, not by sleeping. A site without bounds
+must fail: the trial can.
 """
 
 from __future__ import annotations
 
 import argparse
+from itertools import product
 
 from crowd.clicks import ATTACKS, HELD_AT_MOST, attack, honest
 from crowd.scenario import apart, databases, place
 from crowd.table import Table, end
 
-ATTACKED = ("database", "who", "answers", "decided by them", "wait for a moderator")
+ATTACKED = (
+    "database", "fault on purpose", "who", "answers", "decided by them", "wait for a moderator",
+)  # fmt: skip
 CROWD = (
     "database", "judges", "votes", "problems decided", "judges held", "held at most",
     "votes waiting",
@@ -33,12 +37,13 @@ def main() -> None:
     problems, judges, votes = (12, 10, 30) if asked.quick else (60, 40, 100)
     attacks = Table("Nothing is decided by clicks", ATTACKED)
     for database in databases(asked.database):
-        for who in ATTACKS:
+        for who, watched in product(ATTACKS, (True, False)):
             with place(database) as where:
-                found = apart(attack, where.folder, where.database, who, problems)
+                found = apart(attack, where.folder, where.database, who, problems, watched=watched)
             attacks.row(
-                database, who, found["answers"], found["decided"], found["waiting"],
-                met=found["answers"] > 0 and found["decided"] == 0,
+                database, "none" if watched else "no bounds", who,
+                found["answers"], found["decided"], found["waiting"],
+                met=found["answers"] > 0 and (found["decided"] == 0) == watched,
             )  # fmt: skip
     crowd = Table("An honest crowd goes on", CROWD)
     for database in databases(asked.database):

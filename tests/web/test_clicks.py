@@ -40,6 +40,17 @@ def test_nothing_is_decided_by_clicks(who: str) -> None:
     assert (found["decided"], found["waiting"]) == (0, found["answers"])
 
 
+@pytest.mark.parametrize("who", ["3 judges who click", "a human test"])
+def test_clicks_decide_where_nothing_is_watched(who: str) -> None:
+    """Without the bounds the same answers decide: it is the bounds that hold them back."""
+    from crowd.clicks import attack
+    from crowd.scenario import apart, place
+
+    with place("sqlite") as where:
+        found: dict[str, Any] = apart(attack, where.folder, where.database, who, 10, watched=False)
+    assert found["decided"] > 0 == found["waiting"]
+
+
 def test_an_honest_crowd_is_not_held() -> None:
     """Six careful judges, trained first, decide problems, and none of them is held at the end."""
     from crowd.clicks import honest

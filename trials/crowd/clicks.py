@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from .scenario import opened
+from .scenario import UNWATCHED, opened
 
 ATTACKS = ("3 judges who click", "19 accounts of one address", "a paid job", "a human test")
 
@@ -18,9 +18,19 @@ MEDIAN, SPREAD, RIGHT = 9.0, 0.6, 0.93
 """Of an honest judge: seconds a problem (log-normal), and the share of right answers."""
 
 
-def attack(folder: Path, database: str | None, who: str, problems: int) -> dict[str, Any]:
-    """Run one attack; return how many answers it gave and what they decided."""
-    opened(folder, database)
+def attack(
+    folder: Path, database: str | None, who: str, problems: int, *, watched: bool = True
+) -> dict[str, Any]:
+    """Run one attack; return how many answers it gave and what they decided.
+
+    Args:
+        folder: of the site, new.
+        database: as `scenario.opened` has it.
+        who: one of `ATTACKS`.
+        problems: how many there are to judge, or twins in the test.
+        watched: by the settings that ship; else no bound holds anybody, and clicks decide.
+    """
+    opened(folder, database, **({} if watched else UNWATCHED))
     from . import inside
 
     if who == "a human test":
