@@ -88,7 +88,14 @@ def claim_unlocked(person: Any) -> Any:
     problem = rows.annotate(given=given).filter(given__lt=settings.RULES.judges).first()
     if problem is None:
         return None
-    return Slot(problem=problem, twin_id=problem.twin_id, holder=person, shown=[0, 1], n=1)
+    return Slot(
+        problem=problem,
+        ref=problem.ref,
+        twin_id=problem.twin_id,
+        holder=person,
+        shown=[0, 1],
+        n=1,
+    )
 
 
 def answer_unlocked(person: Any, ref: str, choice: int | None, **marks: Any) -> Any:
@@ -124,13 +131,13 @@ def answer_and_claim_unlocked(person: Any, ref: str, choice: int | None, **marks
     return answer_unlocked(person, ref, choice, **marks), claim_unlocked(person)
 
 
-def once_unlocked(person: Any, key: str, act: Callable[[], dict[str, Any]]) -> Any:
+def once_unlocked(person: Any, key: str, form: str, act: Callable[[], dict[str, Any]]) -> Any:
     """Look a key up, act, then note it."""
     from winosmith.web.problems.models import Done
 
     if done := Done.objects.filter(person=person, key=key).first():
         return done.result, False
-    result = act()
+    result = {**act(), "form": form}
     Done.objects.get_or_create(person=person, key=key, defaults={"result": result})
     return result, True
 

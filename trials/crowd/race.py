@@ -50,9 +50,11 @@ def race(folder: Path, database: str | None, how: Race) -> dict[str, Any]:
             for person in people
             for window in (0, 1)
         ]
-        for window in windows:
-            window.result()
-        over.set()
+        try:
+            for window in windows:
+                window.result()
+        finally:
+            over.set()  # else a window that fails would leave it at work for ever
         dawdler.result()
     return {**vars(inside.audit_votes()), "faults": inside.audit_votes().faults, **happened}
 
