@@ -226,6 +226,8 @@ ROUTES: list[Row] = [
     ("moderate:log", "get", (), _none, "llfffoo"),
     ("moderate:log_csv", "get", (), _none, "llfffoo"),
     ("moderate:people", "get", (), _none, "llfffoo"),
+    ("moderate:agreement", "get", (), _none, "llfffoo"),
+    ("moderate:agreement_csv", "get", (), _none, "llfffoo"),
     ("moderate:person", "get", (_ref("owner"),), _none, "llfffoo"),
     ("moderate:appoint", "get", (_ref("owner"),), _none, "mmmmmmm"),
     ("moderate:appoint", "post", (_ref("owner"),), _key(kind="judge", reason="So."), "llfffDD"),

@@ -208,6 +208,9 @@ VISITS: tuple[Visit, ...] = (
     V("moderator", "moderate:log", query="what=nothing"),
     V("moderator", "moderate:people"),
     V("admin", "moderate:people", query="who=nobody"),
+    V("moderator", "moderate:agreement"),
+    V("moderator", "moderate:agreement", query="who={judge}"),
+    V("admin", "moderate:agreement", query="who=nobody"),
     V("admin", "moderate:person", ("{owner}",)),
     V("moderator", "moderate:person", ("{judge}",)),
     V("moderator", "moderate:person", ("{moderator}",)),
@@ -270,6 +273,7 @@ NO_PAGE = {
     "judge:undo": "leads to judge:turn",
     "moderate:go_on": "leads to moderate:batch",
     "moderate:log_csv": "a file",
+    "moderate:agreement_csv": "a file",
     **api.NO_PAGE,
 }
 """Routes that show no page of their own, and what they do instead."""
@@ -300,6 +304,7 @@ def staged() -> dict[str, str]:
         at=batches.stand(),
         expected=Problem.objects.count(),
     )
+    _agreeing([world.people[name] for name in ("judge", "moderator", "admin", "owner", "other")])
     left = batches.picked(admin, "let-through", [("held-a", 99), ("held-b", 0)], LONG)
     roles.appoint(admin, world.people["owner"], "pause", LONG)
     refs = {
@@ -311,6 +316,30 @@ def staged() -> dict[str, str]:
         "moderator": pseudonym(world.people["moderator"]),
     }
     return {name: str(value) for name, value in refs.items()}
+
+
+def _agreeing(people: list[Any]) -> None:
+    """Let people have judged problems: the first two always alike, and often unlike the others."""
+    from django.utils import timezone
+
+    from winosmith.web.judge.models import Slot
+    from winosmith.web.problems.models import Problem, State, Twin
+
+    now = timezone.now()
+    for at in range(40):
+        twin = Twin.objects.create(ref=f"alike-{at}")
+        problem = Problem.objects.create(
+            ref=f"alike-{at}", twin=twin, sentence=f"The cup {at} hit the jug and the _ broke.",
+            options=["cup", "jug"], answer=at % 2, state=State.REJECTED,
+        )  # fmt: skip
+        Slot.objects.bulk_create(
+            Slot(
+                problem=problem, twin=twin, n=n, place=0, holder=person, open=False,
+                choice=int(at % 2 == (at % 5 < 3 if n < 2 else at % 9 == n)), answered_at=now,
+                provisional=n == 4 and at < 3,
+            )
+            for n, person in enumerate(people)
+        )  # fmt: skip
 
 
 def routes() -> Iterator[tuple[str, Any]]:

@@ -24,7 +24,7 @@ def _sent(half: Any, action: str = "withdraw", key: str = KEY, **more: str) -> d
 
 PAGES = (
     "", "problems/{ref}/", "ask/?action=reject", "contests/", "log/", "log.csv", "people/",
-    "people/{name}/", "batches/{mark}/",
+    "people/{name}/", "agreement/", "agreement.csv", "batches/{mark}/",
 )  # fmt: skip
 FORMS = ("act/", "undo/", "batches/{mark}/go-on/", "people/{name}/appoint/", "contests/1/settle/")
 

@@ -22,6 +22,8 @@ urlpatterns = [
     path("log/", views_log.log, name="log"),
     path("log.csv", views_log.download, name="log_csv"),
     path("people/", views_people.people, name="people"),
+    path("agreement/", views_people.agreement, name="agreement"),
+    path("agreement.csv", views_people.agreement_csv, name="agreement_csv"),
     path("people/<str:name>/", views_people.person, name="person"),
     path("people/<str:name>/appoint/", views_people.appoint, name="appoint"),
 ]

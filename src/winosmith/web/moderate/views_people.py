@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.conf import settings
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from winosmith.errors import InputError
 from winosmith.web.judge.trust import CAREFUL, GOLD, mistaken, suspect
-from winosmith.web.moderate import crowd, roles
+from winosmith.web.moderate import crowd, matrix, roles
 from winosmith.web.moderate.contributors import person_of
 from winosmith.web.moderate.models import Appointment
 from winosmith.web.numerals import percent
@@ -21,7 +21,7 @@ from winosmith.web.people.pseudonyms import pseudonym
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.once import new_key, once
 
-__all__ = ["appoint", "people", "person"]
+__all__ = ["agreement", "agreement_csv", "appoint", "people", "person"]
 
 GO_ON = "go-on"
 """What the form sends that goes on with a change of many votes."""
@@ -32,19 +32,18 @@ TOGETHER = "-together"
 MOST = 50
 """Problems that the page of a person lists at most."""
 
+SHOWN = 20
+"""Pairs of judges that are told of in words; the table has all."""
+
 
 @require_GET
 @moderators_only
 def people(request: HttpRequest) -> HttpResponse:
     """Show people, the newest first; an admin finds an account by its name, too."""
-    text = request.GET.get("who", "").strip()
+    text, found = _asked(request)
+    if found is not None:
+        return redirect("moderate:person", name=pseudonym(found))
     shown = crowd.page(only=request.GET.get("only", ""), before=request.GET.get("before", ""))
-    if text:
-        found = person_of(text)
-        if found is None and request.user.is_superuser:
-            found = Person.objects.filter(name=text).first()
-        if found is not None:
-            return redirect("moderate:person", name=pseudonym(found))
     context = {
         "page": shown,
         "text": text,
@@ -53,6 +52,42 @@ def people(request: HttpRequest) -> HttpResponse:
         "mistaken": _mistaken(),
     }
     return render(request, "moderate/people.html", context)
+
+
+def _asked(request: HttpRequest) -> tuple[str, Person | None]:
+    """Return whom the reader looks for, and whom they found."""
+    text = request.GET.get("who", "").strip()
+    found = person_of(text)
+    if found is None and text and request.user.is_superuser:
+        found = Person.objects.filter(name=text).first()
+    return text, found
+
+
+@require_GET
+@moderators_only
+def agreement(request: HttpRequest) -> HttpResponse:
+    """Show how far judges agree pair by pair, and which pairs stand out."""
+    text, found = _asked(request)
+    context = {
+        "matrix": matrix.matrix(found),
+        "text": text,
+        "who": "" if found is None else pseudonym(found),
+        "least": matrix.LEAST,
+        "most": matrix.MOST,
+        "shown": SHOWN,
+    }
+    return render(request, "moderate/agreement.html", context)
+
+
+@require_GET
+@moderators_only
+def agreement_csv(request: HttpRequest) -> StreamingHttpResponse:
+    """Send what that page shows as CSV."""
+    response = StreamingHttpResponse(
+        matrix.lines(matrix.matrix(_asked(request)[1])), content_type="text/csv; charset=utf-8"
+    )
+    response.headers["Content-Disposition"] = 'attachment; filename="agreement.csv"'
+    return response
 
 
 @require_GET
