@@ -273,6 +273,7 @@ NO_PAGE = {
     "judge:undo": "leads to judge:turn",
     "moderate:go_on": "leads to moderate:batch",
     "moderate:log_csv": "a file",
+    "take:count": "leads to take:round",
     "moderate:agreement_csv": "a file",
     **api.NO_PAGE,
 }
