@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any
 
 import pytest
@@ -41,6 +42,15 @@ def test_a_race_of_judges_gives_each_problem_exactly_k_votes(database: str) -> N
 def test_a_site_that_counts_before_it_inserts_is_found_out(database: str) -> None:
     """The same race, where votes are counted first and inserted then, goes beyond k."""
     assert raced(database, "unlocked-votes")["too_many"] > 0
+
+
+def test_a_fault_takes_what_it_replaces(db: Any) -> None:
+    """Forms with a fault on purpose are asked as the site asks its own."""
+    from crowd.careless import once_unlocked
+
+    from winosmith.web.problems.once import once
+
+    assert [*signature(once_unlocked).parameters] == [*signature(once).parameters]
 
 
 @pytest.mark.parametrize("database", DATABASES)

@@ -98,7 +98,7 @@ def test_an_answer_is_safe_after_a_sync_that_began_after_the_last_write(
     """A sync that failed, has not returned, or began before a write brings nothing to the disk."""
     from crowd.syncs import Ledger
 
-    asked = '7  recvfrom(5<socket:[1]>, "POST /judge/answer/ HTTP/1.1\\r\\n"..., 8192, 0) = 700'
+    asked = '6  recvfrom(5<socket:[1]>, "POST /judge/answer/ HTTP/1.1\\r\\n"..., 8192, 0) = 700'
     lines = [asked, *(STEPS[step] for step in order)]
     (answer,) = Ledger(re.compile("-wal$")).read(lines).answers
     assert (answer.kind, answer.status, answer.safe) == ("vote", 302, safe)

@@ -83,6 +83,7 @@ class Ledger:
         self._written: dict[str, int] = {}
         self._syncing: dict[str, tuple[str, int]] = {}
         self._asked: dict[str, tuple[str, int, int]] = {}
+        self._wires: dict[str, str] = {}
 
     def read(self, lines: Iterable[str]) -> Ledger:
         """Take down lines of strace, in their order."""
@@ -102,10 +103,13 @@ class Ledger:
         elif call in WRITES and path and self.files.search(path):
             self._written[path] = self._moment
             self._writes += 1
-        elif call == "recvfrom" and (asked := _REQUEST.search(line)):
-            self._asked[thread] = (asked[1], self._writes, self._syncs)
-        elif call in TALK and (status := _ANSWER.search(line)) and thread in self._asked:
-            self._answer(int(status[1]), *self._asked.pop(thread))
+        elif call in TALK:
+            # One thread reads for all that answer: request and answer have their socket in common.
+            wire = self._wires[thread] = path or self._wires.get(thread, "")
+            if call == "recvfrom" and (asked := _REQUEST.search(line)):
+                self._asked[wire] = (asked[1], self._writes, self._syncs)
+            elif (status := _ANSWER.search(line)) and wire in self._asked:
+                self._answer(int(status[1]), *self._asked.pop(wire))
 
     def _sync(self, path: str, begun: int) -> None:
         """Note that what was written before a sync began is on the disk when it returns."""
