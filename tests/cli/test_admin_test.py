@@ -36,7 +36,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Return a site with four people that is ready, and served by nobody."""
     if importlib.util.find_spec("django") is None:
         absent("Django is not installed (the extra `web`)")
-    made = serving.Served(serving.prepared(tmp_path_factory.mktemp("site")))
+    folder = tmp_path_factory.mktemp("site")
+    (folder / "site.toml").write_text("hold_pace_seconds = 0\n", "utf-8")  # nobody reads here
+    made = serving.Served(serving.prepared(folder))
     made.people("ann", "bob", "cem", "dora")
     return made
 

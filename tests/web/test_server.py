@@ -156,7 +156,7 @@ def test_the_help_says_how_many_workers_there_are(monkeypatch: pytest.MonkeyPatc
     from winosmith.web import hosting
 
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
-    assert hosting.usual_workers() == 4
+    assert hosting.workers_for(None) == 4
     told = " ".join(CliRunner().invoke(command, ["--help"]).output.split())
     assert "one a core and one more when left out" in told
 
