@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winosmith.models._prefix import common_length, planted
+from winosmith.models._causal import common_length, planted
 
 TEXTS = st.lists(
     st.lists(st.integers(0, 2), min_size=2, max_size=7).map(tuple), min_size=1, max_size=12

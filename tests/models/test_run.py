@@ -26,9 +26,8 @@ from winosmith.models import (
     train_multiple_choice,
     weights_digest,
 )
-from winosmith.models._processes import Processes
 from winosmith.models._questions import questions
-from winosmith.models._run import Run
+from winosmith.models._training import Processes, Run
 from winosmith.recast import to_claims
 
 Split = tuple[Dataset, Dataset]

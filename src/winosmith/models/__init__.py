@@ -6,10 +6,8 @@ heavy is imported, and nothing is downloaded, before a function is called.
 
 from __future__ import annotations
 
-from winosmith.models._batches import length_batches, shuffled_batches
-from winosmith.models._causal import CausalModel, Likelihoods, load_causal_model
-from winosmith.models._causal_texts import Passage, passages
-from winosmith.models._chance import chance_p_value
+from winosmith.models._batches import OnProgress, length_batches, shuffled_batches
+from winosmith.models._causal import CausalModel, Likelihoods, Passage, load_causal_model, passages
 from winosmith.models._choice import (
     ChoiceModel,
     HowRead,
@@ -18,18 +16,35 @@ from winosmith.models._choice import (
     new_choice_model,
 )
 from winosmith.models._encoder import Encoder, Pooling, load_encoder
-from winosmith.models._folder import model_folder, weights_digest
+from winosmith.models._folder import Precision, model_folder, weights_digest
 from winosmith.models._grid import GRIDS, Grid, Trained, train_grid
-from winosmith.models._language import Precision
-from winosmith.models._masked import Hidden, MaskedModel, load_masked_model
-from winosmith.models._masked_texts import hidden_one_by_one, hidden_options
-from winosmith.models._memory import OnProgress
-from winosmith.models._outcome import Epoch, FineTuned, TrainingRun, TrainingSettings
-from winosmith.models._proposals import Gap, Proposal, Proposer
-from winosmith.models._questions import claimed, questions
-from winosmith.models._texts import SplitPoint, Text, filled_text
-from winosmith.models._train import train_multiple_choice
-from winosmith.models._wording import referring, sentence_parts, solved_text, worded
+from winosmith.models._masked import (
+    Gap,
+    Hidden,
+    MaskedModel,
+    Proposal,
+    Proposer,
+    hidden_one_by_one,
+    hidden_options,
+    load_masked_model,
+)
+from winosmith.models._questions import chance_p_value, claimed, questions
+from winosmith.models._texts import (
+    SplitPoint,
+    Text,
+    filled_text,
+    referring,
+    sentence_parts,
+    solved_text,
+    worded,
+)
+from winosmith.models._training import (
+    Epoch,
+    FineTuned,
+    TrainingRun,
+    TrainingSettings,
+    train_multiple_choice,
+)
 
 __all__ = [
     "GRIDS",

@@ -13,17 +13,12 @@ import numpy.typing as npt
 
 from winosmith.errors import InputError
 from winosmith.extras import require
-from winosmith.models._batches import next_batch
+from winosmith.models._batches import in_memory, next_batch
 from winosmith.models._encoder import Reader, load_reader
-from winosmith.models._folder import model_folder
-from winosmith.models._memory import in_memory
-from winosmith.models._network import load_configuration, load_network
-from winosmith.models._quiet import quiet
+from winosmith.models._folder import load_configuration, load_network, model_folder, quiet
 from winosmith.models._texts import SplitPoint, check_split_point, filled_text
 from winosmith.problem import Problem
 from winosmith.seen import Sees, check_pronouns, check_sees
-
-__all__ = ["ChoiceModel", "HowRead", "how_read", "load_choice_model", "new_choice_model"]
 
 HEAD = "choice_head"
 """The name of our own head, for architectures that transformers has no multiple-choice head for."""

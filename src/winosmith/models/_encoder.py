@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -13,20 +13,13 @@ import numpy.typing as npt
 
 from winosmith.errors import InputError
 from winosmith.extras import require
-from winosmith.models._batches import length_batches
-from winosmith.models._folder import model_folder
-from winosmith.models._network import load_configuration, load_network
-from winosmith.models._quiet import quiet
+from winosmith.models._batches import OnProgress, length_batches
+from winosmith.models._folder import load_configuration, load_network, model_folder, quiet
 from winosmith.models._texts import Text
-
-__all__ = ["Encoder", "Pooling", "Reader", "load_encoder"]
 
 Pooling = Literal["mean", "cls"]
 """One vector from those of the tokens: their mean, [CLS] and [SEP] included and padding left out,
 as sentence-transformers takes it; or the first token's."""
-
-OnBatch = Callable[[int, int], None]
-"""Is told the texts done and the texts in all."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +87,7 @@ class Encoder:
         *,
         pooling: Pooling = "mean",
         tokens_per_batch: int | None = None,
-        on_batch: OnBatch | None = None,
+        on_batch: OnProgress | None = None,
     ) -> npt.NDArray[np.float32]:
         """Return one vector a text, (n, width), pooled from the last layer, not normalised.
 

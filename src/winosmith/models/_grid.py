@@ -14,14 +14,19 @@ from typing import Any
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError, OutputError
 from winosmith.models._folder import model_folder, weights_digest
-from winosmith.models._outcome import Epoch, FineTuned, TrainingRun, TrainingSettings
-from winosmith.models._processes import Processes
 from winosmith.models._questions import questions
-from winosmith.models._train import MODEL, OnStep, train_multiple_choice
+from winosmith.models._training import (
+    MODEL,
+    Epoch,
+    FineTuned,
+    OnStep,
+    Processes,
+    TrainingRun,
+    TrainingSettings,
+    train_multiple_choice,
+)
 from winosmith.outputs import OutputFolder
 from winosmith.problem import Claim
-
-__all__ = ["GRIDS", "Grid", "Trained", "train_grid"]
 
 RUNS, TABLE = "runs", "runs.json"
 

@@ -1,25 +1,23 @@
-"""A masked language model, and what it gives tokens that are hidden from it."""
+"""A masked language model: what it gives tokens that are hidden from it, and words for a gap."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from winosmith.errors import InputError
 from winosmith.extras import require
-from winosmith.models._batches import length_batches
-from winosmith.models._causal import Likelihoods
-from winosmith.models._language import Precision, load_language_model, longest_input
-from winosmith.models._logits import logits_at
-from winosmith.models._memory import OnProgress, in_memory
-from winosmith.models._quiet import quiet
-
-__all__ = ["Hidden", "MaskedModel", "load_masked_model"]
+from winosmith.models._batches import OnProgress, in_memory, length_batches
+from winosmith.models._causal import Likelihoods, logits_at
+from winosmith.models._folder import Precision, load_language_model, longest_input, quiet
+from winosmith.models._texts import sentence_parts
+from winosmith.problem import Problem
 
 
 @dataclass(frozen=True)
@@ -143,3 +141,219 @@ def load_masked_model(
         raise InputError(f"{folder}: the tokeniser has no mask or no padding token")
     with quiet():
         return MaskedModel(folder, network, tokeniser, device, longest_input(network, tokeniser))
+
+
+Span = tuple[int, int]
+
+
+def hidden_one_by_one(
+    model: MaskedModel, problems: Sequence[Problem], *, within_word: bool = False
+) -> list[list[list[Hidden]]]:
+    """Return, for each option of each problem, its sentence with each token hidden in turn.
+
+    The sum of the log-probabilities is the pseudo-log-likelihood of the sentence (Salazar et al.
+    2020, "Masked Language Model Scoring", section 2). It is too high for words of several tokens,
+    whose pieces give one another away; with `within_word` the pieces of the same word that come
+    later are hidden as well (Kauf and Ivanova 2023, "A Better Way to Do Masked Language Model
+    Scoring", PLL-word-l2r).
+    """
+    made: list[list[list[Hidden]]] = []
+    for rows in _tokenised(model, problems):
+        made.append([])
+        for ids, _, words, _ in rows:
+            places = [at for at, word in enumerate(words) if word is not None]
+            made[-1].append(
+                [
+                    Hidden(ids, tuple(_later(words, at) if within_word else [at]), (at,))
+                    for at in places
+                ]
+            )
+    return made
+
+
+def _later(words: Sequence[int | None], at: int) -> list[int]:
+    """Return a place and those after it in the same word."""
+    return [place for place in range(at, len(words)) if words[place] == words[at]]
+
+
+def hidden_options(model: MaskedModel, problems: Sequence[Problem]) -> list[list[Hidden]]:
+    """Return, for each option of each problem, its sentence with all of the option hidden.
+
+    As many masks stand for the option as it has tokens (Kocijan et al. 2019, "A Surprisingly
+    Robust Trick for the Winograd Schema Challenge", section 3).
+    """
+    return [
+        [
+            Hidden(ids, places, places)
+            for ids, spans, words, (start, end) in rows
+            if (
+                places := tuple(
+                    at
+                    for at, (first, last) in enumerate(spans)
+                    if words[at] is not None and first < end and last > start
+                )
+            )
+        ]
+        for rows in _tokenised(model, problems)
+    ]
+
+
+Row = tuple[tuple[int, ...], list[Span], list[int | None], Span]
+"""A text's tokens; where each stands; the number of its word, None for what is no text; and where
+the option stands."""
+
+
+def _tokenised(model: MaskedModel, problems: Sequence[Problem]) -> list[list[Row]]:
+    cuts = [sentence_parts(problem) for problem in problems]
+    texts = [before + option + after for before, options, after in cuts for option in options]
+    if not texts:
+        return []
+    with quiet():  # it warns of texts that are refused later
+        read = model.tokeniser(texts, return_offsets_mapping=True)
+    rows: list[list[Row]] = []
+    at = 0
+    for before, options, _ in cuts:
+        rows.append([])
+        for option in options:
+            span = (len(before), len(before) + len(option))
+            ids = tuple(read["input_ids"][at])
+            rows[-1].append((ids, read["offset_mapping"][at], read.word_ids(at), span))
+            at += 1
+    return rows
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A word of a text that a model is to replace.
+
+    Attributes:
+        text: with the word in it; more than one word may be hidden.
+        start, end: the characters of the word that is asked for.
+        unseen: where else the text is hidden from the model, as pairs of characters.
+        among: the only words, in small letters, that may be proposed; None for any.
+    """
+
+    text: str
+    start: int
+    end: int
+    unseen: tuple[tuple[int, int], ...] = ()
+    among: frozenset[str] | None = None
+
+
+class Proposal(NamedTuple):
+    """A word for a gap.
+
+    Attributes:
+        word: as the model spells it; in small letters where it knows no others.
+        log_probability: of the word, given the text around it.
+    """
+
+    word: str
+    log_probability: float
+
+
+@dataclass(frozen=True)
+class Proposer:
+    """Asks a masked model for words: whole words of letters, never pieces or punctuation.
+
+    Attributes:
+        model: as `load_masked_model` gives it.
+    """
+
+    model: MaskedModel
+
+    def propose(self, gaps: Sequence[Gap], count: int = 20) -> list[tuple[Proposal, ...]]:
+        """Return the likeliest words for each gap, at most `count`; of equals the first token.
+
+        One mask stands for the word, however many tokens it has. Gaps are read in batches.
+
+        Raises:
+            InputError: fewer than one word is asked for, or a text is longer than the model reads.
+        """
+        if count < 1:
+            raise InputError(f"{count} words can't be proposed; ask for 1 or more")
+        read = [self._hidden(gap) for gap in gaps]
+        longest = max((len(ids) for ids, _ in read), default=0)
+        if longest > self.model.max_length:
+            raise InputError(
+                f"a sentence has {longest} tokens; {self.model.folder} reads "
+                f"{self.model.max_length}"
+            )
+        found: list[tuple[Proposal, ...]] = [()] * len(gaps)
+        for batch in length_batches([len(ids) for ids, _ in read], self.model.budget):
+            rows = batch.tolist()
+            given = self._read([read[row] for row in rows])
+            for row, values in zip(rows, given, strict=True):
+                found[row] = self._best(gaps[row], values, count)
+        return found
+
+    def _hidden(self, gap: Gap) -> tuple[list[int], int]:
+        """Return the tokens of a gap's text with its masks, and the place that is asked for."""
+        with quiet():
+            read = self.model.tokeniser(gap.text, return_offsets_mapping=True)
+        spans = [(gap.start, gap.end), *gap.unseen]
+        ids: list[int] = []
+        places: dict[int, int] = {}
+        for token, (first, last) in zip(read["input_ids"], read["offset_mapping"], strict=True):
+            at = next((n for n, (a, b) in enumerate(spans) if first < b and last > a), None)
+            if at is None or first == last:
+                ids.append(token)
+            elif at not in places:
+                places[at] = len(ids)
+                ids.append(self.model.tokeniser.mask_token_id)
+        if 0 not in places:
+            raise InputError(f"the model has no token for {gap.text[gap.start : gap.end]!r}")
+        return ids, places[0]
+
+    def _read(self, batch: Sequence[tuple[list[int], int]]) -> npt.NDArray[np.float64]:
+        """Return the log-probability of every token at the place asked for, a row a text."""
+        torch = require("torch", "models")
+        width = max(len(ids) for ids, _ in batch)
+        padded = np.full((len(batch), width), self.model.tokeniser.pad_token_id)
+        for row, (ids, _) in enumerate(batch):
+            padded[row, : len(ids)] = ids
+        real = np.arange(width) < np.array([[len(ids)] for ids, _ in batch])
+        inputs = {
+            "input_ids": torch.from_numpy(padded).to(self.model.device),
+            "attention_mask": torch.from_numpy(real.astype(np.int64)).to(self.model.device),
+        }
+        rows = torch.arange(len(batch), device=self.model.device)
+        columns = torch.tensor([at for _, at in batch], device=self.model.device)
+        with torch.inference_mode():
+            logits = logits_at(self.model.network, inputs, rows, columns)
+            values = torch.log_softmax(logits, -1).double().cpu().numpy()
+        return np.asarray(values, np.float64)
+
+    def _best(self, gap: Gap, values: npt.NDArray[np.float64], count: int) -> tuple[Proposal, ...]:
+        words = self._at_start if gap.start == 0 else self._inside
+        if gap.among is not None:
+            words = {token: word for token, word in words.items() if word.lower() in gap.among}
+        tokens = np.fromiter(words, np.intp, len(words))
+        order = np.argsort(-values[tokens], kind="stable")[:count]
+        return tuple(Proposal(words[int(at)], float(values[at])) for at in tokens[order])
+
+    @cached_property
+    def _inside(self) -> dict[int, str]:
+        return self._whole_words(" ")
+
+    @cached_property
+    def _at_start(self) -> dict[int, str]:
+        return self._whole_words("")
+
+    def _whole_words(self, before: str) -> dict[int, str]:
+        """Return the tokens that are a word by themselves, after a space or at the start."""
+        tokeniser = self.model.tokeniser
+        pieces = tokeniser.convert_ids_to_tokens(range(len(tokeniser)))
+        spelt = [tokeniser.convert_tokens_to_string([piece]).strip() for piece in pieces]
+        asked = _of_letters(spelt, tokeniser.all_special_tokens)
+        with quiet():
+            read = tokeniser([before + word for _, word in asked], add_special_tokens=False)
+        return {
+            token: word
+            for (token, word), ids in zip(asked, read["input_ids"], strict=True)
+            if ids == [token]
+        }
+
+
+def _of_letters(spelt: Sequence[str], special: Collection[str]) -> list[tuple[int, str]]:
+    return [(at, word) for at, word in enumerate(spelt) if word.isalpha() and word not in special]

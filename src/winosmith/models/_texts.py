@@ -1,17 +1,15 @@
-"""What an encoder reads of a problem: the filled-in sentence, or its pronoun and an option."""
+"""What a model reads of a problem: options worded for their place, in a filled-in sentence."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Literal, get_args
 
-from winosmith.errors import InputError
-from winosmith.models._wording import sentence_parts
-from winosmith.problem import Problem
-from winosmith.seen import Sees, with_pronoun
-from winosmith.text import local_context
-
-__all__ = ["SplitPoint", "Text", "check_split_point", "filled_text"]
+from winosmith.errors import DataError, InputError
+from winosmith.problem import BLANK, Problem
+from winosmith.seen import Sees, check_pronouns, with_pronoun
+from winosmith.text import FUNCTION_WORDS, local_context
 
 SplitPoint = Literal["before_option", "after_option"]
 """Where the filled-in sentence is cut into the two segments of `[CLS] … [SEP] … [SEP]`.
@@ -80,3 +78,122 @@ def check_split_point(split_point: str | None) -> None:
         raise InputError(
             f"the split point is one of {', '.join(get_args(SplitPoint))}; not {split_point!r}"
         )
+
+
+def sentence_parts(problem: Problem) -> tuple[str, tuple[str, ...], str]:
+    """Return what stands before the blank, the options as worded there, and what follows.
+
+    White space at the sentence's ends is left out; put together they are the filled-in sentences.
+
+    >>> sentence_parts(Problem("1", "He saw it, so the _ was large. ", ("cup", "jug")))
+    ('He saw it, so the ', ('cup', 'jug'), ' was large.')
+    """
+    before, after = problem.sentence.split(BLANK)
+    return before.lstrip(), worded(problem).options, after.rstrip()
+
+
+_POSSESSIVE = frozenset("my mine your yours his its our ours their theirs hers".split())
+
+_LOWERED = frozenset(
+    "A An The My Your His Her Its Our Their He She It They This That These Those".split()
+)
+"""First words of an option that have a capital letter for no other reason than to come first."""
+
+_OWNABLE = {"can", "few", "many", "might", "own", "will"}
+"""Function words that can follow a possessive: "against her will", "her many friends"."""
+
+_NEXT_WORD = re.compile(r"\s+[\"'“‘]?(\w+)")
+
+
+def worded(problem: Problem) -> Problem:
+    """Return the problem with its options in the form and case that their place asks for.
+
+    A pronoun says what the blank is: for "his" in "raised his glass" the option is "Tom's", for
+    a small "she" it is "the woman", for a large one "The woman". "Her" is a possessive before a
+    word with a meaning of its own ("her glass"), not before another ("saw her in …"). A problem
+    whose pronoun is not known, as in WinoGrande, stays as it is.
+
+    >>> problem = Problem("1", "The man handed Jim _ glass.", ("The man", "Jim"), pronoun="his")
+    >>> worded(problem).options
+    ("the man's", "Jim's")
+    """
+    pronoun = (problem.pronoun or "").strip()
+    if not pronoun:
+        return problem
+    possessive = _is_possessive(pronoun.lower(), problem.sentence.split(BLANK)[1])
+    options = tuple(
+        _cased(_owned(option.strip(), pronoun.lower()) if possessive else option.strip(), pronoun)
+        for option in problem.options
+    )
+    if len(set(options)) < len(options):  # options that differ in case alone
+        return problem
+    return replace(problem, options=options)
+
+
+def _is_possessive(pronoun: str, after: str) -> bool:
+    if pronoun != "her":
+        return pronoun in _POSSESSIVE
+    following = _NEXT_WORD.match(after)
+    if following is None:
+        return False
+    return following[1].lower() not in FUNCTION_WORDS - _OWNABLE
+
+
+def _owned(option: str, pronoun: str) -> str:
+    if option.endswith(("'s", "'", "’s", "’")):
+        return option
+    plural = option.endswith("s") and pronoun.startswith(("their", "our"))
+    return option + ("'" if plural else "'s")
+
+
+def _cased(option: str, pronoun: str) -> str:
+    if pronoun[0].isupper() and pronoun != "I":
+        return option[0].upper() + option[1:]
+    first, _, rest = option.partition(" ")
+    return f"{first.lower()} {rest}" if first in _LOWERED and rest else option
+
+
+def referring(problem: Problem, end: str = "") -> Problem:
+    """Return the problem with its pronoun, and a blank for whom that refers to.
+
+    A language model goes on with what it reads, so the question is put as GPT-3 was asked about
+    Winogender (Brown et al. 2020, section 6.2.1): the sentence, then "'She' refers to", and the
+    option's own tokens are what differs. The options stay as they are in the file. Where the word
+    stands in the sentence more than once, the one that is meant is marked with asterisks, as in
+    GPT-3's form of SuperGLUE-WSC (appendix G).
+
+    Args:
+        problem: whose pronoun is known.
+        end: what follows the option; a full stop suits a model that sees both sides.
+
+    Raises:
+        DataError: the pronoun is not known.
+
+    >>> nurse = Problem("1", "The nurse said that _ left.", ("the nurse", "a cook"), pronoun="she")
+    >>> referring(nurse).sentence
+    "The nurse said that she left. 'She' refers to _"
+    """
+    check_pronouns([problem])
+    pronoun = (problem.pronoun or "").strip()
+    again = re.search(rf"(?<!\w){re.escape(pronoun)}(?!\w)", problem.sentence, re.IGNORECASE)
+    mark = "*" if again else ""
+    asked = f"'{mark}{pronoun[0].upper()}{pronoun[1:]}{mark}' refers to {BLANK}{end}"
+    sentence = f"{with_pronoun(problem, mark).strip()} {asked}"
+    return replace(problem, sentence=sentence, pronoun=None)
+
+
+def solved_text(problem: Problem, sees: Sees = "blank") -> str:
+    """Return the sentence with the right option in its blank, or what its pronoun refers to.
+
+    Raises:
+        DataError: the problem has no answer, or its pronoun is to be seen and is not known.
+
+    >>> solved_text(Problem("1", "He saw it, so the _ was large. ", ("cup", "jug"), 1))
+    'He saw it, so the jug was large.'
+    """
+    before, options, after = sentence_parts(
+        referring(problem, ".") if sees == "pronoun" else problem
+    )
+    if problem.answer is None:
+        raise DataError(f"{problem.id!r} has no answer")
+    return before + options[problem.answer] + after

@@ -1,0 +1,561 @@
+"""Fine-tune any encoder to choose between two options, or to judge claims."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from winosmith.dataset import Dataset
+from winosmith.errors import InputError, Interrupted
+from winosmith.extras import require
+from winosmith.models._batches import free, is_out_of_memory, shuffled_batches
+from winosmith.models._choice import HowRead, new_choice_model
+from winosmith.models._folder import model_folder, weights_digest
+from winosmith.models._questions import Questions, questions
+from winosmith.models._texts import SplitPoint
+from winosmith.outputs import OutputFolder, write_aside
+from winosmith.problem import Claim
+from winosmith.published import Contents, contents_beside, keep_contents
+from winosmith.seen import Sees
+
+ALPHA = 0.05
+"""A run whose dev accuracy guessing reaches with more than this probability is "at chance"."""
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """What determines a run, beside its data and its base model.
+
+    The defaults lie in WinoGrande's grid (section 4.1): learning rate {1e-5, 3e-5, 5e-5},
+    epochs {3, 4, 5, 8}, batch size {8, 16}. Warmup and clip are those of its released code
+    (github.com/allenai/winogrande: `--warmup_pct 0.1` in the README, `--max_grad_norm` 1.0 in
+    run_experiment.py). That code has no weight decay and leaves dropout to the model, where BERT
+    and RoBERTa have 0.1; both are ours here.
+
+    Attributes:
+        seed: draws the head, the order of the problems and the dropout.
+        learning_rate: at its peak. Of 5,000 problems of train_xl, MiniLM learns at 3e-5 (60.4 %
+            of 1,000 others right) and falls to one score for all texts at 1e-4 (50 %).
+        epochs: passes over the training problems.
+        batch_size: problems a step; each is two texts.
+        weight_decay: of AdamW, on matrices only.
+        warmup: the share of the steps over which the learning rate rises from 0, linearly; it
+            then falls linearly to 0.
+        dropout: the rate everywhere in the network; the model's own when None. The two texts of
+            a problem get different noise, and what they differ in is small: after four epochs on
+            640 problems at 1e-4, MiniLM's loss is 0.69 with its own rate of 0.1 and 0.27 with 0.
+        clip: the largest norm of a step's gradient.
+        split_point: where the sentence is cut in two; see `SplitPoint`.
+        max_length: the longest input in tokens; the model's own limit when None.
+        local: the words ahead of the blank that are seen, 2 in WinoGrande's local-context
+            baseline; None for all.
+        patience: stop after as many epochs without a better one on dev; None never does.
+        last: train this many of the epochs and keep the last, whatever dev says: for a run on all
+            the data, once the epochs were chosen. None keeps the best on dev.
+        sees: the blank or the pronoun; see `HowRead`.
+
+    Raises:
+        InputError: a value out of range.
+    """
+
+    seed: int = 0
+    learning_rate: float = 3e-5
+    epochs: int = 3
+    batch_size: int = 16
+    weight_decay: float = 0.01
+    warmup: float = 0.1
+    dropout: float | None = 0.0
+    clip: float = 1.0
+    split_point: SplitPoint = "before_option"
+    max_length: int | None = None
+    local: int | None = None
+    patience: int | None = None
+    last: int | None = None
+    sees: Sees = "blank"
+
+    def __post_init__(self) -> None:
+        HowRead(self.split_point, sees=self.sees)
+        if min(self.epochs, self.batch_size) < 1 or not (self.learning_rate > 0 and self.clip > 0):
+            raise InputError(
+                "epochs and batch size must be 1 or more, learning rate and clip above 0"
+            )
+        if self.dropout is not None and not 0 <= self.dropout < 1:
+            raise InputError("dropout must be 0 or more and less than 1")
+        if self.seed < 0 or not 0 <= self.warmup <= 1 or self.weight_decay < 0:
+            raise InputError("seed and weight decay must be 0 or more, the warmup a share of 0–1")
+        if self.local is not None and self.local < 0:
+            raise InputError("the words ahead of the blank must be 0 or more")
+        if (self.patience or 1) < 1 or not 1 <= (self.last or 1) <= self.epochs:
+            raise InputError("patience must be 1 or more, and the last epoch one of the epochs")
+
+    @property
+    def name(self) -> str:
+        """What tells a run of a grid from its neighbours: "lr3e-05-ep3-bs16-s0"."""
+        return f"lr{self.learning_rate:g}-ep{self.epochs}-bs{self.batch_size}-s{self.seed}"
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """What one epoch gave.
+
+    Attributes:
+        loss: the mean cross-entropy over the epoch in nats; guessing gives ln 2 = 0.693.
+        dev_correct: the dev problems answered rightly; a tie is half of one.
+        p_value: the probability that guessing does as well on dev; see `chance_p_value`.
+    """
+
+    loss: float
+    dev_correct: float
+    p_value: float
+
+
+@dataclass(frozen=True)
+class TrainingRun:
+    """What a run was told, and what its epochs gave.
+
+    Attributes:
+        settings: what it was told.
+        epochs: every epoch in order.
+        n_train, n_dev: the problems trained on and measured on.
+    """
+
+    settings: TrainingSettings
+    epochs: tuple[Epoch, ...]
+    n_train: int
+    n_dev: int
+
+    @property
+    def best(self) -> int:
+        """The 0-based epoch that was kept.
+
+        It has the most dev problems right, and is the first of equals; or it is the last, where
+        the settings say so.
+        """
+        if self.settings.last is not None:
+            return len(self.epochs) - 1
+        return _best(self.epochs)
+
+    @property
+    def dev_accuracy(self) -> float:
+        """The dev accuracy of the epoch kept, 0–1; optimistic where it was chosen on dev."""
+        return self.epochs[self.best].dev_correct / self.n_dev
+
+    @property
+    def p_value(self) -> float:
+        """The smallest of the epochs', times the epochs it is chosen from (Bonferroni), ≤ 1."""
+        if self.settings.last is not None:
+            return self.epochs[-1].p_value
+        return min(1.0, min(epoch.p_value for epoch in self.epochs) * len(self.epochs))
+
+    @property
+    def at_chance(self) -> bool:
+        """Whether the run can't be told from guessing at the 5 % level."""
+        return self.p_value > ALPHA
+
+    @property
+    def message(self) -> str:
+        """One sentence on what the run gave."""
+        right = self.epochs[self.best].dev_correct
+        verdict = (
+            "AT CHANCE, it can't be told from guessing; try another learning rate, more epochs, "
+            "more problems or a stronger encoder"
+            if self.at_chance
+            else "above chance"
+        )
+        return (
+            f"dev accuracy {self.dev_accuracy:.1%} ({right:,} of {self.n_dev:,}) after epoch "
+            f"{self.best + 1} of {len(self.epochs)}, p = {self.p_value:.2g}: {verdict}"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FineTuned(TrainingRun):
+    """A finished run, and its model.
+
+    Attributes:
+        folder: the model of the epoch kept, as `load_choice_model` and `load_encoder` read it.
+    """
+
+    folder: Path
+
+
+MODEL, RECORD, STATE = "model", "training.json", "state.safetensors"
+
+OnStep = Callable[[int, int, str], None]
+"""Is told the steps done, the steps in all, and a note with the epoch and the loss."""
+
+
+def train_multiple_choice(
+    train: Dataset | Sequence[Claim],
+    dev: Dataset | Sequence[Claim],
+    *,
+    model: str | Path,
+    out: str | Path,
+    settings: TrainingSettings | None = None,
+    device: str | None = None,
+    on_step: OnStep | None = None,
+) -> FineTuned:
+    """Fine-tune an encoder on problems with two options; keep the epoch that is best on dev.
+
+    Each option is filled in, each of the two texts gets one score, and their softmax is trained
+    on the answer. A claim is one text, whose score's logistic is trained on whether it holds. The
+    same arguments give the same weights on the same kind of machine. The state is saved after
+    every epoch: the same call on the same `out` goes on from there, and a finished run is not run
+    again. A batch that does not fit into memory is worked through in halves, and that is said.
+
+    Args:
+        train: problems with answers, or claims with labels, to train on.
+        dev: problems or claims that choose the epoch; no twin should straddle the two.
+        model: a folder or hub id, of an encoder or of what was trained before.
+        out: the folder of the run; the best model goes to `model/`, with digests of what it was
+            trained on beside it, its epochs to `training.json`.
+        settings: the defaults of `TrainingSettings` when None.
+        device: as torch names it; the GPU when there is one when None.
+        on_step: called after every step.
+
+    Raises:
+        DataError: no problem, or one without answer, with more than two options, or whose pronoun
+            is to be seen and is not known; named.
+        InputError: a model that can't be loaded, or for which the memory is too small.
+        OutputError: `out` holds something else.
+        Interrupted: Ctrl-C; says where the run goes on.
+    """
+    settings = settings or TrainingSettings()
+    asked = questions(train, "train on", settings.sees)
+    measured = questions(dev, "measure on", settings.sees)
+    base = model_folder(model)
+    recipe = {
+        "multiple_choice": asdict(settings),
+        "train": asked.digest,
+        "dev": measured.digest,
+        "model": weights_digest(base),
+    }
+    processes = Processes()
+    processes.first(OutputFolder.open, out, recipe)
+    folder = OutputFolder.open(out, recipe)
+    epochs = _finished(folder)
+    if not epochs:
+        run = Run(base, asked, measured, settings, device, processes)
+        epochs = _trained(run, folder.path / STATE, on_step)
+        processes.first(_keep_best, folder, run, epochs, train, contents_beside(base))
+    return FineTuned(settings, tuple(epochs), len(train), len(dev), folder=folder.path / MODEL)
+
+
+def _finished(folder: OutputFolder) -> list[Epoch]:
+    """Return the epochs of a run whose files are all there; none otherwise."""
+    if RECORD not in folder.files or not all(map(folder.finished, folder.files)):
+        return []
+    return [Epoch(**record) for record in json.loads((folder.path / RECORD).read_text("utf-8"))]
+
+
+def _trained(run: Run, state: Path, on_step: OnStep | None) -> list[Epoch]:
+    """Train the epochs that the saved state does not hold yet."""
+    epochs: list[Epoch] = []
+    saved = load_state(state)
+    if saved:
+        epochs = saved[3]
+        run.restore(*saved[:3])
+    try:
+        while not _over(epochs, run.settings):
+            epochs.append(run.epoch(len(epochs), on_step))
+            if run.settings.last is not None or _best(epochs) == len(epochs) - 1:
+                run.keep()
+            if run.processes.rank == 0:
+                save_state(state, run.network.state_dict(), run.best, run.optimiser, epochs)
+    except KeyboardInterrupt:
+        raise Interrupted(
+            f"{len(epochs)} of {run.settings.epochs} epochs are saved in {state.parent}; run the "
+            "same again to go on from there"
+        ) from None
+    return epochs
+
+
+def _over(epochs: list[Epoch], settings: TrainingSettings) -> bool:
+    """Tell whether a run has had its epochs, or went too long without a better one."""
+    if len(epochs) >= (settings.last or settings.epochs):
+        return True
+    return (
+        bool(epochs)
+        and settings.patience is not None
+        and len(epochs) - 1 - _best(epochs) >= settings.patience
+    )
+
+
+def _best(epochs: Sequence[Epoch]) -> int:
+    """Return the first of the epochs with the most dev problems right."""
+    return max(range(len(epochs)), key=lambda at: epochs[at].dev_correct)
+
+
+def _keep_best(
+    folder: OutputFolder,
+    run: Run,
+    epochs: list[Epoch],
+    train: Dataset | Sequence[Claim],
+    before: tuple[Contents, ...],
+) -> None:
+    run.network.load_state_dict(run.best)
+    run.choice.save(folder.path / MODEL)
+    keep_contents(folder.path / MODEL, train, *before)
+    for saved in sorted((folder.path / MODEL).iterdir()):
+        folder.add(f"{MODEL}/{saved.name}")
+    with folder.write(RECORD) as file:
+        json.dump([asdict(epoch) for epoch in epochs], file, indent=2)
+        file.write("\n")
+    (folder.path / STATE).unlink(missing_ok=True)
+
+
+class Run:
+    """A network in training.
+
+    What an epoch does depends on the weights, the optimiser's moments, the seed and the number
+    of the epoch alone, so that a run can go on after an interrupt as if nothing had happened.
+    """
+
+    def __init__(
+        self,
+        base: Path,
+        train: Questions,
+        dev: Questions,
+        settings: TrainingSettings,
+        device: str | None,
+        processes: Processes,
+    ):
+        self.settings = settings
+        self.train, self.dev = train, dev
+        self.processes = processes
+        self.choice = new_choice_model(
+            base,
+            seed=settings.seed,
+            how=HowRead(
+                settings.split_point,
+                settings.local,
+                claims=train.texts_each == 1,
+                sees=settings.sees,
+            ),
+            dropout=settings.dropout,
+            device=device or processes.device,
+            max_length=settings.max_length,
+        )
+        self.network = self.choice.network
+        self.inputs = self.choice.inputs(train.problems, train.texts_each)
+        self.dev_inputs = self.choice.inputs(dev.problems, dev.texts_each)
+        self.optimiser = _adamw(self.network, settings)
+        self.best: dict[str, Any] = {}
+        self.steps_an_epoch = -(-len(train) // settings.batch_size)
+        self.at_once = settings.batch_size
+
+    def restore(
+        self, weights: dict[str, Any], best: dict[str, Any], moments: dict[int, Any]
+    ) -> None:
+        """Go back to a saved state."""
+        self.network.load_state_dict(weights)
+        self.optimiser.load_state_dict({**self.optimiser.state_dict(), "state": moments})
+        self.best = best
+
+    def keep(self) -> None:
+        """Remember the weights as they are now as the best."""
+        self.best = {k: v.detach().cpu().clone() for k, v in self.network.state_dict().items()}
+
+    def epoch(self, epoch: int, on_step: Callable[[int, int, str], None] | None = None) -> Epoch:
+        """Train through the data once, then measure on dev."""
+        torch = require("torch", "models")
+        lengths = np.array([len(row["input_ids"]) for row in self.inputs], np.int64)
+        longest = lengths.reshape(-1, self.train.texts_each).max(axis=1)
+        generator = np.random.default_rng([self.settings.seed, epoch])
+        size = self.settings.batch_size
+        batches = shuffled_batches(longest.tolist(), self.train.groups, size, generator)
+        self.network.train()
+        total = 0.0
+        with torch.random.fork_rng():
+            torch.manual_seed(int(generator.integers(2**62)) + self.processes.rank)
+            for at, batch in enumerate(batches, epoch * self.steps_an_epoch):
+                loss = self._step(batch, at)
+                total += loss * len(batch)
+                if on_step:
+                    steps = self.settings.epochs * self.steps_an_epoch
+                    on_step(at + 1, steps, f"epoch {epoch + 1}, loss {loss:.3f}")
+        right, p_value = self.dev.measured(self.choice.text_scores(self.dev_inputs))
+        whole = int(right) if right.is_integer() else right
+        return Epoch(total / len(self.train), whole, p_value)
+
+    def _step(self, batch: npt.NDArray[np.intp], step: int) -> float:
+        torch = require("torch", "models")
+        for group in self.optimiser.param_groups:
+            group["lr"] = self._rate(step)
+        loss = self.processes.add_up(self.network, self._gradient(batch))
+        torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.settings.clip)
+        self.optimiser.step()
+        return loss
+
+    def _gradient(self, batch: npt.NDArray[np.intp]) -> float:
+        """Set the gradient of the batch's mean loss, and return that loss.
+
+        A batch that does not fit into memory is worked through in halves, whose gradients add up
+        to the same.
+        """
+        mine = self.processes.share(batch)
+        while True:
+            self.optimiser.zero_grad(set_to_none=True)
+            starts = range(0, len(mine), self.at_once)
+            try:
+                return sum(self._part(mine[at : at + self.at_once], len(batch)) for at in starts)
+            except (RuntimeError, MemoryError) as error:
+                if not is_out_of_memory(error):
+                    raise
+                self._halve(min(self.at_once, len(mine)), error)
+            free()
+
+    def _part(self, rows: npt.NDArray[np.intp], of: int) -> float:
+        torch = require("torch", "models")
+        each = self.train.texts_each
+        texts = [self.inputs[each * row + option] for row in rows for option in range(each)]
+        scores = self.choice.forward(texts)
+        answers = torch.from_numpy(self.train.answers[rows]).to(scores.device)
+        loss = self.train.loss(scores, answers) / of
+        loss.backward()
+        return float(loss.detach())
+
+    def _halve(self, tried: int, error: Exception) -> None:
+        if tried == 1:
+            raise InputError(
+                "the memory is too small to train this model on one problem at a time; take a "
+                "smaller model, a shorter max_length, or a larger machine"
+            ) from error
+        self.at_once = max(1, tried // 2)
+        warnings.warn(
+            f"out of memory with {tried} problems at once; going on with {self.at_once}, and "
+            f"{self.settings.batch_size} a step as before",
+            stacklevel=2,
+        )
+
+    def _rate(self, step: int) -> float:
+        """Return the learning rate of a step: up from 0 over the warmup, down to 0 at the end."""
+        total = self.settings.epochs * self.steps_an_epoch
+        rising = self.settings.warmup * total
+        share = (step + 1) / rising if step < rising else (total - step) / max(1.0, total - rising)
+        return self.settings.learning_rate * min(1.0, share)
+
+
+def _adamw(network: Any, settings: TrainingSettings) -> Any:
+    """Return AdamW with weight decay on matrices only, not on biases and norms."""
+    torch = require("torch", "models")
+    matrices = [weights for weights in network.parameters() if weights.ndim >= 2]
+    rest = [weights for weights in network.parameters() if weights.ndim < 2]
+    return torch.optim.AdamW(
+        [
+            {"params": matrices, "weight_decay": settings.weight_decay},
+            {"params": rest, "weight_decay": 0.0},
+        ],
+        lr=settings.learning_rate,
+        fused=True,  # a third of a step's time on a CPU otherwise
+    )
+
+
+Weights = dict[str, Any]
+
+
+def save_state(
+    path: Path, weights: Weights, best: Weights, optimiser: Any, epochs: list[Epoch]
+) -> None:
+    """Write the state aside, then rename it into place.
+
+    It is one safetensors file, complete or not there at all; no pickle, so nothing runs when it
+    is read. Random numbers and the learning rate are functions of seed, epoch and step; so the
+    weights, those of the best epoch, the optimiser's moments and the epochs are the whole state.
+    """
+    moments = optimiser.state_dict()["state"]
+    tensors = {f"weight/{name}": tensor for name, tensor in weights.items()}
+    tensors |= {f"best/{name}": tensor for name, tensor in best.items()}
+    for at, kept in moments.items():
+        tensors |= {f"moment/{at}/{name}": tensor for name, tensor in kept.items()}
+    apart = {name: tensor.detach().cpu().clone() for name, tensor in tensors.items()}
+    record = {"epochs": json.dumps([asdict(epoch) for epoch in epochs])}
+    with write_aside(path, "wb") as file:
+        file.write(require("safetensors.torch", "models").save(apart, record))
+
+
+def load_state(path: Path) -> tuple[Weights, Weights, dict[int, Weights], list[Epoch]] | None:
+    """Return weights, best weights, moments and epochs; None when there is no readable state."""
+    safetensors = require("safetensors", "models")
+    if not path.is_file():
+        return None
+    try:
+        with safetensors.safe_open(str(path), "pt") as held:
+            epochs = [Epoch(**record) for record in json.loads(held.metadata()["epochs"])]
+            tensors = {name: held.get_tensor(name) for name in held.keys()}  # noqa: SIM118
+    except (OSError, safetensors.SafetensorError):
+        return None
+    weights: Weights = {}
+    best: Weights = {}
+    moments: dict[int, Weights] = {}
+    for key, tensor in tensors.items():
+        kind, name = key.split("/", 1)
+        if kind == "moment":
+            at, name = name.split("/")
+            moments.setdefault(int(at), {})[name] = tensor
+        else:
+            (weights if kind == "weight" else best)[name] = tensor
+    return weights, best, moments, epochs
+
+
+class Processes:
+    """The processes that train the same model, one a GPU, as `accelerate launch` starts them.
+
+    Each works through its share of a batch, and the gradients are added up, so that all take the
+    same step. The first one writes. Tested with two processes on a CPU (gloo); on several GPUs
+    (nccl) this was never run.
+    """
+
+    def __init__(self) -> None:
+        self.state: Any = None
+        if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+            on_cpu = not require("torch", "models").cuda.is_available()
+            self.state = require("accelerate", "models").PartialState(cpu=on_cpu)
+
+    @property
+    def rank(self) -> int:
+        """The number of this process, from 0."""
+        return int(self.state.process_index) if self.state else 0
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return int(self.state.num_processes) if self.state else 1
+
+    @property
+    def device(self) -> str | None:
+        """Where this process computes; None when it is alone."""
+        return str(self.state.device) if self.state else None
+
+    def share(self, batch: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+        """Return the rows of a batch that are this process's."""
+        return batch[self.rank :: self.count]
+
+    def add_up(self, network: Any, loss: float) -> float:
+        """Put the sum of all processes' gradients into each; return the sum of their losses."""
+        if not self.state:
+            return loss
+        torch = require("torch", "models")
+        reduce = require("accelerate", "models").utils.reduce
+        for weights in network.parameters():
+            if weights.grad is None:  # this one's share was empty
+                weights.grad = torch.zeros_like(weights)
+            weights.grad = reduce(weights.grad, "sum")
+        return float(reduce(torch.tensor(loss, device=self.state.device), "sum"))
+
+    def first(self, do: Callable[..., object], *arguments: object, **named: object) -> None:
+        """Call what writes in the first process alone; the others wait until it is done."""
+        try:
+            if self.rank == 0:
+                do(*arguments, **named)
+        finally:
+            if self.state:
+                self.state.wait_for_everyone()
