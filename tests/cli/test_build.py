@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from winosmith import Dataset, formats
+from winosmith import Dataset, formats, practice
 from winosmith.cli import main
 from winosmith.testing import made_twins
 
@@ -293,6 +293,14 @@ def test_practice_writes_what_build_reads(tmp_path, monkeypatch, capsys):
     record = json.loads(capsys.readouterr().out)
     assert record["measures"]["found"]["AFLite"]["by_kind"].keys() == {"position"}
     assert [step["stage"] for step in record["funnel"]["steps"]] == ["structure", "votes", "aflite"]
+
+
+def test_practice_writes_symmetric_twins(tmp_path):
+    """With --symmetric the twins written are those of the symmetric corpus."""
+    assert main(["practice", "--out", str(tmp_path), "--twins", "40", "--symmetric"]) == 0
+    made = practice.corpus(40, symmetric=True).dataset
+    assert formats.read(tmp_path / "twins.jsonl").answers == made.answers
+    assert made.answers != practice.corpus(40).dataset.answers
 
 
 def test_practice_writes_the_handwritten_twins(tmp_path, capsys):

@@ -108,6 +108,18 @@ def test_sound_problems_of_new_frames_are_at_chance(represent: Represent):
     assert found == pytest.approx(0.5, abs=CHANCE)
 
 
+def test_nothing_is_learnt_of_symmetric_twins(sound: Dataset):
+    """Pairs of words learn sound frames by heart; where twins are symmetric, they are at chance."""
+    symmetric = corpus(3_000, seed=21, strength=0, symmetric=True).dataset
+    rows = np.arange(3_000)
+    by_heart, found = (
+        accuracy(pairs(data), np.array(data.answers), rows[:1_500], rows[1_500:])
+        for data in (sound, symmetric.select(range(0, 6_000, 2)))
+    )
+    assert by_heart > 0.5 + CHANCE
+    assert found == pytest.approx(0.5, abs=CHANCE)
+
+
 @pytest.fixture(scope="module")
 def planted() -> PracticeCorpus:
     """Return 3,000 twins, six in ten of them planted."""

@@ -76,6 +76,34 @@ def test_the_same_seed_gives_the_same_corpus():
     assert set(first.dataset.ids).isdisjoint(other.dataset.ids)
 
 
+@settings(max_examples=25, deadline=None)
+@given(twins=st.integers(0, 60), seed=st.integers(0, 2**32), strength=st.floats(0, 1))
+def test_symmetric_twins_differ_in_the_answers_of_sound_twins_alone(twins, seed, strength):
+    """A symmetric corpus is the other one with both answers of some sound twins turned round."""
+    plain = corpus(twins, seed=seed, strength=strength)
+    made = corpus(twins, seed=seed, strength=strength, symmetric=True)
+    assert made.planted == plain.planted
+    for rows in plain.dataset.twins:
+        turned = {plain.dataset[row].answer != made.dataset[row].answer for row in rows}
+        assert len(turned) == 1
+        assert turned == {False} or plain.dataset.ids[rows[0]] not in plain.planted
+        for row in rows:
+            was = plain.dataset[row]
+            assert replace(made.dataset[row], answer=was.answer) == was
+
+
+def test_half_of_the_sound_twins_are_turned():
+    """The coin of symmetric twins is fair: of 4,000 sound twins, half are turned round."""
+    plain, made = corpus(4_000, strength=0), corpus(4_000, strength=0, symmetric=True)
+    turned = sum(a != b for a, b in zip(plain.dataset.answers, made.dataset.answers, strict=True))
+    assert turned / 8_000 == pytest.approx(0.5, abs=0.03)
+
+
+def test_a_corpus_is_today_what_it_was():
+    """The same seed gives the same bytes as in earlier versions."""
+    assert corpus(200, seed=6).dataset.digest.startswith("0a3285d975ef07f3")
+
+
 def test_the_domains_are_mixed_as_asked():
     """The share of social twins is the one asked for; 0 and 1 give a single domain."""
     for social in (0.0, 0.3, 1.0):

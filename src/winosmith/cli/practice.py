@@ -32,6 +32,11 @@ seed = {seed}
     help="A kind to plant; may be repeated. Without it, all: association, length, polarity, "
     "position.",
 )
+@click.option(
+    "--symmetric",
+    is_flag=True,
+    help="Turn the answers of sound twins round by a coin, so that nothing can be learnt of them.",
+)
 @click.option("--handwritten", is_flag=True, help="Write the hand-written twins instead.")
 @click.option("--force", is_flag=True, help="Replace older practice twins in that folder.")
 @click.option("--seed", default=0, show_default=True, help="The same seed, the same twins.")
@@ -40,6 +45,7 @@ def command(
     twins: int,
     strength: float,
     artifacts: tuple[str, ...],
+    symmetric: bool,
     handwritten: bool,
     force: bool,
     seed: int,
@@ -64,7 +70,13 @@ def command(
         say(f"{len(practice.handwritten())} problems are in {folder / 'twins.jsonl'}")
         return
     write_practice(
-        folder, twins=twins, strength=strength, artifacts=artifacts, seed=seed, force=force
+        folder,
+        twins=twins,
+        strength=strength,
+        artifacts=artifacts,
+        symmetric=symmetric,
+        seed=seed,
+        force=force,
     )
     say(f"{twins:,} twins are in {folder}; build them with:")
     say(f"  winosmith build {folder / 'recipe.toml'} --out benchmark")
@@ -76,6 +88,7 @@ def write_practice(
     twins: int,
     strength: float,
     artifacts: tuple[str, ...] = (),
+    symmetric: bool = False,
     seed: int = 0,
     force: bool = False,
 ) -> Path:
@@ -86,8 +99,11 @@ def write_practice(
     from winosmith.outputs import OutputFolder
 
     kinds = cast("tuple[practice.Artifact, ...]", artifacts) or practice.ARTIFACTS
-    made = practice.corpus(twins, seed=seed, strength=strength, artifacts=kinds)
+    made = practice.corpus(
+        twins, seed=seed, strength=strength, artifacts=kinds, symmetric=symmetric
+    )
     parameters = {"twins": twins, "strength": strength, "artifacts": list(kinds), "seed": seed}
+    parameters |= {"symmetric": True} if symmetric else {}
     held = OutputFolder.open(folder, {"practice": parameters}, force=force)
     formats.write(made.dataset.problems, folder / "twins.jsonl")
     validate.write_votes(made.votes, folder / "votes.csv")

@@ -51,6 +51,7 @@ def corpus(
     social: float = 0.5,
     judges: int = 3,
     pool: int = 40,
+    symmetric: bool = False,
 ) -> PracticeCorpus:
     """Write practice twins.
 
@@ -69,6 +70,11 @@ def corpus(
         social: the share of twins in the social domain, 0–1, in expectation.
         judges: how many judges vote on a problem.
         pool: how many people there are; each twin is written by one of them.
+        symmetric: turn the answers of each sound twin round, both or neither, by the toss of a fair
+            coin. The problems stay word for word; what is planted stays as it is. Given all
+            sentences and all other answers, a sound twin's are then as likely the other way round,
+            so that nothing can be learnt of it, not even its frame by heart. Half of the sound
+            answers are wrong to a reader: for what a filter takes by mistake, not for people.
 
     Raises:
         DataError: a number out of range, an unknown artifact, or more twins than the frames give
@@ -86,13 +92,15 @@ def corpus(
     authors = [pick(names, rng) for _ in written]
     halves_swapped = rng.random(twins) < 0.5
     ids = _ids(twins, seed)
+    tossed = np.random.default_rng([seed, 4]).random(twins) < 0.5
     problems: list[Problem] = []
     planted: dict[str, Artifact] = {}
-    for draft, kind, author, swapped, (twin_id, *half_ids) in zip(
-        written, kinds, authors, halves_swapped, ids, strict=True
+    for draft, kind, author, swapped, (twin_id, *half_ids), coin in zip(
+        written, kinds, authors, halves_swapped, ids, tossed, strict=True
     ):
         order = (1, 0) if swapped else (0, 1)
-        problems += _halves(draft, order, author, twin_id, half_ids)
+        turned = bool(symmetric and kind is None and coin)
+        problems += _halves(draft, order, author, twin_id, half_ids, turned)
         if kind is not None:
             planted.update(dict.fromkeys(half_ids, kind))
     dataset = Dataset(problems, "practice")
@@ -133,8 +141,14 @@ def _ids(twins: int, seed: int) -> list[list[str]]:
 
 
 def _halves(
-    draft: Draft, order: tuple[int, int], author: str, twin_id: str, ids: Sequence[str]
+    draft: Draft,
+    order: tuple[int, int],
+    author: str,
+    twin_id: str,
+    ids: Sequence[str],
+    turned: bool,
 ) -> Iterator[Problem]:
+    """Yield the problems of a twin, each with the answer of the other half if `turned`."""
     origin = Origin(
         source="practice",
         author=author,
@@ -147,7 +161,7 @@ def _halves(
             id=half_id,
             sentence=draft.sentence(half),
             options=draft.listed(),
-            answer=draft.answer(half),
+            answer=draft.answer(half) ^ turned,
             twin_id=twin_id,
             origin=origin,
         )
