@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.fetch.conftest import certificate  # type: ignore[import-not-found]  # noqa: F401
-from winosmith.topics._fetch import Fetch, fetch_https
+from winosmith.topics import Fetch, fetch_https
 
 
 @dataclass

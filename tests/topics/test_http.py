@@ -9,8 +9,7 @@ import pytest
 
 from tests.topics.conftest import Endpoint  # type: ignore[import-not-found]
 from winosmith.errors import InputError
-from winosmith.topics import HttpTopics, open_topics
-from winosmith.topics._fetch import fetch_https
+from winosmith.topics import HttpTopics, fetch_https, open_topics
 
 TEXT = "Warm the milk slowly and stir the honey into it."
 

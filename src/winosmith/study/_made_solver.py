@@ -167,7 +167,7 @@ def _collection(source: _Source) -> Iterator[Path]:
     if "collection" in source.options:
         yield source.folder / str(source.options["collection"])
         return
-    shipped = resources.files("winosmith.topics").joinpath("articles.jsonl")
+    shipped = resources.files("winosmith").joinpath("topics.jsonl")
     with resources.as_file(shipped) as path:
         yield path
 

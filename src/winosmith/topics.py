@@ -1,0 +1,566 @@
+"""Topics: short texts that set contributors writing, and the anchor words that they must use.
+
+WinoGrande's authors got a random article and picked anchor words from it (section 2): what a
+writer has to work with is random, so that sentences differ. A source of topics is a folder of
+texts, a JSONL file, an https address, or the how-to articles that ship (`topics.jsonl`).
+
+>>> from winosmith import topics
+>>> topic = topics.shipped().draw(seed=7)
+>>> topic == topics.shipped().draw(seed=7), len(topic.anchors)
+(True, 3)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import ssl
+import threading
+import time
+import urllib.error
+import urllib.request
+from array import array
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cache, lru_cache
+from http.client import HTTPException, HTTPMessage, HTTPResponse
+from importlib import resources
+from pathlib import Path
+from typing import IO, Any, Protocol
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from winosmith._version import __version__
+from winosmith.errors import FormatError, InputError
+from winosmith.records import parsed
+from winosmith.text import FUNCTION_WORDS, tokens
+
+__all__ = [
+    "FolderTopics",
+    "HttpTopics",
+    "JsonlTopics",
+    "Topic",
+    "Topics",
+    "open_topics",
+    "shipped",
+]
+
+ANCHORS = 3
+"""How many anchor words a drawn topic has; the writer keeps at least one of them."""
+
+_WORD = re.compile(r"[^\W\d_]{3,}(?:-[^\W\d_]+)*")
+"""An anchor has three letters or more; a hyphen may join words ("cross-country")."""
+
+_FOR_TOPICS, _FOR_ANCHORS = range(2)
+"""What a seed's random numbers are for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A short text, and the anchor words that were drawn from it.
+
+    Attributes:
+        title: what it is about, on one line.
+        text: plain text; an empty line parts paragraphs.
+        anchors: the words that were drawn, in lower case; empty before a draw.
+        domain: "social" or "physical" where the source tells.
+        source: the source's name: a file, an address, "winosmith".
+    """
+
+    title: str
+    text: str
+    anchors: tuple[str, ...] = ()
+    domain: str | None = None
+    source: str = ""
+
+    @property
+    def candidates(self) -> tuple[str, ...]:
+        """The distinct words that can be anchors, in alphabetical order, in lower case.
+
+        They are content words ("the, it, he, of" can't be anchors: WinoGrande, section 2) and no
+        names: a word that the text never writes in lower case is taken for one.
+
+        >>> Topic("Tea", "Ann boils the water for Ann's tea. Water that boiled is hot.").candidates
+        ('boiled', 'boils', 'hot', 'tea', 'water')
+        """
+        found = Counter(token for token in tokens(self.text) if _WORD.fullmatch(token))
+        return tuple(sorted(word for word in found if _may_be_anchor(word)))
+
+    def anchor_words(self, seed: int, count: int = ANCHORS) -> tuple[str, ...]:
+        """Draw distinct anchor words, each of the candidates as likely as another.
+
+        Args:
+            seed: 0 or more; the same seed draws the same words.
+            count: how many, 1 or more; fewer come where the text has no more.
+
+        Raises:
+            InputError: `seed` or `count` is out of its range, or no word can be an anchor.
+        """
+        if count < 1:
+            raise InputError(f"draw 1 anchor word or more, not {count}")
+        candidates = self.candidates
+        if not candidates:
+            raise InputError(f"the topic {self.title!r} has no word that can be an anchor")
+        drawn = _rng_of(seed, _FOR_ANCHORS).permutation(len(candidates))[:count]
+        return tuple(candidates[number] for number in drawn)
+
+    def with_anchors(self, seed: int, count: int = ANCHORS) -> Topic:
+        """Return the topic with anchor words drawn; raises as `anchor_words`."""
+        return replace(self, anchors=self.anchor_words(seed, count))
+
+
+def _may_be_anchor(word: str) -> bool:
+    return word.islower() and not FUNCTION_WORDS.intersection(word.split("-"))
+
+
+class Topics(Protocol):
+    """Gives topics: the same one, with the same anchor words, for the same seed."""
+
+    def draw(self, seed: int) -> Topic:
+        """Return a topic with `ANCHORS` anchor words, each topic as likely as another.
+
+        Raises:
+            InputError: there is none to be had; the message says why and what to do.
+        """
+        ...
+
+
+_MOST_TRIES = 50
+"""Topics that can't be used in a row before the source is given up."""
+
+
+def _drawn(count: int, read: Callable[[int], Topic], seed: int, where: str) -> Topic:
+    """Return one of `count` topics, each that can be used as likely as another.
+
+    Args:
+        count: how many there are.
+        read: gives the topic of a number below `count`; raises InputError when it can't be used.
+        seed: 0 or more.
+        where: the source, for the message.
+
+    Raises:
+        InputError: none of those that were tried can be used; the first reason is given.
+    """
+    if not count:
+        raise InputError(f"{where} holds no topics")
+    reason = ""
+    for number in _rng_of(seed).permutation(count)[:_MOST_TRIES]:
+        try:
+            return read(int(number)).with_anchors(seed)
+        except InputError as error:
+            reason = reason or str(error)
+    raise InputError(f"{where} holds no topic that can be used: {reason}")
+
+
+def _rng_of(seed: int, purpose: int = _FOR_TOPICS) -> np.random.Generator:
+    """Return the random numbers of a seed for one purpose.
+
+    Raises:
+        InputError: the seed is negative.
+    """
+    if seed < 0:
+        raise InputError(f"a seed is 0 or more, not {seed}")
+    return np.random.default_rng([seed, purpose])
+
+
+_ENDINGS = (".txt", ".md")
+
+_MOST_FILE_BYTES = 1_000_000
+"""Of one text; what is longer is a book."""
+
+
+@dataclass(frozen=True)
+class FolderTopics:
+    """The texts (.txt, .md; UTF-8) of a folder and the folders in it.
+
+    The title is the text's heading, else the name of the file. Files are listed once and read
+    when they are drawn; one that can't be read is passed over.
+
+    Attributes:
+        folder: as it was opened.
+        paths: the files, in alphabetical order.
+    """
+
+    folder: Path
+    paths: tuple[Path, ...] = field(repr=False)
+
+    @classmethod
+    def open(cls, folder: str | Path) -> FolderTopics:
+        """List the texts of a folder.
+
+        Raises:
+            InputError: it is no folder, or has no texts.
+        """
+        place = Path(folder)
+        if not place.is_dir():
+            raise InputError(f"{place} is no folder of texts")
+        found = (path for path in place.rglob("*") if path.suffix.lower() in _ENDINGS)
+        paths = tuple(sorted(path for path in found if path.is_file()))
+        if not paths:
+            raise InputError(f"{place} holds no .txt or .md files to draw topics from")
+        return cls(place, paths)
+
+    def draw(self, seed: int) -> Topic:
+        """Return a topic with anchor words; see `Topics.draw`."""
+        return _drawn(
+            len(self.paths),
+            lambda number: _topic_of_file(self.paths[number]),
+            seed,
+            str(self.folder),
+        )
+
+
+def _topic_of_file(path: Path) -> Topic:
+    try:
+        if path.stat().st_size > _MOST_FILE_BYTES:
+            raise FormatError(f"the text is longer than {_MOST_FILE_BYTES:,} bytes", path)
+        text = path.read_text("utf-8")
+    except UnicodeDecodeError:
+        raise FormatError("the text is not in UTF-8", path) from None
+    except OSError as error:
+        raise FormatError(f"the text can't be read: {error.strerror}", path) from None
+    title = path.stem.replace("_", " ").replace("-", " ").strip() or path.name
+    return _topic_of_text(text, path.name, title[:1].upper() + title[1:])
+
+
+@dataclass(frozen=True)
+class JsonlTopics:
+    """The lines of a JSONL file: objects with "title", "text" and, if they like, "domain".
+
+    Every line is checked once; what stays in memory is where each begins, so that the file may
+    be larger than memory.
+
+    Attributes:
+        path: the file.
+        source: what the topics name as their source.
+        starts: the byte at which each topic's line begins.
+    """
+
+    path: Path
+    source: str
+    starts: array[int] = field(repr=False)
+
+    @classmethod
+    def open(cls, path: str | Path, *, source: str = "") -> JsonlTopics:
+        """Check a file's lines.
+
+        Raises:
+            FormatError: the file can't be read, or a line is no topic: with file and line.
+        """
+        place, starts, at = Path(path), array("q"), 0
+        try:
+            with place.open("rb") as file:
+                for number, line in enumerate(file, 1):
+                    if line.strip():
+                        _check_line(line, place, number)
+                        starts.append(at)
+                    at += len(line)
+        except OSError as error:
+            raise FormatError(f"the file can't be read: {error.strerror}", place) from None
+        if not starts:
+            raise FormatError("the file holds no topics", place)
+        return cls(place, source or place.name, starts)
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def __getitem__(self, number: int) -> Topic:
+        """Return the topic of a 0-based number, without anchor words."""
+        try:
+            with self.path.open("rb") as file:
+                file.seek(self.starts[number])
+                return _topic_of_line(file.readline(), self.source)
+        except (OSError, ValueError) as error:
+            raise FormatError(f"the file was changed or removed: {error}", self.path) from None
+
+    def draw(self, seed: int) -> Topic:
+        """Return a topic with anchor words; see `Topics.draw`."""
+        return _drawn(len(self), self.__getitem__, seed, str(self.path))
+
+
+def _check_line(line: bytes, path: Path, number: int) -> None:
+    try:
+        _topic_of_line(line, "")
+    except (ValueError, RecursionError) as error:
+        raise FormatError(_fault_of_line(error), path, number) from None
+
+
+def _topic_of_line(line: bytes, source: str) -> Topic:
+    return _topic_of_record(parsed(line.decode()), source)
+
+
+def _fault_of_line(error: Exception) -> str:
+    return str(error) if isinstance(error, InputError) else f"the line is no JSON: {error}"
+
+
+@cache
+def shipped() -> JsonlTopics:
+    """Return short how-to articles written for winosmith, half of them social, half physical.
+
+    They are original and may be used under the licence of winosmith (Apache-2.0).
+    """
+    with resources.as_file(resources.files("winosmith") / "topics.jsonl") as path:
+        return JsonlTopics.open(Path(path), source="winosmith")
+
+
+Fetch = Callable[[str], tuple[bytes, str]]
+"""Returns the body and the media type of what an address answers; raises InputError."""
+
+MOST_BYTES = 2_000_000
+
+MOST_SECONDS = 5.0
+
+CHUNK = 16 * 1024
+
+
+def fetch_https(
+    url: str,
+    *,
+    context: ssl.SSLContext | None = None,
+    most_bytes: int = MOST_BYTES,
+    most_seconds: float = MOST_SECONDS,
+) -> tuple[bytes, str]:
+    """Return the body and the media type of what an https address answers.
+
+    Args:
+        url: https alone; a redirect may not leave the host.
+        context: whom to trust; the system's certificates when None.
+        most_bytes: a longer body is refused.
+        most_seconds: for the connection, and for the whole answer.
+
+    Raises:
+        InputError: the address can't be reached, refuses, is too slow or too long.
+    """
+    if urlsplit(url).scheme != "https":
+        raise InputError(f"topics come from https://… alone, not from {url!r}")
+    until = time.monotonic() + most_seconds
+    headers = {"User-Agent": f"winosmith/{__version__}", "Accept": "application/json, text/plain"}
+    request = urllib.request.Request(url, headers=headers)  # noqa: S310 - https alone is opened
+    try:
+        with contextlib.closing(_opener(context).open(request, timeout=most_seconds)) as response:
+            return _read_body(response, url, most_bytes, until), response.headers.get_content_type()
+    except urllib.error.HTTPError as error:
+        error.close()
+        raise InputError(f"{url} answers {error.code} {error.reason}") from None
+    except urllib.error.URLError as error:
+        raise InputError(f"{url} can't be reached: {error.reason}") from None
+    except (HTTPException, OSError) as error:
+        raise InputError(f"{url} broke off: {error or type(error).__name__}") from None
+
+
+class _SameSite(urllib.request.HTTPRedirectHandler):
+    """Follows a redirect that stays with https, the host and the port; refuses every other."""
+
+    def redirect_request(
+        self, req: Any, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
+    ) -> urllib.request.Request | None:
+        if urlsplit(newurl)[:2] != urlsplit(req.full_url)[:2]:
+            fp.close()
+            host = urlsplit(newurl).hostname
+            raise InputError(f"{req.full_url} leads elsewhere ({host}); give the final address")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+@cache
+def _opener(context: ssl.SSLContext | None = None) -> urllib.request.OpenerDirector:
+    opener = urllib.request.OpenerDirector()
+    for handler in (
+        urllib.request.ProxyHandler(),
+        urllib.request.HTTPSHandler(context=context or ssl.create_default_context()),
+        urllib.request.HTTPDefaultErrorHandler(),
+        urllib.request.HTTPErrorProcessor(),
+        _SameSite(),
+    ):
+        opener.add_handler(handler)
+    return opener
+
+
+def _read_body(response: HTTPResponse, url: str, most_bytes: int, until: float) -> bytes:
+    parts, have = [], 0
+    while part := response.read1(CHUNK):
+        parts.append(part)
+        have += len(part)
+        if have > most_bytes:
+            raise InputError(f"{url} answers more than {most_bytes:,} bytes")
+        if time.monotonic() > until:
+            raise InputError(f"{url} is too slow")
+    return b"".join(parts)
+
+
+_MOST_HELD = 500
+"""Topics that a process keeps from an address; the oldest make room."""
+
+
+@dataclass(eq=False)
+class HttpTopics:
+    """What an https address answers: a topic, a list of topics (JSON), or a plain text.
+
+    Topics that came stay in memory, and a draw is among them: after each pause the address is
+    asked again and what is new joins them. When it can't be asked, they serve on. Which topic a
+    seed draws hangs on what has come so far.
+
+    Attributes:
+        url: https alone.
+        pause: seconds between two questions; after one that failed, thirty times as long.
+        fetch: asks, within limits of time and size.
+
+    Raises:
+        InputError: the address is not https.
+    """
+
+    url: str
+    pause: float = 2.0
+    fetch: Fetch = field(default=fetch_https, repr=False)
+    _kept: dict[tuple[str, str], Topic] = field(default_factory=dict, init=False, repr=False)
+    _next: float = field(default=0.0, init=False, repr=False)
+    _reason: str = field(default="", init=False, repr=False)
+    _asking: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.url)
+        if parts.scheme != "https" or not parts.hostname or parts.username:
+            raise InputError(f"topics come from https://… alone, not from {self.url!r}")
+
+    def draw(self, seed: int) -> Topic:
+        """Return a topic with anchor words; see `Topics.draw`."""
+        if self._asking.acquire(blocking=not self._kept):
+            try:
+                if time.monotonic() >= self._next:
+                    self._ask()
+            finally:
+                self._asking.release()
+        kept = list(self._kept.values())
+        where = f"{self.url} ({self._reason})" if self._reason and not kept else self.url
+        return _drawn(len(kept), kept.__getitem__, seed, where)
+
+    def _ask(self) -> None:
+        """Add what the address answers to what is kept."""
+        try:
+            body, kind = self.fetch(self.url)
+            came = _topics_of(body, kind, urlsplit(self.url).hostname or self.url)
+            self._reason, wait = "", self.pause
+        except InputError as error:
+            came, self._reason, wait = [], str(error), 30 * self.pause
+        kept = dict(self._kept)
+        for topic in came:
+            kept.setdefault((topic.title, topic.text), topic)
+        self._kept = dict(list(kept.items())[-_MOST_HELD:])
+        self._next = time.monotonic() + wait
+
+
+def _topics_of(body: bytes, kind: str, source: str) -> list[Topic]:
+    """Return the topics of an answer of a media type ("application/json", "text/plain")."""
+    try:
+        text = body.decode("utf-8")
+        if kind in ("text/plain", "text/markdown"):
+            return [_topic_of_text(text, source)]
+        if kind != "application/json":
+            raise InputError(f"the answer is {kind!r}; application/json or text/plain is needed")
+        found = json.loads(text)
+    except InputError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"the answer can't be read: {error}") from None
+    records = found if isinstance(found, list) else [found]
+    return [_topic_of_record(record, source) for record in records]
+
+
+@lru_cache(maxsize=8)
+def open_topics(where: str | None, base: Path | None = None) -> Topics:
+    """Return the source of topics that a setting names; opened once a process.
+
+    Args:
+        where: a folder of .txt and .md files, a .jsonl file, an https address, or None for the
+            articles that ship.
+        base: the folder from which a relative path starts; the working folder when None.
+
+    Raises:
+        InputError: there is no such folder or file, or it can't be used; the message says why.
+    """
+    if where is None:
+        return shipped()
+    if "://" in where:
+        return HttpTopics(where)
+    path = (base or Path()) / Path(where).expanduser()
+    if path.is_dir():
+        return FolderTopics.open(path)
+    if path.is_file() and path.suffix.lower() in (".jsonl", ".ndjson"):
+        return JsonlTopics.open(path)
+    raise InputError(
+        f"topics = {where!r} names no folder of texts, no .jsonl file and no https address "
+        f"(looked for {path.absolute()})"
+    )
+
+
+MOST_TITLE, MOST_TEXT, MOST_DOMAIN = 200, 20_000, 40
+"""Characters; longer titles and texts are cut, for a writer reads a page and no book."""
+
+_TOPIC_KEYS = ("title", "text", "domain")
+
+
+def _topic_of_record(record: Any, source: str) -> Topic:
+    """Return the topic of a JSON object with a title, a text and, if it likes, a domain.
+
+    Other keys are left alone: articles come with dates and addresses.
+
+    Raises:
+        InputError: it is no object, or a value is missing or no text.
+    """
+    if not isinstance(record, dict):
+        raise InputError(f"a topic is an object with a title and a text, not {record!r:.60}")
+    for key in _TOPIC_KEYS:
+        value = record.get(key)
+        if not isinstance(value, str) and not (key == "domain" and value is None):
+            raise InputError(f"the topic's {key!r} must be text, not {value!r:.60}")
+    domain = _one_line(record.get("domain") or "")[:MOST_DOMAIN]
+    return _shown_safely(record["title"], record["text"], domain or None, source)
+
+
+def _topic_of_text(text: str, source: str, title: str = "") -> Topic:
+    """Return the topic of a plain text; its first line is the title where that is a heading.
+
+    A heading is marked as in Markdown ("# How to fold a map"), or is a line by itself with an
+    empty line below. Without one the title that is given stands.
+
+    Raises:
+        InputError: nothing is in the text.
+    """
+    head, _, rest = text.lstrip("\ufeff \n\r\t").partition("\n")
+    marked = re.fullmatch(r"#{1,6}\s+(.+?)\s*#*\s*", head)
+    alone = rest.strip() and not rest.split("\n", 1)[0].strip()
+    if marked:
+        return _shown_safely(marked[1], rest, None, source)
+    if alone and len(head) <= MOST_TITLE:
+        return _shown_safely(head, rest, None, source)
+    return _shown_safely(title or head, text, None, source)
+
+
+def _shown_safely(title: str, text: str, domain: str | None, source: str) -> Topic:
+    title, text = _one_line(title), _paragraphs(text)
+    if not title or not text:
+        raise InputError(f"the topic {title!r} has no {'text' if title else 'title'}")
+    return Topic(_cut_to(title, MOST_TITLE), _cut_to(text, MOST_TEXT), (), domain, source)
+
+
+def _one_line(text: str) -> str:
+    """Return the text on one line, without what can't be seen or stored."""
+    return " ".join(_visible(text).split())
+
+
+def _paragraphs(text: str) -> str:
+    return re.sub(r"\s*\n\s*\n\s*", "\n\n", _visible(text)).strip()
+
+
+def _visible(text: str) -> str:
+    """Return the text without control characters and halves of characters."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n").encode("utf-8", "ignore").decode()
+    return "".join(letter for letter in text if letter in "\n\t" or letter.isprintable())
+
+
+def _cut_to(text: str, most: int) -> str:
+    if len(text) <= most:
+        return text
+    return text[: most - 1].rsplit(maxsplit=1)[0] + "…"
