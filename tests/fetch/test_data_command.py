@@ -20,7 +20,7 @@ def made(site: Any, monkeypatch: pytest.MonkeyPatch) -> Published:
     """Serve one data set without a known checksum, and make it the only one that is known."""
     site.files["/a.jsonl"] = TEXT
     known = Published("made", "one problem", "CC0", site.url, (Remote(f"{site.url}/a.jsonl"),))
-    monkeypatch.setattr("winosmith.fetch._published.PUBLISHED", (known,))
+    monkeypatch.setattr("winosmith.fetch.PUBLISHED", (known,))
     monkeypatch.setenv("SSL_CERT_FILE", str(site.certificate))
     return known
 
