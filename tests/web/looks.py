@@ -1,4 +1,4 @@
-"""What is wrong with an open page, by day and by night, on a desk and on a phone."""
+"""Open pages: pressing what leads to another, and what is wrong with one's looks."""
 
 from __future__ import annotations
 
@@ -21,6 +21,16 @@ SETTLED = """Promise.all(document.getAnimations().map(one => one.finished.catch(
 WIDEST = """width => [...document.querySelectorAll("main *, header *, footer *")]
     .filter(one => one.getBoundingClientRect().right > width)
     .slice(0, 4).map(one => one.outerHTML.slice(0, 160))"""
+
+
+def press(page: Any, target: str) -> None:
+    """Press what leads to another page, and wait until that page is there as a whole.
+
+    A click by itself waits until the other page has begun: what is read then may be half of it. It
+    is no navigation when htmx puts something in place; wait for that, or `expect` it.
+    """
+    with page.expect_navigation():
+        page.click(target)
 
 
 def wrong_with(page: Any, axe: str, *widths: int) -> list[Any]:

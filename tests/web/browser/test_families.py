@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.web.hostile import TEXTS  # type: ignore[import-not-found]
-from tests.web.looks import DESK, PHONE, wrong_with  # type: ignore[import-not-found]
+from tests.web.looks import DESK, PHONE, press, wrong_with  # type: ignore[import-not-found]
 
 pytestmark = pytest.mark.browser
 
@@ -96,7 +96,7 @@ def test_branches_open_in_place(reader: Any) -> None:
     page.focus("li.more a")
     page.keyboard.press("Enter")
     page.locator("li.node").nth(shown).wait_for(state="attached")
-    assert page.evaluate("document.activeElement.matches('li.node')")
+    page.wait_for_function("document.activeElement.matches('li.node')")
     assert page.url.endswith(f"/families/{root}/")
     while not page.locator(f"#v-{last}").count():
         before = page.locator("li.node").count()
@@ -110,12 +110,12 @@ def test_no_script_is_needed(reader: Any) -> None:
     site, window, (_, last) = reader
     page = window(java_script_enabled=False)
     page.goto(f"{site.url}/families/?q=so")
-    page.click("text=The tree")
-    page.click("li.more a")
+    press(page, "text=The tree")
+    press(page, "li.more a")
     page.locator("details.folded summary").first.click()
-    page.locator("details.folded .under a").first.click()
+    press(page, "details.folded .under a >> nth=0")
     assert page.locator(f"#v-{last}").count() == 1
-    page.click("nav.tabs >> text=beta")
+    press(page, "nav.tabs >> text=beta")
     assert "model=beta" in page.url
     assert page.locator(".verdict").count() > 3
 

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
-from tests.web.looks import DESK, PHONE, wrong_with  # type: ignore[import-not-found]
+from tests.web.looks import DESK, PHONE, press, wrong_with  # type: ignore[import-not-found]
 from tests.web.serving import PASSWORD  # type: ignore[import-not-found]
 
 pytestmark = pytest.mark.browser
@@ -70,8 +71,7 @@ def open_page(browser: Any) -> Iterator[Callable[..., Any]]:
         page.goto(f"{site.url}/people/login/?next=/moderate/")
         page.fill("input[name=name]", name)
         page.fill("input[name=password]", PASSWORD)
-        page.press("input[name=password]", "Enter")
-        page.wait_for_url("**/moderate/")
+        press(page, "main form:has(input[name=password]) button")
         return page
 
     yield make
@@ -110,7 +110,7 @@ def test_keys_alone_moderate(moderated: Any, open_page: Callable[..., Any]) -> N
     key("j")
     key("v")
     page.wait_for_url("**/moderate/problems/p01/")
-    assert page.locator("mark").count() == 2
+    expect(page.locator("mark")).to_have_count(2)
     assert page.faults == []
 
 
@@ -139,7 +139,7 @@ def test_bulk_asks_with_the_count_and_is_undone(
     """All that match are counted before, done after, and given back by one press."""
     page = open_page(moderated)
     page.check("#everything")
-    page.click("button[value=withdraw]")
+    press(page, "button[value=withdraw]")
     assert "8 problems match" in page.inner_text("main")
     page.click(".reason button")
     page.wait_for_url("**done=**")
@@ -160,14 +160,13 @@ def test_two_tabs_and_the_back_button_do_nothing_twice(
     second.fill("#why-text", "A copy of another one.")
     first.click(".reason button")
     first.wait_for_url("**done=**")
-    second.click(".reason button")
+    press(second, ".reason button")
     assert "Somebody was quicker" in second.inner_text("h1")
     assert "let through to judging by eva" in second.inner_text("main")
     assert second.input_value("#why-text") == "A copy of another one."
     assert moderated.do(STATES)["p00"] == "judging"
     first.go_back()
-    first.click(".reason button")
-    first.wait_for_load_state()
+    press(first, ".reason button")
     assert moderated.do(STATES)["p00"] == "judging"
     events = "from winosmith.web.problems.models import Event; result = Event.objects.count()"
     assert moderated.do(events) == 1
@@ -195,11 +194,11 @@ def test_without_scripts_everything_works(moderated: Any, open_page: Callable[..
     page.goto(f"{moderated.url}/moderate/?state=held&text=umbrella")
     assert page.locator("[data-row]").count() == 2
     page.locator("input[name=pick]").first.check()
-    page.click("button[value=let-through]")
-    page.click(".reason button")
+    press(page, "button[value=let-through]")
+    press(page, ".reason button")
     assert "let through to judging" in page.inner_text(".done")
     assert "judging" in moderated.do(STATES).values()
-    page.click(".done button")
+    press(page, ".done button")
     assert set(moderated.do(STATES).values()) == {"held"}
 
 
@@ -230,24 +229,23 @@ def test_the_queue_is_narrowed_to_a_family(
     page.click("summary:has-text('Filter')")
     page.select_option("#f-state", "")
     page.select_option("#f-kind", "perturbed")
-    page.click("form.filters button")
+    press(page, "form.filters button")
     assert page.locator("[data-row]").count() == 2
-    page.click(f"#p-{jug.replace('.', chr(92) + '.')} a[data-open]")
+    press(page, f"#p-{jug.replace('.', chr(92) + '.')} a[data-open]")
     line = page.locator("ol.line > li")
     assert line.count() == 3
     assert "jug" in line.nth(2).locator("ins").inner_text()
     assert "edit 1" in line.nth(2).inner_text()
     assert wrong_with(page, axe_source, PHONE) == []
-    page.click("text=Everything of this person in this family")
+    press(page, "text=Everything of this person in this family")
     assert page.locator("[data-row]").count() == 1
     assert page.input_value("#f-family") == "root1"
     page.check("#everything")
-    page.click("button[name=action][value=hold]")
-    page.click("main form button:has-text('Hold')")
+    press(page, "button[name=action][value=hold]")
+    press(page, "main form button:has-text('Hold')")
     page.wait_for_selector(".done")
     states = moderated.do(STATES)
     assert (states[mug], states[jug], states["root1"]) == ("judging", "held", "valid")
-    page.click(".done button")
-    page.wait_for_load_state()
+    press(page, ".done button")
     assert moderated.do(STATES)[jug] == "judging"
     assert page.faults == []

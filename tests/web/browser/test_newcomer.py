@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.web.looks import press  # type: ignore[import-not-found]
 from tests.web.serving import BUILT_IN, PASSWORD  # type: ignore[import-not-found]
 
 pytestmark = pytest.mark.browser
@@ -40,8 +41,7 @@ def _joined(site: Any, browser: Any, name: str) -> Any:
     page.locator("main input[name=name]").fill(name)
     for field in page.locator("main input[type=password]").all():
         field.fill(PASSWORD)
-    with page.expect_navigation():
-        page.locator("main form button").first.click()
+    press(page, "main form button >> nth=0")
     return page
 
 
@@ -50,8 +50,7 @@ def _logged_in(site: Any, browser: Any, name: str, where: str) -> Any:
     page.goto(f"/people/login/?next={where}")
     page.locator("main input[name=name]").fill(name)
     page.locator("main input[name=password]").fill(PASSWORD)
-    with page.expect_navigation():
-        page.locator("main form button").first.click()
+    press(page, "main form button >> nth=0")
     return page
 
 
@@ -81,8 +80,7 @@ def test_from_a_sentence_to_a_download_with_lineage(
     if "/people/" in ann.url:  # the texts to agree to
         for box in ann.locator("main input[type=checkbox]").all():
             box.check()
-        with ann.expect_navigation():
-            ann.locator("main form button").first.click()
+        press(ann, "main form button >> nth=0")
     ann.goto("/perturb/root/")
     told = []
     for sentence, answer in STEPS:
@@ -97,8 +95,8 @@ def test_from_a_sentence_to_a_download_with_lineage(
     for _ in STEPS:
         eva.goto("/moderate/?kind=perturbed&state=held")
         eva.locator("input[name=pick]").first.check()
-        eva.click("button[value=let-through]")
-        eva.click(".reason button")
+        press(eva, "button[value=let-through]")
+        press(eva, ".reason button")
         eva.wait_for_selector(".done")
     bob = _logged_in(site, browser, "bob", "/judge/")
     bob.get_by_role("button", name="Start judging").click()

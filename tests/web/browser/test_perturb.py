@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
-from tests.web.looks import DESK, PHONE, wrong_with  # type: ignore[import-not-found]
+from tests.web.looks import DESK, PHONE, press, wrong_with  # type: ignore[import-not-found]
 from tests.web.serving import BUILT_IN  # type: ignore[import-not-found]
 
 pytestmark = pytest.mark.browser
@@ -118,16 +119,15 @@ def test_three_generations_by_the_keyboard_alone(desk: Desk) -> None:
     keys.type("advocated")
     assert page.input_value("#sentence") == CHILD
     page.wait_for_selector("ins:has-text('advocated')")
-    assert page.inner_text(".edits") == "feared → advocated"
+    expect(page.locator(".edits")).to_have_text("feared → advocated")
     for name in ("afresh", "option_1", "option_2", "answer_0"):
         keys.press("Tab")
         assert page.evaluate("document.activeElement.id") == name
     keys.press("Space")
     keys.press("ArrowDown")
     assert page.is_checked("#answer_1")
-    page.wait_for_selector(".tally.ready")
-    assert page.inner_text("#tally") == "Ready to send."
-    assert page.inner_text(".depths .word") == "flipped"
+    expect(page.locator("#tally")).to_have_text("Ready to send.")
+    expect(page.locator(".depths .word")).to_have_text("flipped")
     keys.press("Control+Enter")
     _answered(page)
     assert page.locator(".prediction").count() == 2
@@ -135,16 +135,14 @@ def test_three_generations_by_the_keyboard_alone(desk: Desk) -> None:
     assert page.inner_text("#verdict")
     shares = page.locator(".bars meter").evaluate_all("all => all.map(one => one.value)")
     assert shares[0] + shares[1] == pytest.approx(100, abs=1)
-    page.click("text=Perturb this further")
-    page.wait_for_url(lambda url: "/made/" not in url)
+    press(page, "text=Perturb this further")
     assert page.locator(".path .step").count() == 2
     _type(page, GRANDCHILD)
-    assert page.locator(".depths dd").first.inner_text() == "2"
+    expect(page.locator(".depths dd").first).to_have_text("2")
     page.click("#submit")
     _answered(page)
     assert page.locator(".path .step").count() == 3
-    page.click("text=Perturb the same parent again")
-    page.wait_for_url(lambda url: "/made/" not in url)
+    press(page, "text=Perturb the same parent again")
     assert page.input_value("#sentence") == CHILD
     assert desk.made() == [CHILD, GRANDCHILD]
 
@@ -163,7 +161,7 @@ def test_what_was_typed_survives_a_closed_tab_and_a_lost_connection(desk: Desk) 
     again.goto(desk.address)
     assert again.input_value("#sentence") == CHILD
     assert again.is_checked("#answer_1")
-    assert "Restored" in again.inner_text("#saved")
+    expect(again.locator("#saved")).to_contain_text("Restored")
     again.wait_for_selector(".tally.ready")
     again.click("#submit")
     again.wait_for_url("**/made/*/")
@@ -215,12 +213,12 @@ def test_a_refusal_is_where_the_eyes_and_the_keyboard_are(desk: Desk) -> None:
     page.fill("#sentence", "No blank here at all.")
     page.click("#submit")
     page.wait_for_selector("#refused")
-    assert page.evaluate("document.activeElement.id") == "refused"
+    page.wait_for_function("document.activeElement.id == 'refused'")
     assert page.input_value("#sentence") == "No blank here at all."
     page.fill("#sentence", CHILD)
-    assert page.locator("#sentence-error").count() == 0
+    expect(page.locator("#sentence-error")).to_have_count(0)
     page.check("#answer_1")
-    assert page.locator("#refused").count() == 0
+    expect(page.locator("#refused")).to_have_count(0)
     page.click("#submit")
     page.wait_for_selector("h1[data-sent]")
 
@@ -268,12 +266,11 @@ def test_all_of_it_works_without_scripts(desk: Desk) -> None:
     page.goto(desk.address)
     page.fill("#sentence", CHILD)
     page.check("#answer_1")
-    page.click("button.manual")
-    page.locator("ins").wait_for()
+    press(page, "button.manual")
     assert page.locator("ins").count() == 1
     assert page.input_value("#sentence") == CHILD
-    page.click("#submit")
-    page.wait_for_url("**/made/*/")
+    press(page, "#submit")
+    assert "/made/" in page.url
     for _time in range(60):
         if page.locator(".bars").count() == 2:
             break

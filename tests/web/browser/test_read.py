@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.web.hostile import TEXTS  # type: ignore[import-not-found]
-from tests.web.looks import DESK, PHONE, wrong_with  # type: ignore[import-not-found]
+from tests.web.looks import DESK, PHONE, press, wrong_with  # type: ignore[import-not-found]
 
 pytestmark = pytest.mark.browser
 
@@ -105,21 +106,21 @@ def test_search_details_and_the_way_back(reader: Any) -> None:
     page.fill("input[name=q]", "candle")
     page.keyboard.press("Enter")
     page.wait_for_selector("mark")
-    assert "q=candle" in page.url
-    assert page.locator(".list .sentence").count() == 2
-    page.click("text=Details")
+    page.wait_for_url("**q=candle**")
+    expect(page.locator(".list .sentence")).to_have_count(2)
+    press(page, "text=Details")
     page.wait_for_selector("h1:has-text('A twin')")
     assert "Cite it" in page.content()
     page.go_back()
     page.wait_for_selector("mark")
-    assert page.input_value("input[name=q]") == "candle"
+    expect(page.locator("input[name=q]")).to_have_value("candle")
     page.goto(f"{site.url}/problems/")
     page.click("text=Older")
     page.wait_for_selector("text=Newer")
-    assert page.locator(".list .sentence").count() == 10
+    expect(page.locator(".list .sentence")).to_have_count(10)
     page.go_back()
     page.wait_for_selector("text=Older")
-    assert page.locator(".list .sentence").count() == 20
+    expect(page.locator(".list .sentence")).to_have_count(20)
 
 
 def test_reading_needs_no_script(reader: Any) -> None:
@@ -130,10 +131,10 @@ def test_reading_needs_no_script(reader: Any) -> None:
     page.click("summary")
     page.select_option("select[name=domain]", "social")
     page.fill("input[name=q]", "umbrella")
-    page.click("button:has-text('Search')")
+    press(page, "button:has-text('Search')")
     assert page.locator("mark").count() >= 2
     assert "domain=social" in page.url
-    page.click("text=Download these")
+    press(page, "text=Download these")
     assert "q=umbrella" in page.url
 
 
@@ -193,8 +194,7 @@ def test_nothing_hostile_runs(reader: Any) -> None:
         assert page.evaluate("[window.ran, window.broken]") == [None, []]
         if not page.locator("a[rel=next]").count():
             break
-        page.click("a[rel=next]")
-        page.wait_for_load_state("load")
+        press(page, "a[rel=next]")
     assert shown == len(TEXTS)
     for n in range(len(TEXTS)):
         page.goto(f"{site.url}/problems/bad{n}a/")

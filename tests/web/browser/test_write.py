@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
-from tests.web.looks import DESK, PHONE, wrong_with  # type: ignore[import-not-found]
+from tests.web.looks import DESK, PHONE, press, wrong_with  # type: ignore[import-not-found]
 from tests.web.write.conftest import FORM  # type: ignore[import-not-found]
 
 pytestmark = pytest.mark.browser
@@ -198,8 +199,6 @@ def test_double_clicks_and_the_back_button_send_one_twin(desk: Desk) -> None:
 
 def test_two_tabs_choose_which_text_to_keep(desk: Desk) -> None:
     """The later tab is shown both texts and overwrites only when told; the other one then sees."""
-    from playwright.sync_api import expect
-
     one = desk.page()
     two = desk.window(one.context)
     one.goto(desk.address)
@@ -215,7 +214,7 @@ def test_two_tabs_choose_which_text_to_keep(desk: Desk) -> None:
     _saved(two)
     one.fill("#option_1", "mug")
     one.wait_for_selector("#conflict .conflict")
-    one.click("#conflict a")
+    press(one, "#conflict a")
     expect(one.locator("#option_1")).to_have_value("pot")
     assert not one.locator(".conflict").count()
 
@@ -224,19 +223,19 @@ def test_everything_works_without_a_script(desk: Desk) -> None:
     """Draw, check, be refused, mend and send: buttons alone do it."""
     page = desk.page(java_script_enabled=False)
     page.goto(f"{desk.site.url}/write/")
-    page.click("text=Draw a topic and write")
+    press(page, "text=Draw a topic and write")
     page.goto(desk.address)
     page.fill("#sentence_1", FORM["sentence_1"])
-    page.press("#option_1", "Enter")
-    # The press does not wait for the page it leads to.
+    with page.expect_navigation():
+        page.press("#option_1", "Enter")
     page.locator(".checklist .pass").nth(2).wait_for()
     assert page.input_value("#sentence_1") == FORM["sentence_1"]
-    page.click("text=Copy the first half")
+    press(page, "text=Copy the first half")
     assert page.input_value("#sentence_2") == FORM["sentence_1"]
-    page.click("#submit")
+    press(page, "#submit")
     assert "not sent yet" in page.inner_text("#refused")
     _type_all(page)
-    page.click("#submit")
+    press(page, "#submit")
     assert page.url.startswith(f"{desk.site.url}/write/mine/")
     assert desk.twins() == [[FORM["sentence_1"], FORM["sentence_2"]]]
 
@@ -268,7 +267,7 @@ def _walk(desk: Desk, page: Any, look: Callable[[str], None]) -> None:
     _saved(page)
     page.goto(f"{desk.site.url}/write/")
     look("start")
-    page.click(".draft a.button")
+    press(page, ".draft a.button")
     _type_all(page)
     page.wait_for_selector(".tally.ready")
     page.click("#submit")
