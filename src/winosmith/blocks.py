@@ -1,0 +1,412 @@
+"""Which problems belong together, and a shuffled order that tells nothing of their answers.
+
+Twins, families and copies of one sentence form *blocks*. A split, and a draw of problems to be set
+aside, takes or leaves whole blocks, so that nothing on one side tells what is on the other. A later
+split leaves each block on the side that it was on. *Copies* are the problems of a block that are
+identical: one observation, written down more than once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, islice, product
+from typing import Literal
+
+from winosmith.dataset import Dataset
+from winosmith.errors import DataError
+from winosmith.problem import Lineage, Problem
+from winosmith.text import pieces, tokens
+
+__all__ = [
+    "SIDES",
+    "Former",
+    "Side",
+    "blocks",
+    "contradictions",
+    "copies",
+    "draw",
+    "former_sides",
+    "joined",
+    "plain",
+    "shuffled",
+    "shuffled_blocks",
+    "side_kept",
+]
+
+ALIKE = 0.7
+"""The share of words that the halves of a twin have in common at least (WinoGrande, section 2)."""
+
+
+def blocks(dataset: Dataset) -> list[list[int]]:
+    """Return the rows that may not be parted, in an order that tells nothing of the answers.
+
+    Two problems share a block when they share a twin or a family; when their sentences have the
+    same tokens, whatever their case; or when they look like a twin whose id got lost, with the
+    same options and 70 % of their words in common. And so on, from neighbour to neighbour.
+
+    >>> pair = [Problem("a", "A _ b.", ("x", "y"), 0, "t"), Problem("b", "B _ c.", ("x", "y"), 1, "t")]
+    >>> [sorted(block) for block in blocks(Dataset([*pair, Problem("c", "b _ C.", ("x", "z"))]))]
+    [[0, 1, 2]]
+    """  # noqa: E501
+    forest = _Forest(len(dataset))
+    first: dict[tuple[str, str], int] = {}
+    for rows in same_text(dataset):
+        for row in rows:
+            forest.join(row, rows[0])
+    for row, problem in enumerate(dataset):
+        for key in _ties_of(problem):
+            forest.join(row, first.setdefault(key, row))
+    for one, other in _lookalikes(dataset, forest.root):
+        forest.join(one, other)
+    return forest.trees()
+
+
+class _Forest:
+    """Numbers from 0, each alone at first; joined, they and all that are with them are one tree."""
+
+    def __init__(self, count: int):
+        self._parent = list(range(count))
+
+    def root(self, number: int) -> int:
+        """Return the least number of a number's tree."""
+        parent = self._parent
+        while parent[number] != number:
+            parent[number] = parent[parent[number]]
+            number = parent[number]
+        return number
+
+    def join(self, one: int, other: int) -> None:
+        """Make one tree of two."""
+        one, other = self.root(one), self.root(other)
+        self._parent[max(one, other)] = min(one, other)
+
+    def trees(self) -> list[list[int]]:
+        """Return the numbers of each tree, ascending; trees by their least number."""
+        together: dict[int, list[int]] = {}
+        for number in range(len(self._parent)):
+            together.setdefault(self.root(number), []).append(number)
+        return list(together.values())
+
+
+def _ties_of(problem: Problem) -> Iterable[tuple[str, str]]:
+    if problem.twin_id is not None:
+        yield "twin", problem.twin_id
+    yield "family", problem.root
+
+
+_WordsOfRow = tuple[int, frozenset[str]]
+"""A row, and its words in lower case, each occurrence of one another."""
+
+
+def _lookalikes(dataset: Dataset, block: Callable[[int], int]) -> Iterator[tuple[int, int]]:
+    """Yield pairs of rows with the same options and 70 % of their words in common.
+
+    One pair is enough to join two blocks, and none is needed within a block: a large family, whose
+    options are the same all over, is not compared with itself.
+    """
+    alike: dict[frozenset[str], dict[int, list[_WordsOfRow]]] = {}
+    for row, problem in enumerate(dataset):
+        options = frozenset(option.lower() for option in problem.options)
+        of_block = alike.setdefault(options, {}).setdefault(block(row), [])
+        of_block.append((row, _word_set(pieces(problem.sentence.lower()))))
+    for bucket in alike.values():
+        for some, others in combinations(bucket.values(), 2):
+            pairs = product(some, others)
+            yield from islice(((a[0], b[0]) for a, b in pairs if _look_alike(a[1], b[1])), 1)
+
+
+def _word_set(words: Sequence[str]) -> frozenset[str]:
+    """Return the words, the second "the" as another one: what two have in common is a set, too."""
+    counted = Counter(words)
+    again = (f"{word} {at}" for word, n in counted.items() if n > 1 for at in range(2, n + 1))
+    return frozenset(counted).union(again)
+
+
+def _look_alike(one: frozenset[str], other: frozenset[str]) -> bool:
+    least = ALIKE * max(len(one), len(other))
+    return min(len(one), len(other)) >= least and len(one & other) >= least
+
+
+def copies(dataset: Dataset) -> list[list[int]]:
+    """Return the rows of identical problems, two or more a group: copies of each other.
+
+    Identical are problems with the same tokens, whatever their case or Unicode form, with the blank
+    at the same place for the same pronoun, and with the same options in any order. Answers, ids
+    and twins do not matter. So Winogender's versions with "he" and with "she" are no copies, though
+    they share a block. A blank whose pronoun nobody noted is taken for the one pronoun that the
+    other copies name; where they name several, it is a problem of its own. The time is linear in
+    the rows.
+
+    >>> fell = Problem("a", "The cup hit the jug and _ fell.", ("cup", "jug"), 0)
+    >>> again = Problem("b", "the cup hit the jug and _ fell.", ("Jug", "Cup"), 1, pronoun="it")
+    >>> copies(Dataset([fell, again, Problem("c", "The cup hit it. _ fell.", ("cup", "jug"))]))
+    [[0, 1]]
+    """
+    groups: list[list[int]] = []
+    for same in same_text(dataset):
+        alike: dict[frozenset[str], dict[str | None, list[int]]] = {}
+        for row in same:
+            problem = dataset[row]
+            pronoun = None if problem.pronoun is None else plain(problem.pronoun)
+            by_pronoun = alike.setdefault(frozenset(_options(problem)), {})
+            by_pronoun.setdefault(pronoun, []).append(row)
+        groups += [rows for by_pronoun in alike.values() for rows in _grouped(by_pronoun)]
+    return sorted(rows for rows in groups if len(rows) > 1)
+
+
+def same_text(dataset: Dataset) -> list[list[int]]:
+    """Return the rows whose sentences have the same tokens, in any case: two or more a group.
+
+    Tokens are cut of sentences with the same letters alone, since cutting takes the time.
+    """
+    letters = ("".join(_lowered(problem.sentence).split()) for problem in dataset)
+    by_letters = _by_key(letters, range(len(dataset)))
+    return [
+        same
+        for rows in by_letters
+        for same in _by_key((plain(dataset[row].sentence) for row in rows), rows)
+    ]
+
+
+def _by_key(keys: Iterable[str], rows: Iterable[int]) -> list[list[int]]:
+    """Return the rows of each key that two or more have."""
+    together: dict[str, list[int]] = {}
+    for key, row in zip(keys, rows, strict=True):
+        together.setdefault(key, []).append(row)
+    return [rows for rows in together.values() if len(rows) > 1]
+
+
+def contradictions(
+    dataset: Dataset, among: Iterable[Sequence[int]] | None = None
+) -> list[list[int]]:
+    """Return those groups of copies whose answers name different options as the right one.
+
+    Args:
+        dataset: the problems.
+        among: their groups of copies, where they are at hand already.
+
+    >>> one = Problem("a", "The cup hit the jug and _ fell.", ("cup", "jug"), 0)
+    >>> contradictions(Dataset([one, Problem("b", one.sentence, ("jug", "cup"), 0)]))
+    [[0, 1]]
+    """
+    groups = copies(dataset) if among is None else among
+    return [list(rows) for rows in groups if len(_right(dataset[row] for row in rows)) > 1]
+
+
+def plain(text: str) -> str:
+    """Return the tokens of a text in lower case and composed, as copies and blocks compare it."""
+    return " ".join(tokens(_lowered(text)))
+
+
+def _lowered(text: str) -> str:
+    return unicodedata.normalize("NFC", text).lower()
+
+
+def _grouped(by_pronoun: dict[str | None, list[int]]) -> Iterable[list[int]]:
+    """Return the rows of each pronoun; those without one join the others where these agree."""
+    if len(by_pronoun.keys() - {None}) > 1:
+        return by_pronoun.values()
+    return [sorted(row for rows in by_pronoun.values() for row in rows)]
+
+
+def _options(problem: Problem) -> tuple[str, ...]:
+    """Return the options as they are compared: in any case, unless their case tells them apart."""
+    lowered = tuple(plain(option) for option in problem.options)
+    return lowered if len({*lowered}) == len(lowered) else problem.options
+
+
+def _right(problems: Iterable[Problem]) -> set[str]:
+    return {_options(p)[p.answer] for p in problems if p.answer is not None}
+
+
+def _place(problem: Problem, seed: int) -> tuple[bytes, bytes]:
+    """Return a problem's place in the shuffled order: a digest of what a solver may see.
+
+    The order of the input may follow the answers (right option first, say), and the seed is
+    published; so neither the input's order nor its ids nor its answers may enter, nor which option
+    is written first. Only between copies to the letter does a digest of the id decide, since
+    nothing else tells them apart.
+    """
+    seen = "\0".join((str(seed), problem.sentence, *sorted(problem.options)))
+    return hashlib.sha256(seen.encode()).digest(), hashlib.sha256(problem.id.encode()).digest()
+
+
+def shuffled_blocks(dataset: Dataset, seed: int) -> list[list[int]]:
+    """Return the blocks, and the rows in each, in the shuffled order."""
+    places = [_place(problem, seed) for problem in dataset]
+    shuffled = [sorted(block, key=places.__getitem__) for block in blocks(dataset)]
+    return sorted(shuffled, key=lambda block: places[block[0]])
+
+
+def shuffled(dataset: Dataset, seed: int) -> tuple[Dataset, list[list[int]]]:
+    """Return the problems in the shuffled order, and the blocks that their rows form.
+
+    Everything after depends on this order alone, not on that of the input.
+    """
+    order = shuffled_blocks(dataset, seed)
+    blocks_of_new, start = [], 0
+    for block in order:
+        blocks_of_new.append(list(range(start, start + len(block))))
+        start += len(block)
+    return dataset.select(row for block in order for row in block), blocks_of_new
+
+
+def joined(order: Sequence[Sequence[int]], keys: Sequence[Iterable[Hashable]]) -> list[list[int]]:
+    """Return the blocks, those together in which a key occurs that another one holds, too.
+
+    So that no contributor, or no source, is on two sides of a split. The order stays that of the
+    first block of each.
+
+    Args:
+        order: blocks.
+        keys: those of each row; a row without any goes together with nothing.
+
+    >>> joined([[0, 1], [2], [3], [4]], [["ann"], ["ann"], ["bob"], ["ann"], []])
+    [[0, 1, 3], [2], [4]]
+    """
+    forest, holder = _Forest(len(order)), dict[Hashable, int]()
+    for number, rows in enumerate(order):
+        for row in rows:
+            for key in keys[row]:
+                forest.join(number, holder.setdefault(key, number))
+    return [[row for number in tree for row in order[number]] for tree in forest.trees()]
+
+
+def draw(
+    order: Sequence[Sequence[int]], rows: Iterable[int], sizes: Sequence[int]
+) -> list[list[int]]:
+    """Draw sets of rows in whole blocks, from the end of the shuffled order.
+
+    Args:
+        order: the shuffled blocks.
+        rows: what may be drawn; a block without any is passed over.
+        sizes: how many rows each set needs; the last block may exceed it.
+
+    Raises:
+        DataError: there are too few rows.
+    """
+    allowed = set(rows)
+    if sum(sizes) >= len(allowed):
+        raise DataError(
+            f"{sum(sizes)} problems are to be drawn from {len(allowed)}; nothing would be left"
+        )
+    drawn: list[list[int]] = [[] for _ in sizes]
+    parts = iter(zip(drawn, sizes, strict=True))
+    part, size = next(parts)
+    for block in reversed(order):
+        while len(part) >= size:
+            following = next(parts, None)
+            if following is None:
+                return drawn
+            part, size = following
+        part += [row for row in block if row in allowed]
+    return drawn
+
+
+Side = Literal["train", "dev", "test"]
+
+SIDES: tuple[Side, ...] = ("train", "dev", "test")
+"""The first of them wins where a block was on several: what was trained on measures nothing any
+more, and an answer that was published is no secret again."""
+
+Key = Literal["author", "source"]
+
+
+@dataclass(frozen=True, slots=True)
+class Former:
+    """A problem of an earlier split.
+
+    Attributes:
+        problem: with the id that it had in its pool; answers do not matter.
+        side: where it was; None for one that was on no side, and only ties others together.
+    """
+
+    problem: Problem
+    side: Side | None
+
+
+def former_sides(
+    dataset: Dataset,
+    order: Sequence[Sequence[int]],
+    former: Sequence[Former],
+    keys: Iterable[Key] = (),
+) -> list[frozenset[Side]]:
+    """Return for each block the sides that it was on, or what belongs to it: none for a new one.
+
+    What belongs together is what `blocks` puts together, across the times: copies, families by the
+    ids of the pool, and what looks like a twin. An id counts for nothing when another problem has
+    it now.
+
+    Args:
+        dataset: the problems to be split.
+        order: their blocks, joined by `keys`.
+        former: what was split before.
+        keys: what holds blocks together beside themselves: all of one author, all of one source.
+
+    >>> old = Problem("a", "The _ fell.", ("cup", "jug"), 0)
+    >>> new = Problem("b", "A _ rose.", ("sun", "moon"), 1)
+    >>> sides = former_sides(Dataset([old, new]), [[0], [1]], [Former(old, "dev")])
+    >>> [sorted(of) for of in sides]
+    [['dev'], []]
+    """
+    keys = tuple(keys)
+    both = Dataset(
+        replace(p, id=f"{at}", lineage=Lineage(root, root), twin_id=twin)
+        for at, (p, root, twin) in enumerate((*_now(dataset), *_then(dataset, former)))
+    )
+    named = [[*_keys_held(problem, keys)] for problem in both]
+    found: list[frozenset[Side]] = [frozenset()] * len(dataset)
+    for tree in joined(blocks(both), named):
+        past = [former[at - len(dataset)].side for at in tree if at >= len(dataset)]
+        sides = frozenset(side for side in past if side is not None)
+        for row in tree:
+            if row < len(dataset):
+                found[row] = sides
+    return [frozenset[Side]().union(*(found[row] for row in block)) for block in order]
+
+
+def side_kept(sides: Iterable[Side]) -> Side | None:
+    """Return the side on which a block stays; None for a new one.
+
+    >>> side_kept(["test", "dev"]), side_kept([])
+    ('dev', None)
+    """
+    return min(sides, key=SIDES.index, default=None)
+
+
+_NamedProblem = tuple[Problem, str, str | None]
+"""A problem, its root, and its twin, named so that those of one time are not those of another."""
+
+
+def _now(dataset: Dataset) -> Iterable[_NamedProblem]:
+    return ((p, p.root, p.twin_id and f"now {p.twin_id}") for p in dataset)
+
+
+def _then(dataset: Dataset, former: Sequence[Former]) -> Iterable[_NamedProblem]:
+    now = {problem.id: problem for problem in dataset}
+    reused = {
+        old.problem.id
+        for old in former
+        if old.problem.id in now and not _one_problem(old.problem, now[old.problem.id])
+    }
+    for old in former:
+        p = old.problem
+        root = f"then {p.root}" if p.root in reused else p.root
+        yield p, root, p.twin_id and f"then {p.twin_id}"
+
+
+def _one_problem(old: Problem, new: Problem) -> bool:
+    """Tell whether a problem can have become another: it has its options, or most of its words."""
+    if {option.lower() for option in old.options} == {option.lower() for option in new.options}:
+        return True
+    a, b = (Counter(pieces(problem.sentence.lower())) for problem in (old, new))
+    return (a & b).total() >= ALIKE * max(a.total(), b.total())
+
+
+def _keys_held(problem: Problem, keys: Sequence[Key]) -> Iterable[Hashable]:
+    values = ((key, problem.origin and getattr(problem.origin, key)) for key in keys)
+    return ((key, value) for key, value in values if value is not None)
