@@ -26,7 +26,7 @@ def _outcome(monkeypatch: pytest.MonkeyPatch, error: BaseException | None) -> in
         if error is not None:
             raise error
 
-    monkeypatch.setattr("winosmith.cli._lazy.LazyGroup.get_command", lambda *_: command)
+    monkeypatch.setattr("winosmith.cli._groups.LazyGroup.get_command", lambda *_: command)
     return main(["anything"])
 
 

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import csv
+import os
+from collections.abc import Callable, Sequence
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
 import click
 
-from winosmith.cli._admin_common import site_argument
-from winosmith.cli._lazy import LazyGroup
+from winosmith.cells import guarded
+from winosmith.cli._common import json_option, print_json, say
+from winosmith.cli._groups import Group
+from winosmith.cli._tables import print_table
+from winosmith.cli.admin import database_option, existing_site, site_argument
 
-__all__ = ["command"]
-
-COMMANDS = {
-    "create": "a study, and the secret link that the market needs",
-    "list": "the studies, and how far each is",
-    "show": "one study; a new link in place of one that is lost, or other places",
-    "reconcile": "what the market's export says: votes count from then on, or don't",
-    "pay": "the ledger, what is due, and what was paid",
-    "close": "nobody new may come",
-}
-"""The commands in the order in which a study goes, each with its one line."""
+if TYPE_CHECKING:
+    from winosmith.web.market.models import Study
+    from winosmith.web.market.reconciling import Plan
 
 
-@click.command(cls=LazyGroup, lines=COMMANDS, modules="winosmith.cli._admin_study_")
+@click.group(cls=Group)
 @site_argument
 @click.pass_context
 def command(context: click.Context, folder: str) -> None:
@@ -31,3 +33,361 @@ def command(context: click.Context, folder: str) -> None:
                      --reward 2.50 --currency GBP --minutes 12 --places 50 --code C1A2B3C4
     """  # noqa: D301
     context.obj = folder
+
+
+def address_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add `--address`, with which printed links begin."""
+    return click.option(
+        "--address",
+        metavar="URL",
+        default="http://127.0.0.1:8000",
+        show_default=True,
+        help="Under which people come: the link begins with it.",
+    )(function)
+
+
+def print_link(study: Study, token: str, address: str) -> None:
+    """Print what is given to the market: a link, or the XML of an ExternalQuestion.
+
+    Raises:
+        InputError: the market takes https addresses alone, and this is none.
+    """
+    from winosmith.web.market.mturk import external_question
+    from winosmith.web.market.providers import PROVIDERS
+
+    if study.provider == "mturk":
+        click.echo(external_question(address, f"/study/{token}/frame/"))
+        say("That is the Question of the HIT. Keep it secret: whoever has it can pretend to work.")
+        return
+    query = PROVIDERS[study.provider].query
+    click.echo(f"{address.rstrip('/')}/study/{token}/?{query}")
+    say("Keep the link secret: whoever has it can pretend to be a worker. It is shown this once.")
+
+
+def _money(_: click.Context, option: click.Parameter, text: str | None) -> Decimal | None:
+    """Return the sum that an option names."""
+    if text is None:
+        return None
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        raise click.BadParameter(f"{text!r} is no sum of money; write it like 2.50") from None
+
+
+@command.command("create", short_help="a study, and the secret link that the market needs")
+@click.argument("name")
+@click.option("--on", "provider", type=click.Choice(["prolific", "mturk", "generic"]),
+              required=True, help="The market.")  # fmt: skip
+@click.option("--judge", type=click.IntRange(min=1), metavar="N", help="People judge N problems.")
+@click.option("--write", type=click.IntRange(min=1), metavar="N", help="People write N twins.")
+@click.option(
+    "--reward",
+    callback=_money,
+    metavar="AMOUNT",
+    required=True,
+    help="For all of it, in --currency.",
+)
+@click.option("--currency", metavar="CODE", required=True, help="GBP, USD, EUR …")
+@click.option("--minutes", type=click.IntRange(min=1), required=True,
+              help="That it should take.")  # fmt: skip
+@click.option("--places", type=click.IntRange(min=1), metavar="N", required=True, help="How many "
+              "people the market sends; half as many again may begin, for those who return their "
+              "submission.")  # fmt: skip
+@click.option(
+    "--least-wage", callback=_money, metavar="AMOUNT", help="An hour; the ledger warns below it."
+)
+@click.option("--code", default="", help="The market's completion code. On mturk and generic each "
+              "worker gets a code of their own without it.")  # fmt: skip
+@click.option("--short-code", default="", help="The code where no work was left before the end.")
+@click.option(
+    "--short-reward", callback=_money, metavar="AMOUNT", help="What the market pays for that code."
+)
+@click.option("--market-study", default="", metavar="ID", help="The market's id of the study, "
+              "which links must name then.")  # fmt: skip
+@click.option("--only", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
+              help="Those alone may come whose ids are in FILE: one a line, or a table with "
+              "qualifications.")  # fmt: skip
+@click.option("--never", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
+              help="Those may not come.")  # fmt: skip
+@click.option("--require", multiple=True, metavar="COLUMN>=NUMBER", help="What a column of --only "
+              "must hold; as often as wanted.")  # fmt: skip
+@click.option("--trust", is_flag=True, help="Votes count at once, before the market confirms who "
+              "gave them.")  # fmt: skip
+@address_option
+@database_option
+@click.pass_obj
+def create(folder: str, /, name: str, **options: Any) -> None:
+    """Make the study NAME, and print its link; it is shown this once.
+
+    Votes of its people take their places, and count when `reconcile` has read from the market's
+    export that they were who they said.
+
+    \b
+    Example:
+        winosmith admin study DIR create gate --on mturk --judge 20 --reward 0.60 \\
+            --currency USD --minutes 8 --places 50 --only workers.csv \\
+            --require "approval rate>=99" --require "approved>=5000"
+    """  # noqa: D301
+    if (options["judge"] is None) == (options["write"] is None):
+        raise click.UsageError("give --judge N or --write N")
+    if options["provider"] == "mturk" and not options["address"].startswith("https://"):
+        raise click.UsageError("MTurk shows pages of https addresses alone; give --address")
+    if options["require"] and not options["only"]:
+        raise click.UsageError("--require asks for columns of --only FILE")
+    existing_site(folder, options["database"])
+    from winosmith.web.market.ledger import planned_wage
+    from winosmith.web.market.screening import Requirement, read_ids
+    from winosmith.web.market.studies import create_study
+
+    only: list[str] = []
+    never: list[str] = []
+    provider = options["provider"]
+    if options["only"]:
+        require = [Requirement.of(text) for text in options["require"]]
+        only = read_ids(Path(options["only"]), provider, require)
+    if options["never"]:
+        never = read_ids(Path(options["never"]), provider)
+    names = ("reward", "currency", "minutes", "places", "least_wage", "code", "short_code",
+             "short_reward", "market_study", "trust")  # fmt: skip
+    study, token = create_study(
+        name,
+        provider,
+        "judge" if options["judge"] else "write",
+        options["judge"] or options["write"],
+        screens=[(only, True), (never, False)],
+        **{key: options[key] for key in names},
+    )
+    if only:
+        say(f"{len(only):,} people may come.")
+    if never:
+        say(f"{len(never):,} people may not come.")
+    wage = planned_wage(study)
+    say(f"An hour is paid {wage} {study.currency} if it takes {study.minutes} minutes.")
+    if study.least_wage is not None and wage < study.least_wage:
+        say(f"That is less than {study.least_wage} {study.currency}: raise the reward.")
+    print_link(study, token, options["address"])
+
+
+@command.command("list", short_help="the studies, and how far each is")
+@database_option
+@json_option
+@click.pass_obj
+def list_(folder: str, database: str | None, as_json: bool) -> None:
+    """Show the studies of DIR: how many began, finished, and were confirmed by the market."""
+    existing_site(folder, database)
+    from winosmith.web.market.models import Study
+    from winosmith.web.market.progress import progress
+
+    rows = [progress(study) for study in Study.objects.order_by("pk")]
+    if as_json:
+        print_json([row.record() for row in rows])
+        return
+    if not rows:
+        click.echo("There is no study yet; make one with: winosmith admin study DIR create NAME")
+    print_table(
+        "Studies",
+        ("study", "market", "began", "at work", "done", "approved", "waiting", "votes"),
+        [
+            (
+                f"{row.study.name}{' (closed)' if row.study.closed else ''}",
+                row.study.provider,
+                row.began,
+                row.states["working"],
+                row.states["complete"],
+                row.verdicts["approved"],
+                row.verdicts["waiting"],
+                row.provisional,
+            )
+            for row in rows
+        ],
+    )
+
+
+@command.command(
+    "show", short_help="one study; a new link in place of one that is lost, or other places"
+)
+@click.argument("name")
+@click.option("--new-link", is_flag=True, help="Make a new link; the one before works no more.")
+@click.option("--places", type=click.IntRange(min=1), metavar="N",
+              help="Let the market send N people from now on.")  # fmt: skip
+@address_option
+@database_option
+@json_option
+@click.pass_obj
+def show(
+    folder: str,
+    name: str,
+    new_link: bool,
+    places: int | None,
+    address: str,
+    database: str | None,
+    as_json: bool,
+) -> None:
+    """Show what the study NAME asks and pays, and how far it is."""
+    existing_site(folder, database)
+    from winosmith.web.market import studies
+    from winosmith.web.market.progress import progress
+
+    study = studies.study_named(name)
+    if places is not None:
+        studies.give_places(study, places)
+    if new_link:
+        print_link(study, studies.new_link(study), address)
+        return
+    record = progress(study).record()
+    if as_json:
+        print_json(record)
+        return
+    rows = [(key.replace("_", " "), _words(value)) for key, value in record.items()]
+    print_table(f"Study {name}", ("", ""), rows)
+
+
+def _words(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{count} {word}" for word, count in value.items() if count) or "–"
+    return "–" if value in (None, "") else str(value)
+
+
+@command.command(
+    "reconcile", short_help="what the market's export says: votes count from then on, or don't"
+)
+@click.argument("name")
+@click.argument("export", type=click.Path(exists=True, dir_okay=False))
+@click.option("--final", is_flag=True, help="EXPORT holds all submissions there will be: whoever "
+              "is not in it did not come from the market.")  # fmt: skip
+@click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
+@database_option
+@json_option
+@click.pass_obj
+def reconcile(
+    folder: str,
+    name: str,
+    export: str,
+    final: bool,
+    dry_run: bool,
+    database: str | None,
+    as_json: bool,
+) -> None:
+    """Read the market's table of submissions of the study NAME from the file EXPORT (CSV).
+
+    Votes of approved submissions count from then on, and problems that waited for them are
+    decided. Votes of rejected and returned ones don't, and other people judge these problems;
+    twins that they wrote are withdrawn. Read again, the same file changes nothing.
+    """
+    existing_site(folder, database)
+    from winosmith.web.market.exports import read_export
+    from winosmith.web.market.reconciling import apply, plan
+    from winosmith.web.market.studies import study_named
+
+    study = study_named(name)
+    found = plan(study, read_export(Path(export), study.provider), final=final)
+    votes = 0 if dry_run else apply(found.changes)
+    if as_json:
+        print_json({"dry_run": dry_run, **found.record(), "votes": votes})
+        return
+    _tell(found, export, final)
+    if dry_run:
+        say("Nothing was changed.")
+    else:
+        say(f"{votes:,} votes came to count, or count no more.")
+
+
+def _tell(found: Plan, export: str, final: bool) -> None:
+    rows = [
+        (entry["worker"], entry["before"], entry["verdict"], entry["said"], entry["paid"],
+         entry["votes"])
+        for entry in found.record()["changes"]
+    ]  # fmt: skip
+    print_table("Changes", ("worker", "before", "after", "market's word", "paid", "votes"), rows)
+    click.echo(f"{found.same} as they were")
+    _list(export, [(line, "never began here") for line in found.unknown])
+    _list(export, found.doubts)
+    _list(export, found.notes)
+    if found.missing:
+        what = "rejected where it was not confirmed" if final else "left as it is; see --final"
+        click.echo(f"{len(found.missing)} began here and are not in the file: {what}")
+
+
+def _list(export: str, told: Sequence[tuple[int, str]]) -> None:
+    for line, what in told:
+        click.echo(f"{export}:{line}: {what}")
+
+
+@command.command("pay", short_help="the ledger, what is due, and what was paid")
+@click.argument("name")
+@click.option("--csv", "table", type=click.Path(dir_okay=False), metavar="FILE",
+              help="Write the ledger, too, by pseudonyms.")  # fmt: skip
+@click.option("--bonuses", type=click.Path(dir_okay=False), metavar="FILE",
+              help="Write what is due beside the reward as the market takes it: its ids, and "
+              "amounts. Delete FILE when it is paid.")  # fmt: skip
+@click.option("--paid", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
+              help="Note the bonuses of FILE as paid.")  # fmt: skip
+@database_option
+@json_option
+@click.pass_obj
+def pay(
+    folder: str,
+    name: str,
+    table: str | None,
+    bonuses: str | None,
+    paid: str | None,
+    database: str | None,
+    as_json: bool,
+) -> None:
+    """Show who did what in the study NAME, in how long, for what pay, and an hour's wage."""
+    existing_site(folder, database)
+    from winosmith.web.market.ledger import COLUMNS, ledger
+    from winosmith.web.market.paying import bonus_lines, record_bonuses
+    from winosmith.web.market.studies import study_named
+
+    study = study_named(name)
+    if paid:
+        say(f"{record_bonuses(study, Path(paid)):,} bonuses are new in the ledger.")
+    book = ledger(study)
+    rows = [entry.row() for entry in book.entries]
+    if table:
+        _write(table, [COLUMNS, *([guarded(cell) for cell in row] for row in rows)])
+    if bonuses:
+        lines = list(bonus_lines(book))
+        _write(bonuses, lines)
+        say(f"{len(lines)} lines with ids of the market; delete {bonuses} when it is paid.")
+    if as_json:
+        print_json(
+            {
+                "study": name,
+                "currency": study.currency,
+                "paid": str(book.total),
+                "due": str(book.due),
+                "median_wage": None if book.median_wage is None else str(book.median_wage),
+                "warnings": list(book.warnings),
+                "workers": [dict(zip(COLUMNS, row, strict=True)) for row in rows],
+            }
+        )
+        return
+    print_table(f"Ledger of {name}", COLUMNS, rows)
+    middle = "–" if book.median_wage is None else f"{book.median_wage} {study.currency}"
+    click.echo(f"Paid {book.total} {study.currency}; due beside it {book.due}; an hour, at the "
+               f"median: {middle}")  # fmt: skip
+    for warning in book.warnings:
+        click.echo(f"Warning: {warning}")
+
+
+def _write(path: str, rows: object) -> None:
+    """Write a table that only its owner may read."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        csv.writer(file).writerows(rows)  # type: ignore[arg-type]
+
+
+@command.command("close", short_help="nobody new may come")
+@click.argument("name")
+@database_option
+@click.pass_obj
+def close(folder: str, name: str, database: str | None) -> None:
+    """Let nobody new come to the study NAME; whoever is at work may finish."""
+    existing_site(folder, database)
+    from winosmith.web.market.progress import progress
+    from winosmith.web.market.studies import close_study, study_named
+
+    study = study_named(name)
+    close_study(study)
+    say(f"{progress(study).states['working']} are still at work.")

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import click
 
-from winosmith.cli._admin_common import site_argument
-from winosmith.cli._lazy import LazyGroup
+from winosmith.cli._asked import asked
+from winosmith.cli._common import (
+    data_argument,
+    format_option,
+    json_option,
+    print_json,
+    read_data,
+    say,
+)
+from winosmith.cli._groups import Group
+from winosmith.cli._tables import print_table
+from winosmith.cli.admin import database_option, existing_site, site_argument
+from winosmith.humans import DECLARED, TITLE
 
-__all__ = ["command"]
 
-COMMANDS = {
-    "open": "a round: problems under embargo, sheets, people may come",
-    "list": "the rounds, and how far each is",
-    "close": "nobody takes it any more; the results are found",
-    "results": "sheets, answers, subjects and ledger, for winosmith humans",
-    "publish": "what a closed round asked becomes public, the rest does not",
-}
-"""The commands in the order in which a round goes, each with its one line."""
-
-
-@click.command(cls=LazyGroup, lines=COMMANDS, modules="winosmith.cli._admin_test_")
+@click.group(cls=Group)
 @site_argument
 @click.pass_context
 def command(context: click.Context, folder: str) -> None:
@@ -32,3 +35,213 @@ def command(context: click.Context, folder: str) -> None:
     Start with:  winosmith admin test DIR open schemas.jsonl --name spring
     """  # noqa: D301
     context.obj = folder
+
+
+REASONS = 5
+"""How many of the reasons for leaving a problem out are told."""
+
+
+@command.command("open", short_help="a round: problems under embargo, sheets, people may come")
+@data_argument("file")
+@click.option("--name", required=True, metavar="NAME", help="Of the round; in its addresses.")
+@click.option("--versions", default="a,b", show_default=True, metavar="NAMES",
+              help="Tests that the halves of each twin are dealt to.")  # fmt: skip
+@click.option("--orders", type=click.IntRange(min=1), default=1, show_default=True,
+              help="Orders of each test; parts of it move on from order to order.")  # fmt: skip
+@click.option("--seed", default=0, show_default=True, help="Deals the halves, draws the orders, "
+              "settles who gets what.")  # fmt: skip
+@click.option("--title", default=TITLE, show_default=True, help="What stands at the top.")
+@click.option("--ask", multiple=True, metavar="NAME=QUESTION", help="Ask this, too, before; as "
+              "often as wanted. Nobody must answer.")  # fmt: skip
+@click.option("--consent", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
+              help="What people agree to before, instead of the text that ships.")  # fmt: skip
+@click.option("--public-too", is_flag=True, help="Ask also what is public on the site already.")
+@click.option("--new-ids", is_flag=True, help="Under ids that tell nothing and clash with none.")
+@format_option
+@database_option
+@json_option
+@click.pass_obj
+def open_(folder: str, /, **options: Any) -> None:
+    """Make sheets of the problems of FILE, and let people take them at /tests/.
+
+    Problems that the site does not have enter it under embargo; those that it has by their id go
+    under embargo. One half of each twin goes to test a and the other to test b; questions without
+    a half make a common test, or stand on both where they are fewer than ten.
+
+    \b
+    Example:
+        winosmith admin test DIR open schemas.jsonl --name spring --orders 4
+    """  # noqa: D301
+    site = existing_site(folder, options["database"])
+    from winosmith.web import hosting
+    from winosmith.web.take.opening import open_round
+
+    dataset = read_data(options["file"], options["format_name"])
+    if options["new_ids"]:
+        dataset = hosting.with_new_ids(dataset, site.secret)
+    consent = options["consent"] and Path(options["consent"]).read_text("utf-8")
+    opened, left_out = open_round(
+        dataset,
+        options["name"],
+        versions=[name.strip() for name in options["versions"].split(",")],
+        orders=options["orders"],
+        seed=options["seed"],
+        title=options["title"],
+        declared=(*DECLARED, *map(asked, options["ask"])),
+        consent=consent or None,
+        public=options["public_too"],
+    )
+    sheets = [(sheet.code, len(sheet.record["items"])) for sheet in opened.sheets.order_by("pk")]
+    if options["as_json"]:
+        print_json(
+            {
+                "round": opened.name,
+                "sheets": [{"code": code, "questions": count} for code, count in sheets],
+                "left_out": [{"id": d.problem.id, "reason": d.reason} for d in left_out],
+            }
+        )
+        return
+    print_table(f"Round {opened.name}", ("sheet", "questions"), sheets)
+    for left in left_out[:REASONS]:
+        click.echo(f"On no sheet: {left.problem.id}: {left.reason}")
+    if len(left_out) > REASONS:
+        click.echo(f"On no sheet: {len(left_out) - REASONS} more; see --json")
+    say(f"People take it at /tests/round/{opened.name}/ on the site.")
+
+
+@command.command("list", short_help="the rounds, and how far each is")
+@database_option
+@json_option
+@click.pass_obj
+def list_(folder: str, database: str | None, as_json: bool) -> None:
+    """Show the rounds of DIR: how many sheets are out, handed in and given up."""
+    existing_site(folder, database)
+    from winosmith.web.take.models import Round
+    from winosmith.web.take.progress import standing
+
+    rows = [standing(round_) for round_ in Round.objects.order_by("pk")]
+    if as_json:
+        print_json(
+            [
+                {
+                    "round": row.round.name,
+                    "state": row.round.state,
+                    "published": row.round.published is not None,
+                    "problems": row.problems,
+                    "given": row.given,
+                    "done": row.done,
+                    "dropped": row.dropped,
+                    "sheets": row.sheets,
+                }
+                for row in rows
+            ]
+        )
+        return
+    if not rows:
+        click.echo("There is no round yet; begin one with: winosmith admin test DIR open FILE")
+    print_table(
+        "Rounds",
+        ("round", "state", "problems", "sheets", "being taken", "handed in", "given up"),
+        [
+            (
+                row.round.name,
+                "published" if row.round.published else row.round.state,
+                row.problems,
+                len(row.sheets),
+                row.given,
+                row.done,
+                row.dropped,
+            )
+            for row in rows
+        ],
+    )
+
+
+@command.command("close", short_help="nobody takes it any more; the results are found")
+@click.argument("name")
+@click.option("--drop", is_flag=True, help="Sheets that are still out count as given up.")
+@database_option
+@click.pass_obj
+def close(folder: str, name: str, drop: bool, database: str | None) -> None:
+    """Let nobody take the round NAME any more, and find its results.
+
+    Moderators see them on the site from then on.
+    """
+    existing_site(folder, database)
+    from winosmith.web.take.closing import close_round
+    from winosmith.web.take.progress import standing
+
+    row = standing(close_round(name, drop=drop))
+    figures = row.round.figures or {}
+    if figures.get("answers"):
+        share = figures["right"] / figures["answers"]
+        click.echo(
+            f"{100 * share:.1f} % of the answers are the intended ones ({figures['right']:,} of "
+            f"{figures['answers']:,}), {figures['subjects']} people"
+        )
+    click.echo(f"{row.done} sheets handed in, {row.dropped} given up")
+    say(f"Moderators see more at /tests/progress/{name}/ on the site.")
+
+
+@command.command("results", short_help="sheets, answers, subjects and ledger, for winosmith humans")
+@click.argument("name")
+@click.argument("out", type=click.Path(file_okay=False))
+@click.option("--force", is_flag=True, help="Replace what an earlier look at the round wrote.")
+@database_option
+@json_option
+@click.pass_obj
+def results(
+    folder: str, name: str, out: str, force: bool, database: str | None, as_json: bool
+) -> None:
+    """Write what people handed in so far in the round NAME to the folder OUT.
+
+    OUT gets the sheets, a file of answers for each (as a form for a browser saves them), what
+    `winosmith humans enter` makes of them (responses.jsonl, subjects.jsonl), ledger.json, and the
+    problems with their answers in private/schemas.jsonl. People stand under random codes.
+    """
+    existing_site(folder, database)
+    from winosmith.web.take.closing import round_named
+    from winosmith.web.take.writing_out import write_results
+
+    counts = write_results(round_named(name), out, force=force)
+    if as_json:
+        print_json(counts)
+        return
+    for what, count in counts.items():
+        click.echo(f"{what:10} {count:>7,}")
+    if not counts["answers"]:
+        say("Nobody has handed in an answer yet.")
+        return
+    say(
+        f"Now:  winosmith humans results {out}/private/schemas.jsonl {out}/responses.jsonl "
+        f"--subjects {out}/subjects.jsonl --out results.html"
+    )
+
+
+@command.command(
+    "publish", short_help="what a closed round asked becomes public, the rest does not"
+)
+@click.argument("name")
+@database_option
+@json_option
+@click.pass_obj
+def publish(folder: str, name: str, database: str | None, as_json: bool) -> None:
+    """Make public what the closed round NAME asked, with the other halves.
+
+    The rest of its problems stays under embargo, for a later round. All of them carry a canary
+    string from then on. It can't be taken back: what is public has been read.
+    """
+    existing_site(folder, database)
+    from dataclasses import asdict
+
+    from winosmith.web.take.closing import publish_round
+
+    released = publish_round(name)
+    if as_json:
+        print_json(asdict(released))
+        return
+    click.echo(
+        f"{released.used + released.alternates} problems are released ({released.used} used, "
+        f"{released.alternates} alternates); {released.withheld} stay under embargo"
+    )
+    click.echo(released.canary)

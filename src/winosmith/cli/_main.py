@@ -7,7 +7,7 @@ import warnings
 import click
 
 from winosmith._version import __version__
-from winosmith.cli._lazy import LazyGroup
+from winosmith.cli._groups import LazyGroup
 from winosmith.errors import Interrupted, WinosmithError
 
 __all__ = ["main"]
@@ -46,7 +46,6 @@ COMMANDS = {
 @click.command(
     cls=LazyGroup,
     lines=COMMANDS,
-    modules="winosmith.cli.",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="winosmith")

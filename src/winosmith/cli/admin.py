@@ -1,12 +1,25 @@
-"""`winosmith admin`: look after a site from a terminal, while it is served or not."""
+"""`winosmith admin`: look after a site from a terminal, while it is served or not.
+
+Here are the commands on its people and models; what all its commands share is `existing_site`.
+"""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
 import click
 
-from winosmith.cli._lazy import LazyGroup
+from winosmith.cli._common import json_option, print_json
+from winosmith.cli._groups import LazyGroup
+from winosmith.errors import InputError
 
-__all__ = ["command"]
+if TYPE_CHECKING:
+    from winosmith.web import Site
+    from winosmith.web.predict.standing import Figures
+
 
 COMMANDS = {
     "backup": "the whole site into one archive, while people work",
@@ -25,10 +38,211 @@ COMMANDS = {
 """The commands, each with its one line."""
 
 
-@click.command(cls=LazyGroup, lines=COMMANDS, modules="winosmith.cli._admin_")
+PLACES = {
+    "backup": "_admin_data:backup",
+    "restore": "_admin_data:restore",
+    "export": "_admin_data:export",
+    "import": "_admin_data:import_",
+    "gold": "_admin_data:gold",
+    "round": "_admin_round:command",
+    "test": "_admin_test:command",
+    "study": "_admin_study:command",
+    "invite": "admin:invite",
+    "people": "admin:people",
+    "models": "admin:models",
+    "tidy": "admin:tidy",
+}
+"""Where each command is."""
+
+
+@click.command(cls=LazyGroup, lines=COMMANDS, places=PLACES)
 def command() -> None:
     """Look after a site: keep it safe, fill it, let people in.
 
     \b
     Start with:  winosmith admin backup DIR site.tar.gz
     """  # noqa: D301
+
+
+def site_argument(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the argument DIR, a site's folder."""
+    return click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False))(
+        function
+    )
+
+
+def database_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add `--database`, as the server takes it."""
+    return click.option(
+        "--database",
+        envvar="WINOSMITH_DATABASE",
+        metavar="URL",
+        help="postgresql://…, as given to `winosmith serve`; also read from WINOSMITH_DATABASE.",
+    )(function)
+
+
+def existing_site(folder: str, database: str | None) -> Site:
+    """Return the site of a folder with Django set up.
+
+    Raises:
+        InputError: the folder holds no site, or its tables are those of another version.
+    """
+    from winosmith.web import Site, hosting
+
+    if not (Path(folder) / "secret").exists():
+        raise InputError(f"{folder} holds no site; name the folder given to `winosmith serve`")
+    os.umask(0o077)
+    return hosting.opened(Site.open(folder, database=database or None))
+
+
+MOST_MINUTES = 90 * 24 * 60
+"""For how long a link may work: 90 days."""
+
+
+@click.command("invite")
+@site_argument
+@click.option(
+    "--role",
+    type=click.Choice(["contributor", "judge", "moderator", "admin"]),
+    help="What the link makes somebody.",
+)
+@click.option("--for", "name", metavar="NAME", help="Lets NAME set a new password instead.")
+@click.option(
+    "--minutes",
+    default=30,
+    show_default=True,
+    type=click.IntRange(1, MOST_MINUTES),
+    help="For how long it works.",
+)
+@click.option(
+    "--address",
+    metavar="URL",
+    default="http://127.0.0.1:8000",
+    show_default=True,
+    help="Under which people come: the link begins with it.",
+)
+@database_option
+def invite(
+    folder: str,
+    role: str | None,
+    name: str | None,
+    minutes: int,
+    address: str,
+    database: str | None,
+) -> None:
+    """Print a link with which one person makes an account, or sets a new password.
+
+    It works once. Only a digest of it is stored: whoever reads the database, or a backup, can't
+    use it.
+    """
+    if (role is None) == (name is None):
+        raise click.UsageError("give --role for a new account, or --for NAME for a new password")
+    existing_site(folder, database)
+    from winosmith.web.people import invitations
+
+    path = (
+        invitations.invite([role], minutes)  # type: ignore[list-item]
+        if role
+        else invitations.reset(_person(str(name)), minutes)
+    )
+    click.echo(f"{address.rstrip('/')}{path}")
+
+
+def _person(name: str):  # type: ignore[no-untyped-def]
+    from winosmith.web.people.models import Person
+
+    try:
+        return Person.objects.get_by_natural_key(name)
+    except Person.DoesNotExist:
+        raise InputError(f"there is no account {name!r}; check the name") from None
+
+
+@click.command("people")
+@site_argument
+@database_option
+@json_option
+def people(folder: str, database: str | None, as_json: bool) -> None:
+    """Count the people of DIR by role; nobody is named. Who has several roles counts in each."""
+    existing_site(folder, database)
+    from django.db.models import Count, Q
+
+    from winosmith.web.people.models import Person
+
+    account = Q(anonymous=False, erased=None)
+    counts = Person.objects.aggregate(
+        accounts=Count("pk", filter=account),
+        judges=Count("pk", filter=account & Q(is_judge=True)),
+        moderators=Count("pk", filter=account & Q(is_moderator=True)),
+        admins=Count("pk", filter=account & Q(is_superuser=True)),
+        paused=Count("pk", filter=account & Q(is_active=False)),
+        anonymous=Count("pk", filter=Q(anonymous=True)),
+        erased=Count("pk", filter=Q(erased__isnull=False)),
+    )
+    if as_json:
+        print_json(counts)
+        return
+    for name, count in counts.items():
+        click.echo(f"{name:10} {count:>7,}")
+
+
+@click.command("models")
+@site_argument
+@click.option("--retry", metavar="NAME", help="Let a model try the late and failed ones again.")
+@database_option
+def models(folder: str, retry: str | None, database: str | None) -> None:
+    """Show how the models of the site of DIR stand: state, progress, speed, troubles.
+
+    What a model can't be loaded for is told here in full, and nowhere on the site.
+    """
+    site = existing_site(folder, database)
+    from winosmith.web.predict import again, standing
+
+    known = standing.standing()
+    if retry is not None:
+        found = next((stand.model for stand in known if stand.model.name == retry), None)
+        if found is None:
+            names = ", ".join(stand.model.name for stand in known) or "none"
+            raise InputError(f"--retry {retry}: the site has no such model; it has {names}")
+        count = again.retry(found)
+        click.echo(f"{count:,} prediction{'s' * (count != 1)} of {retry} tried again")
+        return
+    if not known:
+        click.echo("The site has no models, or was never served with any.")
+    for stand in known:
+        _tell(stand, site.folder)
+
+
+def _tell(stand: Figures, folder: Path) -> None:
+    from winosmith.web.predict.process import fault_file
+
+    model = stand.model
+    took = "" if stand.seconds is None else f", {stand.seconds:.3g} s each"
+    click.echo(f"{model.name}  {model.solver} {model.revision} {model.digest[:12]}".rstrip())
+    click.echo(f"  {stand.state}")
+    click.echo(f"  {stand.done:,} of {stand.total:,} predicted{took}")
+    if stand.trouble:
+        click.echo(
+            f"  {stand.late:,} too late, {stand.failed:,} failed; "
+            f"again with: winosmith admin models {folder} --retry {model.name}"
+        )
+    told = fault_file(folder, model.name)
+    if model.fault and told.exists():
+        click.echo(f"  {told.read_text('utf-8').strip()}")
+
+
+@click.command("tidy")
+@site_argument
+@database_option
+def tidy(folder: str, database: str | None) -> None:
+    """Delete from the site of DIR what is older than it keeps (retention_days in site.toml).
+
+    A running server does so once a day by itself. Sentences and judgements are never deleted. What
+    has waited long enough for its other half (wait_days) becomes public; a server looks every hour.
+    """
+    existing_site(folder, database)
+    from winosmith.web.people import retention
+    from winosmith.web.problems.public import publish_due
+
+    click.echo(f"{'published':12} {publish_due():>9,}")
+    for name, count in retention.tidy().items():
+        click.echo(f"{name:12} {count:>9,}")

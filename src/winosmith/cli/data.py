@@ -6,13 +6,13 @@ import click
 
 from winosmith import fetch
 from winosmith.cli._common import json_option, print_json, progress, say
-from winosmith.cli._lazy import SuggestingGroup
+from winosmith.cli._groups import Group
 from winosmith.cli._tables import print_table
 
 __all__ = ["command"]
 
 
-@click.group(cls=SuggestingGroup)
+@click.group(cls=Group)
 def command() -> None:
     """List and download the data sets that others have published.
 
@@ -20,39 +20,6 @@ def command() -> None:
       winosmith data list
       winosmith data get wsc --out wsc
     """  # noqa: D301
-
-
-@command.command("list")
-@json_option
-def listed(as_json: bool) -> None:
-    """List the data sets: name, licence, size and what they are."""
-    if as_json:
-        print_json([_record(data) for data in fetch.PUBLISHED])
-        return
-    print_table(
-        "Published data sets",
-        ("name", "what it is", "licence", "KiB"),
-        [(data.name, data.title, data.licence, _kib(data)) for data in fetch.PUBLISHED],
-    )
-    say("Get one with: winosmith data get NAME")
-
-
-def _record(data: fetch.Published) -> dict[str, object]:
-    return {
-        "name": data.name,
-        "title": data.title,
-        "licence": data.licence,
-        "home": data.home,
-        "files": [
-            {"url": remote.url, "sha256": remote.sha256, "size": remote.size}
-            for remote in data.remotes
-        ],
-    }
-
-
-def _kib(data: fetch.Published) -> int | None:
-    sizes = [remote.size for remote in data.remotes]
-    return None if None in sizes else round(sum(size or 0 for size in sizes) / 1024)
 
 
 @command.command("get")
@@ -89,3 +56,36 @@ def get(name: str, out: str | None, as_json: bool) -> None:
         click.echo(found.path)
         if not found.checked:
             say(f"  no checksum is known for it; its SHA-256 is {found.sha256}")
+
+
+@command.command("list")
+@json_option
+def listed(as_json: bool) -> None:
+    """List the data sets: name, licence, size and what they are."""
+    if as_json:
+        print_json([_record(data) for data in fetch.PUBLISHED])
+        return
+    print_table(
+        "Published data sets",
+        ("name", "what it is", "licence", "KiB"),
+        [(data.name, data.title, data.licence, _kib(data)) for data in fetch.PUBLISHED],
+    )
+    say("Get one with: winosmith data get NAME")
+
+
+def _record(data: fetch.Published) -> dict[str, object]:
+    return {
+        "name": data.name,
+        "title": data.title,
+        "licence": data.licence,
+        "home": data.home,
+        "files": [
+            {"url": remote.url, "sha256": remote.sha256, "size": remote.size}
+            for remote in data.remotes
+        ],
+    }
+
+
+def _kib(data: fetch.Published) -> int | None:
+    sizes = [remote.size for remote in data.remotes]
+    return None if None in sizes else round(sum(size or 0 for size in sizes) / 1024)

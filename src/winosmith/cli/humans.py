@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from winosmith.cli._lazy import LazyGroup
+from winosmith.cli._groups import LazyGroup
 
 __all__ = ["command"]
 
@@ -19,7 +19,9 @@ COMMANDS = {
 """The commands in the order in which a test goes, each with its one line."""
 
 
-@click.command(cls=LazyGroup, lines=COMMANDS, modules="winosmith.cli._humans_")
+@click.command(
+    cls=LazyGroup, lines=COMMANDS, places={name: f"_humans_{name}:command" for name in COMMANDS}
+)
 def command() -> None:
     """Test the materials on people, and choose what they agree on.
 

@@ -11,9 +11,9 @@ from tests.web.predict.making import asked  # type: ignore[import-not-found]
 
 
 def _run(site: Any, *arguments: str) -> Any:
-    from winosmith.cli._admin_models import command
+    from winosmith.cli.admin import models
 
-    return CliRunner().invoke(command, [str(site.folder), *arguments])
+    return CliRunner().invoke(models, [str(site.folder), *arguments])
 
 
 def test_the_command_tells_how_each_model_stands(db: Any) -> None:

@@ -9,11 +9,12 @@ from typing import Any
 
 import click
 
-__all__ = ["LazyGroup", "SuggestingGroup"]
 
+class Group(click.Group):
+    """Lists its commands in the order of their definition, and names the nearest to a misspelt."""
 
-class SuggestingGroup(click.Group):
-    """Names the commands that are spelt most like one that there is none of."""
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -28,17 +29,20 @@ class SuggestingGroup(click.Group):
         return super().resolve_command(ctx, args)
 
 
-class LazyGroup(SuggestingGroup):
+class LazyGroup(Group):
     """Loads a command's module only when that command is called or asked for help.
 
     Args:
         lines: the commands in the order of the help, each with its one line.
-        modules: what the name of a command's module begins with; the command's own name follows.
+        places: where in this folder a command is, as "module:name"; one that is not named is
+            `command` in the module of its own name.
     """
 
-    def __init__(self, *args: Any, lines: Mapping[str, str], modules: str, **kwargs: Any):
+    def __init__(
+        self, *args: Any, lines: Mapping[str, str], places: Mapping[str, str] = {}, **kwargs: Any
+    ):
         super().__init__(*args, **kwargs)
-        self.lines, self.modules = lines, modules
+        self.lines, self.places = lines, places
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.lines)
@@ -46,7 +50,8 @@ class LazyGroup(SuggestingGroup):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.lines:
             return None
-        command: click.Command = importlib.import_module(self.modules + cmd_name).command
+        module, _, name = self.places.get(cmd_name, f"{cmd_name}:command").partition(":")
+        command: click.Command = getattr(importlib.import_module(f"{__package__}.{module}"), name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
