@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from winosmith.chat import ChatError, Client, Message
+from winosmith.chat._answers import again_after, is_passing
 from winosmith.chat._line import MOST_BYTES
-from winosmith.chat._refusal import again_after, is_passing
 
 Make = Callable[..., Client]
 

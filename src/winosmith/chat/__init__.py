@@ -14,10 +14,9 @@ paid for twice.
 
 from __future__ import annotations
 
-from winosmith.chat._budget import Budget
+from winosmith.chat._answers import BudgetError, ChatError, ChatModel, Message, Messages, Reply
 from winosmith.chat._client import Client
-from winosmith.chat._errors import BudgetError, ChatError
-from winosmith.chat._message import ChatModel, Message, Messages, Reply
+from winosmith.chat._run import Budget
 
 __all__ = [
     "Budget",

@@ -12,11 +12,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from winosmith.chat._errors import ChatError
-from winosmith.chat._message import Messages, Reply
+from winosmith.chat._answers import ChatError, Messages, Reply
 from winosmith.records import canonical
-
-__all__ = ["Cache", "request_key"]
 
 _WAIT = 60.0
 """Seconds to wait for another process that writes."""

@@ -10,14 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from winosmith.chat._budget import Budget
+from winosmith.chat._answers import Messages, Reply
 from winosmith.chat._cache import Cache, request_key
-from winosmith.chat._endpoint import check_url
-from winosmith.chat._message import Messages, Reply
-from winosmith.chat._run import Run
+from winosmith.chat._line import Line, check_url
+from winosmith.chat._run import Budget, Run
 from winosmith.errors import InputError
-
-__all__ = ["Client"]
 
 _OURS = {"model", "messages", "stream", "n"}
 _SECRET = re.compile(r"key|secret|password|authori[sz]ation", re.IGNORECASE)
@@ -163,7 +160,5 @@ class Client:
         url = self.base_url.rstrip("/")
         return request_key(url, self.model, self._body, messages, draw)
 
-    def _line(self) -> Any:
-        from winosmith.chat._line import Line
-
+    def _line(self) -> Line:
         return Line(self.base_url, self.model, self.key_variable, self.timeout)
