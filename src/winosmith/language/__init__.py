@@ -7,11 +7,9 @@
 
 from __future__ import annotations
 
-from winosmith.language._article import article
-from winosmith.language._forms import inflect, lemma
+from winosmith.language._forms import article, inflect, lemma
 from winosmith.language._replace import is_name, replace_word
-from winosmith.language._tagger import tag
-from winosmith.language._usage import is_mass, usage
+from winosmith.language._tagger import is_mass, tag, usage
 from winosmith.language._wordnet import Sense, Synonym, WordNet, wordnet_folder
 
 __all__ = [

@@ -1,13 +1,14 @@
-"""Dictionary forms and inflected forms of English words, by lemminflect where it is right."""
+"""The forms of English words: of the dictionary, inflected, compared, and after "a" or "an".
+
+Inflection is lemminflect's where it is right.
+"""
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 from winosmith import extras
-from winosmith.language._degree import degree
-
-__all__ = ["MASS", "PLURAL_ONLY", "inflect", "lemma"]
 
 MASS = frozenset(
     """advice air baggage bread butter cash cheese chemistry clothing coffee cocoa concrete courage
@@ -115,3 +116,108 @@ def _first(tag: str, word: str) -> str:
     stem, hyphen, last = word.rpartition("-")
     found = extras.require("lemminflect", "language").getInflection(last, tag=tag)
     return stem + hyphen + (str(found[0]) if found else last)
+
+
+_IRREGULAR = {
+    "good": ("better", "best"),
+    "well": ("better", "best"),
+    "bad": ("worse", "worst"),
+    "badly": ("worse", "worst"),
+    "far": ("farther", "farthest"),
+    "little": ("less", "least"),
+    "much": ("more", "most"),
+    "many": ("more", "most"),
+}
+
+_WITH_ENDING = frozenset("clever quiet simple narrow shallow gentle able noble humble".split())
+"""Of two syllables and not in -y, but with an ending more often than with "more"."""
+
+_WITH_MORE = frozenset(
+    "fun real right wrong worth ill just like fake eager proper bitter tender sober upset alive "
+    "alone awake asleep aware afraid alike unique spent lost worn torn".split()
+)
+"""Short, but with "more" (Quirk et al. 1985, 7.81)."""
+
+
+def degree(lemma: str, tag: str) -> str:
+    """Return the comparative (JJR, RBR) or superlative (JJS, RBS) of an adjective or adverb.
+
+    Words of one syllable and those of two in -y, -le, -ow take the ending, all others "more" or
+    "most" (Quirk et al. 1985, 7.81); adverbs in -ly always take "more".
+
+    >>> degree("big", "JJR"), degree("enormous", "JJR"), degree("quickly", "RBS")
+    ('bigger', 'more enormous', 'most quickly')
+    """
+    place = 0 if tag.endswith("R") else 1
+    if lemma in _IRREGULAR:
+        return _IRREGULAR[lemma][place]
+    if not _takes_ending(lemma, tag):
+        return f"{('more', 'most')[place]} {lemma}"
+    return _stem(lemma) + ("er", "est")[place]
+
+
+def _takes_ending(lemma: str, tag: str) -> bool:
+    if lemma in _WITH_ENDING:
+        return True
+    if lemma in _WITH_MORE or not lemma.isalpha() or lemma.endswith(("ed", "ing")):
+        return False
+    if tag.startswith("RB") and lemma.endswith("ly") and lemma != "early":
+        return False
+    syllables = _syllables(lemma)
+    return syllables == 1 or (syllables == 2 and lemma.endswith(("y", "le", "ow")))
+
+
+def _syllables(word: str) -> int:
+    """Return about how many syllables a word has: its groups of vowels, less a mute final e."""
+    groups = len(re.findall(r"[aeiouy]+", word))
+    mute = re.search(r"[^aeiouyl]e$|[aeiou]le$", word) is not None
+    return max(1, groups - mute)
+
+
+def _stem(lemma: str) -> str:
+    """Return what the endings -er and -est are put after."""
+    if lemma.endswith("e"):
+        return lemma[:-1]
+    if re.search(r"[^aeiou]y$", lemma):
+        return lemma[:-1] + "i"
+    if _syllables(lemma) == 1 and re.search(r"(^|[^aeiou])[aeiou][bdgklmnprt]$", lemma):
+        return lemma + lemma[-1]
+    return lemma
+
+
+_SILENT_H = re.compile(r"(hour|honest|honou?r|heir)", re.IGNORECASE)
+_CONSONANT_SOUND = re.compile(
+    r"(eu|ewe|one\b|one[-s]|once|ouija|u[bcfhjkqrst][aeiou]|uni([^nm]|ned)|unio|unan\w*imous\b)",
+    re.IGNORECASE,
+)
+_VOWEL_SOUND = re.compile(
+    r"(unin|unim|uninterest|unidentif|unind|urin|ulul|uku|ushe|uta?h?ter|usher|utter|upa)",
+    re.IGNORECASE,
+)
+_SPELT_OUT = frozenset("AEFHILMNORSX")
+"""Letters whose names begin with a vowel: "an MP", "an X-ray"."""
+
+_READ_AS_WORDS = frozenset("NASA NATO NAFTA FIFA LEGO MIDI RAM ROM SIM SWAT".split())
+"""Of those letters, but said as words: "a NATO base"."""
+
+
+def article(following: str) -> str:
+    """Return "a" or "an" for the word that follows.
+
+    >>> [article(word) for word in "hour university honest one-sided MP apple umbrella UFO".split()]
+    ['an', 'a', 'an', 'a', 'an', 'an', 'an', 'a']
+    """
+    word = following.lstrip("\"'“‘(")
+    if not word:
+        return "a"
+    if re.match(r"[A-Z]([A-Z]+s?\b|\b|-)", word) and not re.search(r"[AEIOU]{2}", word[:4]):
+        if word[0] == "U":
+            return "a"
+        return "an" if word[0] in _SPELT_OUT and word not in _READ_AS_WORDS else "a"
+    if word[0].isdigit():
+        return "an" if re.match(r"(8|11\b|18\b)", word) else "a"
+    if _SILENT_H.match(word):
+        return "an"
+    if _CONSONANT_SOUND.match(word) and not _VOWEL_SOUND.match(word):
+        return "a"
+    return "an" if word[0].lower() in "aeiou" else "a"

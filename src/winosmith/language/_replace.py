@@ -5,13 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from winosmith.language._article import article
-from winosmith.language._forms import MASS, PLURAL_ONLY, inflect, lemma
+from winosmith.language._forms import MASS, PLURAL_ONLY, article, inflect, lemma
 from winosmith.language._tagger import tag
 from winosmith.problem import BLANK
 from winosmith.text import FUNCTION_WORDS, tokens
-
-__all__ = ["is_name", "replace_word", "spans"]
 
 _OPEN = ("NN", "NNS", "VB", "VBD", "VBG", "VBN", "VBP", "VBZ",
          "JJ", "JJR", "JJS", "RB", "RBR", "RBS")  # fmt: skip

@@ -1,17 +1,20 @@
-"""Penn Treebank tags, from the Hanover Tagger (Wartena 2019)."""
+"""Penn Treebank tags of words, and how common words are, from the Hanover Tagger (Wartena 2019).
+
+Its lexicon counts the British National Corpus.
+"""
 
 from __future__ import annotations
 
+import math
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 from winosmith import extras
-from winosmith.language._forms import PLURAL_ONLY, inflect, lemma
+from winosmith.language._forms import MASS, PLURAL_ONLY, inflect, lemma
 from winosmith.problem import BLANK
-
-__all__ = ["lexicon", "tag"]
 
 _MODEL = "morphmodel_en.pgz"
 """Comes inside the installed package; nothing is downloaded."""
@@ -57,13 +60,15 @@ def tag(tokens: Sequence[str]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=20_000)
 def _tagged(tokens: tuple[str, ...]) -> tuple[str, ...]:
-    read = [_filled(tokens, at) if word == BLANK else word for at, word in enumerate(tokens)]
+    read = [
+        _word_for_blank(tokens, at) if word == BLANK else word for at, word in enumerate(tokens)
+    ]
     found = _model().tag_sent(read, taglevel=0) if read else []
     found = [_penn(word, c5) for word, c5 in zip(read, found, strict=True)]
-    return tuple(_settled(read, found))
+    return tuple(_corrected(read, found))
 
 
-def _filled(tokens: Sequence[str], at: int) -> str:
+def _word_for_blank(tokens: Sequence[str], at: int) -> str:
     """Return a word for the blank: a thing after an article, else a person."""
     return "box" if at and tokens[at - 1].lower() in _BEFORE_NOUNS else "Robin"
 
@@ -71,12 +76,6 @@ def _filled(tokens: Sequence[str], at: int) -> str:
 @lru_cache(maxsize=1)
 def _model() -> Any:
     return extras.require("HanTa.HanoverTagger", "language").HanoverTagger(_MODEL)
-
-
-def lexicon(word: str) -> list[tuple[str, float]]:
-    """Return the corpus' tags (C5) of a known word, with the logarithm of its share as each."""
-    model = _model()
-    return list(model.tag_word(word, casesensitive=False)) if word in model.cache else []
 
 
 def _penn(word: str, c5: str) -> str:
@@ -87,7 +86,7 @@ def _penn(word: str, c5: str) -> str:
     return _PENN.get(c5, "NN")
 
 
-def _settled(words: Sequence[str], tags: list[str]) -> list[str]:
+def _corrected(words: Sequence[str], tags: list[str]) -> list[str]:
     """Return the tags after what the word itself or its neighbours settle for certain.
 
     The model's tags do not tell a verb's base form from its plain present, nor an adverb's degree;
@@ -157,3 +156,61 @@ def _verb_before(words: Sequence[str], tags: Sequence[str], at: int) -> str:
 def _is_do(words: Sequence[str], at: int) -> bool:
     near = [word.lower() for word in words[max(0, at - 2) : at]]
     return not {"do", "does", "did"}.isdisjoint(near)
+
+
+_KINDS_OF_C5 = {"NN": "n", "VV": "v", "VB": "v", "VH": "v", "VD": "v", "AJ": "a", "AV": "r"}
+"""The first letters of the corpus' tags (C5): the kinds of words that WordNet has."""
+
+_MAIN = 0.22
+"""The least share of a word's uses that are the part of speech asked for."""
+
+
+@lru_cache(maxsize=100_000)
+def usage(word: str, pos: str) -> float | None:
+    """Return how common a word is as one part of speech: the natural logarithm of its share.
+
+    Of several words the rarest tells.
+
+    Args:
+        word: in its dictionary form, in small letters.
+        pos: "n", "v", "a" or "r" for an adverb.
+
+    Returns:
+        None where a word is unknown, or seldom that part of speech.
+
+    Raises:
+        MissingExtraError: HanTa is not installed.
+
+    >>> round(usage("car", "n")), round(usage("automobile", "n")), usage("ready", "v")
+    (-8, -11, None)
+    """
+    before, _, last = word.rpartition(" ")
+    shares = [sum(_shares(one).values()) for one in before.split()]
+    kinds = _shares(last)
+    own = kinds.get(pos, 0.0)
+    if not own or own < _MAIN * sum(kinds.values()) or not all(shares):
+        return None
+    return math.log(min(own, *shares)) if shares else math.log(own)
+
+
+def _shares(word: str) -> dict[str, float]:
+    """Return the share of a word as each part of speech."""
+    kinds: defaultdict[str, float] = defaultdict(float)
+    for name, share in lexicon(word):
+        kinds[_KINDS_OF_C5.get(name[:2], name)] += math.exp(share)
+    return kinds
+
+
+def lexicon(word: str) -> list[tuple[str, float]]:
+    """Return the corpus' tags (C5) of a known word, with the logarithm of its share as each."""
+    model = _model()
+    return list(model.tag_word(word, casesensitive=False)) if word in model.cache else []
+
+
+def is_mass(noun: str) -> bool:
+    """Tell whether a noun, or the last word of one, has no plural ("luggage").
+
+    >>> is_mass("rain"), is_mass("rainfall")
+    (True, False)
+    """
+    return noun.rpartition(" ")[2] in MASS

@@ -20,8 +20,6 @@ from winosmith import extras
 from winosmith.errors import InputError
 from winosmith.text import content_words
 
-__all__ = ["Sense", "Synonym", "WordNet", "wordnet_folder"]
-
 _DEBIAN = Path("/usr/share/wordnet")
 
 _NEEDED = ("index.sense", "index.noun", "data.noun", "data.verb", "data.adj", "data.adv")
