@@ -9,14 +9,20 @@
 
 from __future__ import annotations
 
-from winosmith.validate._authored import Applied, RuleSet, applied
-from winosmith.validate._check import Checked, check
-from winosmith.validate._eligible import SetAside, eligible
-from winosmith.validate._examined import Examined, Finding
-from winosmith.validate._funnel import Count, Funnel, Step, funnel
-from winosmith.validate._judged import found_valid, unvalidated, without_marks
+from winosmith.validate._check import Checked, Count, Funnel, Step, check, funnel
+from winosmith.validate._examined import Applied, Examined, Finding, RuleSet, applied
 from winosmith.validate._structure import StructureRules, examine_structure, structure
-from winosmith.validate._votes import Agreement, VoteRules, examine_votes, votes
+from winosmith.validate._votes import (
+    Agreement,
+    SetAside,
+    VoteRules,
+    eligible,
+    examine_votes,
+    found_valid,
+    unvalidated,
+    votes,
+    without_marks,
+)
 from winosmith.validate._votes_file import read_votes, write_votes
 
 __all__ = [
