@@ -27,8 +27,8 @@ import time
 from pathlib import Path
 
 from winosmith import formats, practice, solve
-from winosmith.solve._hunting_words import stem
-from winosmith.solve._passages import passages, text_files
+from winosmith.solve._full_text import passages, text_files
+from winosmith.solve._hunting import stem
 
 LIMIT = 20
 

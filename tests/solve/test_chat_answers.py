@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winosmith.solve._chat_answers import parse_answer
+from winosmith.solve._chat import parse_answer
 
 SURGEONS = "Sarah was a much better surgeon than Maria so _ always got the easier cases."
 NAMES = ("Sarah", "Maria")

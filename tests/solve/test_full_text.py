@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from winosmith.errors import FormatError, OutputError
 from winosmith.solve import FullTextIndex, _full_text
-from winosmith.solve._passages import passages
+from winosmith.solve._full_text import passages
 
 BOOK = """\
 The councilmen refused the demonstrators a permit

@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 
 from winosmith import Problem, formats, solve
-from winosmith.solve._hunting_evidence import Evidence, mention_evidence, role_evidence
-from winosmith.solve._hunting_query import Asked, asked
-from winosmith.solve._hunting_words import stem
+from winosmith.solve._hunting import Asked, Evidence, asked, mention_evidence, role_evidence, stem
 
 COUNCIL = Problem(
     "council",

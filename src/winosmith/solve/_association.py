@@ -22,11 +22,8 @@ from winosmith.metrics import (
 )
 from winosmith.problem import BLANK, Problem
 from winosmith.seen import Sees, check_pronouns, check_sees
-from winosmith.solve._solver import Scores, check_two_options
-from winosmith.solve._training import known_answers
+from winosmith.solve._solver import Scores, check_two_options, known_answers
 from winosmith.text import tokens
-
-__all__ = ["Features", "WordAssociation"]
 
 Features = Literal["words", "pairs"]
 """What is counted, over lower-cased tokens without the blank:
@@ -125,8 +122,12 @@ class WordAssociation:
     @property
     def parameters(self) -> dict[str, Any]:
         """What determines the scores beside the training problems, for a signature."""
-        told = {"solver": "association", "features": self.features, "smoothing": self.smoothing}
-        return {**told, "sees": self.sees}
+        return {
+            "solver": "association",
+            "features": self.features,
+            "smoothing": self.smoothing,
+            "sees": self.sees,
+        }
 
     def score(self, problems: Sequence[Problem]) -> Scores:
         """Return the summed PMI of each option.

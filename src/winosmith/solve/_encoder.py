@@ -14,8 +14,6 @@ from winosmith.problem import Claim, Problem
 from winosmith.seen import Sees
 from winosmith.solve._solver import Scores
 
-__all__ = ["EncoderSolver"]
-
 
 @dataclass(frozen=True)
 class EncoderSolver:
@@ -72,10 +70,10 @@ class EncoderSolver:
         """What determines the scores, beside the problems; for signatures and headers."""
         model = models.weights_digest(models.model_folder(self.model))[:12]
         how = self._how
-        told = {} if self.how is None else asdict(how)
+        parameters = {} if self.how is None else asdict(how)
         if how.local is not None:
-            told["local"] = how.local
-        return {"solver": "encoder", "model": model, **told, "sees": how.sees}
+            parameters["local"] = how.local
+        return {"solver": "encoder", "model": model, **parameters, "sees": how.sees}
 
     def score(self, problems: Sequence[Problem]) -> Scores:
         """Return the score of each option.

@@ -1,19 +1,57 @@
-"""`KnowledgeHunting`: look in texts for who does what in such a situation."""
+"""`KnowledgeHunting`: look in texts for who does what in such a situation (Emami et al. 2018).
+
+A sentence says what is looked for: "The man couldn't lift his son because _ was so weak" has the
+context predicate *lift*, between its two options, and the query predicate *weak*, in the clause of
+the blank (section 3.1, without their parser: between the options, and around the blank, stand the
+words). In a snippet like "The movers couldn't lift it because they were weak" the one who is weak
+is the one who lifts: evidence for the option that does so in the problem (section 3.3). Pronouns
+are resolved by their form alone (`they` are the movers, `it` is not); a snippet where that leaves
+two readings says nothing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
-from winosmith.problem import Problem
-from winosmith.solve._hunting_evidence import Evidence, mention_evidence, role_evidence
-from winosmith.solve._hunting_query import Asked, Tagger, asked
-from winosmith.solve._hunting_words import stem
+from winosmith.problem import BLANK, Problem
 from winosmith.solve._solver import Scores
-from winosmith.text import tokens
+from winosmith.text import FUNCTION_WORDS, tokens
 
-__all__ = ["Found", "KnowledgeHunting", "Retriever"]
+_GROUPS = {
+    "he": "he him his himself",
+    "she": "she her hers herself",
+    "it": "it its itself",
+    "they": "they them their theirs themselves",
+    "i": "i me my mine myself",
+    "we": "we us our ours ourselves",
+    "you": "you your yours yourself yourselves",
+}
+
+PRONOUNS = {form: group for group, forms in _GROUPS.items() for form in forms.split()}
+"""Each form of a personal pronoun, with the one that stands for all of its forms."""
+
+_BOUNDARIES = frozenset(
+    """although and as because before but if or since so that though unless until when whereas
+    which while who after""".split()
+)
+"""What opens a clause."""
+
+POSSESSIVES = frozenset("my your his her its our their".split())
+"""The forms that stand before a noun; "his" and "her" stand alone too."""
+
+_NEGATIONS = frozenset("not n't never no hardly cannot without".split())
+
+
+_BE = frozenset("am are be been being is was were".split())
+
+_BE_OR_GET = _BE | frozenset("get gets got gotten".split())
+
+_LONGEST = 5
+"""Words of a term at most; longer ones are never met word for word."""
+
 
 _COPY = 0.7
 """The share of a problem's words from which on a snippet is taken for a copy of the problem."""
@@ -78,8 +116,13 @@ class KnowledgeHunting:
     def parameters(self) -> dict[str, Any]:
         """What determines the scores, for a signature."""
         collection = getattr(self.retriever, "digest", type(self.retriever).__name__)
-        told = {"solver": "hunting", "collection": str(collection)[:12], "snippets": self.snippets}
-        return {**told, **({} if self.tagger is None else {"tagger": True}), "sees": "blank"}
+        return {
+            "solver": "hunting",
+            "collection": str(collection)[:12],
+            "snippets": self.snippets,
+            **({} if self.tagger is None else {"tagger": True}),
+            "sees": "blank",
+        }
 
     def score(self, problems: Sequence[Problem]) -> Scores:
         """Return the summed strength of the evidence for each option; 0 where there is none."""
@@ -125,3 +168,368 @@ class KnowledgeHunting:
             shared = what.stems.intersection(map(stem, tokens(snippet)))
             if len(shared) < _COPY * len(what.stems):
                 yield snippet
+
+
+Tagger = Callable[[list[str]], Sequence[tuple[str, str]]]
+"""Gives each token its Penn tag, as `nltk.pos_tag` does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """Words to look for.
+
+    Attributes:
+        text: one word or a phrase, lower-cased.
+        stems: of its words.
+        negated: a negation stands before it.
+    """
+
+    text: str
+    stems: tuple[str, ...]
+    negated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a problem asks of a text.
+
+    Attributes:
+        context: the terms of the predicate between the first two options that the sentence
+            mentions, the most specific first; empty when nothing stands there.
+        query: the terms of the predicate of the blank's clause.
+        blank: "subject" when the blank stands before its predicate, "object" when after it.
+        agent, patient: the options before and after the context predicate, the other way round in
+            the passive; None when the sentence does not mention both.
+        heads: each option's last word; None for a name, of which texts know nothing.
+        stems: of all words of the sentence.
+    """
+
+    context: tuple[Term, ...]
+    query: tuple[Term, ...]
+    blank: Literal["subject", "object"]
+    agent: int | None
+    patient: int | None
+    heads: tuple[str | None, ...]
+    stems: frozenset[str]
+
+
+def asked(problem: Problem, tagger: Tagger | None = None) -> Asked:
+    """Return what to look for.
+
+    Args:
+        problem: its sentence and options are read.
+        tagger: keeps verbs and adjectives alone as terms of one word; without one, every word
+            that is no function word.
+
+    >>> lifting = "The man couldn't lift his son because _ was so weak."
+    >>> found = asked(Problem("a", lifting, ("man", "son")))
+    >>> [term.text for term in found.context], [term.text for term in found.query]
+    (['lift'], ['weak'])
+    >>> found.agent, found.blank
+    (0, 'subject')
+    """
+    cut = tokens(problem.sentence)
+    kept = _kept(problem, cut, tagger)
+    low, high, side = _clause(cut, kept)
+    agent, patient, start, end = _parts(problem, cut)
+    if _is_passive_between([token.lower() for token in cut[start:end]]):
+        agent, patient = patient, agent
+    return Asked(
+        context=_terms(cut, kept, start, end),
+        query=_terms(cut, kept, low, high),
+        blank=side,
+        agent=agent,
+        patient=patient,
+        heads=tuple(map(_head, problem.options)),
+        stems=frozenset(stem(t) for t in cut if any(map(str.isalnum, t))),
+    )
+
+
+def _kept(problem: Problem, cut: list[str], tagger: Tagger | None) -> list[bool]:
+    """Tell which tokens may be terms of their own: content words that are not of the options."""
+    without = {t.lower() for option in problem.options for t in tokens(option)} | FUNCTION_WORDS
+    content = [t.lower() not in without and any(map(str.isalnum, t)) for t in cut]
+    if tagger is None:
+        return content
+    tags = [tag for _, tag in tagger(cut)]
+    return [c and tag.startswith(("V", "J")) for c, tag in zip(content, tags, strict=True)]
+
+
+def _clause(cut: list[str], kept: list[bool]) -> tuple[int, int, Literal["subject", "object"]]:
+    """Return where the blank's predicate starts and ends, and on which side the blank is."""
+    at = next(i for i, token in enumerate(cut) if BLANK in token)
+    end = next((i for i in range(at + 1, len(cut)) if _ends(cut[i])), len(cut))
+    if any(kept[at + 1 : end]):
+        return at + 1, end, "subject"
+    start = next((i + 1 for i in range(at - 1, -1, -1) if is_boundary(cut[i])), 0)
+    return start, at, "object"
+
+
+def _ends(token: str) -> bool:
+    """Tell whether a clause ends here; "so", "as", "and" and "that" often stand inside one."""
+    return is_boundary(token) and token.lower() not in ("so", "as", "and", "that", "or", "before")
+
+
+def _parts(problem: Problem, cut: list[str]) -> tuple[int | None, int | None, int, int]:
+    """Return the first two options mentioned, and where what stands between them is."""
+    lowered = [token.lower() for token in cut]
+    places = []
+    for option, text in enumerate(problem.options):
+        words = [t.lower() for t in tokens(text)]
+        words = words[1:] if len(words) > 1 and words[0] in FUNCTION_WORDS else words
+        at = _find(lowered, words)
+        if at is not None:
+            places.append((at, at + len(words), option))
+    if len(places) < 2:
+        return None, None, 0, 0
+    (_, start, first), (end, _, second) = sorted(places)[:2]
+    return first, second, start, max(start, end)
+
+
+def _is_passive_between(between: list[str]) -> bool:
+    """Tell whether what stands between the options reads "was … by"."""
+    return bool(between) and "by" in between[-2:] and not _BE_OR_GET.isdisjoint(between)
+
+
+def _find(cut: Sequence[str], words: Sequence[str]) -> int | None:
+    width = len(words)
+    return next(
+        (i for i in range(len(cut) - width + 1) if list(cut[i : i + width]) == list(words)), None
+    )
+
+
+def _terms(cut: list[str], kept: list[bool], start: int, end: int) -> tuple[Term, ...]:
+    """Return the terms of a stretch: all from the first to the last content word, then words."""
+    places = [i for i in range(start, end) if kept[i]]
+    if not places:
+        return ()
+    spans = [(places[0], places[-1] + 1)]
+    spans += [(i, j + 1) for i, j in itertools.pairwise(places)]
+    spans += [(i, i + 1) for i in places]
+    found: dict[str, Term] = {}
+    for low, high in spans:
+        words = [token.lower() for token in cut[low:high]]
+        if high - low <= _LONGEST and all(any(map(str.isalnum, word)) for word in words):
+            term = Term(" ".join(words), tuple(map(stem, words)), negated(cut, low))
+            found.setdefault(term.text, term)
+    return tuple(found.values())
+
+
+def _head(option: str) -> str | None:
+    """Return an option's last word, or None for a name."""
+    last = [t for t in tokens(option) if any(map(str.isalnum, t))][-1:]
+    return last[0] if last and last[0].islower() else None
+
+
+class Evidence(NamedTuple):
+    """What a snippet says.
+
+    Attributes:
+        option: the index of the option that it speaks for.
+        strength: 1 or more.
+    """
+
+    option: int
+    strength: int
+
+
+class _Mention(NamedTuple):
+    """Who stands beside a predicate: a token, or nobody ("and was weak")."""
+
+    token: str | None
+
+    @property
+    def group(self) -> str | None:
+        """The pronoun group, when it is a pronoun."""
+        return PRONOUNS.get((self.token or "").lower())
+
+
+def role_evidence(snippet: str, what: Asked, context: Term, query: Term) -> Evidence | None:
+    """Return for which option a snippet speaks by the parts that are played in it, or None.
+
+    The one who plays the blank's part beside `query` is the agent of `context`, or its patient.
+    The strength is that of the paper: 2 when a term has several words, else 1; and 2 more when
+    the context comes first, else 1 more.
+    """
+    if what.agent is None or what.patient is None:
+        return None
+    cut = tokens(snippet)
+    stems = list(map(stem, cut))
+    at = _first(stems, context.stems)
+    to = _first(stems, query.stems, apart_from=at)
+    if at is None or to is None or not _same_sign(cut, ((at, context), (to, query))):
+        return None
+    part = _part(cut, at, to, what)
+    if part is None:
+        return None
+    length = 2 if max(len(context.stems), len(query.stems)) > 1 else 1
+    order = 2 if at.start < to.start else 1
+    return Evidence(what.agent if part == "agent" else what.patient, length + order)
+
+
+def mention_evidence(snippet: str, what: Asked, option: int, query: Term) -> Evidence | None:
+    """Return the evidence of a snippet that names the option itself beside `query`, or None.
+
+    The strength is 2 when the term has several words, else 1.
+    """
+    cut = tokens(snippet)
+    at = _first(list(map(stem, cut)), query.stems)
+    if at is None or not _same_sign(cut, ((at, query),)):
+        return None
+    if what.blank == "subject":
+        who = _before(cut, at.start, over=_query_stems(what))
+    else:
+        who = _after(cut, at.stop)
+    head = what.heads[option]
+    if who.token is None or head is None or stem(who.token) != stem(head):
+        return None
+    return Evidence(option, 2 if len(query.stems) > 1 else 1)
+
+
+def _first(
+    stems: Sequence[str], wanted: Sequence[str], apart_from: slice | None = None
+) -> slice | None:
+    """Return the first place where the stems stand in a row, clear of another place."""
+    width = len(wanted)
+    for at in range(len(stems) - width + 1):
+        clear = apart_from is None or at + width <= apart_from.start or at >= apart_from.stop
+        if clear and tuple(stems[at : at + width]) == tuple(wanted):
+            return slice(at, at + width)
+    return None
+
+
+def _same_sign(cut: Sequence[str], found: Sequence[tuple[slice, Term]]) -> bool:
+    """Tell whether each term is negated in the snippet just where it is in the problem."""
+    return all(negated(cut, place.start) == term.negated for place, term in found)
+
+
+def _part(
+    cut: Sequence[str], context: slice, query: slice, what: Asked
+) -> Literal["agent", "patient"] | None:
+    """Return whose part in the context the one beside the query plays."""
+    agent, patient = _before(cut, context.start), _after(cut, context.stop)
+    if _is_passive(cut, context):
+        agent, patient = patient, agent
+    if what.blank == "object":
+        who = _after(cut, query.stop)
+    else:
+        follows = context.start < query.start
+        stop = context.stop if follows else 0
+        who = _before(cut, query.start, stop=stop, over=_query_stems(what))
+        if who.token is None and follows and any(map(is_boundary, cut[stop : query.start])):
+            return "agent"  # "she refused, fearing violence": who is left out is the subject
+    for test in (_is_same_noun, _may_be):
+        fits = [test(who, agent), test(who, patient)]
+        if sum(fits) == 1:
+            return "agent" if fits[0] else "patient"
+    return None
+
+
+def _is_passive(cut: Sequence[str], place: slice) -> bool:
+    before = {token.lower() for token in cut[max(0, place.start - 2) : place.start]}
+    return not _BE.isdisjoint(before) and "by" in (t.lower() for t in cut[place.stop - 1 :][:2])
+
+
+def _query_stems(what: Asked) -> frozenset[str]:
+    return frozenset(stem for term in what.query for stem in term.stems)
+
+
+def _before(
+    cut: Sequence[str], place: int, *, stop: int = 0, over: frozenset[str] = frozenset()
+) -> _Mention:
+    """Return who stands before a place in its clause, past function words, adverbs and `over`."""
+    for token in reversed(cut[stop:place]):
+        lowered = token.lower()
+        if lowered in PRONOUNS:
+            return _Mention(token)
+        if is_boundary(token) and lowered != "so":
+            break
+        passed = lowered in FUNCTION_WORDS or lowered.endswith("ly") or stem(token) in over
+        if not passed:
+            return _Mention(token)
+    return _Mention(None)
+
+
+def _after(cut: Sequence[str], place: int) -> _Mention:
+    """Return who stands after a place in its clause: a pronoun, or the head of the next nouns."""
+    head = None
+    for at in range(place, len(cut)):
+        lowered = cut[at].lower()
+        if is_boundary(cut[at]) or (head and lowered in FUNCTION_WORDS):
+            break
+        if lowered in PRONOUNS and not _owns(cut, at):
+            return _Mention(cut[at])
+        if lowered not in FUNCTION_WORDS:
+            head = cut[at]
+    return _Mention(head)
+
+
+def _owns(cut: Sequence[str], at: int) -> bool:
+    """Tell whether a pronoun stands before the noun that it owns: "his son", not "saw her"."""
+    following = cut[at + 1] if at + 1 < len(cut) else "."
+    alone = is_boundary(following) or following.lower() in FUNCTION_WORDS
+    return cut[at].lower() in POSSESSIVES and not alone
+
+
+def _is_same_noun(who: _Mention, other: _Mention) -> bool:
+    """Tell whether both mentions are nouns, and the same one."""
+    if who.token is None or other.token is None or who.group or other.group:
+        return False
+    return stem(who.token) == stem(other.token)
+
+
+def _may_be(who: _Mention, other: _Mention) -> bool:
+    """Tell whether a pronoun may stand for the other mention, by its form."""
+    if who.token is None or other.token is None:
+        return False
+    if who.group and other.group:
+        return who.group == other.group
+    if who.group or other.group:
+        noun = other.token if who.group else who.token
+        group = who.group or other.group
+        if group == "they":
+            return is_plural(noun)
+        if group == "it":
+            return not is_plural(noun) and noun.islower()
+        return group in ("he", "she") and not is_plural(noun)
+    return False
+
+
+def is_boundary(token: str) -> bool:
+    """Tell whether a clause ends at a token: punctuation, or a word that opens the next one."""
+    return token.lower() in _BOUNDARIES or not any(map(str.isalnum, token))
+
+
+def is_plural(token: str) -> bool:
+    """Tell whether a noun looks like a plural."""
+    return token.lower().endswith("s") and not token.lower().endswith(("ss", "us", "'s"))
+
+
+def negated(tokens: Sequence[str], start: int, reach: int = 3) -> bool:
+    """Tell whether a negation stands at most `reach` tokens ahead of a place."""
+    return not _NEGATIONS.isdisjoint(t.lower() for t in tokens[max(0, start - reach) : start])
+
+
+def stem(word: str) -> str:
+    """Return a word without the endings of its inflection, roughly as Porter (1980) has it.
+
+    >>> {stem(word) for word in ("refuse", "refuses", "refused", "refusing")}
+    {'refus'}
+    >>> [stem(word) for word in ("carried", "carry", "stopped", "stop", "glass", "so")]
+    ['carri', 'carri', 'stop', 'stop', 'glass', 'so']
+    """
+    word = word.lower().removesuffix("'s")
+    for ending in ("ing", "ed", "s"):
+        root = word.removesuffix(ending)
+        if root == word or len(root) < 3 or len(word) < 4 or (ending == "s" and root.endswith("s")):
+            continue
+        word = root if ending == "s" else _undoubled(root)
+        break
+    word = word.removesuffix("e") if len(word) > 3 else word
+    return word[:-1] + "i" if word.endswith("y") and len(word) > 2 else word
+
+
+def _undoubled(root: str) -> str:
+    """Return "stop" for "stopp", and "fall" for "fall"."""
+    doubled = root[-1] == root[-2] and root[-1] not in "lsz"
+    return root[:-1] if doubled else root

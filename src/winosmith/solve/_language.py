@@ -1,20 +1,26 @@
-"""What the scores of language models share: sums and means over tokens, option by option."""
+"""`Causal`, `Masked`: a language model fills in each option and tells which sentence is likelier.
+
+`Ensemble` makes several solvers one; `shots` puts solved problems before what a model reads.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from winosmith import models
+from winosmith.answers import best_of
 from winosmith.errors import DataError, InputError
 from winosmith.problem import Problem
 from winosmith.seen import Sees, check_pronouns, check_sees
-
-__all__ = ["LanguageScores", "check_kind", "gathered", "referred"]
+from winosmith.solve._solver import Scores, Solver
 
 
 @dataclass(frozen=True)
@@ -73,3 +79,293 @@ def gathered(
             means.append(tuple(float(one.mean()) if len(one) else 0.0 for one in own))
         scores |= {part: sums, f"{part}_per_token": means}
     return LanguageScores(scores, tokens_fed)
+
+
+CausalScore = Literal["partial", "full", "partial_per_token", "full_per_token"]
+"""What of a filled-in sentence counts (Trinh and Le 2018, "A Simple Method for Commonsense
+Reasoning", section 3): the log-probability of all of it, or of what follows the blank given all
+up to the end of the option; as a sum, or as the mean over its tokens."""
+
+
+@dataclass(frozen=True)
+class Causal:
+    """Scores each option by a causal language model (GPT-2, OPT, Pythia, Llama, Qwen, …).
+
+    What the options of a problem, the halves of a twin and the sentences after one prompt share at
+    their beginning is read once. Partial scores are those of lm-evaluation-harness, to 1e-4.
+    Where nothing follows the blank (COPA), the partial score is that of the option given what
+    precedes it. Options are worded for the pronoun that they replace, where it is known
+    (`models.worded`). Constructing it loads and downloads nothing; the first `score` does.
+
+    Where it sees the pronoun, the sentence stays as it was written, "'She' refers to" follows, and
+    the partial score is that of the option's tokens given all of this (`models.referring`).
+
+    Attributes:
+        model: a folder with a saved model, or a hub id.
+        kind: which score; see `CausalScore`.
+        prompt: a text before each sentence, such as solved problems (`solve.shots`), with the
+            white space that parts them.
+        bos: whether a token that begins texts comes first; None does as the tokeniser does. See
+            `models.passages`.
+        sees: the blank, or the pronoun.
+        device: as torch names it ("cpu", "cuda:0"); the GPU when there is one when None.
+        dtype: what the network computes in; see `models.Precision`.
+        tokens_per_batch: at once; what suits the device when None.
+        on_progress: is told the texts done and those in all.
+
+    >>> Causal("openai-community/gpt2").kind
+    'partial'
+    """
+
+    model: str | Path
+    kind: CausalScore = "partial"
+    prompt: str = ""
+    bos: bool | None = None
+    sees: Sees = "blank"
+    device: str | None = None
+    dtype: models.Precision = "float32"
+    tokens_per_batch: int | None = None
+    on_progress: models.OnProgress | None = field(default=None, compare=False)
+
+    @cached_property
+    def _loaded(self) -> models.CausalModel:
+        return models.load_causal_model(self.model, device=self.device, dtype=self.dtype)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What determines the scores, beside the problems; for signatures and headers."""
+        parameters = {
+            "solver": "causal",
+            "model": models.weights_digest(models.model_folder(self.model))[:12],
+            "score": self.kind,
+            "prompt": hashlib.sha256(self.prompt.encode()).hexdigest()[:12]
+            if self.prompt
+            else None,
+            "bos": self.bos,
+            "sees": self.sees,
+            "dtype": self.dtype,
+        }
+        return {name: value for name, value in parameters.items() if value is not None}
+
+    def score(self, problems: Sequence[Problem]) -> Scores:
+        """Return the score of each option.
+
+        Raises:
+            InputError: a model that can't be loaded, or a score that is none.
+            DataError: the model gives values that are not finite; or a pronoun that it is to see
+                is not known.
+        """
+        check_kind(self.kind, get_args(CausalScore))
+        part = self.kind.removesuffix("_per_token")
+        return self._scores(problems, [part]).scores[self.kind]
+
+    def all_scores(self, problems: Sequence[Problem]) -> LanguageScores:
+        """Return all four scores, from one pass."""
+        return self._scores(problems, ["full", "partial"])
+
+    def _scores(self, problems: Sequence[Problem], wanted: Sequence[str]) -> LanguageScores:
+        asked = referred(problems, self.sees)
+        found = models.passages(self._loaded, asked, prompt=self.prompt, bos=self.bos)
+        flat = [
+            passage if part == "full" else other
+            for part in wanted
+            for own in found
+            for passage, other in own
+        ]
+        given = self._loaded.likelihoods(
+            [passage.ids for passage in flat],
+            [passage.start for passage in flat],
+            tokens_per_batch=self.tokens_per_batch,
+            on_progress=self.on_progress,
+        )
+        return gathered(problems, wanted, given.values, given.tokens_fed, self.model)
+
+
+MaskedScore = Literal["sentence", "option", "sentence_per_token", "option_per_token"]
+"""The pseudo-log-likelihood of the filled-in sentence (Salazar et al. 2020), or the log-probability
+of the option's tokens when all of them are hidden (Kocijan et al. 2019); as a sum, or as the mean
+over its tokens. Kocijan et al. take the mean: `option_per_token`."""
+
+
+@dataclass(frozen=True)
+class Masked:
+    """Scores each option by a masked language model (BERT, RoBERTa, ALBERT, ModernBERT, …).
+
+    Options are worded for the pronoun that they replace, where it is known (`models.worded`).
+    Constructing it loads and downloads nothing; the first `score` does. Where it sees the pronoun,
+    the sentence stays as it was written, and the option is scored in "'She' refers to …." after it
+    (`models.referring`).
+
+    Attributes:
+        model: a folder with a saved model, or a hub id.
+        kind: which score; see `MaskedScore`. A sentence is read once for each of its tokens, an
+            option once.
+        within_word: for the score of the sentence, hide the later pieces of a word with each of
+            its pieces (Kauf and Ivanova 2023, PLL-word-l2r).
+        sees: the blank, or the pronoun.
+        device, dtype, tokens_per_batch, on_progress: as for `Causal`.
+
+    >>> Masked("FacebookAI/roberta-large", "option_per_token").within_word
+    False
+    """
+
+    model: str | Path
+    kind: MaskedScore = "sentence"
+    within_word: bool = False
+    sees: Sees = "blank"
+    device: str | None = None
+    dtype: models.Precision = "float32"
+    tokens_per_batch: int | None = None
+    on_progress: models.OnProgress | None = field(default=None, compare=False)
+
+    @cached_property
+    def _loaded(self) -> models.MaskedModel:
+        return models.load_masked_model(self.model, device=self.device, dtype=self.dtype)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What determines the scores, beside the problems; for signatures and headers."""
+        return {
+            "solver": "masked",
+            "model": models.weights_digest(models.model_folder(self.model))[:12],
+            "score": self.kind,
+            "within_word": self.within_word,
+            "sees": self.sees,
+            "dtype": self.dtype,
+        }
+
+    def score(self, problems: Sequence[Problem]) -> Scores:
+        """Return the score of each option.
+
+        Raises:
+            InputError: a model that can't be loaded, or a score that is none.
+            DataError: the model gives values that are not finite; or a pronoun that it is to see
+                is not known.
+        """
+        check_kind(self.kind, get_args(MaskedScore))
+        part = self.kind.removesuffix("_per_token")
+        return self._scores(problems, [part]).scores[self.kind]
+
+    def all_scores(self, problems: Sequence[Problem]) -> LanguageScores:
+        """Return all four scores, from one pass."""
+        return self._scores(problems, ["sentence", "option"])
+
+    def _scores(self, problems: Sequence[Problem], wanted: Sequence[str]) -> LanguageScores:
+        asked = referred(problems, self.sees, ".")
+        texts: list[list[models.Hidden]] = []  # of one option and one kind of score each
+        for part in wanted:
+            if part == "option":
+                for own in models.hidden_options(self._loaded, asked):
+                    texts += [[text] for text in own]
+            else:
+                for rows in models.hidden_one_by_one(
+                    self._loaded, asked, within_word=self.within_word
+                ):
+                    texts += rows
+        given = self._loaded.likelihoods(
+            [text for row in texts for text in row],
+            tokens_per_batch=self.tokens_per_batch,
+            on_progress=self.on_progress,
+        )
+        values = iter(given.values)
+        joined = [np.concatenate([next(values) for _ in row]) for row in texts]
+        return gathered(problems, wanted, joined, given.tokens_fed, self.model)
+
+
+BETWEEN = "\n\n"
+"""What parts one sentence from the next, as in lm-evaluation-harness."""
+
+
+def shots(
+    problems: Sequence[Problem], count: int = 30, *, seed: int = 0, sees: Sees = "blank"
+) -> str:
+    r"""Return a prompt of some problems with the right option filled in, drawn at random.
+
+    The prompt stands before every sentence that is scored, so it is read once. Draw it from
+    problems that are not scored; EvoGrad (2024, section 4.1) takes 30 of the training part.
+
+    Args:
+        problems: where to draw from; those without an answer are passed over.
+        count: how many.
+        seed: of the draw.
+        sees: what the solver sees; with the pronoun each shot says what it refers to.
+
+    Raises:
+        DataError: too few problems have an answer, or a pronoun to be seen is not known.
+
+    >>> shots([Problem("1", "The cup hit the jug, so the _ broke.", ("cup", "jug"), 1)], 1)
+    'The cup hit the jug, so the jug broke.\n\n'
+    """
+    solved = [problem for problem in problems if problem.answer is not None]
+    if not 0 < count <= len(solved):
+        raise DataError(f"{count} shots can't be drawn from {len(solved)} problems with an answer")
+    drawn = np.random.default_rng(seed).permutation(len(solved))[:count]
+    return "".join(models.solved_text(solved[row], sees) + BETWEEN for row in drawn)
+
+
+Combination = Literal["product", "vote"]
+"""`product`: the mean of the solvers' scores; of log-probabilities, it orders the options as the
+product of the probabilities does. `vote`: the solvers whose best option it is (a solver's vote is
+shared by its equal best ones), and half the share that the product gives it, scaled so that this
+only settles a tie of votes."""
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """Several solvers as one, such as the language models of Trinh and Le (2018), section 4.
+
+    A product asks for scores of one kind, the same score of several language models; a vote takes
+    any solvers.
+
+    Attributes:
+        solvers: one or more; each is asked in turn.
+        combine: see `Combination`.
+
+    >>> from winosmith.solve import Random
+    >>> ensemble = Ensemble((Random(1), Random(2), Random(3)), "vote")
+    >>> [scores] = ensemble.score([Problem("a", "A _ b.", ("x", "y"))])
+    >>> [int(score) for score in scores]
+    [2, 1]
+    """
+
+    solvers: tuple[Solver, ...]
+    combine: Combination = "product"
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What determines the scores, beside the problems; for signatures and headers."""
+        parts = [getattr(solver, "parameters", repr(solver)) for solver in self.solvers]
+        parameters = {"solver": "ensemble", "combine": self.combine, "parts": parts}
+        seen = {part.get("sees") if isinstance(part, dict) else None for part in parts}
+        if None in seen:  # a solver of somebody else's
+            return parameters
+        return {**parameters, "sees": "pronoun" if "pronoun" in seen else "blank"}
+
+    def score(self, problems: Sequence[Problem]) -> Scores:
+        """Return the combined score of each option.
+
+        Raises:
+            InputError: there is no solver, or the combination is none.
+        """
+        check_kind(self.combine, get_args(Combination))
+        if not self.solvers:
+            raise InputError("an ensemble needs one solver or more")
+        given = [solver.score(problems) for solver in self.solvers]
+        return [
+            tuple(map(float, self._combined(np.array(own, np.float64))))
+            for own in zip(*given, strict=True)
+        ]
+
+    def _combined(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Return one score an option, (options,), from those of the solvers (solvers, options)."""
+        mean: npt.NDArray[np.float64] = scores.mean(0)
+        if self.combine == "product":
+            return mean
+        bests = [list(best_of(own.tolist())) for own in scores]
+        votes = np.zeros(scores.shape[1])
+        for best in bests:
+            votes[best] += 1 / len(best)
+        step = 1 / np.lcm.reduce([len(best) for best in bests])  # what sums of votes differ by
+        share = np.exp(mean - mean.max())
+        tie: npt.NDArray[np.float64] = votes + step / 2 * share / share.sum()
+        return tie

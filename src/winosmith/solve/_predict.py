@@ -20,8 +20,6 @@ from winosmith.parallel import ordered_map, workers_of
 from winosmith.problem import Problem
 from winosmith.solve._solver import Solver, predict
 
-__all__ = ["predict_to_file"]
-
 _CHUNK = 256
 """Problems that are solved at once; what an interrupt loses at most. Even, to part few twins."""
 
