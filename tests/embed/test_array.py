@@ -9,7 +9,7 @@ import pytest
 
 from winosmith import Problem
 from winosmith.embed import ArrayEmbedder, load_array, save_array
-from winosmith.embed._mapped import LARGE
+from winosmith.embed._array import LARGE
 from winosmith.errors import DataError, FormatError, OutputError
 from winosmith.testing import made_twins
 

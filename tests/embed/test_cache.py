@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from winosmith.embed import cache_folder
-from winosmith.embed._cache import load_cached, store
+from winosmith.embed._encoder import load_cached, store
 
 X = np.arange(600, dtype=np.float32).reshape(20, 30)
 

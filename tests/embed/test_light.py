@@ -17,7 +17,7 @@ from sklearn.linear_model import LogisticRegression
 
 from winosmith import Dataset, Problem, formats, practice
 from winosmith.embed import LightEmbedder
-from winosmith.embed._sides import sides
+from winosmith.embed._light import sides
 from winosmith.errors import DataError, InputError
 from winosmith.testing import made_twins
 

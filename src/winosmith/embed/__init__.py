@@ -14,9 +14,8 @@ Every embedder has `embed(problems) -> (n, d) float32` and never looks at an ans
 from __future__ import annotations
 
 from winosmith.embed._array import ArrayEmbedder, load_array, save_array
-from winosmith.embed._cache import cache_folder
 from winosmith.embed._embedder import Combine, Embedder, Vectors
-from winosmith.embed._encoder import EncoderEmbedder
+from winosmith.embed._encoder import EncoderEmbedder, cache_folder
 from winosmith.embed._finetune import N_DEV, N_TRAIN, finetune_split, finetuned_embedder
 from winosmith.embed._light import LightEmbedder
 

@@ -11,8 +11,6 @@ import numpy.typing as npt
 from winosmith.errors import DataError, InputError
 from winosmith.problem import Problem
 
-__all__ = ["Combine", "Embedder", "Vectors", "check_combine", "check_two_options", "combined"]
-
 Vectors = npt.NDArray[np.float32]
 
 Combine = Literal["difference", "concat"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
@@ -13,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from winosmith.embed._cache import cache_folder, load_cached, store
 from winosmith.embed._embedder import Combine, Vectors, check_combine, check_two_options, combined
 from winosmith.errors import DataError, Interrupted
 from winosmith.models import (
@@ -26,10 +27,9 @@ from winosmith.models import (
     model_folder,
     weights_digest,
 )
+from winosmith.outputs import write_aside
 from winosmith.parallel import ordered_map
 from winosmith.problem import Problem
-
-__all__ = ["EncoderEmbedder"]
 
 CHUNK = 2048
 """Problems that are embedded and cached at a time: enough to batch well by length, and little to
@@ -220,3 +220,36 @@ def _encode(
     """Encode a chunk's texts, in a worker."""
     encoder = _loaded(folder, device, max_length)
     return encoder.vectors(texts, pooling=pooling, tokens_per_batch=tokens_per_batch)
+
+
+def cache_folder() -> Path:
+    """Return the user's cache folder: `$XDG_CACHE_HOME/winosmith`, else `~/.cache/winosmith`.
+
+    It can be removed at any time; what is missing is computed again.
+    """
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "winosmith"
+
+
+def load_cached(path: Path, shape: tuple[int, ...]) -> Vectors | None:
+    """Return the array of that file if it is whole, finite and of that shape; else None.
+
+    The file is a zip with checksums, so a damaged one is noticed, and computed again. -1 in
+    `shape` fits any length.
+    """
+    try:
+        with path.open("rb") as file:
+            array = np.load(file, allow_pickle=False)["vectors"]
+    except (OSError, ValueError, LookupError, EOFError, zipfile.BadZipFile):
+        return None
+    fits = array.ndim == len(shape) and all(
+        want in (-1, is_) for want, is_ in zip(shape, array.shape, strict=True)
+    )
+    return array if fits and array.dtype == np.float32 and np.isfinite(array).all() else None
+
+
+def store(path: Path, vectors: Vectors) -> None:
+    """Write the array aside, then rename it into place."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with write_aside(path, "wb") as file:
+        np.savez(file, vectors=vectors)

@@ -12,8 +12,6 @@ from winosmith.embed._encoder import EncoderEmbedder
 from winosmith.errors import DataError
 from winosmith.models import FineTuned, Pooling, TrainingSettings, train_multiple_choice
 
-__all__ = ["N_DEV", "N_TRAIN", "finetune_split", "finetuned_embedder"]
-
 N_TRAIN, N_DEV = 5_000, 1_000
 """What WinoGrande trained and validated its encoder on, and then discarded (section 3)."""
 

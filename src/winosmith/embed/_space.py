@@ -14,8 +14,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["NEAR_TIE", "Space", "learn_space"]
-
 Bag = Sequence[str]
 Floats = npt.NDArray[np.float64]
 Matrix = Any
