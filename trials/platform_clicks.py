@@ -3,11 +3,11 @@
     python trials/platform_clicks.py            the counts of the report, on both databases
     python trials/platform_clicks.py --quick    small counts
 
-Against a site with the settings that ship: judges who click at once and 19 accounts of one address
-at a human pace, by the pages; a paid job in three seconds that the market approved; a human test in
-four; and an honest crowd (log-normal seconds with a median of 9, 93 % right, trained by gold and
-asked gold). Time passes by moving the rows of the database, not by sleeping. A site without bounds
-must fail: the trial can.
+Against a site with the settings that ship: judges who click at once, 19 accounts of one address at
+a human pace, and 2 beside whom a third judges elsewhere, by the pages; a paid job in three seconds
+that the market approved; a human test in four; and an honest crowd (log-normal seconds with a
+median of 9, 93 % right, trained by gold and asked gold). Time passes by moving the rows of the
+database, not by sleeping. A site without bounds must fail: the trial can.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from crowd.scenario import apart, databases, place
 from crowd.table import Table, end
 
 ATTACKED = (
-    "database", "fault on purpose", "who", "answers", "decided by them", "wait for a moderator",
+    "database", "fault on purpose", "who", "answers", "decided by them", "wait or are left out",
 )  # fmt: skip
 CROWD = (
     "database", "judges", "votes", "problems decided", "judges held", "held at most",

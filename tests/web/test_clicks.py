@@ -12,6 +12,8 @@ import pytest
 
 from tests.conftest import absent  # type: ignore[import-not-found]
 
+PAIR = "2 accounts of one address and a third"
+
 
 @pytest.fixture(autouse=True)
 def _trials(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
@@ -29,7 +31,7 @@ def _trials(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     ["3 judges who click", "19 accounts of one address", "a paid job", "a human test"],
 )
 def test_nothing_is_decided_by_clicks(who: str) -> None:
-    """By the settings that ship: answers come, all of them wait, and no figure rests on them."""
+    """By the settings that ship: of the answers none counts, and no figure rests on them."""
     from crowd.clicks import ATTACKS, attack
     from crowd.scenario import apart, place
 
@@ -40,7 +42,17 @@ def test_nothing_is_decided_by_clicks(who: str) -> None:
     assert (found["decided"], found["waiting"]) == (0, found["answers"])
 
 
-@pytest.mark.parametrize("who", ["3 judges who click", "a human test"])
+def test_two_accounts_of_one_address_decide_nothing_with_a_third() -> None:
+    """By the settings that ship: beside one vote from elsewhere, two of one address decide none."""
+    from crowd.clicks import attack
+    from crowd.scenario import apart, place
+
+    with place("sqlite") as where:
+        found: dict[str, Any] = apart(attack, where.folder, where.database, PAIR, 10)
+    assert found == {"answers": 15, "decided": 0, "waiting": 5}
+
+
+@pytest.mark.parametrize("who", ["3 judges who click", PAIR, "a human test"])
 def test_clicks_decide_where_nothing_is_watched(who: str) -> None:
     """Without the bounds the same answers decide: it is the bounds that hold them back."""
     from crowd.clicks import attack

@@ -9,7 +9,10 @@ from typing import Any
 
 from .scenario import UNWATCHED, opened
 
-ATTACKS = ("3 judges who click", "19 accounts of one address", "a paid job", "a human test")
+ATTACKS = (
+    "3 judges who click", "19 accounts of one address", "2 accounts of one address and a third",
+    "a paid job", "a human test",
+)  # fmt: skip
 
 HELD_AT_MOST = 0.05
 """Of honest judges who are held, for whatever reason."""
@@ -39,22 +42,24 @@ def attack(
     inside.make_problems(problems, writer.key)
     if who == "a paid job":
         return _job(problems)
-    many = who.startswith("19")
-    people = inside.make_people("bot", 19 if many else 3, is_judge=True)
+    shared = {"19": 19, "2 ": 2}.get(who[:2], 0)
+    people = inside.make_people("bot", max(3, shared), is_judge=True)
     for at, one in enumerate(people):
-        address = "192.0.2.1" if many else f"198.51.100.{at + 1}"
-        _judged_by_page(one, address, 6.0 if many else 0.0, problems // 2)
+        address = "192.0.2.1" if at < shared else f"198.51.100.{at + 1}"
+        _judged_by_page(one, address, 6.0 if shared else 0.0, problems // 2)
     return _came_to()
 
 
 def _came_to() -> dict[str, Any]:
+    from django.db.models import Q
+
     from winosmith.web.judge.models import Slot, Verdict
 
     given = Slot.objects.filter(gold=False).exclude(answered_at=None)
     return {
         "answers": given.count(),
         "decided": Verdict.objects.count(),
-        "waiting": given.filter(provisional=True).count(),
+        "waiting": given.filter(Q(provisional=True) | Q(excluded=True)).count(),
     }
 
 

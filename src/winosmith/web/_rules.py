@@ -51,7 +51,8 @@ class SiteRules:
             percent; 0 switches it off.
         hold_gold_over: the last gold questions that this is taken over.
         hold_accounts: votes wait when so many accounts of one address judge the same problem
-            within an hour; 0 switches it off, as for a class behind one address.
+            within an hour, and fewer of them are never a majority of its votes; 0 switches both
+            off, as for a class behind one address.
         held_most: how many votes of one judge may wait for a moderator; they get no further
             problem beyond that.
         writes_per_hour: how much one person, or one network without an account, may write.

@@ -127,8 +127,7 @@ def test_accounts_of_one_address_are_held_together(
     assert [_judge(who).cause for who in people] == ["address"] * 3
     assert [len(together(who)) for who in people] == [2, 2, 2]
     assert _judge(dora).held is None
-    # Three votes decided the first problem (dora's and two of theirs) before the third came.
-    assert _states(problems) == ["valid", "judging", "judging"]
+    assert _states(problems) == ["judging", "judging", "judging"]
     assert Slot.objects.filter(holder=dora, provisional=True).count() == 0
 
 
@@ -144,6 +143,78 @@ def test_two_at_one_address_or_an_hour_apart_are_nobodys_business(
     give_in(people[1], 9.0, address="2001:db8::1")
     give_in(people[2], 9.0, address="2001:db8::2")
     assert all(_judge(who).held is None for who in people)
+
+
+def _wrong(who: Any, address: str) -> None:
+    """Let somebody answer the next problem, whose answer is 0, by 1."""
+    give_in(who, 9.0, 1, address=address)
+
+
+def test_two_accounts_of_one_address_decide_nothing_with_an_honest_third(
+    database: Any, rules: Any, person: Maker
+) -> None:
+    """The second vote of an address is left out, and another judge is asked in its place."""
+    from winosmith.web.judge.models import Slot
+
+    rules(hold_accounts=3)
+    (problem,) = twin(halves=1)
+    bad = [person("bad0"), person("bad1")]
+    for who in bad:
+        _wrong(who, "192.0.2.7")
+    give_in(person("dora"), 9.0, address="198.51.100.9")
+    assert _states([problem]) == ["judging"]
+    give_in(person("emil"), 9.0, address="203.0.113.5")
+    assert _states([problem]) == ["valid"]
+    out = Slot.objects.filter(problem=problem, excluded=True)
+    assert [slot.holder for slot in out] == [bad[1]]
+    event = problem.events.get(kind="exclude-vote")
+    assert (event.actor, "same address" in event.reason) == (None, True)
+
+
+@pytest.mark.parametrize(("judges", "out"), [(1, 0), (3, 1), (5, 1), (7, 0)])
+def test_one_address_is_never_a_majority(
+    db: Any, rules: Any, person: Maker, judges: int, out: int
+) -> None:
+    """Of three accounts one counts where three judge, two where five do, three where seven do."""
+    from winosmith.web.judge.models import Slot
+
+    rules(hold_accounts=4, judges=judges)
+    twin(halves=1)
+    for n in range(min(judges, 2 + (judges > 3))):
+        give_in(person(f"j{n}"), 9.0, address="192.0.2.7")
+    assert Slot.objects.filter(excluded=True).count() == out
+
+
+def test_a_moderator_lets_two_of_one_address_count(
+    database: Any, rules: Any, person: Maker
+) -> None:
+    """Counted again, the vote decides in the place that was kept; theirs are left out no more."""
+    from winosmith.web.judge.exclusion import include_votes
+    from winosmith.web.judge.models import Slot
+
+    rules(hold_accounts=3)
+    problems = [twin(halves=1)[0] for _ in range(2)]
+    pair, eva = [person("ann"), person("bob")], person("eva", is_moderator=True)
+    for who in pair:
+        give_in(who, 9.0, address="192.0.2.7")
+    give_in(person("dora"), 9.0, address="198.51.100.9")
+    assert _states(problems) == ["judging", "judging"]
+    assert include_votes(pair[1], eva, "they share a flat") == 1
+    assert _states(problems) == ["valid", "judging"]
+    for who in pair:
+        give_in(who, 9.0, address="192.0.2.7")
+    assert not Slot.objects.filter(excluded=True).exists()
+
+
+def test_where_addresses_are_not_watched_a_class_decides(
+    db: Any, rules: Any, person: Maker
+) -> None:
+    """With `hold_accounts = 0` three accounts of one address decide a problem at once."""
+    rules(hold_accounts=0)
+    problems = twin(halves=1)
+    for n in range(3):
+        give_in(person(f"j{n}"), 9.0, address="192.0.2.7")
+    assert _states(problems) == ["valid"]
 
 
 @pytest.mark.parametrize("where", ["unknown", "192.0.2.7:4711", "unix:"])

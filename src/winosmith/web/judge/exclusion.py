@@ -113,6 +113,8 @@ def include_votes(
 ) -> int:
     """Count the votes of a judge again that were taken out, as `exclude_votes` takes them out.
 
+    From then on none of theirs is left out for the address that it came from.
+
     Raises:
         InputError: `by` may not, or there is no reason.
     """
@@ -190,6 +192,9 @@ def _change(
     _check_moderator(person, by)
     if not (reason := reason.strip()):
         raise InputError(_("Say why; it goes into the audit log."))
+    if kind == "include":
+        with writing():
+            Judge.objects.filter(person=person).update(cleared=True)
     over, changed = time.monotonic() + seconds, 0
     rows = votes_to_change(person, until, kind)
     out = kind in ("exclude", "discard")

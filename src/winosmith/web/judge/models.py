@@ -31,7 +31,8 @@ class Slot(models.Model):
         shown: the order in which the options stand for this judge.
         local_choice, choice: 0-based indices of options; None while unanswered, or for "neither".
         right: whether the answer to a gold question is the known one.
-        excluded: a moderator took the vote out of the count, or a market did not confirm it.
+        excluded: a moderator took the vote out of the count, a market did not confirm it, or its
+            address had as many votes on the problem as one may have (`trust._minority`).
         job: the number of the paid work that it is a part of; None where nobody is paid.
         provisional: answered, and it keeps its place, but it is no vote before a market confirms
             who gave it, or a moderator has looked at a judge who is held.
@@ -187,7 +188,8 @@ class Judge(models.Model):
         qualified: when they passed the training; None before, or where none was asked.
         held: since when their votes wait for a moderator; None where they count at once.
         cause: why; `measured` has the figures, `together` marks who is held with them.
-        cleared: a moderator released them from a hold for their address, and for good.
+        cleared: a moderator released them from a hold for their address, or let their votes count
+            again; no vote of theirs waits or is left out for their address from then on.
         job: the number of the paid work that they do, and of which their answers are a part.
         quota: how many answers that work asks for; 0 once it is over. They get no more.
         provisional: their answers are no votes before a market confirms who they are.

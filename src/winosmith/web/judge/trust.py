@@ -22,10 +22,12 @@ from django.utils import timezone
 
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Judge, Slot
+from winosmith.web.judge.rows import counted
 from winosmith.web.judge.verdicts import settle_votes
 from winosmith.web.people.pseudonyms import keyed
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.public import questions
+from winosmith.web.problems.states import stay
 
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
@@ -263,6 +265,9 @@ def _beside(slot: Slot, address: str) -> set[int]:
 def weigh(judge: Judge, slot: Slot, address: str = "") -> None:
     """Hold a judge's votes where what they just answered passes a bound of the site.
 
+    A vote by which one address would have more than `_minority` of a problem's is left out of the
+    count, and another judge is asked in its place, by who settles the problem.
+
     A pace over fewer than `SiteRules.hold_pace_over` answers holds for the time being: it is lifted
     by the answers that follow when these take long enough. Every other hold a moderator lifts.
 
@@ -275,7 +280,9 @@ def weigh(judge: Judge, slot: Slot, address: str = "") -> None:
     if rules.hold_accounts and address and not (slot.gold or judge.cleared):
         beside = _beside(slot, address)
         if len(beside) >= rules.hold_accounts:
-            _hold_together(judge, beside)
+            _hold_together(judge, slot.problem, beside)
+        elif len(beside) > _minority():
+            _leave_out(judge, slot)
     if rules.hold_pace_seconds and (judge.held is None or _for_now(judge)):
         _weigh_pace(judge, slot)
     if slot.gold and judge.held is None:
@@ -314,7 +321,29 @@ def check(judge: Judge) -> None:
         hold(judge, GOLD, {"right": right, "over": n})
 
 
-def _hold_together(judge: Judge, people: set[int]) -> None:
+def _minority() -> int:
+    """Return how many of a problem's votes may come from one address: never a majority of them."""
+    return max(1, settings.RULES.judges // 2)
+
+
+def _leave_out(judge: Judge, slot: Slot) -> None:
+    market = judge.job is not None and judge.provisional
+    Slot.objects.filter(pk=slot.pk).update(excluded=True, provisional=market)
+    stay(
+        slot.problem,
+        by=None,
+        kind="exclude-vote",
+        reason="another account judged it from the same address within an hour",
+    )
+
+
+def _bring_back(judge: Judge, problem: Problem) -> None:
+    """Let a vote of who is being held wait in its place that was left out, where it is lacking."""
+    if counted(problem) < settings.RULES.judges and not judge.provisional:
+        Slot.objects.filter(problem=problem, holder=judge.pk, gold=False).update(excluded=False)
+
+
+def _hold_together(judge: Judge, problem: Problem, people: set[int]) -> None:
     """Hold the accounts of one address, by one mark, so that a moderator finds them together.
 
     Whoever is answering at this moment is passed over: their next answer finds the same.
@@ -325,6 +354,7 @@ def _hold_together(judge: Judge, people: set[int]) -> None:
     mark = marks[0] if marks else secrets.token_hex(8)
     for one in (judge, *others):
         if one.held is None or _for_now(one):
+            _bring_back(one, problem)
             hold(one, ADDRESS, {"accounts": len(people)}, together=mark)
 
 
