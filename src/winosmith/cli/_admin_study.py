@@ -186,11 +186,12 @@ def list_(folder: str, database: str | None, as_json: bool) -> None:
         click.echo("There is no study yet; make one with: winosmith admin study DIR create NAME")
     print_table(
         "Studies",
-        ("study", "market", "began", "at work", "done", "approved", "waiting", "votes"),
+        ("study", "market", "places", "began", "at work", "done", "approved", "waiting", "votes"),
         [
             (
                 f"{row.study.name}{' (closed)' if row.study.closed else ''}",
                 row.study.provider,
+                "no bound" if row.study.places is None else row.study.places,
                 row.began,
                 row.states["working"],
                 row.states["complete"],
@@ -240,6 +241,11 @@ def show(
         return
     rows = [(key.replace("_", " "), _words(value)) for key, value in record.items()]
     print_table(f"Study {name}", ("", ""), rows)
+    if record["places"] is None and record["closed"] is None:
+        click.echo(
+            "The study was made without places, so that any number may begin: ids in links are not "
+            f"signed. Set a bound with: winosmith admin study {folder} show {name} --places N"
+        )
 
 
 def _words(value: object) -> str:

@@ -44,7 +44,8 @@ class Study(models.Model):
         name: by which the admin knows it; workers never see it.
         provider: the market; one of `providers.PROVIDERS`.
         amount: problems to judge, or twins to write.
-        places: how many people the market sends; None of studies that were made without.
+        places: how many people the market sends; None of studies that were made before there was
+            a bound: anybody with the link may begin until it is given places or closed.
         reward: for all of it, in `currency`.
         minutes: that it should take.
         least_wage: an hour, below which the ledger warns; None for no warning.

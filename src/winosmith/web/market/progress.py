@@ -40,6 +40,7 @@ class Progress:
             "work": study.kind,
             "amount": study.amount,
             "places": study.places,
+            "may_begin": study.most,
             "reward": f"{study.reward:.2f}",
             "currency": study.currency,
             "minutes": study.minutes,

@@ -138,7 +138,8 @@ def give_places(study: Study, places: int) -> None:
     """
     _check_places(places)
     with writing():
-        Study.objects.filter(pk=study.pk).update(places=places)
+        study.places = places
+        study.save(update_fields=["places"])
 
 
 def _check_places(places: int) -> None:
