@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from winosmith import report
-from winosmith.report._palette import COLOURS
+from winosmith.report._svg import COLOURS
 
 Drawings = dict[str, tuple[report.Svg, ...]]
 

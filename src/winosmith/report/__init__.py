@@ -21,29 +21,20 @@ A page is composed, not configured: drawings and tables go into sections, sectio
 
 from __future__ import annotations
 
-from winosmith.report._blocks import (
-    Block,
-    Cards,
-    Code,
-    Column,
-    Drawing,
-    KeyFigure,
-    Part,
-    Passage,
-    Passages,
-    Section,
-    Table,
-    Text,
-)
-from winosmith.report._charts_assess import Bars, Cloud, Level, clouds, histograms, levels
-from winosmith.report._charts_curve import Curve, curves
-from winosmith.report._charts_fairness import Shift, shifts
-from winosmith.report._charts_filter import (
+from winosmith.report._charts_debias import (
+    Bars,
+    Cloud,
+    Level,
+    Shift,
+    clouds,
     funnel,
+    histograms,
+    levels,
     phase_accuracy,
     phase_chance,
     phase_sizes,
     scores,
+    shifts,
 )
 from winosmith.report._charts_humans import (
     SheetPart,
@@ -52,14 +43,40 @@ from winosmith.report._charts_humans import (
     over_the_sheet,
     subject_scores,
 )
-from winosmith.report._charts_learning import Reach, learning, reaches
-from winosmith.report._charts_reliability import Stated, reliability
-from winosmith.report._charts_stability import ALONG, Along, depth_accuracy, survival
-from winosmith.report._families import Change, Families, Family, Version
+from winosmith.report._charts_models import (
+    ALONG,
+    Along,
+    Curve,
+    Reach,
+    Stated,
+    curves,
+    depth_accuracy,
+    learning,
+    reaches,
+    reliability,
+    survival,
+)
 from winosmith.report._page import page
-from winosmith.report._signature import Signature, sign
+from winosmith.report._sections import (
+    Block,
+    Cards,
+    Change,
+    Code,
+    Column,
+    Drawing,
+    Families,
+    Family,
+    KeyFigure,
+    Part,
+    Passage,
+    Passages,
+    Section,
+    Table,
+    Text,
+    Version,
+)
 from winosmith.report._svg import Svg
-from winosmith.report._text import Value, shown
+from winosmith.report._text import Signature, Value, shown, sign
 
 __all__ = [
     "ALONG",

@@ -6,14 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from winosmith.report._palette import GONE, INK, KEPT, MUTED, NULL, ONE, RULE, TWO
-from winosmith.report._svg import Svg, draw
+from winosmith.report._svg import GONE, INK, KEPT, MUTED, NULL, ONE, RULE, TWO, Svg, draw
 from winosmith.report._text import clean, shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
-
-__all__ = ["SheetPart", "SubjectScore", "items_by_right", "over_the_sheet", "subject_scores"]
 
 
 @dataclass(frozen=True)

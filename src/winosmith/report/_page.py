@@ -7,14 +7,11 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from winosmith.report._blocks import Section
-from winosmith.report._signature import Signature
-from winosmith.report._text import clean, shown
+from winosmith.report._sections import Section
+from winosmith.report._text import Signature, clean, shown
 
 if TYPE_CHECKING:
     from jinja2 import Template
-
-__all__ = ["page"]
 
 
 def page(

@@ -2,6 +2,10 @@
 
 matplotlib reads its settings from a global while it draws; a lock keeps two threads apart, and
 the user's own settings out. No pyplot, no backend, no window.
+
+Colours go by their role; no two roles are told apart by colour alone. The two options' colours are
+the blue and the vermilion of Okabe & Ito (2008), which people with any of the common colour
+deficiencies tell apart.
 """
 
 from __future__ import annotations
@@ -15,13 +19,34 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from winosmith.report._palette import COLOURS, INK, MUTED, RULE
 from winosmith.report._text import clean
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
-__all__ = ["NICE", "Svg", "draw"]
+
+PAGE = "#ffffff"
+INK = "#1b2733"
+MUTED = "#55626f"
+RULE = "#d5dce3"
+ONE = "#0072b2"
+TWO = "#d05a00"
+KEPT = "#007a5e"
+GONE = "#a04b86"
+NULL = "#8592a0"
+
+COLOURS = {
+    "page": PAGE,
+    "ink": INK,
+    "muted": MUTED,
+    "rule": RULE,
+    "one": ONE,
+    "two": TWO,
+    "kept": KEPT,
+    "gone": GONE,
+    "null": NULL,
+}
+"""Role → colour on a light page; the page's style sheet has a variable of each name."""
 
 NICE = [1, 2, 5, 10]
 """The steps between the ticks of an axis, times powers of ten."""
@@ -59,6 +84,38 @@ _LOCK = threading.Lock()
 _NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
 _REFERENCE = re.compile(r"(^|url\()#([\w.-]+)")
 _ROLES = {colour: f"var(--{role})" for role, colour in COLOURS.items()}
+
+
+def draw(
+    paint: Callable[[Canvas], None],
+    *,
+    title: str,
+    description: str,
+    width: float = 400,
+    height: float = 280,
+) -> Svg:
+    """Return what `paint` draws on an empty figure of this size, in CSS pixels.
+
+    At the default width its text is as large as the page's on a desktop, and still legible on a
+    phone, where the drawing shrinks to the screen.
+    """
+    from matplotlib import style
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure as Canvas
+
+    with _LOCK, style.context(_SETTINGS, after_reset=True), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # browsers have it
+        canvas = Canvas(figsize=(width / 72, height / 72), layout="constrained")
+        FigureCanvasSVG(canvas)
+        paint(canvas)
+        if engine := canvas.get_layout_engine():  # once, where saving would draw all of it twice
+            engine.execute(canvas)
+            canvas.set_layout_engine(None)
+        file = io.BytesIO()
+        nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        canvas.savefig(file, format="svg", metadata=nothing, transparent=True)
+    title, description = clean(title), clean(description)
+    return Svg(_tidy(file.getvalue(), title, description), title, description)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,38 +157,6 @@ def _inlined(name: str, value: str, key: str) -> str:
         for colour, variable in _ROLES.items():
             value = value.replace(colour, variable)
     return value
-
-
-def draw(
-    paint: Callable[[Canvas], None],
-    *,
-    title: str,
-    description: str,
-    width: float = 400,
-    height: float = 280,
-) -> Svg:
-    """Return what `paint` draws on an empty figure of this size, in CSS pixels.
-
-    At the default width its text is as large as the page's on a desktop, and still legible on a
-    phone, where the drawing shrinks to the screen.
-    """
-    from matplotlib import style
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.figure import Figure as Canvas
-
-    with _LOCK, style.context(_SETTINGS, after_reset=True), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # browsers have it
-        canvas = Canvas(figsize=(width / 72, height / 72), layout="constrained")
-        FigureCanvasSVG(canvas)
-        paint(canvas)
-        if engine := canvas.get_layout_engine():  # once, where saving would draw all of it twice
-            engine.execute(canvas)
-            canvas.set_layout_engine(None)
-        file = io.BytesIO()
-        nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-        canvas.savefig(file, format="svg", metadata=nothing, transparent=True)
-    title, description = clean(title), clean(description)
-    return Svg(_tidy(file.getvalue(), title, description), title, description)
 
 
 def _tidy(markup: bytes, title: str, description: str) -> str:

@@ -1,0 +1,509 @@
+"""Drawings of what filters did: the funnel, AFLite's phases and scores; what an assessment found.
+
+An assessment's are d1 by answer, the first two components, KL beside its null, and how far kept
+sets are off what random subsets give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from winosmith.report._svg import (
+    GONE,
+    INK,
+    KEPT,
+    MUTED,
+    NICE,
+    NULL,
+    ONE,
+    PAGE,
+    RULE,
+    TWO,
+    Svg,
+    draw,
+)
+from winosmith.report._text import clean, cut, shown
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
+
+
+def funnel(
+    stages: Sequence[tuple[str, int]], *, title: str = "Problems left after each step"
+) -> Svg:
+    """Draw one bar a stage: its name, how many problems it left, how many it took.
+
+    `stages` are in order, the first is what came in.
+    """
+    most = max((count for _, count in stages), default=0) or 1
+    losses = [before[1] - after[1] for before, after in pairwise([*stages[:1], *stages])]
+
+    def paint(canvas: Canvas) -> None:
+        axes = canvas.add_subplot()
+        for row, ((name, count), lost) in enumerate(zip(stages, losses, strict=True)):
+            axes.barh(row, most, 0.34, color=RULE)
+            axes.barh(row, count, 0.34, color=KEPT)
+            axes.text(0, row - 0.3, cut(name, 40), color=INK)
+            axes.text(most, row - 0.3, f"{count:,}", ha="right", color=INK, weight="bold")
+            if lost > 0:
+                axes.text(0.84 * most, row - 0.3, f"−{lost:,}", ha="right", color=MUTED)
+        axes.set(xlim=(0, most), ylim=(len(stages) - 0.7, -0.85))
+        axes.axis("off")
+
+    told = "; ".join(f"{name}: {count:,}" for name, count in stages)
+    return draw(paint, title=title, description=told, height=20 + 46 * len(stages))
+
+
+def phase_sizes(
+    sizes: Sequence[int], removed: Sequence[int], *, title: str = "Problems left"
+) -> Svg:
+    """Draw how many problems each phase began with, and how many it took.
+
+    Args:
+        sizes: problems at the start of each phase.
+        removed: problems that each phase took, as many numbers.
+        title: the drawing's name.
+    """
+    phases = np.arange(1, len(sizes) + 1)
+    left = np.asarray(sizes) - np.asarray(removed)
+
+    def paint(canvas: Canvas) -> None:
+        axes = canvas.add_subplot()
+        axes.bar(phases, left, 0.8, color=KEPT, label="left")
+        axes.bar(phases, removed, 0.8, bottom=left, color=GONE, hatch="////",
+                 edgecolor=PAGE, linewidth=0, label="taken")  # fmt: skip
+        axes.legend(loc="lower right", ncols=2, borderaxespad=0, bbox_to_anchor=(1, 1.04))
+        _by_phase(axes, len(phases), "problems", title)
+        _thousands(axes)
+
+    told = "No phase was run."
+    if len(sizes):
+        told = (
+            f"{sizes[0]:,} problems at the start of phase 1, {int(left[-1]):,} left after phase "
+            f"{len(sizes)}; {int(np.sum(removed)):,} were taken."
+        )
+    return draw(paint, title=title, description=told)
+
+
+def phase_accuracy(
+    accuracy: Sequence[float | None],
+    *,
+    chance: float = 0.5,
+    title: str = "Held-out accuracy of the ensemble",
+) -> Svg:
+    """Draw the ensemble's mean accuracy on held-out problems (0–1) by phase, beside chance.
+
+    A phase without a held-out prediction (None) is left out.
+    """
+    phases = np.arange(1, len(accuracy) + 1)
+    values = np.array([np.nan if value is None else value for value in accuracy])
+
+    def paint(canvas: Canvas) -> None:
+        axes = canvas.add_subplot()
+        axes.axhline(chance, color=NULL, linestyle=(0, (4, 3)))
+        axes.text(0.99, chance, "chance", va="bottom", ha="right", color=MUTED,
+                  transform=axes.get_yaxis_transform())  # fmt: skip
+        axes.plot(phases, values, color=INK, marker="o", markersize=4, linewidth=1.6)
+        low, high = np.nanmin([chance, *values]), np.nanmax([chance, *values])
+        room = 0.12 * max(high - low, 0.05)
+        axes.set_ylim(low - room, high + room)
+        _by_phase(axes, len(phases), "accuracy", title)
+
+    told = "No phase was run."
+    if len(accuracy):
+        told = (
+            f"{shown(accuracy[0])} in phase 1, {shown(accuracy[-1])} in phase {len(accuracy)}; "
+            f"chance is {shown(chance)}."
+        )
+    return draw(paint, title=title, description=told)
+
+
+def phase_chance(
+    found: Sequence[float],
+    chance: Sequence[tuple[float, float, float]],
+    *,
+    title: str = "Problems at the threshold",
+) -> Svg:
+    """Draw how many problems each phase found at the threshold, beside what chance puts there.
+
+    Args:
+        found: by the real answers, one number a phase.
+        chance: as many (mean, low, high) of the draws of the phase's null.
+        title: the drawing's name.
+    """
+    phases = np.arange(1, len(found) + 1)
+    mean, low, high = np.asarray(chance, float).reshape(-1, 3).T
+
+    def paint(canvas: Canvas) -> None:
+        axes = canvas.add_subplot()
+        dot = "o" if len(found) < 30 else ""
+        axes.fill_between(phases, low, high, color=NULL, alpha=0.3, linewidth=0,
+                          label="by chance (95 %)")  # fmt: skip
+        if len(found) == 1:  # a band needs two ends
+            axes.vlines(phases, low, high, color=NULL, alpha=0.5, linewidth=8)
+        axes.plot(phases, mean, color=MUTED, linestyle=(0, (4, 3)), linewidth=1.4,
+                  label="its mean", marker=dot, markersize=4)  # fmt: skip
+        axes.plot(phases, found, color=INK, linewidth=1.6, label="found", marker=dot, markersize=4)
+        axes.set_ylim(0, 1.08 * max([1, *found, *high]))
+        canvas.legend(loc="outside lower center", ncols=3)
+        _by_phase(axes, len(phases), "problems", title)
+        _thousands(axes)
+
+    told = "No phase was run."
+    if len(found):
+        told = "; ".join(
+            f"phase {phase}: {found[phase - 1]:,.0f} found, {mean[phase - 1]:,.0f} by chance "
+            f"({low[phase - 1]:,.0f} to {high[phase - 1]:,.0f})"
+            for phase in sorted({1, len(found)})
+        )
+    return draw(paint, title=title, description=told)
+
+
+def scores(
+    edges: ArrayLike,
+    counts: ArrayLike,
+    threshold: float,
+    *,
+    title: str = "How predictable the problems are",
+) -> Svg:
+    """Draw a histogram of AFLite's predictability scores, with the threshold.
+
+    Args:
+        edges: the k + 1 edges of the bins, 0–1.
+        counts: the k numbers of problems.
+        threshold: problems at or above it may be taken.
+        title: the drawing's name.
+    """
+    borders, number = np.asarray(edges, float), np.asarray(counts)
+    above = borders[:-1] >= threshold - 1e-9
+
+    def paint(canvas: Canvas) -> None:
+        axes = canvas.add_subplot()
+        for those, colour, hatch in ((~above, KEPT, None), (above, GONE, "////")):
+            axes.bar(
+                borders[:-1][those],
+                number[those],
+                np.diff(borders)[those],
+                align="edge",
+                color=colour,
+                hatch=hatch,
+                edgecolor=PAGE,
+                linewidth=0.6,
+            )
+        axes.axvline(threshold, color=INK, linestyle=(0, (4, 3)), linewidth=1.2)
+        axes.text(threshold, 1.01, f"threshold {shown(threshold, 'g')}", ha="center",
+                  va="bottom", transform=axes.get_xaxis_transform())  # fmt: skip
+        axes.set(xlabel="share of classifiers that were right, held out", ylabel="problems")
+        axes.set_xlim(borders[0], borders[-1])
+        _thousands(axes)
+
+    total, over = int(number.sum()), int(number[above].sum())
+    told = f"{over:,} of {total:,} problems are in bins at or above the threshold {threshold:g}."
+    return draw(paint, title=title, description=told)
+
+
+def _by_phase(axes: Axes, phases: int, what: str, title: str) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    axes.set_title(clean(title), pad=12)
+    axes.set(xlabel="phase", ylabel=what)
+    axes.set_xlim(0.4, max(phases, 1) + 0.6)
+    axes.xaxis.set_major_locator(MaxNLocator(8, integer=True, min_n_ticks=1, steps=NICE))
+    axes.grid(axis="y")
+
+
+def _thousands(axes: Axes) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    axes.yaxis.set_major_locator(MaxNLocator(5, integer=True, steps=NICE))
+    axes.yaxis.set_major_formatter("{x:,.0f}")
+
+
+@dataclass(frozen=True)
+class Bars:
+    """One panel of `histograms`.
+
+    Attributes:
+        name: of the subset ("AFLite").
+        edges: the k + 1 edges of the bins.
+        counts: (2, k) problems whose answer is option 1, and option 2.
+        note: a line under the name, such as its KL and the null's.
+    """
+
+    name: str
+    edges: ArrayLike
+    counts: ArrayLike
+    note: str = ""
+
+
+def histograms(panels: Sequence[Bars], *, what: str = "d₁") -> tuple[Svg, ...]:
+    """Draw one histogram by answer for each subset, all on the same axes.
+
+    Each answer's bars are shares of that answer's problems, in percent, so that subsets of
+    different sizes compare.
+    """
+    shares = [_shares(panel.counts) for panel in panels]
+    top = 1.04 * max((float(share.max(initial=0)) for share in shares), default=0) or 1
+    return tuple(
+        _histogram(panel, share, top, what) for panel, share in zip(panels, shares, strict=True)
+    )
+
+
+def _histogram(panel: Bars, share: np.ndarray, top: float, what: str) -> Svg:
+    edges = np.asarray(panel.edges, float)
+
+    def paint(canvas: Canvas) -> None:
+        axes = canvas.add_subplot()
+        for index, (colour, line, name) in enumerate(_ANSWERS):
+            axes.stairs(share[index], edges, fill=True, color=colour, alpha=0.22, linewidth=0)
+            axes.stairs(share[index], edges, color=colour, linestyle=line, label=name)
+        axes.set(xlim=(edges[0], edges[-1]), ylim=(0, top), xlabel=what, ylabel="% of the answer")
+        _titled(axes, panel.name, panel.note)
+
+    counts = np.asarray(panel.counts)
+    told = (
+        f"Histogram of {what} for {panel.name}: {int(counts[0].sum()):,} problems with option 1 "
+        f"right, {int(counts[1].sum()):,} with option 2. {panel.note}"
+    )
+    return draw(paint, title=f"{panel.name}: {what} by answer", description=told.strip())
+
+
+_ANSWERS = ((ONE, "solid", "option 1"), (TWO, (0, (3, 1.2)), "option 2"))
+
+
+def _shares(counts: ArrayLike) -> np.ndarray:
+    number = np.asarray(counts, float)
+    shares: np.ndarray = 100 * number / np.maximum(number.sum(axis=1, keepdims=True), 1)
+    return shares
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """One panel of `clouds`.
+
+    Attributes:
+        name: of the subset.
+        points: (n, 2) coordinates.
+        answers: (n,) 0 where option 1 is right, 1 where option 2 is.
+        note: a line under the name.
+    """
+
+    name: str
+    points: ArrayLike
+    answers: ArrayLike
+    note: str = ""
+
+
+def clouds(
+    panels: Sequence[Cloud], *, axes_names: tuple[str, str] = ("d₁", "d₂")
+) -> tuple[Svg, ...]:
+    """Draw one scatter by answer for each subset, all on the same axes.
+
+    Option 1's points are round, option 2's square. A point takes about 15 bytes; thin the
+    subsets to some 1,500 points before.
+    """
+    everything = np.concatenate([np.asarray(p.points, float).reshape(-1, 2) for p in panels])
+    low, high = (
+        (everything.min(axis=0), everything.max(axis=0))
+        if len(everything)
+        else (np.zeros(2), np.ones(2))
+    )
+    room = 0.04 * np.where(high > low, high - low, 1)
+    return tuple(_cloud(panel, low - room, high + room, axes_names) for panel in panels)
+
+
+def _cloud(panel: Cloud, low: np.ndarray, high: np.ndarray, names: tuple[str, str]) -> Svg:
+    points = np.asarray(panel.points, float).reshape(-1, 2)
+    answers = np.asarray(panel.answers).ravel()
+
+    def paint(canvas: Canvas) -> None:
+        axes = canvas.add_subplot()
+        axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+        for start in range(_LAYERS):  # in turns, so that neither answer hides the other
+            for answer, colour in enumerate((ONE, TWO)):
+                _dots(axes, points[answers == answer][start::_LAYERS], colour, square=bool(answer))
+        for answer, colour in enumerate((ONE, TWO)):
+            axes.plot([], [], color=colour, marker="os"[answer], linestyle="", markersize=5,
+                      label=f"option {answer + 1}")  # fmt: skip
+        axes.set(xlabel=names[0], ylabel=names[1])
+        _titled(axes, panel.name, panel.note)
+
+    told = (
+        f"Scatter of {names[0]} and {names[1]} for {panel.name}: {int((answers == 0).sum()):,} "
+        f"problems with option 1 right, {int((answers == 1).sum()):,} with option 2. {panel.note}"
+    )
+    return draw(paint, title=f"{panel.name}: the first two components by answer",
+                description=told.strip())  # fmt: skip
+
+
+_LAYERS = 6
+
+
+def _dots(axes: Axes, points: np.ndarray, colour: str, *, square: bool) -> None:
+    """Draw points as one path of lines next to no length: their caps are the dots.
+
+    An element a point would take 100 bytes each; this takes 20.
+    """
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    if not len(points):
+        return
+    span = np.subtract(*axes.get_xlim()[::-1])
+    ends = points + np.array([1.5e-4 * span, 0])  # some readers draw no cap at length 0
+    codes = np.tile([Path.MOVETO, Path.LINETO], len(points))
+    path = Path(np.stack([points, ends], axis=1).reshape(-1, 2), codes)
+    axes.add_patch(
+        PathPatch(path, fill=False, color=colour, alpha=0.6, linewidth=2.7 if square else 3,
+                  capstyle="projecting" if square else "round")
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Level:
+    """One row of `levels`: a measured value beside what noise alone gives.
+
+    Attributes:
+        name: of the row.
+        value: as measured; None when it is not defined.
+        low, high: the interval of the null; None when there is none.
+    """
+
+    name: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+def levels(
+    rows: Sequence[Level],
+    *,
+    title: str,
+    what: str = "KL divergence, nats",
+    null: str = "95 % of the null",
+) -> Svg:
+    """Draw one diamond a row, over the interval that the null spans."""
+
+    def paint(canvas: Canvas) -> None:
+        from matplotlib.ticker import MaxNLocator
+
+        axes = canvas.add_subplot()
+        for row, level in enumerate(rows):
+            if level.low is not None and level.high is not None:
+                axes.plot([level.low, level.high], [row, row], color=NULL, alpha=0.55,
+                          linewidth=9, label=null if row == 0 else "_")  # fmt: skip
+            if level.value is not None:
+                axes.plot(level.value, row, marker="D", color=INK, linestyle="",
+                          label="measured" if row == 0 else "_")  # fmt: skip
+                axes.annotate(shown(level.value), (level.value, row), (0, 9), ha="center",
+                              textcoords="offset points")  # fmt: skip
+        axes.set_yticks(
+            range(len(rows)),
+            [cut(level.name, 22) for level in rows],
+            color=INK,
+        )
+        axes.set(ylim=(len(rows) - 0.4, -0.7), xlabel=what)
+        axes.margins(x=0.12)
+        axes.set_xlim(left=0)
+        axes.xaxis.set_major_locator(MaxNLocator(5, steps=NICE))
+        axes.grid(axis="x")
+        axes.set_title(clean(title), pad=30)
+        axes.tick_params(axis="y", length=0)
+        axes.spines["left"].set_visible(False)
+        if axes.lines:
+            axes.legend(loc="lower left", ncols=2, bbox_to_anchor=(0, 1), borderaxespad=0.4)
+
+    told = "; ".join(_level_in_words(level) for level in rows)
+    return draw(paint, title=title, description=told, height=96 + 40 * len(rows))
+
+
+def _level_in_words(level: Level) -> str:
+    null = (
+        f" (null {shown(level.low)} to {shown(level.high)})"
+        if level.low is not None and level.high is not None
+        else ""
+    )
+    return f"{level.name}: {shown(level.value)}{null}"
+
+
+def _titled(axes: Axes, name: str, note: str) -> None:
+    """Put the panel's name over it, a note under the name, and the legend beside it."""
+    axes.set_title(cut(name, 30), pad=24)
+    axes.text(0, 1.02, clean(note), color=MUTED, transform=axes.transAxes, va="bottom")
+    axes.legend(loc="lower right", ncols=2, bbox_to_anchor=(1.02, 1.08), borderaxespad=0,
+                handletextpad=0.4, columnspacing=1)  # fmt: skip
+
+
+_SET_LOOKS = ((KEPT, "D"), (GONE, "s"), (ONE, "^"), (TWO, "o"), (INK, "P"), (MUTED, "v"))
+"""Colour and marker of each set in turn: either tells it apart."""
+
+LINEAR = 3
+"""Standard deviations up to which the axis is linear; beyond, it is logarithmic."""
+
+
+@dataclass(frozen=True)
+class Shift:
+    """One row of `shifts`.
+
+    Attributes:
+        name: of the figure.
+        values: by set, how many standard deviations of random subsets it is off their mean; None
+            where it is not known.
+    """
+
+    name: str
+    values: Sequence[float | None]
+
+
+def shifts(rows: Sequence[Shift], sets: Sequence[str], *, title: str) -> Svg:
+    """Draw one marker a set and row, over the band that holds 95 % of random subsets.
+
+    Args:
+        rows: one a figure.
+        sets: the names of up to six sets, as long as each row's values.
+        title: the drawing's name.
+
+    Raises:
+        ValueError: more sets than can be told apart.
+    """
+    if len(sets) > len(_SET_LOOKS):
+        raise ValueError(f"{len(sets)} sets can't be told apart; {len(_SET_LOOKS)} can")
+
+    def paint(canvas: Canvas) -> None:
+        axes = canvas.add_subplot()
+        axes.set_xscale("symlog", linthresh=LINEAR, linscale=1.2)
+        axes.axvspan(-1.96, 1.96, color=NULL, alpha=0.3, linewidth=0, label="95 % of random")
+        axes.axvline(0, color=MUTED, linewidth=0.8)
+        for at, (name, (colour, marker)) in enumerate(zip(sets, _SET_LOOKS, strict=False)):
+            known = [(row.values[at], place) for place, row in enumerate(rows)]
+            there = [(value, place) for value, place in known if value is not None]
+            if there:
+                axes.plot(*zip(*there, strict=True), color=colour, marker=marker, linestyle="",
+                          markersize=6, label=clean(name))  # fmt: skip
+        reach = max([LINEAR, *(abs(v) for row in rows for v in row.values if v is not None)])
+        steps = (LINEAR, 30, 300) if reach >= 20 else (LINEAR, 10)
+        ticks = [tick for tick in steps if tick <= 1.5 * reach]
+        wanted = [-tick for tick in ticks[::-1]] + [0] + ticks
+        axes.set_xlim(-1.6 * reach, 1.6 * reach)
+        axes.set_xticks(wanted, [f"{tick:+d}" if tick else "0" for tick in wanted])
+        axes.minorticks_off()
+        axes.set_yticks(range(len(rows)), [cut(row.name, 28) for row in rows], color=INK)
+        axes.set(ylim=(len(rows) - 0.4, -0.7), xlabel="standard deviations")
+        axes.grid(axis="x")
+        axes.tick_params(axis="y", length=0)
+        canvas.legend(loc="outside upper left", ncols=2, handlelength=1.2)
+
+    told = "; ".join(f"{row.name}: {_shift_in_words(row, sets)}" for row in rows)
+    return draw(paint, title=title, description=told, width=420, height=110 + 26 * len(rows))
+
+
+def _shift_in_words(row: Shift, sets: Sequence[str]) -> str:
+    parts = [f"{name} {shown(value, '+.1f')}" for name, value in zip(sets, row.values, strict=True)]
+    return ", ".join(parts)

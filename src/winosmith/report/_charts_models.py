@@ -1,0 +1,426 @@
+"""Drawings of solvers: against a setting, learning curves, calibration, stability by depth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from winosmith.report._svg import GONE, INK, KEPT, MUTED, NULL, ONE, RULE, TWO, Svg, draw
+from winosmith.report._text import clean, shown
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
+
+
+_CURVE_LOOKS = (
+    (KEPT, "o", "solid"),
+    (GONE, "s", (0, (5, 2))),
+    (ONE, "^", (0, (1.5, 1.5))),
+    (TWO, "D", (0, (6, 2, 1.5, 2))),
+    (NULL, "v", (0, (3, 3))),
+    (INK, "P", "solid"),
+)
+"""Colour, marker and dash for each curve in turn: any one of them tells it apart."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Values at the settings of `curves`.
+
+    Attributes:
+        values: one a setting.
+        low, high: the intervals' ends, one a setting; empty without intervals.
+    """
+
+    values: Sequence[float]
+    low: Sequence[float] = ()
+    high: Sequence[float] = ()
+
+
+def curves(
+    settings: Sequence[float],
+    lines: Mapping[str, Curve],
+    *,
+    title: str,
+    x: str,
+    y: str,
+    percent: bool = False,
+) -> Svg:
+    """Draw up to six curves over the same settings, each with its band.
+
+    Args:
+        settings: the x coordinates, such as the strengths of a planted artifact.
+        lines: name → curve, in the order of the legend.
+        title: the drawing's name.
+        x: what the settings are.
+        y: what the values are.
+        percent: the values are shares (0–1), printed in percent.
+
+    Raises:
+        ValueError: more curves than can be told apart.
+    """
+    if len(lines) > len(_CURVE_LOOKS):
+        raise ValueError(f"{len(lines)} curves can't be told apart; {len(_CURVE_LOOKS)} can")
+
+    def paint(canvas: Canvas) -> None:
+        axes = canvas.add_subplot()
+        for (name, line), (colour, marker, dash) in zip(lines.items(), _CURVE_LOOKS, strict=False):
+            if len(line.low) and len(line.high):
+                axes.fill_between(settings, line.low, line.high, color=colour, alpha=0.18, lw=0)
+            axes.plot(settings, line.values, color=colour, marker=marker, markersize=5,
+                      linestyle=dash, linewidth=1.6, label=clean(name))  # fmt: skip
+        axes.set(xlabel=clean(x), ylabel=clean(y))
+        axes.grid(axis="y")
+        if all(setting == round(setting) for setting in settings):
+            axes.locator_params(axis="x", integer=True)
+        if percent:
+            axes.set_ylim(-0.02, 1.02)
+            axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
+        if lines:
+            canvas.legend(loc="outside upper left", ncols=2, handlelength=2.6)
+
+    form = ".1%" if percent else ""
+    told = "; ".join(
+        f"{name}: "
+        + ", ".join(
+            f"{shown(value, form)} at {setting:g}"
+            for setting, value in zip(settings, line.values, strict=True)
+        )
+        for name, line in lines.items()
+    )
+    return draw(paint, title=title, description=told)
+
+
+_CONTINUATION_LOOKS = (
+    (KEPT, "solid"),
+    (GONE, (0, (5, 2))),
+    (ONE, (0, (1.5, 1.5))),
+    (TWO, (0, (6, 2, 1.5, 2))),
+    (NULL, (0, (3, 3))),
+)
+"""Colour and dash for each continuation in turn: either of them tells it apart."""
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Where one continuation meets the level.
+
+    Attributes:
+        name: of the continuation.
+        size: training problems; None for never.
+        low, high: the interval's ends; None for never.
+    """
+
+    name: str
+    size: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+def learning(
+    points: Sequence[tuple[float, float]],
+    *,
+    runs: Sequence[tuple[float, float]] = (),
+    lines: Mapping[str, tuple[Sequence[float], Sequence[float]]] | None = None,
+    level: float | None = None,
+    level_name: str = "people",
+    title: str = "Accuracy by training size",
+) -> Svg:
+    """Draw accuracies by the logarithm of the training size, and up to five continuations.
+
+    Args:
+        points: (size, accuracy 0–1) of the curve.
+        runs: (size, accuracy) of every run, drawn small.
+        lines: name → sizes and accuracies of a continuation.
+        level: an accuracy to reach, drawn as a line.
+        level_name: whose level it is.
+        title: the drawing's name.
+
+    Raises:
+        ValueError: more continuations than can be told apart.
+    """
+    lines = lines or {}
+    if len(lines) > len(_CONTINUATION_LOOKS):
+        raise ValueError(
+            f"{len(lines)} continuations can't be told apart; {len(_CONTINUATION_LOOKS)} can"
+        )
+
+    def paint(canvas: Canvas) -> None:
+        axes = canvas.add_subplot()
+        axes.set_xscale("log")
+        if level is not None:
+            axes.axhline(level, color=INK, linewidth=0.9)
+            axes.text(0.01, level, clean(level_name), va="bottom", color=MUTED,
+                      transform=axes.get_yaxis_transform())  # fmt: skip
+        for (name, (sizes, values)), (colour, dash) in zip(
+            lines.items(), _CONTINUATION_LOOKS, strict=False
+        ):
+            axes.plot(sizes, values, color=colour, linestyle=dash, linewidth=1.5,
+                      label=clean(name))  # fmt: skip
+        if runs:
+            axes.plot(*zip(*runs, strict=True), linestyle="", marker="o", markersize=3,
+                      color=MUTED, alpha=0.6, label="a run")  # fmt: skip
+        axes.plot(*zip(*points, strict=True), linestyle="" if lines else "solid", marker="D",
+                  markersize=6, linewidth=1.2, color=INK)  # fmt: skip
+        low = min([0.5, *(value for _, value in (*points, *runs))])
+        axes.set(xlabel="training problems", ylim=(low - 0.03, 1.01))
+        axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
+        axes.grid(axis="y")
+        _size_axis(axes)
+        if lines or runs:
+            canvas.legend(loc="outside upper left", ncols=2, handlelength=2.6)
+
+    told = "; ".join(f"{shown(value, '.1%')} at {size:,.0f}" for size, value in points)
+    return draw(paint, title=title, description=told, height=320)
+
+
+def reaches(
+    rows: Sequence[Reach],
+    *,
+    largest: float,
+    title: str = "Training problems needed",
+) -> Svg:
+    """Draw one diamond a row where its continuation meets the level, over its interval.
+
+    An interval without an upper end runs to the right edge; a row that never meets the level says
+    so. The largest size measured is a line.
+    """
+    known = [v for row in rows for v in (row.size, row.low, row.high) if v is not None]
+    right = 3 * max([largest, *known])
+    left = 0.5 * min([largest, *known])
+
+    def paint(canvas: Canvas) -> None:
+        axes = canvas.add_subplot()
+        axes.set_xscale("log")
+        axes.axvline(largest, color=NULL, linestyle=(0, (4, 3)))
+        axes.text(largest, 1.01, f"measured to {largest:,.0f}", color=MUTED, va="bottom",
+                  transform=axes.get_xaxis_transform())  # fmt: skip
+        for at, row in enumerate(rows):
+            if row.low is not None:
+                axes.plot([row.low, row.high or right], [at, at], color=RULE, linewidth=8,
+                          solid_capstyle="butt")  # fmt: skip
+            if row.size is not None:
+                axes.plot(row.size, at, marker="D", color=INK, linestyle="")
+                axes.annotate(_short(row.size), (row.size, at), (0, 9), ha="center",
+                              textcoords="offset points")  # fmt: skip
+            else:
+                axes.annotate("never", (right, at), (-6, 9), ha="right",
+                              textcoords="offset points", color=MUTED)  # fmt: skip
+        axes.set(xlim=(left, right), ylim=(len(rows) - 0.5, -0.8), xlabel="training problems")
+        axes.set_yticks(range(len(rows)), [clean(row.name) for row in rows])
+        axes.tick_params(axis="y", length=0)
+        _size_axis(axes)
+
+    told = "; ".join(
+        f"{row.name}: {_short(row.size)} ({_short(row.low)} to {_short(row.high)})" for row in rows
+    )
+    return draw(paint, title=title, description=told, height=70 + 46 * len(rows))
+
+
+def _size_axis(axes: Axes) -> None:
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    axes.xaxis.set_major_locator(LogLocator(numticks=7))
+    axes.xaxis.set_major_formatter(lambda value, _: _short(value))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+def _short(size: float | None) -> str:
+    """Return a size with three digits: 160, 40.4k, 1.08M."""
+    if size is None:
+        return "never"
+    for unit, name in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if size >= 0.9995 * unit:
+            return f"{size / unit:.3g}{name}"
+    return f"{size:.3g}"
+
+
+@dataclass(frozen=True)
+class Stated:
+    """The problems whose answer was given with about one confidence.
+
+    Attributes:
+        confidence: the mean probability of the chosen options, 0–1.
+        accuracy: the share that is right, 0–1.
+        low, high: its interval.
+        problems: how many.
+    """
+
+    confidence: float
+    accuracy: float
+    low: float
+    high: float
+    problems: int
+
+
+def reliability(rows: Sequence[Stated], *, name: str, note: str = "") -> Svg:
+    """Draw accuracy over confidence beside the diagonal, and how many problems each point has.
+
+    Args:
+        rows: by increasing confidence.
+        name: of the solver.
+        note: a line under the name, such as its calibration error.
+    """
+
+    def paint(canvas: Canvas) -> None:
+        axes, counts = canvas.subplots(2, 1, sharex=True, height_ratios=(4, 1))
+        axes.plot([0, 1], [0, 1], color=NULL, linestyle=(0, (4, 3)))
+        for row in rows:
+            axes.plot([row.confidence] * 2, [row.low, row.high], color=ONE, linewidth=1.2)
+        axes.plot([row.confidence for row in rows], [row.accuracy for row in rows], color=ONE,
+                  marker="o", markersize=5, linewidth=1.6)  # fmt: skip
+        counts.bar([row.confidence for row in rows], [row.problems for row in rows], 0.025,
+                   color=MUTED)  # fmt: skip
+        least = min((row.confidence for row in rows), default=0.5)
+        left = 0.48 if least >= 0.5 else 0.0
+        axes.set(xlim=(left, 1.02), ylim=(-0.02, 1.02), ylabel="right")
+        counts.set(xlabel="stated confidence", ylabel="problems", yticks=[])
+        for each in (axes.yaxis, counts.xaxis):
+            each.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
+        axes.grid(axis="y")
+        axes.set_title(clean(name), pad=22 if note else 12)
+        if note:
+            axes.text(0, 1.03, clean(note), color=MUTED, transform=axes.transAxes)
+
+    told = "; ".join(
+        f"{shown(row.accuracy, '.0%')} right of {row.problems:,} at {shown(row.confidence, '.0%')}"
+        for row in rows
+    )
+    return draw(paint, title=f"{name}: calibration", description=told, height=340)
+
+
+_SOLVER_LOOKS = (
+    (ONE, "o", "solid"),
+    (TWO, "s", (0, (5, 2))),
+    (KEPT, "^", (0, (1.5, 1.5))),
+    (GONE, "D", (0, (6, 2, 1.5, 2))),
+    (NULL, "v", (0, (3, 3))),
+)
+"""Colour, marker and dash for each solver in turn: any one of them tells it apart."""
+
+ALONG = len(_SOLVER_LOOKS)
+"""How many solvers one drawing can tell apart."""
+
+FEW = 15
+"""More depths than this have small markers."""
+
+
+@dataclass(frozen=True)
+class Along:
+    """Shares at depths.
+
+    Attributes:
+        depths: from the smallest, (k,).
+        shares: one a depth, 0–1.
+        low, high: the intervals' ends, one a depth; empty without intervals.
+        marks: depths at which families were censored.
+    """
+
+    depths: Sequence[float]
+    shares: Sequence[float]
+    low: Sequence[float] = ()
+    high: Sequence[float] = ()
+    marks: Sequence[float] = ()
+
+
+def survival(lines: Mapping[str, Along], *, title: str = "Families without an error") -> Svg:
+    """Draw the share of families without an error by depth, as steps with their bands.
+
+    A small upright stroke marks a depth at which a family ended without an error.
+
+    Args:
+        lines: solver → its curve; `depths` begins with 0.
+        title: the drawing's name.
+
+    Raises:
+        ValueError: more solvers than can be told apart (`ALONG`).
+    """
+    _check_count(lines)
+
+    def paint(canvas: Canvas) -> None:
+        axes = canvas.add_subplot()
+        for (name, line), (colour, _, dash) in zip(lines.items(), _SOLVER_LOOKS, strict=False):
+            if len(line.low) and len(line.high):
+                axes.fill_between(line.depths, line.low, line.high, step="post", color=colour,
+                                  alpha=0.14, lw=0)  # fmt: skip
+            axes.step(line.depths, line.shares, where="post", color=colour, linestyle=dash,
+                      linewidth=1.8, label=clean(name))  # fmt: skip
+            at = [_share_at(line, mark) for mark in line.marks]
+            axes.plot(line.marks, at, linestyle="", marker="|", markersize=8, color=colour)
+        axes.set(xlabel="depth", ylabel="families without an error")
+        _finish_depths(canvas, axes, len(lines))
+
+    return draw(paint, title=title, description=_lines_in_words(lines), height=320)
+
+
+def _share_at(line: Along, depth: float) -> float:
+    """Return the share at a depth: that of the last step that is not beyond it."""
+    before = [share for at, share in zip(line.depths, line.shares, strict=True) if at <= depth]
+    return before[-1] if before else 1.0
+
+
+def depth_accuracy(
+    lines: Mapping[str, Along],
+    counts: Sequence[tuple[float, int]],
+    *,
+    title: str = "Accuracy by depth",
+    chance: float | None = None,
+) -> Svg:
+    """Draw accuracies by depth with their bands, and under them how many problems there are.
+
+    Args:
+        lines: solver → its accuracies.
+        counts: (depth, problems).
+        title: the drawing's name.
+        chance: what guessing gives, drawn as a line.
+
+    Raises:
+        ValueError: more solvers than can be told apart (`ALONG`).
+    """
+    _check_count(lines)
+
+    def paint(canvas: Canvas) -> None:
+        axes, bars = canvas.subplots(2, 1, sharex=True, height_ratios=(4, 1))
+        if chance is not None:
+            axes.axhline(chance, color=NULL, linestyle=(0, (4, 3)))
+        for (name, line), (colour, marker, dash) in zip(lines.items(), _SOLVER_LOOKS, strict=False):
+            x = line.depths
+            if len(line.low) and len(line.high):
+                axes.fill_between(x, line.low, line.high, color=colour, alpha=0.13, lw=0)
+            axes.plot(x, line.shares, color=colour, marker=marker, linestyle=dash, linewidth=1.4,
+                      markersize=5 if len(x) <= FEW else 3, label=clean(name))  # fmt: skip
+        bars.bar([at for at, _ in counts], [n for _, n in counts], 0.7, color=MUTED)
+        axes.set(ylabel="right")
+        bars.set(xlabel="depth", ylabel="problems", yticks=[])
+        _finish_depths(canvas, axes, len(lines))
+
+    return draw(paint, title=title, description=_lines_in_words(lines), height=350)
+
+
+def _check_count(lines: Mapping[str, Along]) -> None:
+    if len(lines) > ALONG:
+        raise ValueError(f"{len(lines)} solvers can't be told apart; {ALONG} can")
+
+
+def _finish_depths(canvas: Canvas, axes: Axes, lines: int) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    axes.set_ylim(-0.02, 1.02)
+    axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.grid(axis="y")
+    if lines:
+        canvas.legend(loc="outside upper left", ncols=2, handlelength=2.6)
+
+
+def _lines_in_words(lines: Mapping[str, Along]) -> str:
+    return "; ".join(
+        f"{name}: "
+        + ", ".join(
+            f"{shown(share, '.1%')} at depth {depth:g}"
+            for depth, share in zip(line.depths, line.shares, strict=True)
+        )
+        for name, line in lines.items()
+    )
