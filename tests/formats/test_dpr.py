@@ -8,7 +8,7 @@ import pytest
 
 from winosmith import Problem, formats
 from winosmith.errors import FormatError
-from winosmith.formats._wording import whole_word
+from winosmith.formats._base import whole_word
 
 
 @pytest.mark.parametrize(("name", "several"), [("train", 37), ("test", 14)])

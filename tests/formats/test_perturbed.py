@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from winosmith import Dataset, formats
-from winosmith.formats._wording import tidy
+from winosmith.formats._base import tidy
 
 KINDS = {
     "original": 285,

@@ -9,7 +9,7 @@ import pytest
 
 from winosmith import Dataset, Problem, formats
 from winosmith.errors import FormatError
-from winosmith.formats._wording import tidy
+from winosmith.formats._base import tidy
 
 XML = "wsc/WSCollection.xml"
 

@@ -10,19 +10,18 @@
 
 from __future__ import annotations
 
-from winosmith.formats._base import Entry, Format, Item
+from winosmith.formats._base import Entry, Format, Item, Source
 from winosmith.formats._jsonl import lines
-from winosmith.formats._known import FORMATS
-from winosmith.formats._labels import read_labels, read_submission, write_labels
 from winosmith.formats._losses import Losses, losses
 from winosmith.formats._predictions import (
     Predictions,
     prediction_header,
     prediction_record,
+    read_predictions,
     write_predictions,
 )
-from winosmith.formats._predictions_read import read_predictions
 from winosmith.formats._read import (
+    FORMATS,
     Contents,
     ReadingNote,
     detect,
@@ -35,8 +34,8 @@ from winosmith.formats._read import (
     unfit,
     write,
 )
-from winosmith.formats._source import Source
 from winosmith.formats._twins import alike
+from winosmith.formats._winogrande import read_labels, read_submission, write_labels
 
 __all__ = [
     "FORMATS",

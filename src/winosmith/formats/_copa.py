@@ -23,18 +23,16 @@ from winosmith.formats._base import (
     Entry,
     Format,
     Item,
+    Source,
     cannot_write,
     entry,
     option_number,
     problems_of,
+    tidy,
 )
 from winosmith.formats._json import json_lines, text_field, whole_number
-from winosmith.formats._source import Source
-from winosmith.formats._wording import tidy
 from winosmith.formats._xml import child_text, elements, legal, write_tree
 from winosmith.problem import BLANK, Problem
-
-__all__ = ["COPA_XML", "SUPERGLUE_COPA"]
 
 _LINKS = {"cause": "because", "effect": "so"}
 _SENTENCE = re.compile(rf"(.*\S) (because|so) {BLANK}(\.?)")

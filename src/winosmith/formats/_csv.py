@@ -18,15 +18,20 @@ from collections.abc import Iterable, Sequence
 from typing import IO, Any
 
 from winosmith.errors import ProblemError
-from winosmith.formats._base import Entry, Format, Item, cannot_write, option_number, problems_of
+from winosmith.formats._base import (
+    Entry,
+    Format,
+    Item,
+    Source,
+    cannot_write,
+    option_number,
+    problems_of,
+)
 from winosmith.formats._evograd import is_evograd
-from winosmith.formats._source import Source
 from winosmith.formats._table import Row, has_columns, table, write_rows
 from winosmith.formats._twins import would_be_paired
 from winosmith.problem import MAX_OPTIONS, Problem, Scalar
 from winosmith.records import canonical, parsed, problem_of, problem_record
-
-__all__ = ["CSV"]
 
 _OPTIONS = [f"option{number}" for number in range(1, MAX_OPTIONS + 1)]
 

@@ -13,13 +13,20 @@ from collections.abc import Iterator, Sequence
 from typing import IO
 
 from winosmith.errors import ProblemError
-from winosmith.formats._base import Entry, Format, Item, cannot_write, entry, problems_of
-from winosmith.formats._source import Source
+from winosmith.formats._base import (
+    Entry,
+    Format,
+    Item,
+    Source,
+    answer_among,
+    cannot_write,
+    entry,
+    problems_of,
+    tidy,
+    whole_word,
+)
 from winosmith.formats._twins import paired
-from winosmith.formats._wording import answer_among, tidy, whole_word
 from winosmith.problem import BLANK, Problem
-
-__all__ = ["DPR"]
 
 _MASK = "[MASK]"
 

@@ -16,14 +16,10 @@ from itertools import groupby
 from typing import IO
 
 from winosmith.errors import ProblemError
-from winosmith.formats._base import Entry, Format, Item, entry, problems_of
-from winosmith.formats._source import Source
+from winosmith.formats._base import Entry, Format, Item, Source, entry, halves, problems_of
 from winosmith.formats._table import Row, has_columns, rows, write_rows
 from winosmith.formats._twins import paired
-from winosmith.formats._wording import halves
 from winosmith.problem import BLANK, Extra, Problem
-
-__all__ = ["DPR_TSV"]
 
 _OTHER_END = "dpr_tsv.other_end"
 _COLUMNS = ("index", "sentence1", "sentence2", "label", "candidate0", "candidate1")

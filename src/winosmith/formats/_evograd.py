@@ -22,17 +22,15 @@ from winosmith.formats._base import (
     Entry,
     Format,
     Item,
+    Source,
     cannot_write,
     entry,
     option_number,
     problems_of,
 )
-from winosmith.formats._source import Source
 from winosmith.formats._table import Row, rows, write_rows
 from winosmith.problem import Extra, Lineage, Problem
 from winosmith.text import edit_distance, tokens
-
-__all__ = ["EVOGRAD", "is_evograd"]
 
 _COLUMNS = ("index", "sentence", "option1", "option2", "answer", "distance")
 _DISTANCE = "evograd.distance"

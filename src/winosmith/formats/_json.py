@@ -7,11 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from winosmith.errors import ProblemError
-from winosmith.formats._base import Entry, Item, entry
-from winosmith.formats._source import Source
+from winosmith.formats._base import Entry, Item, Source, entry
 from winosmith.records import DECODER, parsed
-
-__all__ = ["array_records", "json_lines", "text_field", "whole_number"]
 
 Record = Mapping[str, Any]
 

@@ -10,14 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from typing import IO, Any
 
-from winosmith.formats._base import Entry, Format, Item
+from winosmith.formats._base import Entry, Format, Item, Source
 from winosmith.formats._json import json_lines
-from winosmith.formats._source import Source
 from winosmith.formats._twins import would_be_paired
 from winosmith.problem import Claim, Problem
 from winosmith.records import canonical, claim_of, claim_record, problem_of, problem_record
-
-__all__ = ["JSONL", "lines"]
 
 
 def _recognises(source: Source) -> bool:

@@ -22,17 +22,17 @@ from winosmith.formats._base import (
     Entry,
     Format,
     Item,
+    Source,
+    answer_among,
     cannot_write,
     entry,
     problems_of,
+    restored,
     scalars,
+    tidy,
 )
 from winosmith.formats._json import array_records, text_field
-from winosmith.formats._source import Source
-from winosmith.formats._wording import answer_among, restored, tidy
 from winosmith.problem import BLANK, Extra, Problem
-
-__all__ = ["KNOWREF"]
 
 _KEY = "knowref"
 _BRACKETS = re.compile(r"\[([^\[\]]*)\]")

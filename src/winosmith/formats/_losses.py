@@ -11,8 +11,6 @@ from winosmith.formats._base import Item
 from winosmith.problem import Problem
 from winosmith.records import claim_record, problem_record
 
-__all__ = ["Losses", "losses"]
-
 
 @dataclass
 class Losses:

@@ -16,15 +16,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from winosmith.errors import ProblemError
-from winosmith.formats._base import Entry, Format, entry, scalars
-from winosmith.formats._source import Source
+from winosmith.formats._base import Entry, Format, Source, entry, scalars, tidy
 from winosmith.formats._table import Row, has_columns, rows
 from winosmith.formats._twins import paired
-from winosmith.formats._wording import tidy
 from winosmith.formats._wsc_xml import letter_index
 from winosmith.problem import BLANK, Extra, Lineage, Problem
-
-__all__ = ["PERTURBED_WSC"]
 
 _ABSENT = "-"
 

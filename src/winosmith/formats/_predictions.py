@@ -1,4 +1,4 @@
-"""Prediction files: who answered what, a header first.
+"""Prediction files, who answered what: our own, with or without a header, and plain lists.
 
 Our own are JSON Lines. The header says what was run on what; then comes one line a problem:
 
@@ -9,10 +9,14 @@ Our own are JSON Lines. The header says what was run on what; then comes one lin
 `tied` names the options that the solver could not decide between.
 `data` is the digest of the problems as the solver saw them, without their answers: it can be
 published beside a test set, and it fits whether the reader has the answers or not.
+
+A list without ids is read given the data set whose order it is in: one 1-based label a line, alone
+("2") or before its options' scores ("2;[ -5.1 9.3 ]").
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,17 +25,10 @@ from typing import Any
 from winosmith._version import __version__
 from winosmith.answers import Prediction
 from winosmith.dataset import Dataset
-from winosmith.errors import DataError
+from winosmith.errors import DataError, FormatError, ProblemError
+from winosmith.formats._base import Source
 from winosmith.outputs import write_aside
-from winosmith.records import canonical
-
-__all__ = [
-    "Predictions",
-    "check_fit",
-    "prediction_header",
-    "prediction_record",
-    "write_predictions",
-]
+from winosmith.records import canonical, parsed
 
 
 @dataclass(frozen=True)
@@ -142,3 +139,148 @@ def _unmatched(missing: Sequence[str], extra: Sequence[str], problems: int) -> s
 
 def _first(ids: Sequence[str]) -> str:
     return ", ".join(map(repr, ids[:3])) + (", …" if len(ids) > 3 else "")
+
+
+_LISTED = re.compile(r"([1-5])(?:\s*;\s*\[([^\]]*)\])?")
+_KEYS = {"id", "choice", "scores", "tied"}
+
+
+def read_predictions(path: str | Path, dataset: Dataset | None = None) -> Predictions:
+    """Read a file of predictions: our own, with or without its header, or a plain list.
+
+    Args:
+        path: the file.
+        dataset: the problems that were asked. With it, the predictions come in its order, checked
+            to be one a problem; without it, as they stand in the file. A plain list needs it.
+
+    Raises:
+        FormatError: a line that is no prediction, with its number; an id that occurs twice.
+        DataError: the predictions don't fit the data set; see `Predictions.of`.
+    """
+    source = Source(path)
+    lines = list(source.lines())
+    if not source.start.startswith("{"):
+        return _of_list(source.path, lines, dataset)
+    first = _record(lines[0][1], source.path, lines[0][0])
+    header = first if "predictions" in first else {}
+    _check_header(header, source.path)
+    found = _distinct(lines[1:] if header else lines, source.path)
+    predictions = Predictions(
+        tuple(found),
+        str(header.get("predictions", source.path.stem)),
+        header.get("parameters", {}),
+        header.get("data"),
+        header.get("version"),
+    )
+    if dataset is None:
+        return predictions
+    _check_complete(len(found), header, source.path)
+    return predictions.of(dataset)
+
+
+def _distinct(lines: Sequence[tuple[int, str]], path: Path) -> list[Prediction]:
+    found: dict[str, Prediction] = {}
+    for number, line in lines:
+        prediction = _prediction(_record(line, path, number), path, number)
+        if prediction.problem_id in found:
+            raise FormatError(
+                f"the id {prediction.problem_id!r} already has a prediction", path, number
+            )
+        found[prediction.problem_id] = prediction
+    return list(found.values())
+
+
+def _record(line: str, path: Path, number: int) -> dict[str, Any]:
+    try:
+        record = parsed(line)
+    except ValueError as error:
+        raise FormatError(f"the line is not JSON ({error})", path, number) from None
+    if not isinstance(record, dict):
+        raise FormatError(f"{line[:40]!r} is not a JSON object", path, number)
+    return record
+
+
+def _check_header(header: Mapping[str, Any], path: Path) -> None:
+    kinds: dict[str, type | tuple[type, ...]] = {
+        "predictions": str, "parameters": dict, "data": str, "n": int, "version": str
+    }  # fmt: skip
+    for key, kind in kinds.items():
+        if key in header and not isinstance(header[key], kind):
+            raise FormatError(f"the header's {key!r} can't be {header[key]!r}", path, 1)
+
+
+def _check_complete(found: int, header: Mapping[str, Any], path: Path) -> None:
+    """Refuse a file that was cut short, with its own count, before problems are named."""
+    if found < header.get("n", found):
+        raise FormatError(
+            f"the header announces {header['n']:,} predictions, and {found:,} follow: the file "
+            "was cut short; write it again with winosmith solve",
+            path,
+        )
+
+
+def _prediction(record: Mapping[str, Any], path: Path, number: int) -> Prediction:
+    for key in ("id", "choice"):
+        if key not in record:
+            raise FormatError(f"the prediction has no {key!r}", path, number)
+    unknown = sorted(record.keys() - _KEYS)
+    if unknown:
+        raise FormatError(f"the prediction has an unknown key {unknown[0]!r}", path, number)
+    name, choice, scores = record["id"], record["choice"], record.get("scores", [])
+    if not isinstance(name, str) or not name.strip():
+        raise FormatError(f"the id must be text, not {name!r}", path, number)
+    if isinstance(choice, bool) or not isinstance(choice, int):
+        raise FormatError(f"the choice must be an index of 0 or more, not {choice!r}", path, number)
+    if not isinstance(scores, list) or not all(map(_is_number, scores)):
+        raise FormatError(f"the scores must be a list of numbers, not {scores!r}", path, number)
+    tied = record.get("tied", [])
+    if not isinstance(tied, list) or not all(type(option) is int for option in tied):
+        raise FormatError(f"the tied options must be a list of indices, not {tied!r}", path, number)
+    try:
+        return Prediction(name, choice, tuple(map(float, scores)), tuple(tied))
+    except (ProblemError, OverflowError) as error:
+        raise FormatError(str(error), path, number) from None
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _of_list(path: Path, lines: Sequence[tuple[int, str]], dataset: Dataset | None) -> Predictions:
+    """Return the predictions of a list without ids."""
+    listed = [_listed(line, path, number) for number, line in lines]
+    if dataset is None:
+        raise FormatError("a list without ids can be read only beside its data set", path)
+    if len(listed) != len(dataset):
+        raise FormatError(
+            f"the list has {len(listed):,} labels; the data set has {len(dataset):,} problems, and "
+            "each needs its own in the same order",
+            path,
+        )
+    found = []
+    for problem, (number, _), (choice, scores) in zip(dataset, lines, listed, strict=True):
+        try:
+            prediction = Prediction(problem.id, choice, scores)
+            check_fit(prediction, len(problem.options), str(choice + 1))
+        except (ProblemError, DataError) as error:
+            raise FormatError(str(error), path, number) from None
+        found.append(prediction)
+    return Predictions(tuple(found), path.stem)
+
+
+def _listed(line: str, path: Path, number: int) -> tuple[int, tuple[float, ...]]:
+    match = _LISTED.fullmatch(line.strip())
+    if match is None:
+        if re.fullmatch(r"[12](\s*,\s*[12])+", line.strip()):
+            raise FormatError(
+                "the line has several labels, as a leaderboard submission has; score it with: "
+                "winosmith leaderboard",
+                path,
+                number,
+            )
+        raise FormatError(f"{line[:40]!r} is not a label, such as 1 or 2", path, number)
+    try:
+        scores = tuple(map(float, (match[2] or "").split()))
+    except ValueError:
+        raise FormatError(f"the scores {match[2]!r} are not numbers", path, number) from None
+    return int(match[1]) - 1, scores

@@ -1,40 +1,65 @@
-"""Read a file in any known format; say what can't be read, and set it aside if asked to."""
+"""Read a file in any known format; say what can't be read, and set it aside if asked to.
+
+What a reader settles whatever the format: ids that occur twice, blanks that touch a word, twins
+that the file does not mark, and lineages that contradict themselves.
+"""
 
 from __future__ import annotations
 
 import json
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import IO
 
 from winosmith.dataset import Dataset
-from winosmith.errors import FormatError
-from winosmith.formats._base import Entry, Format, Item, cannot_write, named
-from winosmith.formats._blanks import with_blanks_apart
-from winosmith.formats._known import FORMATS
-from winosmith.formats._lineages import with_lineages_checked
-from winosmith.formats._source import Source
+from winosmith.errors import FormatError, ProblemError
+from winosmith.formats._base import Entry, Format, Item, Source, cannot_write, named
+from winosmith.formats._copa import COPA_XML, SUPERGLUE_COPA
+from winosmith.formats._csv import CSV
+from winosmith.formats._dpr import DPR
+from winosmith.formats._dpr_tsv import DPR_TSV
+from winosmith.formats._evograd import EVOGRAD
+from winosmith.formats._jsonl import JSONL
+from winosmith.formats._knowref import KNOWREF
+from winosmith.formats._perturbed import PERTURBED_WSC
+from winosmith.formats._substitutions import SUBSTITUTIONS
+from winosmith.formats._superglue_wsc import SUPERGLUE_WSC
 from winosmith.formats._twins import paired_apart, paired_by
+from winosmith.formats._winogender import WINOGENDER, WINOGENDER_TEMPLATES
+from winosmith.formats._winogrande import PERTURBED_JSONL, WINOGRANDE, WSC273_JSONL
+from winosmith.formats._wsc_csv import WSC_CSV
+from winosmith.formats._wsc_xml import PDP_XML, WSC_XML
+from winosmith.lineage import apply_edits, check_lineages, edit_script
 from winosmith.outputs import write_aside
-from winosmith.problem import Claim, Problem
+from winosmith.problem import BLANK, Claim, Problem
+from winosmith.text import tokens, with_blank_apart
 
-__all__ = [
-    "Contents",
-    "ReadingNote",
-    "detect",
-    "format_named",
-    "read",
-    "read_claims",
-    "read_items",
-    "scan",
-    "set_aside",
-    "unfit",
-    "write",
-]
+FORMATS: tuple[Format, ...] = (
+    JSONL,
+    CSV,
+    WINOGRANDE,
+    WSC_XML,
+    WSC_CSV,
+    WSC273_JSONL,
+    SUBSTITUTIONS,
+    PDP_XML,
+    SUPERGLUE_WSC,
+    SUPERGLUE_COPA,
+    COPA_XML,
+    DPR,
+    DPR_TSV,
+    KNOWREF,
+    WINOGENDER,
+    WINOGENDER_TEMPLATES,
+    PERTURBED_WSC,
+    PERTURBED_JSONL,
+    EVOGRAD,
+)
+"""The formats that are known, in the order in which they are named to the user."""
 
 
 def format_named(name: str) -> Format:
@@ -67,7 +92,7 @@ def detect(source: Source) -> Format:
     raise FormatError(f"{what}; name one with --from ({names})", source.path)
 
 
-_JSON = frozenset({"winosmith", "winogrande", "superglue-wsc", "superglue-copa"})
+_JSON_LINES = frozenset({"winosmith", "winogrande", "superglue-wsc", "superglue-copa"})
 _JSON_ARRAY = frozenset({"substitutions", "knowref"})
 """Formats that are JSON Lines, and JSON arrays; others with columns are tables."""
 
@@ -75,11 +100,11 @@ _JSON_ARRAY = frozenset({"substitutions", "knowref"})
 def _nearest(source: Source) -> str:
     """Return which format is nearest and what the file lacks for it; "" when none is near."""
     if source.start.startswith("{"):
-        places, there, what = _JSON, set(source.first_record), "key"
+        places, there, what = _JSON_LINES, set(source.first_record), "key"
     elif source.start.startswith("["):
         places, there, what = _JSON_ARRAY, set(source.first_element), "key"
     else:
-        places = frozenset(f.name for f in FORMATS) - _JSON - _JSON_ARRAY
+        places = frozenset(f.name for f in FORMATS) - _JSON_LINES - _JSON_ARRAY
         cells = max(source.headers.values(), key=len)
         there, what = {cell.strip() for cell in cells}, "column"
     there = {name for name in there if name}
@@ -88,7 +113,7 @@ def _nearest(source: Source) -> str:
         near = [
             known
             for known in FORMATS
-            if known.name in places and _folded(known.needs) & _folded(there)
+            if known.name in places and _casefolded(known.needs) & _casefolded(there)
         ]
     if not near:
         return ""
@@ -102,7 +127,7 @@ def _nearest(source: Source) -> str:
     return f"; the nearest is {best.name!r}, for which it lacks the {lacking}"
 
 
-def _folded(names: Iterable[str]) -> set[str]:
+def _casefolded(names: Iterable[str]) -> set[str]:
     return {name.casefold() for name in names}
 
 
@@ -185,6 +210,88 @@ def scan(
     return contents
 
 
+def _distinct(entries: Iterable[Entry]) -> Iterator[Entry]:
+    """Turn a problem whose id was already used into a bad record."""
+    seen: dict[str, int] = {}
+    for found in entries:
+        problem = found.item
+        if isinstance(problem, Problem) and problem.id in seen:
+            reason = f"the id {problem.id!r} was already used at line {seen[problem.id]}"
+            yield Entry(found.line, found.raw, reason=reason)
+            continue
+        if isinstance(problem, Problem):
+            seen[problem.id] = found.line
+        yield found
+
+
+def with_blanks_apart(entries: Iterable[Entry]) -> tuple[list[Entry], list[str]]:
+    """Set each blank apart from a word that it touches (`text.with_blank_apart`).
+
+    Edits that were counted in the words as they stood are counted anew.
+
+    Returns:
+        The entries, and a sentence that says how many were mended; none when none was.
+    """
+    found = list(entries)
+    before: dict[str, str] = {}
+    mended = 0
+    example = ""
+    for row, one in enumerate(found):
+        if one.item is None:
+            continue
+        sentence = with_blank_apart(one.item.sentence)
+        if sentence == one.item.sentence:
+            continue
+        mended += 1
+        example = example or _blank_and_neighbours(one.item.sentence)
+        if isinstance(one.item, Problem):
+            before[one.item.id] = one.item.sentence
+        found[row] = replace(one, item=replace(one.item, sentence=sentence))
+    if not mended:
+        return found, []
+    what = "sentence has its blank" if mended == 1 else "sentences have their blanks"
+    return _with_edits(found, before), [
+        f"{mended:,} {what} against a word ({example!r}); a space was set between, lest the "
+        "option run into the word"
+    ]
+
+
+def _blank_and_neighbours(sentence: str) -> str:
+    """Return the blank with the words around it."""
+    cut = sentence.split()
+    at = next(at for at, word in enumerate(cut) if BLANK in word)
+    return " ".join(cut[max(0, at - 1) : at + 1])
+
+
+def _with_edits(entries: list[Entry], before: dict[str, str]) -> list[Entry]:
+    """State edits anew where a sentence or its parent's was mended and they fitted before."""
+    known = {one.item.id: one.item for one in entries if isinstance(one.item, Problem)}
+    for row, one in enumerate(entries):
+        problem = one.item
+        if not isinstance(problem, Problem) or not problem.lineage or not problem.lineage.edits:
+            continue
+        lineage = problem.lineage
+        if before.keys().isdisjoint((problem.id, lineage.parent)):
+            continue
+        edits = lineage.edits
+        if (parent := known.get(lineage.parent)) is None:
+            edits = ()  # they count in words that no longer are, of a sentence that is not here
+        elif _edits_fit(parent, problem, before):
+            edits = edit_script(tokens(parent.sentence), tokens(problem.sentence))
+        entries[row] = replace(one, item=replace(problem, lineage=replace(lineage, edits=edits)))
+    return entries
+
+
+def _edits_fit(parent: Problem, problem: Problem, before: dict[str, str]) -> bool:
+    """Tell whether the stated edits turn the parent as it stood into the problem as it stood."""
+    then, now = (before.get(one.id, one.sentence) for one in (parent, problem))
+    edits = problem.lineage.edits if problem.lineage else ()
+    try:
+        return apply_edits(tokens(then), edits) == tuple(tokens(now))
+    except ProblemError:
+        return False
+
+
 def _paired_by(entries: list[Entry], column: str, path: str | Path) -> list[Entry]:
     try:
         return paired_by(entries, column)
@@ -206,6 +313,28 @@ def _with_twins_found(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
         f"twin{'s' * (halves > 2)}, told by their texts: no id or column marks twins (name one "
         "with --pair-by, or give each problem a twin_id)"
     ]
+
+
+def with_lineages_checked(entries: Iterable[Entry]) -> list[Entry]:
+    """Return the entries; those whose lineage contradicts itself are bad, with the reason.
+
+    A cycle, a root that the parent does not share, and edits that don't turn the parent's sentence
+    into the child's make a record bad. A parent that is not in the file does not: a file may hold a
+    part of a family, such as what a filter kept. Nor does a declared depth: those that are
+    published follow no single rule. `winosmith check` reports both.
+
+    Args:
+        entries: of a file, in order; no two problems share an id.
+    """
+    checked = list(entries)
+    rows = [at for at, found in enumerate(checked) if isinstance(found.item, Problem)]
+    problems = [found.item for found in checked if isinstance(found.item, Problem)]
+    if not any(problem.lineage for problem in problems):
+        return checked
+    for row, reason in check_lineages(Dataset(problems), complete=False).items():
+        bad = checked[rows[row]]
+        checked[rows[row]] = Entry(bad.line, bad.raw, reason=reason)
+    return checked
 
 
 def read_items(
@@ -241,6 +370,14 @@ def read_items(
         raise FormatError("the file holds no record that can be read", path)
     contents.tell(path)
     return contents.items
+
+
+def set_aside(bad: Sequence[Entry], path: str | Path) -> None:
+    """Write bad records as JSON Lines with `line`, `reason` and `record`."""
+    with write_aside(path) as file:
+        for found in bad:
+            record = {"line": found.line, "reason": found.reason, "record": found.raw}
+            file.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
 def read(
@@ -334,25 +471,3 @@ def _write_unless_embargoed(
         if isinstance(item, Problem) and item.embargo:
             raise cannot_write(item, "it is under embargo, and the format would lose the mark")
     write_items(items, file)
-
-
-def set_aside(bad: Sequence[Entry], path: str | Path) -> None:
-    """Write bad records as JSON Lines with `line`, `reason` and `record`."""
-    with write_aside(path) as file:
-        for found in bad:
-            record = {"line": found.line, "reason": found.reason, "record": found.raw}
-            file.write(json.dumps(record, ensure_ascii=False) + "\n")
-
-
-def _distinct(entries: Iterable[Entry]) -> Iterator[Entry]:
-    """Turn a problem whose id was already used into a bad record."""
-    seen: dict[str, int] = {}
-    for found in entries:
-        problem = found.item
-        if isinstance(problem, Problem) and problem.id in seen:
-            reason = f"the id {problem.id!r} was already used at line {seen[problem.id]}"
-            yield Entry(found.line, found.raw, reason=reason)
-            continue
-        if isinstance(problem, Problem):
-            seen[problem.id] = found.line
-        yield found

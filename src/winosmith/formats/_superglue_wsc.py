@@ -16,13 +16,9 @@ from dataclasses import replace
 from typing import IO, Any
 
 from winosmith.errors import ProblemError
-from winosmith.formats._base import Entry, Format, Item, cannot_write
+from winosmith.formats._base import Entry, Format, Item, Source, cannot_write, tidy, whole_word
 from winosmith.formats._json import json_lines, text_field
-from winosmith.formats._source import Source
-from winosmith.formats._wording import tidy, whole_word
 from winosmith.problem import BLANK, Claim, Extra, Scalar
-
-__all__ = ["SUPERGLUE_WSC"]
 
 _KEY = "superglue_wsc"
 

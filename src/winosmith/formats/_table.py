@@ -10,10 +10,7 @@ from typing import IO
 
 from winosmith.cells import guarded, unguarded
 from winosmith.errors import FormatError
-from winosmith.formats._base import Entry, Item, entry
-from winosmith.formats._source import Source
-
-__all__ = ["Row", "has_columns", "rows", "separator_of", "table", "write_rows"]
+from winosmith.formats._base import Entry, Item, Source, entry
 
 Row = Mapping[str, str]
 

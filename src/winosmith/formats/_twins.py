@@ -17,12 +17,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from winosmith.errors import FormatError
-from winosmith.formats._base import Entry
-from winosmith.formats._wording import tidy
+from winosmith.formats._base import Entry, tidy
 from winosmith.problem import BLANK, Problem
 from winosmith.text import overlap, pieces, tokens, words, writing
-
-__all__ = ["alike", "paired", "paired_apart", "paired_by", "would_be_paired"]
 
 _ALIKE, _ALIKE_WITHOUT_OPTIONS = 0.3, 0.7
 """The share of words that makes neighbours a twin: with equal options (in DPR, which has nothing

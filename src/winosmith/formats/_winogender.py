@@ -15,13 +15,18 @@ from collections.abc import Iterator, Sequence
 from typing import IO
 
 from winosmith.errors import ProblemError
-from winosmith.formats._base import Entry, Format, Item, cannot_write, entry, problems_of
-from winosmith.formats._source import Source
+from winosmith.formats._base import (
+    Entry,
+    Format,
+    Item,
+    Source,
+    cannot_write,
+    entry,
+    problems_of,
+    restored,
+)
 from winosmith.formats._table import Row, has_columns, rows, table, write_rows
-from winosmith.formats._wording import restored
 from winosmith.problem import BLANK, Extra, Problem
-
-__all__ = ["WINOGENDER", "WINOGENDER_TEMPLATES"]
 
 _COLUMNS = ("sentid", "sentence")
 _TEMPLATE_COLUMNS = ("occupation(0)", "other-participant(1)", "answer", "sentence")

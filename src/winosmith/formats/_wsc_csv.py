@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from winosmith.errors import ProblemError
-from winosmith.formats._base import Entry, Format
-from winosmith.formats._source import Source
+from winosmith.formats._base import Entry, Format, Source, blanked, tidy
 from winosmith.formats._table import Row, has_columns, table
 from winosmith.formats._twins import paired
-from winosmith.formats._wording import blanked, tidy
 from winosmith.problem import Extra, Problem
-
-__all__ = ["WSC_CSV"]
 
 _COLUMNS = ("txt1", "pron", "txt2", "answer_0", "answer_1", "label", "source")
 

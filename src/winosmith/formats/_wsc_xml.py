@@ -23,14 +23,22 @@ from typing import IO
 from xml.etree.ElementTree import Element, SubElement
 
 from winosmith.errors import ProblemError
-from winosmith.formats._base import Entry, Format, Item, cannot_write, entry, problems_of
-from winosmith.formats._source import Source
+from winosmith.formats._base import (
+    Entry,
+    Format,
+    Item,
+    Source,
+    blanked,
+    cannot_write,
+    entry,
+    halves,
+    problems_of,
+    restored,
+    tidy,
+)
 from winosmith.formats._twins import paired
-from winosmith.formats._wording import blanked, halves, restored, tidy
 from winosmith.formats._xml import child_text, elements, legal, write_tree
 from winosmith.problem import Extra, Problem, Scalar
-
-__all__ = ["PDP_XML", "WSC_XML", "letter_index"]
 
 _LETTERS = "ABCDE"
 _DECLARES_LATIN = re.compile(r"<\?xml[^>]*ISO-8859-1", re.IGNORECASE)

@@ -11,10 +11,7 @@ from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import DefusedXMLParser
 
 from winosmith.errors import ProblemError
-from winosmith.formats._base import Entry
-from winosmith.formats._source import Source
-
-__all__ = ["child_text", "elements", "legal", "write_tree"]
+from winosmith.formats._base import Entry, Source
 
 _DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
