@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from winosmith.testing._chat_server import chat_server
-from winosmith.testing._families import made_families
 from winosmith.testing._postgres import PostgresServer, find_postgres, postgres_server
+from winosmith.testing._problems import made_families, made_twins
 from winosmith.testing._tiny_models import tiny_language_model
-from winosmith.testing._twins import made_twins
 
 __all__ = [
     "PostgresServer",

@@ -11,8 +11,6 @@ from typing import Any
 
 from winosmith.chat import Message, Reply
 
-__all__ = ["chat_server"]
-
 Author = Callable[[list[Message]], Reply | str | int | None]
 """Says what comes next: a reply, a text, an HTTP status that fails, or None to hang up."""
 

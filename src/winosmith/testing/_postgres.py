@@ -13,8 +13,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-__all__ = ["PostgresServer", "find_postgres", "postgres_server"]
-
 PS = shutil.which("ps") or "/bin/ps"
 
 

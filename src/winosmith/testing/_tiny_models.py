@@ -9,8 +9,6 @@ from typing import Any
 
 from winosmith.extras import require
 
-__all__ = ["tiny_language_model"]
-
 SIZES = {
     "hidden_size": 32,
     "num_hidden_layers": 2,
