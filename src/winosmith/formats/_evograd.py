@@ -29,12 +29,11 @@ from winosmith.formats._base import (
     problems_of,
 )
 from winosmith.formats._table import Row, rows, write_rows
+from winosmith.lineage import DISTANCE, MEASURED
 from winosmith.problem import Extra, Lineage, Problem
 from winosmith.text import edit_distance, tokens
 
 _COLUMNS = ("index", "sentence", "option1", "option2", "answer", "distance")
-_DISTANCE = "evograd.distance"
-_MEASURED = "depth.edit"  # `winosmith.lineage.MEASURED`, on the same floor
 
 
 def is_evograd(source: Source) -> bool:
@@ -53,7 +52,7 @@ def _problem(row: Row, problem_id: str, root: str | None) -> Problem:
     if distance == 0:
         return problem
     if root is None:
-        return replace(problem, extra=Extra({_DISTANCE: distance}))
+        return replace(problem, extra=Extra({DISTANCE: distance}))
     return replace(problem, lineage=Lineage(root, root, declared=distance))
 
 
@@ -99,7 +98,7 @@ def _by_family(problems: Sequence[Problem]) -> Iterator[Problem]:
     families: dict[str, list[Problem]] = {
         problem.id: [problem]
         for problem in problems
-        if problem.lineage is None and not problem.extra.get(_DISTANCE)
+        if problem.lineage is None and not problem.extra.get(DISTANCE)
     }
     for problem in problems:
         if problem.id in families:
@@ -116,14 +115,14 @@ def _depth(problem: Problem, known: Mapping[str, Problem]) -> int:
     """Return the depth to declare: 0 for a root, and for it alone."""
     lineage = problem.lineage
     if lineage is None:
-        distance = problem.extra.get(_DISTANCE, 0)
+        distance = problem.extra.get(DISTANCE, 0)
         return distance if isinstance(distance, int) else 0
     depth = lineage.declared
     if depth is None and lineage.root in known:
         root = known[lineage.root]
         depth = edit_distance(tokens(root.sentence), tokens(problem.sentence))
     if depth is None:
-        distance = problem.extra.get(_DISTANCE, problem.extra.get(_MEASURED))
+        distance = problem.extra.get(DISTANCE, problem.extra.get(MEASURED["edit"]))
         depth = distance if isinstance(distance, int) else None
     if not depth:
         raise cannot_write(problem, "it declares no depth of 1 or more, and its root is not here")
