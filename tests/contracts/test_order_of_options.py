@@ -20,7 +20,7 @@ from winosmith.answers import best_of
 from winosmith.evolve import not_solved
 from winosmith.lineage import perturbed
 from winosmith.metrics import Graded, grade
-from winosmith.rounds._next import next_round
+from winosmith.rounds._solving import next_round
 from winosmith.testing import made_families, made_twins
 
 Orders = tuple[tuple[int, ...], ...]

@@ -11,7 +11,7 @@ from winosmith import Dataset, Lineage, Prediction, formats, practice
 from winosmith.errors import InputError, RecipeError
 from winosmith.published import contents_beside, keep_contents
 from winosmith.rounds import round_of, run_round
-from winosmith.rounds._measures import measured
+from winosmith.rounds._solving import measured
 from winosmith.solver_rule import SolverRule
 from winosmith.study import TrainedOn, trained_on
 from winosmith.testing import made_twins

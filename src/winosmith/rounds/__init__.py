@@ -8,12 +8,18 @@
 
 from __future__ import annotations
 
-from winosmith.rounds._changes import Change, changes, read_record
-from winosmith.rounds._next import NextRound
 from winosmith.rounds._recipe import RoundRecipe, read_round, round_of
-from winosmith.rounds._report import round_page, selected_by_answers, told_of_training
+from winosmith.rounds._report import (
+    Change,
+    changes,
+    read_record,
+    round_page,
+    selected_by_answers,
+    told_of_training,
+)
 from winosmith.rounds._round import Round, differing, run_round
 from winosmith.rounds._simulated import ARMS, SOLVERS, Arm, SimulatedRound, simulate
+from winosmith.rounds._solving import NextRound
 
 __all__ = [
     "ARMS",

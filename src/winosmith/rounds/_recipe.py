@@ -12,8 +12,6 @@ from winosmith.errors import RecipeError
 from winosmith.records import read_toml
 from winosmith.solver_rule import SolverRule
 
-__all__ = ["RoundRecipe", "read_round", "round_of"]
-
 ROOTS = 14
 """EvoGrad's number of roots (section 3.1)."""
 

@@ -8,42 +8,34 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from winosmith import formats
+from winosmith import formats, metrics
 from winosmith._version import __version__
 from winosmith.build import (
     Advance,
+    Recipe,
     Step,
     build,
     digest_of,
     finished_build,
     kept_as,
+    read_pool,
+    read_pool_votes,
     recipe_table,
     silent,
 )
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError
-from winosmith.outputs import OutputFolder, sha256
-from winosmith.rounds._changes import RECORD, Change, changes, read_record
-from winosmith.rounds._measures import Measured, measured
-from winosmith.rounds._next import NextRound, next_round
+from winosmith.outputs import PRIVATE, OutputFolder, sha256
+from winosmith.problem import Problem
 from winosmith.rounds._recipe import RoundRecipe
-from winosmith.rounds._report import round_page
-from winosmith.rounds._sets import (
-    People,
-    ReleaseSets,
-    people_on,
-    release_sets,
-    standing_in_pool,
-)
-from winosmith.rounds._solving import Answers, answers_of
+from winosmith.rounds._report import RECORD, Change, changes, read_record, round_page
+from winosmith.rounds._solving import Answers, Measured, NextRound, answers_of, measured, next_round
 from winosmith.study import trained_on
-
-__all__ = ["Round", "differing", "run_round"]
 
 BUILD = "build"
 """The folder, in a round's, that holds the release."""
@@ -168,12 +160,12 @@ def _solved(
                 train=sets.train,
                 where=recipe.folder,
                 stored=stored,
-                tell=partial(_told, advance),
+                tell=partial(_advanced, advance),
             )
     return answers
 
 
-def _told(advance: Advance, done: int) -> None:
+def _advanced(advance: Advance, done: int) -> None:
     advance(done, "")
 
 
@@ -197,7 +189,7 @@ def _measured(
         )
         for name, own in answers.items()
     }
-    pool = standing_in_pool(recipe.build, place, sets.dev)
+    pool = as_in_pool(recipe.build, place, sets.dev)
     given = {name: own.dev for name, own in answers.items()}
     following = next_round(sets.dev, given, recipe.roots, seed, pool)
     report = json.loads((place / "report.json").read_text("utf-8"))
@@ -281,6 +273,110 @@ def _write(
         build_sums = (folder.path / BUILD / LAST).read_text("utf-8").splitlines()
         file.writelines(f"{line[:66]}{BUILD}/{line[66:]}\n" for line in build_sums)
         file.write(f"{sha256(folder.path / BUILD / LAST)}  {BUILD}/{LAST}\n")
+
+
+@dataclass(frozen=True)
+class ReleaseSets:
+    """The sets of a build.
+
+    Attributes:
+        train: train_xl.
+        dev: with answers.
+        test: with answers, from the private files; empty where there is none.
+    """
+
+    train: Dataset
+    dev: Dataset
+    test: Dataset
+
+    @property
+    def measured(self) -> Dataset:
+        """What solvers are measured on: dev, then test."""
+        return Dataset((*self.dev, *self.test), "dev and test")
+
+
+def release_sets(recipe: Recipe, folder: Path) -> ReleaseSets:
+    """Read the sets of a finished build.
+
+    Raises:
+        FormatError: a file can't be read.
+    """
+    known = formats.format_named(recipe.files.format)
+
+    def read(name: str) -> Dataset:
+        path = folder / f"{name}{known.suffix}"
+        if not path.stat().st_size:
+            return Dataset([], name)
+        return formats.read(path, known.name, as_written=True)
+
+    return ReleaseSets(read("train_xl"), read("dev"), read(f"{PRIVATE}/test"))
+
+
+@dataclass(frozen=True)
+class People:
+    """What people said of the problems that solvers are measured on.
+
+    Attributes:
+        judged: how many of the problems have votes of judges.
+        agree: the mean share of a judged problem's votes that are for its answer, 0–1; None
+            without any. The problems were kept because most judges chose that answer, so this is
+            no accuracy; a round is compared with another one by it.
+        unanimous: the share of the judged problems on which all judges chose the answer.
+        accuracy: of the majority of people whom no judge's vote counts for; None where the votes
+            hold no responses to a test.
+    """
+
+    judged: int
+    agree: float | None
+    unanimous: float | None
+    accuracy: metrics.HumanAccuracy | None
+
+
+def people_on(recipe: Recipe, folder: Path, dataset: Dataset) -> People | None:
+    """Return what people said of problems of a build; None where it has no votes.
+
+    Raises:
+        FormatError: the votes can't be read.
+        DataError: a subject of a test had judged the problem.
+    """
+    if recipe.votes_file is None:
+        return None
+    old_of = _old_ids(folder)
+    new_of = {old_of[problem.id]: problem.id for problem in dataset if problem.id in old_of}
+    said = [
+        replace(vote, problem_id=new_of[vote.problem_id])
+        for vote in read_pool_votes(recipe)
+        if vote.problem_id in new_of
+    ]
+    answers = dict(zip(dataset.ids, dataset.answers, strict=True))
+    right: dict[str, list[bool]] = {}
+    for vote in said:
+        if vote.purpose == "validate":
+            right.setdefault(vote.problem_id, []).append(vote.choice == answers[vote.problem_id])
+    shares = [sum(votes) / len(votes) for votes in right.values()]
+    tested = any(vote.purpose == "test" for vote in said)
+    return People(
+        len(shares),
+        sum(shares) / len(shares) if shares else None,
+        sum(share == 1 for share in shares) / len(shares) if shares else None,
+        metrics.human_accuracy(dataset, said) if tested else None,
+    )
+
+
+def as_in_pool(recipe: Recipe, folder: Path, dataset: Dataset) -> dict[str, Problem]:
+    """Return problems of a build as they stand in its pool, by the ids that the build gave them.
+
+    Raises:
+        FormatError: the pool can't be read.
+    """
+    pool, old_of = read_pool(recipe), _old_ids(folder)
+    return {id_: pool[pool.row(old_of[id_])] for id_ in dataset.ids}
+
+
+def _old_ids(folder: Path) -> dict[str, str]:
+    lines = (folder / PRIVATE / "ids.jsonl").read_text("utf-8").splitlines()
+    records = map(json.loads, lines)
+    return {record["id"]: record["old_id"] for record in records}
 
 
 def differing(first: str | Path, second: str | Path) -> list[str]:

@@ -22,8 +22,6 @@ from winosmith.dataset import Dataset
 from winosmith.errors import InputError
 from winosmith.problem import Problem
 
-__all__ = ["ARMS", "SOLVERS", "Arm", "SimulatedRound", "simulate"]
-
 Arm = Literal["aflite", "random", "none"]
 """A way of making a release: AFLite; as many problems drawn at random; everything valid."""
 

@@ -1,22 +1,24 @@
-"""Ask the reference solvers, or read what they answered before."""
+"""The reference solvers of a round: what they answer, how hard it is for them, where to go on."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from winosmith import formats, solve
+from winosmith import formats, metrics, solve
 from winosmith.answers import Prediction
 from winosmith.dataset import Dataset
+from winosmith.errors import MissingExtraError
+from winosmith.evolve import draw_roots, not_solved
+from winosmith.lineage import depths
 from winosmith.outputs import PRIVATE, OutputFolder
+from winosmith.problem import Problem
 from winosmith.solver_rule import SolverRule
-from winosmith.study import made_solver
-
-__all__ = ["Answers", "answers_of"]
+from winosmith.study import TrainedOn, made_solver
 
 
 @dataclass(frozen=True)
@@ -109,16 +111,174 @@ def _ask(
         folder.add(name)
         done += len(dataset)
     with folder.write(about) as file:
-        told = {
+        record = {
             "solver": rule.solver,
             "learnt": rule.learn,
             "revision": made.revision,
             "digest": made.digest,
             "about": made.about,
         }
-        json.dump(told, file, indent=1, ensure_ascii=False, sort_keys=True)
+        json.dump(record, file, indent=1, ensure_ascii=False, sort_keys=True)
         file.write("\n")
 
 
 def _further(tell: Callable[[int], None], before: int, done: int) -> None:
     tell(before + done)
+
+
+Predictions = tuple[Prediction, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What one solver makes of one round.
+
+    Attributes:
+        accuracy: on dev and test together; None where it is withheld, as all of this round is.
+        twins: the share of whole twins that it gets right; None without any.
+        last: on the last round's dev, those problems left out that it may have been taught; None
+            where there is no last round, or nothing is left of it.
+        taught: how many of the last round's dev were left out.
+        seen: what it may have been taught of dev and test, and so why figures are withheld.
+        stability: on the perturbed problems of dev and test; None without any whose depth is
+            known, or without the extra `stability`.
+    """
+
+    accuracy: metrics.Proportion | None
+    twins: metrics.Proportion | None
+    last: metrics.Proportion | None
+    taught: int
+    seen: metrics.Overlap
+    stability: metrics.Stability | None
+
+    def record(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        return {
+            "accuracy": self.accuracy and self.accuracy.record(),
+            "twins": self.twins and self.twins.record(),
+            "last": self.last and self.last.record(),
+            "taught": self.taught,
+            "seen": self.seen.record(),
+            "stability": self.stability and self.stability.record(),
+        }
+
+
+def measured(
+    dataset: Dataset,
+    predictions: Predictions,
+    *,
+    last: tuple[Dataset, Predictions] | None = None,
+    train: Dataset | None = None,
+    before: TrainedOn | None = None,
+    seed: int = 0,
+) -> Measured:
+    """Measure a solver on a round, and on what the last one published.
+
+    What it is taught of a round shares no block with dev and test, so that they measure it. Where
+    it may have seen any of them before, nothing of this round is told of it, as in `score`.
+
+    Args:
+        dataset: dev and test of this round, with answers.
+        predictions: in its order.
+        last: the last round's dev with this solver's predictions.
+        train: what the solver was taught; None where it was taught nothing of these data.
+        before: what it was trained on before; None where nothing is known of that.
+        seed: of draws.
+    """
+    before = before or TrainedOn()
+    seen = before.overlap(dataset)
+    known = TrainedOn((*before.datasets, *([] if train is None else [train])), before.contents)
+    old, taught = _on_last(last, known, seed)
+    if seen.withheld:
+        return Measured(None, None, old, taught, seen, None)
+    graded = metrics.grade(dataset, predictions)
+    score = metrics.score(graded, seed=seed)
+    return Measured(score.accuracy, score.twins, old, taught, seen, _stability(graded, seed))
+
+
+def _on_last(
+    last: tuple[Dataset, Predictions] | None, trained: TrainedOn, seed: int
+) -> tuple[metrics.Proportion | None, int]:
+    if last is None:
+        return None, 0
+    dataset, predictions = last
+    known = set(trained.overlap(dataset).rows)
+    rows = [row for row in range(len(dataset)) if row not in known]
+    if not rows:
+        return None, len(known)
+    part = metrics.grade(dataset.select(rows), [predictions[row] for row in rows])
+    return metrics.score(part, seed=seed).accuracy, len(known)
+
+
+def _stability(graded: metrics.Graded, seed: int) -> metrics.Stability | None:
+    found = zip(graded.dataset, depths(graded.dataset), strict=True)
+    if not any(p.lineage and any(kind is not None for kind in of) for p, of in found):
+        return None
+    try:
+        return metrics.stability(graded, seed=seed)
+    except MissingExtraError:
+        return None
+
+
+@dataclass(frozen=True)
+class NextRound:
+    """Problems of this round's dev that people should go on with, as they stand in the pool.
+
+    What is made of them names them as root and parent, so it can be put beside them there.
+
+    Attributes:
+        roots: what every solver gets right that can decide; drawn at random, one of a block
+            at most, as EvoGrad draws its roots (section 3.1).
+        asked: how many roots were asked for.
+        fooling: what was perturbed, found valid, and a solver gets wrong; what fools the most
+            solvers first. A tie is not fooled, whichever options it is between.
+        fooled: by id of those, the names of the solvers.
+    """
+
+    roots: Dataset
+    asked: int
+    fooling: Dataset
+    fooled: Mapping[str, tuple[str, ...]]
+
+
+def next_round(
+    dev: Dataset,
+    predictions: Mapping[str, Sequence[Prediction]],
+    wanted: int,
+    seed: int,
+    pool: Mapping[str, Problem],
+) -> NextRound:
+    """Draw what the next round begins with.
+
+    Args:
+        dev: this round's; test stays out, since what is perturbed becomes known.
+        predictions: of each solver, in the order of dev.
+        wanted: how many roots, at most: where fewer are fit, those.
+        seed: of the draw.
+        pool: each problem of dev as it stands in the pool, by its id in dev.
+    """
+    unsolved = not_solved(dev, list(predictions.values()))
+    drawn = draw_roots([dev], [wanted], [unsolved], seed, fewer=True)
+    wrong = {name: _wrong(dev, own) for name, own in predictions.items()}
+    fooled = {
+        problem.id: tuple(name for name, ids in wrong.items() if problem.id in ids)
+        for problem in dev
+        if problem.lineage is not None and not problem.embargo
+    }
+    fooled = {id_: names for id_, names in fooled.items() if names}
+    order = sorted(fooled, key=lambda id_: (-len(fooled[id_]), dev.row(id_)))
+    return NextRound(
+        Dataset((pool[id_] for id_ in drawn.sources[dev.name]), "roots"),
+        wanted,
+        Dataset((pool[id_] for id_ in order), "fooling"),
+        {pool[id_].id: fooled[id_] for id_ in order},
+    )
+
+
+def _wrong(dev: Dataset, predictions: Sequence[Prediction]) -> set[str]:
+    pairs = zip(dev, predictions, strict=True)
+    return {
+        problem.id
+        for problem, prediction in pairs
+        if len(prediction.chosen) == 1 and not prediction.credit(problem.answer)
+    }
