@@ -8,25 +8,44 @@
 from __future__ import annotations
 
 from winosmith.solver_rule import KINDS, LEARNERS, SolverRule
-from winosmith.study._beside import GenderLine, Line, beside, beside_gender
-from winosmith.study._claims import judge, lone_claims
-from winosmith.study._made_solver import MadeSolver, made_solver
+from winosmith.study._made_solver import MadeSolver, TrainedOn, made_solver, trained_on
 from winosmith.study._page import MARKS, transfer_page
 from winosmith.study._published import (
     PUBLISHED,
     PUBLISHED_GENDER,
     PUBLISHED_STABILITY,
+    GenderLine,
+    Line,
     Published,
     PublishedGender,
     PublishedStability,
+    beside,
+    beside_gender,
     published,
 )
-from winosmith.study._sets import Trainable, apart, joined, nested
-from winosmith.study._targets import TARGETS, TEST_FILES, Target, read_target, test_files
-from winosmith.study._trained_on import TrainedOn, trained_on
-from winosmith.study._training import CurveRun, curve_runs, train_on_all, write_curve
-from winosmith.study._transfer import Solved, solve_target
-from winosmith.study._tuning import overlap, paper_split
+from winosmith.study._training import (
+    CurveRun,
+    Trainable,
+    apart,
+    curve_runs,
+    joined,
+    nested,
+    overlap,
+    paper_split,
+    train_on_all,
+    write_curve,
+)
+from winosmith.study._transfer import (
+    TARGETS,
+    TEST_FILES,
+    Solved,
+    Target,
+    judge,
+    lone_claims,
+    read_target,
+    solve_target,
+    test_files,
+)
 
 __all__ = [
     "KINDS",

@@ -1,25 +1,26 @@
-"""From the rule of a solver to the solver, and the digest of what determines its scores."""
+"""From the rule of a solver to the solver, the digest of its weights, and what it learnt from."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from winosmith import chat, formats, metrics, models, published, solve
 from winosmith._version import __version__
+from winosmith.dataset import Dataset
+from winosmith.errors import InputError
+from winosmith.metrics import Overlap
+from winosmith.published import Contents
+from winosmith.seen import Sees
+from winosmith.solve import Solver
 from winosmith.solver_rule import SolverRule
-
-if TYPE_CHECKING:
-    from winosmith.dataset import Dataset
-    from winosmith.seen import Sees
-    from winosmith.solve import Solver
-
-__all__ = ["MadeSolver", "made_solver"]
 
 CONCURRENCY = 4
 """Requests at once to a chat server, where `concurrency` does not say."""
@@ -117,19 +118,15 @@ def made_solver(
     )
 
 
-Parts = tuple["Solver", str, str]
+Parts = tuple[Solver, str, str]
 """A solver, a digest of what it has learnt or reads, and its revision."""
 
 
 def _random(source: _Source) -> Parts:
-    from winosmith import solve
-
     return solve.Random(source.options.get("seed", 0)), "", __version__
 
 
 def _majority(source: _Source) -> Parts:
-    from winosmith import solve
-
     return solve.Majority.trained_on(source.train), "", __version__
 
 
@@ -139,8 +136,6 @@ def _association(source: _Source) -> Parts:
     By `words` it has an opinion on nearly every sentence, if no better than chance; the few
     `pairs` of the twins that ship are in hardly any other.
     """
-    from winosmith import solve
-
     features = source.options.get("features", "words")
     solver = solve.WordAssociation.trained_on(
         source.train, features=features, sees=source.sees, smoothing=SMOOTHING
@@ -154,8 +149,6 @@ def _association(source: _Source) -> Parts:
 
 def _hunting(source: _Source) -> Parts:
     """Return knowledge hunting in a collection of texts, by default the articles that ship."""
-    from winosmith import solve
-
     with _collection(source) as texts:
         index = solve.FullTextIndex.of(texts, source.cache)
     solver = solve.KnowledgeHunting(index, source.options.get("snippets", 20))
@@ -173,8 +166,6 @@ def _collection(source: _Source) -> Iterator[Path]:
 
 
 def _causal(source: _Source) -> Parts:
-    from winosmith import solve
-
     model, weights, revision = _weights(source)
     count = source.options.get("shots", 0)
     seed = source.options.get("seed", 0)
@@ -190,8 +181,6 @@ def _causal(source: _Source) -> Parts:
 
 
 def _masked(source: _Source) -> Parts:
-    from winosmith import solve
-
     model, weights, revision = _weights(source)
     kind = source.options.get("scoring", "sentence")
     device = source.options.get("device")
@@ -199,8 +188,6 @@ def _masked(source: _Source) -> Parts:
 
 
 def _encoder(source: _Source) -> Parts:
-    from winosmith import solve
-
     model, weights, revision = _weights(source)
     return solve.EncoderSolver(model, device=source.options.get("device")), weights, revision
 
@@ -210,8 +197,6 @@ def _weights(source: _Source) -> tuple[str, str, str]:
 
     A folder is named by its digest; of the hub's models the folder's name is the commit.
     """
-    from winosmith import models
-
     named = source.folder / str(source.options["model"])
     place = models.model_folder(named if named.is_dir() else str(source.options["model"]))
     digest = models.weights_digest(place)
@@ -221,8 +206,6 @@ def _weights(source: _Source) -> tuple[str, str, str]:
 
 def _chat(source: _Source) -> Parts:
     """Return a chat model as a solver; the key is read from the environment, request by request."""
-    from winosmith import chat, solve
-
     client = chat.Client(
         source.options["model"],
         source.options["base_url"],
@@ -243,8 +226,8 @@ def _chat(source: _Source) -> Parts:
         solver = solve.ChatSolver.with_shots(client, source.train, count, seed=seed, **settings)
     else:
         solver = solve.ChatSolver(client, **settings)
-    told = f"{source.options['base_url']}\0{solver.opening}"
-    return solver, hashlib.sha256(told.encode()).hexdigest(), str(source.options["model"])
+    asked = f"{source.options['base_url']}\0{solver.opening}"
+    return solver, hashlib.sha256(asked.encode()).hexdigest(), str(source.options["model"])
 
 
 _MAKERS: dict[str, Callable[[_Source], Parts]] = {
@@ -257,3 +240,86 @@ _MAKERS: dict[str, Callable[[_Source], Parts]] = {
     "encoder": _encoder,
     "chat": _chat,
 }
+
+
+# What a solver was trained on, as far as it is known, and which problems it may have seen there.
+# Four things tell: what the solver learns from here (the twins that ship), what its rule says
+# (`trained_on`), what `winosmith train` left beside the weights, and, on the command line,
+# `--trained-on`.
+
+OTHER = "other:"
+"""Leads the name of a corpus that is not here."""
+
+
+@dataclass(frozen=True)
+class TrainedOn:
+    """What a solver was trained on.
+
+    Attributes:
+        datasets: those whose text is here.
+        contents: of those of which digests are here alone.
+        unknown: the names of corpora with which nothing here can be compared.
+    """
+
+    datasets: tuple[Dataset, ...] = ()
+    contents: tuple[Contents, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+    @classmethod
+    def named(cls, names: Iterable[str], folder: Path = Path()) -> TrainedOn:
+        """Return what names stand for.
+
+        Args:
+            names: files; published sets, as `published.known_contents` has them; or "other:NAME".
+            folder: from where relative paths are seen.
+
+        Raises:
+            InputError: a name is none of these, or a file can't be read.
+        """
+        datasets: list[Dataset] = []
+        contents: list[Contents] = []
+        unknown: list[str] = []
+        for name in names:
+            if (folder / name).is_file():
+                datasets.append(formats.read(folder / name))
+            elif name.startswith(OTHER) and name != OTHER:
+                unknown.append(name.removeprefix(OTHER))
+            elif re.fullmatch(r"[\w-]+", name):
+                contents.append(published.known_contents(name))
+            else:
+                raise InputError(f"there is no file {name!r}")
+        return cls(tuple(datasets), tuple(contents), tuple(unknown))
+
+    def overlap(self, test: Dataset) -> Overlap:
+        """Return which problems of a test set may have been seen, each with the first reason."""
+        rows: dict[int, str] = {}
+        for found in (
+            *(metrics.overlap(test, training) for training in self.datasets),
+            *(metrics.overlap(test, public=[held]) for held in self.contents),
+        ):
+            rows = {**found.rows, **rows}
+        return Overlap(dict(sorted(rows.items())), len(test), self.unknown)
+
+
+def trained_on(rule: SolverRule, folder: Path) -> TrainedOn:
+    """Return what the solver of a rule was trained on before anybody here teaches it.
+
+    Raises:
+        InputError: what the rule says is not there, as `TrainedOn.named`.
+
+    >>> len(trained_on(SolverRule("words", "association"), Path()).datasets)
+    1
+    """
+    from winosmith import practice
+
+    try:
+        told = TrainedOn.named(rule.options.get("trained_on", ()), folder)
+    except InputError as error:
+        raise InputError(f"the solver {rule.name}: trained_on: {error}") from None
+    # The majority's answer is the same whatever the sentence: it has seen none.
+    ships = rule.solver == "association" or rule.options.get("shots")
+    datasets = (practice.handwritten(),) if ships and not rule.learn else ()
+    left: tuple[Contents, ...] = ()
+    if "model" in rule.options and rule.solver != "chat":
+        left = published.contents_beside(folder / str(rule.options["model"]))
+    return TrainedOn((*datasets, *told.datasets), (*left, *told.contents), told.unknown)

@@ -6,11 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from winosmith._version import __version__
 from winosmith.report import Column, Section, Table, Text, page
-from winosmith.study._beside import GenderLine, Line, beside, beside_gender
-from winosmith.study._targets import TARGETS
-from winosmith.study._transfer import Solved
-
-__all__ = ["MARKS", "transfer_page"]
+from winosmith.study._published import GenderLine, Line, beside, beside_gender
+from winosmith.study._transfer import TARGETS, Solved
 
 MARKS = (
     "* zero-shot; -ft fine-tuned on the target's train and dev, for RoBERTa-X after X; † evaluated "

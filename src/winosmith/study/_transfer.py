@@ -1,22 +1,156 @@
-"""A solver on the data sets of table 5: what it solves of each, with intervals."""
+"""A solver on the data sets of WinoGrande's table 5: what it solves of each, with intervals."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from winosmith import formats
 from winosmith.dataset import Dataset
-from winosmith.errors import SameInputError
+from winosmith.errors import DataError, FormatError, InputError, SameInputError
 from winosmith.metrics import GenderGap, Proportion, gender_gap, grade, proportion, score
-from winosmith.problem import Claim
+from winosmith.problem import MAX_OPTIONS, Claim, Problem
 from winosmith.report import Signature
-from winosmith.solve import EncoderSolver, Solver, predict_to_file
-from winosmith.study._claims import judge, lone_claims
-from winosmith.study._targets import Target
+from winosmith.solve import EncoderSolver, Solver, predict, predict_to_file
 
-__all__ = ["Solved", "solve_target"]
+TARGETS = {
+    "wsc": "WSC (Levesque et al. 2011)",
+    "pdp": "PDP (Morgenstern et al. 2016)",
+    "superglue-wsc": "SuperGLUE-WSC (Wang et al. 2019)",
+    "dpr": "DPR (Rahman and Ng 2012)",
+    "knowref": "KnowRef (Emami et al. 2019)",
+    "copa": "COPA (Roemmele et al. 2011)",
+    "winogender": "Winogender (Rudinger et al. 2018)",
+    "winogrande-dev": "WinoGrande, dev (Sakaguchi et al. 2020)",
+    "winogrande-test": "WinoGrande, test (Sakaguchi et al. 2020)",
+}
+"""The data sets by name, in the order of table 6."""
+
+WSC_SIZE, PDP_SIZE = 273, 60
+"""The Winograd schemas that everybody's figures are on, the first of the 285; the PDPs of 2016."""
+
+_BY_FORMAT = {
+    "wsc-xml": "wsc",
+    "wsc-csv": "wsc",
+    "wsc273-jsonl": "wsc",
+    "pdp-xml": "pdp",
+    "superglue-wsc": "superglue-wsc",
+    "dpr": "dpr",
+    "dpr-tsv": "dpr",
+    "knowref": "knowref",
+    "copa-xml": "copa",
+    "superglue-copa": "copa",
+    "winogender": "winogender",
+    "winogrande": "winogrande-dev",
+}
+
+TEST_FILES = {
+    "WSCollection.xml": "wsc",
+    "PDPChallenge2016.xml": "pdp",
+    "WSC/val.jsonl": "superglue-wsc",
+    "superglue_wsc/val.jsonl": "superglue-wsc",
+    "test.c.txt": "dpr",
+    "knowref_test.json": "knowref",
+    "copa-test.xml": "copa",
+    "all_sentences.tsv": "winogender",
+    "winogrande_1.1/dev.jsonl": "winogrande-dev",
+    "winogrande/dev.jsonl": "winogrande-dev",
+}
+"""The ends of the paths that `winosmith data get` gives the files that are solved."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A data set to solve.
+
+    Attributes:
+        name: one of `TARGETS`.
+        asked: its problems, or its claims in the order of the file.
+        file: where it was read from.
+        unreadable: records of the file that are no problems, and were left out.
+    """
+
+    name: str
+    asked: Dataset | tuple[Claim, ...]
+    file: str
+    unreadable: int = 0
+
+    def __len__(self) -> int:
+        return len(self.asked)
+
+
+def read_target(path: str | Path, name: str | None = None) -> Target:
+    """Read a data set of table 5, told by its format, or as the one that is named.
+
+    Of the Winograd Schema Challenge's 285 schemas the first 273 are kept, as everywhere in print.
+    Records that are no problems (two in KnowRef) are left out and counted.
+
+    Args:
+        path: the file.
+        name: one of `TARGETS`; told by the format when None.
+
+    Raises:
+        FormatError: the file can't be read, or holds no problem.
+        InputError: no data set of that name, or none has that format.
+        DataError: answers are withheld.
+    """
+    if name is not None and name not in TARGETS:
+        raise InputError(f"there is no data set {name!r}; there are {', '.join(TARGETS)}")
+    contents = formats.scan(path)
+    contents.tell(path)
+    if not contents.items:
+        raise FormatError("the file holds no record that can be read", path)
+    name = name or _name(contents.format.name, len(contents.items), path)
+    claims = [item for item in contents.items if isinstance(item, Claim)]
+    problems = [item for item in contents.items if isinstance(item, Problem)]
+    asked: Dataset | tuple[Claim, ...]
+    if claims:
+        withheld = [claim.problem_id for claim in claims if claim.holds is None]
+        asked = tuple(claims)
+    else:
+        asked = Dataset(problems[:WSC_SIZE] if name == "wsc" else problems, Path(path).stem)
+        withheld = [problem.id for problem in asked if problem.answer is None]
+    if withheld:
+        raise DataError(
+            f"{path}: {len(withheld):,} of {len(asked):,} answers are withheld; name a file with "
+            "the answers, such as the dev or val part"
+        )
+    return Target(name, asked, str(path), len(contents.bad))
+
+
+def _name(format_name: str, size: int, path: str | Path) -> str:
+    if format_name == "substitutions":
+        return "pdp" if size == PDP_SIZE else "wsc"
+    if format_name in _BY_FORMAT:
+        return _BY_FORMAT[format_name]
+    raise InputError(
+        f"{path} is {format_name}, which is the format of no data set of table 5; say which it is, "
+        f"as NAME={path}, with a name of {', '.join(TARGETS)}"
+    )
+
+
+def test_files(folder: str | Path) -> list[tuple[str, Path]]:
+    """Return the name and path of each data set of table 5 below a folder, the first of each.
+
+    Files are known by the names that `winosmith data get` gives them; see `TEST_FILES`.
+
+    Raises:
+        InputError: there is none.
+    """
+    found: dict[str, Path] = {}
+    for file in sorted(Path(folder).rglob("*")):
+        name = next(
+            (name for end, name in TEST_FILES.items() if file.as_posix().endswith(f"/{end}")), None
+        )
+        if name and file.is_file():
+            found.setdefault(name, file)
+    if not found:
+        raise InputError(
+            f"{folder}: no data set of table 5 is there; get some with: winosmith data get"
+        )
+    return [(name, found[name]) for name in TARGETS if name in found]
 
 
 @dataclass(frozen=True)
@@ -148,3 +282,88 @@ def _notes(target: Target) -> tuple[str, ...]:
     if not target.unreadable:
         return ()
     return (f"{target.unreadable:,} records of the file are no problems and were left out",)
+
+
+def judge(solver: Solver, claims: Sequence[Claim]) -> tuple[bool, ...]:
+    """Return whether each claim holds, by a solver.
+
+    A model that was trained on claims judges each by itself, as SuperGLUE asks. Any other solver
+    compares the candidates of one blank with each other, and the claim on the best of them holds;
+    a claim that is alone on its blank has nothing to be compared with, and is said not to hold,
+    as more do not; so are those between which the solver can't decide. That the candidates of a
+    blank are known together makes the task easier than SuperGLUE's: at most one holds. Labels are
+    not looked at.
+
+    >>> from winosmith.solve import Random
+    >>> judge(Random(3), [Claim("1", "A _ b.", c) for c in "xy"] + [Claim("2", "C _ d.", "z")])
+    (False, True, False)
+    """
+    if isinstance(solver, EncoderSolver) and solver.judges_claims:
+        return tuple(score > 0 for score in solver.judge(claims))
+    blanks = _blanks(claims)
+    best = _best(solver, [_Contest(claims[rows[0]], options) for rows, options in blanks])
+    holds = [False] * len(claims)
+    for (rows, options), left in zip(blanks, best, strict=True):
+        for row in rows:
+            holds[row] = len(options) > 1 and left == [claims[row].candidate.strip()]
+    return tuple(holds)
+
+
+def lone_claims(claims: Sequence[Claim]) -> int:
+    """Return how many claims have a blank to themselves."""
+    return sum(len(rows) for rows, options in _blanks(claims) if len(options) == 1)
+
+
+def _blanks(claims: Sequence[Claim]) -> list[tuple[list[int], list[str]]]:
+    """Return the rows of the claims on each blank, and their distinct candidates."""
+    blanks: dict[tuple[str, str], list[int]] = {}
+    for row, claim in enumerate(claims):
+        blanks.setdefault((claim.problem_id, claim.sentence), []).append(row)
+    return [
+        (rows, list(dict.fromkeys(claims[row].candidate.strip() for row in rows)))
+        for rows in blanks.values()
+    ]
+
+
+@dataclass(frozen=True)
+class _Contest:
+    """The candidates that are left for the blank of a claim."""
+
+    claim: Claim
+    left: list[str]
+
+    def problems(self) -> list[Problem]:
+        """Return the problems whose options are the candidates, at most five in each.
+
+        Who meets whom follows from the candidates alone, not from the order of the claims.
+        """
+        ordered = sorted(self.left)
+        parts = -(-len(ordered) // MAX_OPTIONS)
+        return [
+            Problem(f"{part}", self.claim.sentence, options, pronoun=self.claim.pronoun)
+            for part in range(parts)
+            if len(options := tuple(ordered[part::parts])) > 1
+        ]
+
+    def after(self, won: Sequence[str]) -> _Contest:
+        """Return what is left when these won their problems, or tied in them."""
+        lost = {option for problem in self.problems() for option in problem.options} - set(won)
+        return _Contest(self.claim, [option for option in self.left if option not in lost])
+
+
+def _best(solver: Solver, contests: Sequence[_Contest]) -> list[list[str]]:
+    """Return the best candidate of each, or those that tie; more than five are asked in rounds."""
+    waiting = list(range(len(contests)))
+    found = list(contests)
+    while waiting:
+        asked = [found[at].problems() for at in waiting]
+        answers = iter(predict(solver, [problem for own in asked for problem in own]))
+        still = []
+        for at, own in zip(waiting, asked, strict=True):
+            won = [p.options[option] for p in own for option in next(answers).chosen]
+            after = found[at].after(won)
+            if 1 < len(after.left) < len(found[at].left):
+                still.append(at)
+            found[at] = after
+        waiting = still
+    return [contest.left for contest in found]
