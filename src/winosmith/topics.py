@@ -390,8 +390,8 @@ def _read_body(response: HTTPResponse, url: str, most_bytes: int, until: float) 
     return b"".join(parts)
 
 
-_MOST_HELD = 500
-"""Topics that a process keeps from an address; the oldest make room."""
+_MOST_CACHED = 500
+"""Topics that a process caches from an address; the oldest make room."""
 
 
 @dataclass(eq=False)
@@ -414,7 +414,7 @@ class HttpTopics:
     url: str
     pause: float = 2.0
     fetch: Fetch = field(default=fetch_https, repr=False)
-    _kept: dict[tuple[str, str], Topic] = field(default_factory=dict, init=False, repr=False)
+    _cached: dict[tuple[str, str], Topic] = field(default_factory=dict, init=False, repr=False)
     _next: float = field(default=0.0, init=False, repr=False)
     _reason: str = field(default="", init=False, repr=False)
     _asking: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
@@ -426,28 +426,28 @@ class HttpTopics:
 
     def draw(self, seed: int) -> Topic:
         """Return a topic with anchor words; see `Topics.draw`."""
-        if self._asking.acquire(blocking=not self._kept):
+        if self._asking.acquire(blocking=not self._cached):
             try:
                 if time.monotonic() >= self._next:
                     self._ask()
             finally:
                 self._asking.release()
-        kept = list(self._kept.values())
-        where = f"{self.url} ({self._reason})" if self._reason and not kept else self.url
-        return _drawn(len(kept), kept.__getitem__, seed, where)
+        cached = list(self._cached.values())
+        where = f"{self.url} ({self._reason})" if self._reason and not cached else self.url
+        return _drawn(len(cached), cached.__getitem__, seed, where)
 
     def _ask(self) -> None:
-        """Add what the address answers to what is kept."""
+        """Add what the address answers to what is cached."""
         try:
             body, kind = self.fetch(self.url)
             came = _topics_of(body, kind, urlsplit(self.url).hostname or self.url)
             self._reason, wait = "", self.pause
         except InputError as error:
             came, self._reason, wait = [], str(error), 30 * self.pause
-        kept = dict(self._kept)
+        cached = dict(self._cached)
         for topic in came:
-            kept.setdefault((topic.title, topic.text), topic)
-        self._kept = dict(list(kept.items())[-_MOST_HELD:])
+            cached.setdefault((topic.title, topic.text), topic)
+        self._cached = dict(list(cached.items())[-_MOST_CACHED:])
         self._next = time.monotonic() + wait
 
 

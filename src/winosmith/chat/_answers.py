@@ -146,8 +146,10 @@ def _first_token(logprobs: Any) -> tuple[tuple[str, float], ...]:
     content = (logprobs or {}).get("content")
     if not content:
         return ()
-    told = ((str(entry["token"]), float(entry["logprob"])) for entry in content[0]["top_logprobs"])
-    return tuple(sorted(told, key=lambda entry: -entry[1]))
+    likeliest = (
+        (str(entry["token"]), float(entry["logprob"])) for entry in content[0]["top_logprobs"]
+    )
+    return tuple(sorted(likeliest, key=lambda entry: -entry[1]))
 
 
 def said(body: Any) -> str:
@@ -232,37 +234,37 @@ def explained(
         has_key: whether a key was sent.
         models: what the server lists; None when it lists nothing.
     """
-    told = f"HTTP {status}" + (f", {words}" if words else "")
+    refusal = f"HTTP {status}" + (f", {words}" if words else "")
     if status in (401, 403):
         if has_key:
-            return f"it refuses the key in {variable} ({told}); check that it is meant for it"
-        return f"it wants a key ({told}); name the environment variable that holds it"
+            return f"it refuses the key in {variable} ({refusal}); check that it is meant for it"
+        return f"it wants a key ({refusal}); name the environment variable that holds it"
     if status == 402 or _QUOTA.search(words):
-        return f"the account has nothing left ({told}); add credit, and go on"
+        return f"the account has nothing left ({refusal}); add credit, and go on"
     if 300 <= status < 400:
-        return f"it sends us elsewhere ({told}), which is not followed; name that address itself"
+        return f"it sends us elsewhere ({refusal}), which is not followed; name that address itself"
     if status == 404:
-        return _not_found(told, model, models)
+        return _not_found(refusal, model, models)
     if status == 413 or _TOO_LONG.search(words):
         return (
-            f"the prompt is too long for {model!r} ({told}); take fewer shots, or a model with "
+            f"the prompt is too long for {model!r} ({refusal}); take fewer shots, or a model with "
             "room for more"
         )
     if _PARAMETER.search(words):
         return (
-            f"it can't do with a parameter ({told}); `extra` sets others, and drops one that is "
+            f"it can't do with a parameter ({refusal}); `extra` sets others, and drops one that is "
             "None, such as {'max_tokens': None, 'max_completion_tokens': 500}"
         )
-    return f"it refuses the request ({told})"
+    return f"it refuses the request ({refusal})"
 
 
-def _not_found(told: str, model: str, models: Sequence[str] | None) -> str:
+def _not_found(refusal: str, model: str, models: Sequence[str] | None) -> str:
     if models is None:
-        return f"there is no chat model there ({told}); most base URLs end in /v1"
+        return f"there is no chat model there ({refusal}); most base URLs end in /v1"
     if model in models:
-        return f"it lists {model!r}, but can't chat with it ({told})"
+        return f"it lists {model!r}, but can't chat with it ({refusal})"
     near = difflib.get_close_matches(model, models, _MODELS_SHOWN, 0.4)
     shown = list(dict.fromkeys([*near, *models]))[:_MODELS_SHOWN]
     more = f" and {len(models) - len(shown):,} more" if len(models) > len(shown) else ""
     has = f"it has {', '.join(shown)}{more}" if shown else "it has none at all"
-    return f"there is no model {model!r} ({told}); {has}"
+    return f"there is no model {model!r} ({refusal}); {has}"

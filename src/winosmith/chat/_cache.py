@@ -94,8 +94,8 @@ class Cache:
 
 
 def _text(reply: Reply) -> str:
-    told = {name: value for name, value in asdict(reply).items() if value not in (None, "", ())}
-    return json.dumps(told)
+    stated = {name: value for name, value in asdict(reply).items() if value not in (None, "", ())}
+    return json.dumps(stated)
 
 
 def _reply(text: str) -> Reply:

@@ -114,8 +114,8 @@ class Line:
         if is_passing(status, f"{words} {code}"):
             after = again_after(error.response.headers.get("retry-after"), time.time())
             tries = _INTERNAL_TRIES if status == 500 else OFTEN
-            told = f"HTTP {status}" + (f", {words}" if words else "")
-            return Again(told, after=after, tries=tries)
+            refusal = f"HTTP {status}" + (f", {words}" if words else "")
+            return Again(refusal, after=after, tries=tries)
         return ChatError(
             explained(
                 status,

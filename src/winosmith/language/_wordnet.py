@@ -167,14 +167,14 @@ def _sense(opened: _Opened, synset: Any, own: Any) -> Sense:
     alike = [other for similar in (synset, *synset.similar_tos()) for other in similar.lemmas()]
     opposites = {_plain(opposite) for word in (own, *alike) for opposite in word.antonyms()}
     broader = [_plain(lemma) for above in synset.hypernyms() for lemma in above.lemmas()]
-    told = " ".join([synset.definition(), *synset.examples(), *broader])
+    words = " ".join([synset.definition(), *synset.examples(), *broader])
     return Sense(
         key=synset.name(),
         count=opened.counts.get(own.key(), 0),
         frames=frozenset(own.frame_ids()),
         synonyms=tuple(sorted(others, key=lambda other: (-other.count, other.lemma))),
         antonyms=frozenset(opposites),
-        near=frozenset(content_words(told)),
+        near=frozenset(content_words(words)),
     )
 
 

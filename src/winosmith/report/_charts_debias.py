@@ -57,8 +57,8 @@ def funnel(
         axes.set(xlim=(0, most), ylim=(len(stages) - 0.7, -0.85))
         axes.axis("off")
 
-    told = "; ".join(f"{name}: {count:,}" for name, count in stages)
-    return draw(paint, title=title, description=told, height=20 + 46 * len(stages))
+    description = "; ".join(f"{name}: {count:,}" for name, count in stages)
+    return draw(paint, title=title, description=description, height=20 + 46 * len(stages))
 
 
 def phase_sizes(
@@ -83,13 +83,13 @@ def phase_sizes(
         _by_phase(axes, len(phases), "problems", title)
         _thousands(axes)
 
-    told = "No phase was run."
+    description = "No phase was run."
     if len(sizes):
-        told = (
+        description = (
             f"{sizes[0]:,} problems at the start of phase 1, {int(left[-1]):,} left after phase "
             f"{len(sizes)}; {int(np.sum(removed)):,} were taken."
         )
-    return draw(paint, title=title, description=told)
+    return draw(paint, title=title, description=description)
 
 
 def phase_accuracy(
@@ -116,13 +116,13 @@ def phase_accuracy(
         axes.set_ylim(low - room, high + room)
         _by_phase(axes, len(phases), "accuracy", title)
 
-    told = "No phase was run."
+    description = "No phase was run."
     if len(accuracy):
-        told = (
+        description = (
             f"{shown(accuracy[0])} in phase 1, {shown(accuracy[-1])} in phase {len(accuracy)}; "
             f"chance is {shown(chance)}."
         )
-    return draw(paint, title=title, description=told)
+    return draw(paint, title=title, description=description)
 
 
 def phase_chance(
@@ -156,14 +156,14 @@ def phase_chance(
         _by_phase(axes, len(phases), "problems", title)
         _thousands(axes)
 
-    told = "No phase was run."
+    description = "No phase was run."
     if len(found):
-        told = "; ".join(
+        description = "; ".join(
             f"phase {phase}: {found[phase - 1]:,.0f} found, {mean[phase - 1]:,.0f} by chance "
             f"({low[phase - 1]:,.0f} to {high[phase - 1]:,.0f})"
             for phase in sorted({1, len(found)})
         )
-    return draw(paint, title=title, description=told)
+    return draw(paint, title=title, description=description)
 
 
 def scores(
@@ -205,8 +205,10 @@ def scores(
         _thousands(axes)
 
     total, over = int(number.sum()), int(number[above].sum())
-    told = f"{over:,} of {total:,} problems are in bins at or above the threshold {threshold:g}."
-    return draw(paint, title=title, description=told)
+    description = (
+        f"{over:,} of {total:,} problems are in bins at or above the threshold {threshold:g}."
+    )
+    return draw(paint, title=title, description=description)
 
 
 def _by_phase(axes: Axes, phases: int, what: str, title: str) -> None:
@@ -268,11 +270,11 @@ def _histogram(panel: Bars, share: np.ndarray, top: float, what: str) -> Svg:
         _titled(axes, panel.name, panel.note)
 
     counts = np.asarray(panel.counts)
-    told = (
+    description = (
         f"Histogram of {what} for {panel.name}: {int(counts[0].sum()):,} problems with option 1 "
         f"right, {int(counts[1].sum()):,} with option 2. {panel.note}"
     )
-    return draw(paint, title=f"{panel.name}: {what} by answer", description=told.strip())
+    return draw(paint, title=f"{panel.name}: {what} by answer", description=description.strip())
 
 
 _ANSWERS = ((ONE, "solid", "option 1"), (TWO, (0, (3, 1.2)), "option 2"))
@@ -335,12 +337,12 @@ def _cloud(panel: Cloud, low: np.ndarray, high: np.ndarray, names: tuple[str, st
         axes.set(xlabel=names[0], ylabel=names[1])
         _titled(axes, panel.name, panel.note)
 
-    told = (
+    description = (
         f"Scatter of {names[0]} and {names[1]} for {panel.name}: {int((answers == 0).sum()):,} "
         f"problems with option 1 right, {int((answers == 1).sum()):,} with option 2. {panel.note}"
     )
     return draw(paint, title=f"{panel.name}: the first two components by answer",
-                description=told.strip())  # fmt: skip
+                description=description.strip())  # fmt: skip
 
 
 _LAYERS = 6
@@ -420,8 +422,8 @@ def levels(
         if axes.lines:
             axes.legend(loc="lower left", ncols=2, bbox_to_anchor=(0, 1), borderaxespad=0.4)
 
-    told = "; ".join(_level_in_words(level) for level in rows)
-    return draw(paint, title=title, description=told, height=96 + 40 * len(rows))
+    description = "; ".join(_level_in_words(level) for level in rows)
+    return draw(paint, title=title, description=description, height=96 + 40 * len(rows))
 
 
 def _level_in_words(level: Level) -> str:
@@ -500,8 +502,8 @@ def shifts(rows: Sequence[Shift], sets: Sequence[str], *, title: str) -> Svg:
         axes.tick_params(axis="y", length=0)
         canvas.legend(loc="outside upper left", ncols=2, handlelength=1.2)
 
-    told = "; ".join(f"{row.name}: {_shift_in_words(row, sets)}" for row in rows)
-    return draw(paint, title=title, description=told, width=420, height=110 + 26 * len(rows))
+    description = "; ".join(f"{row.name}: {_shift_in_words(row, sets)}" for row in rows)
+    return draw(paint, title=title, description=description, width=420, height=110 + 26 * len(rows))
 
 
 def _shift_in_words(row: Shift, sets: Sequence[str]) -> str:

@@ -81,12 +81,12 @@ def items_by_right(histogram: Mapping[int, int], of: int, *, title: str) -> Svg:
             axes.text(1, 1.0, "hatched: fewer than half", ha="right", va="bottom", color=MUTED,
                       transform=axes.transAxes)  # fmt: skip
 
-    told = "; ".join(
+    description = "; ".join(
         f"{n:,} items with {right} of {of}"
         for right, n in zip(places[::-1], sizes[::-1], strict=True)
         if n
     )
-    return draw(paint, title=f"{title}: items by people who were right", description=told)
+    return draw(paint, title=f"{title}: items by people who were right", description=description)
 
 
 def subject_scores(rows: Sequence[SubjectScore], *, mean: float, chance: float, title: str) -> Svg:
@@ -124,14 +124,14 @@ def subject_scores(rows: Sequence[SubjectScore], *, mean: float, chance: float, 
         if any(row.group for row in ordered):
             canvas.legend(loc="outside lower left", ncols=3)
 
-    told = "; ".join(
+    description = "; ".join(
         f"{row.subject}{f' ({row.group})' if row.group else ''} {shown(row.share, '.0%')}"
         for row in ordered
     )
     return draw(
         paint,
         title=f"{title}: scores of the subjects",
-        description=f"guessing {shown(chance, '.0%')}; {told}",
+        description=f"guessing {shown(chance, '.0%')}; {description}",
         height=120 + 19 * len(ordered),
     )
 
@@ -167,10 +167,10 @@ def over_the_sheet(parts: Sequence[SheetPart], *, title: str, note: str = "") ->
         if note:
             axes.text(0, 1.04, clean(note), color=MUTED, transform=axes.transAxes)
 
-    told = "; ".join(
+    description = "; ".join(
         f"questions {p.first} to {p.last}: {shown(p.share, '.0%')} right"
         + ("" if p.seconds is None else f", {p.seconds:.0f} s each")
         for p in parts
     )
-    return draw(paint, title=f"{title}: over the sheet", description=told,
+    return draw(paint, title=f"{title}: over the sheet", description=description,
                 height=360 if timed else 280)  # fmt: skip

@@ -82,7 +82,7 @@ def curves(
             canvas.legend(loc="outside upper left", ncols=2, handlelength=2.6)
 
     form = ".1%" if percent else ""
-    told = "; ".join(
+    description = "; ".join(
         f"{name}: "
         + ", ".join(
             f"{shown(value, form)} at {setting:g}"
@@ -90,7 +90,7 @@ def curves(
         )
         for name, line in lines.items()
     )
-    return draw(paint, title=title, description=told)
+    return draw(paint, title=title, description=description)
 
 
 _CONTINUATION_LOOKS = (
@@ -172,8 +172,8 @@ def learning(
         if lines or runs:
             canvas.legend(loc="outside upper left", ncols=2, handlelength=2.6)
 
-    told = "; ".join(f"{shown(value, '.1%')} at {size:,.0f}" for size, value in points)
-    return draw(paint, title=title, description=told, height=320)
+    description = "; ".join(f"{shown(value, '.1%')} at {size:,.0f}" for size, value in points)
+    return draw(paint, title=title, description=description, height=320)
 
 
 def reaches(
@@ -213,10 +213,10 @@ def reaches(
         axes.tick_params(axis="y", length=0)
         _size_axis(axes)
 
-    told = "; ".join(
+    description = "; ".join(
         f"{row.name}: {_short(row.size)} ({_short(row.low)} to {_short(row.high)})" for row in rows
     )
-    return draw(paint, title=title, description=told, height=70 + 46 * len(rows))
+    return draw(paint, title=title, description=description, height=70 + 46 * len(rows))
 
 
 def _size_axis(axes: Axes) -> None:
@@ -284,11 +284,11 @@ def reliability(rows: Sequence[Stated], *, name: str, note: str = "") -> Svg:
         if note:
             axes.text(0, 1.03, clean(note), color=MUTED, transform=axes.transAxes)
 
-    told = "; ".join(
+    description = "; ".join(
         f"{shown(row.accuracy, '.0%')} right of {row.problems:,} at {shown(row.confidence, '.0%')}"
         for row in rows
     )
-    return draw(paint, title=f"{name}: calibration", description=told, height=340)
+    return draw(paint, title=f"{name}: calibration", description=description, height=340)
 
 
 _SOLVER_LOOKS = (

@@ -148,11 +148,11 @@ class Applied:
         if not self.exempt:
             return "Rules: WinoGrande's for authors; no problem is perturbed or known as published"
         why = Counter(self.exempt.values()).most_common()
-        told = ", ".join(f"{count:,} {reason}" for reason, count in why)
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in why)
         left = self.n - len(self.exempt)
         if not left:
-            return f"Rules: none of WinoGrande's for authors: {told}"
-        return f"Rules: WinoGrande's for authors, on {left:,} of {self.n:,}; not on {told}"
+            return f"Rules: none of WinoGrande's for authors: {reasons}"
+        return f"Rules: WinoGrande's for authors, on {left:,} of {self.n:,}; not on {reasons}"
 
     @property
     def lines(self) -> tuple[str, ...]:
