@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from winosmith.metrics import Proportion
+from winosmith.metrics import Proportion, wilson_interval
 
 __all__ = ["crossed_share"]
 
@@ -35,7 +35,6 @@ def crossed_share(right: Floats) -> Proportion:
     (0.95, [0.59, 1.0])
     """
     from scipy.stats import norm, t
-    from statsmodels.stats.proportion import proportion_confint
 
     known = ~np.isnan(right)
     n, value = int(known.sum()), float(np.nanmean(right))
@@ -54,8 +53,6 @@ def crossed_share(right: Floats) -> Proportion:
         alike = max(k, m) if n > 1 else 1
     fewest = min((size for size in (k, m) if size > 1), default=2)
     wider = float(norm.ppf(0.975) / t.ppf(0.975, fewest - 1))
-    low, high = proportion_confint(
-        value * alike * wider**2, alike * wider**2, 0.05, method="wilson"
-    )
-    interval = float(max(0.0, low)), float(min(1.0, high))
+    independent = alike * wider**2
+    interval = wilson_interval(value * independent, independent)
     return Proportion(int(np.nansum(asked)), n, interval, min(k, m), n / alike)

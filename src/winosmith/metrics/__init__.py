@@ -12,9 +12,13 @@ from winosmith.metrics._against_root import AgainstRoot, against_root
 from winosmith.metrics._agreement import Agreement, agreement
 from winosmith.metrics._alpha import krippendorff_alpha
 from winosmith.metrics._annotators import Annotator, Annotators, annotators
-from winosmith.metrics._calibration import Calibration, ReliabilityBin, calibration
-from winosmith.metrics._carried import Carried, carried
-from winosmith.metrics._columns import columns
+from winosmith.metrics._calibration import (
+    Calibration,
+    Margins,
+    ReliabilityBin,
+    calibration,
+    margins,
+)
 from winosmith.metrics._compare import Comparison, Pair, compare, compare_pair
 from winosmith.metrics._copies import Copies, copies
 from winosmith.metrics._curve import CurvePoint, LearningCurve, learning_curve
@@ -28,7 +32,15 @@ from winosmith.metrics._fleiss import fleiss_kappa
 from winosmith.metrics._forgetting import Forgetting, forgetting
 from winosmith.metrics._gender import Gap, GenderGap, Reading, gender_gap
 from winosmith.metrics._graded import Graded, clusters, grade
-from winosmith.metrics._guessing import guessing_level, guessing_p_value
+from winosmith.metrics._groups import Carried, carried, columns
+from winosmith.metrics._intervals import (
+    Proportion,
+    bootstrap_interval,
+    counted,
+    crossed_proportion,
+    proportion,
+    wilson_interval,
+)
 from winosmith.metrics._kinds import EditKind, EditKinds, edit_kinds
 from winosmith.metrics._leaks import Leak, leaks
 from winosmith.metrics._lineage_statistics import (
@@ -36,7 +48,6 @@ from winosmith.metrics._lineage_statistics import (
     LineageStatistics,
     lineage_statistics,
 )
-from winosmith.metrics._margins import Margins, margins
 from winosmith.metrics._marks import marked, switched_sentences
 from winosmith.metrics._overlap import Overlap, overlap, told_overlap
 from winosmith.metrics._people import HumanAccuracy, human_accuracy
@@ -51,10 +62,15 @@ from winosmith.metrics._pmi_counts import (
     word_counts,
 )
 from winosmith.metrics._possible import possible_counts, possible_sums
-from winosmith.metrics._proportion import Proportion, counted, crossed_proportion, proportion
 from winosmith.metrics._reliability import Reliability, answer_table
-from winosmith.metrics._resample import bootstrap_interval
-from winosmith.metrics._score import Score, comparisons_score, score, twin_score
+from winosmith.metrics._score import (
+    Score,
+    comparisons_score,
+    guessing_level,
+    guessing_p_value,
+    score,
+    twin_score,
+)
 from winosmith.metrics._stability import Stability, stability
 from winosmith.metrics._stability_drawings import FEWEST, stability_drawings
 from winosmith.metrics._statistics import (
@@ -167,5 +183,6 @@ __all__ = [
     "switched_sentences",
     "told_overlap",
     "twin_score",
+    "wilson_interval",
     "word_counts",
 ]

@@ -10,11 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from winosmith.errors import DataError, SameInputError
-from winosmith.metrics._carried import seen_by
-from winosmith.metrics._columns import columns
 from winosmith.metrics._compare import compare_pair, crossed, difference_interval
 from winosmith.metrics._graded import Graded
-from winosmith.metrics._proportion import Proportion, proportion
+from winosmith.metrics._groups import columns, seen_by
+from winosmith.metrics._intervals import Proportion, proportion
 from winosmith.problem import Scalar
 from winosmith.seen import inputs
 

@@ -9,8 +9,7 @@ import numpy as np
 from winosmith.answers import Prediction
 from winosmith.errors import DataError
 from winosmith.metrics._graded import Graded
-from winosmith.metrics._proportion import counted
-from winosmith.metrics._resample import cluster_totals, percentiles, resampled
+from winosmith.metrics._intervals import cluster_totals, counted, percentiles, resampled
 
 __all__ = ["Agreement", "agreement"]
 

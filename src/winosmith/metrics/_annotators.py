@@ -17,8 +17,8 @@ from winosmith.metrics._alpha import krippendorff_alpha
 from winosmith.metrics._depth import error_depth
 from winosmith.metrics._fleiss import fleiss_kappa
 from winosmith.metrics._graded import clusters
+from winosmith.metrics._intervals import Proportion, proportion
 from winosmith.metrics._people import fresh_tests
-from winosmith.metrics._proportion import Proportion, proportion
 from winosmith.metrics._reliability import Reliability, answer_table
 
 __all__ = ["Annotator", "Annotators", "annotators"]

@@ -14,8 +14,15 @@ import numpy.typing as npt
 from winosmith.errors import DataError
 from winosmith.metrics._agreement import Agreement, agreement
 from winosmith.metrics._graded import Graded
-from winosmith.metrics._proportion import Proportion, counted, proportion
-from winosmith.metrics._resample import DRAWS, cluster_totals, percentiles, resampled
+from winosmith.metrics._intervals import (
+    DRAWS,
+    Proportion,
+    cluster_totals,
+    counted,
+    percentiles,
+    proportion,
+    resampled,
+)
 from winosmith.problem import MAX_OPTIONS
 from winosmith.report import Signature, sign
 

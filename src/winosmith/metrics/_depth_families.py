@@ -12,7 +12,7 @@ from winosmith.errors import DataError
 from winosmith.lineage import Depths, depths
 from winosmith.metrics._depth import error_depth, without_errors
 from winosmith.metrics._graded import Graded
-from winosmith.metrics._proportion import counted
+from winosmith.metrics._intervals import counted
 from winosmith.problem import Problem
 
 __all__ = ["DEPTHS", "DepthKind", "Families", "Family", "families_of"]

@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from winosmith.metrics._depth import without_errors
 from winosmith.metrics._depth_families import Family
-from winosmith.metrics._proportion import counted
-from winosmith.metrics._resample import cluster_totals, percentiles, resampled
+from winosmith.metrics._intervals import cluster_totals, counted, percentiles, resampled
 
 __all__ = ["DepthNull", "ErrorDepth", "error_depths"]
 

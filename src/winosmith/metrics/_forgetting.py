@@ -8,7 +8,7 @@ from typing import Any
 from winosmith.errors import DataError
 from winosmith.metrics._compare import Pair, compare
 from winosmith.metrics._graded import Graded
-from winosmith.metrics._proportion import Proportion
+from winosmith.metrics._intervals import Proportion
 from winosmith.report import Signature
 
 __all__ = ["Forgetting", "forgetting"]

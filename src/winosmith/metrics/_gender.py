@@ -9,10 +9,15 @@ from typing import Any, Literal
 import numpy as np
 
 from winosmith.errors import DataError, SameInputError
-from winosmith.metrics._carried import carried, seen_by
 from winosmith.metrics._graded import Graded
-from winosmith.metrics._proportion import Proportion, proportion
-from winosmith.metrics._resample import cluster_totals, percentiles, resampled
+from winosmith.metrics._groups import carried, seen_by
+from winosmith.metrics._intervals import (
+    Proportion,
+    cluster_totals,
+    percentiles,
+    proportion,
+    resampled,
+)
 from winosmith.problem import Problem
 from winosmith.report import Signature, sign
 
@@ -148,9 +153,9 @@ def gender_gap(
     if unknown:
         raise DataError(f"there is no share of women for {', '.join(map(repr, unknown[:3]))}")
     of_genders = [gender if gender in GENDERS else None for gender in genders.tolist()]
-    told = carried(graded, "the gender of the pronoun", of_genders)
-    if told.refused:
-        raise SameInputError(told.refused)
+    comparable = carried(graded, "the gender of the pronoun", of_genders)
+    if comparable.refused:
+        raise SameInputError(comparable.refused)
     half = 50 if max(female_share.values()) > 1 else 0.5
     mostly_female = np.array([female_share[occupation] > half for occupation in occupations])
     expected = mostly_female
@@ -170,7 +175,7 @@ def gender_gap(
         reading,
         proportion(graded.credit, labels, chance=0.5, ties=graded.ties),
         sign(graded.dataset, seed, predictions=graded.digest[:12], gotcha=reading, **seen),
-        told.note,
+        comparable.note,
     )
 
 

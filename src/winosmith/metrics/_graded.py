@@ -15,7 +15,7 @@ from winosmith.answers import Prediction
 from winosmith.blocks import blocks
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
-from winosmith.metrics._proportion import Proportion, proportion
+from winosmith.metrics._intervals import Proportion, proportion
 from winosmith.records import canonical
 
 __all__ = ["Graded", "clusters", "grade"]

@@ -15,8 +15,14 @@ from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.metrics._error_depth import LEAST_CLUSTERS
 from winosmith.metrics._graded import Graded
-from winosmith.metrics._proportion import Proportion, counted, proportion
-from winosmith.metrics._resample import cluster_totals, percentiles, resampled
+from winosmith.metrics._intervals import (
+    Proportion,
+    cluster_totals,
+    counted,
+    percentiles,
+    proportion,
+    resampled,
+)
 from winosmith.problem import BLANK
 from winosmith.text import tokens
 

@@ -13,9 +13,9 @@ from typing import Any, cast
 import numpy as np
 
 from winosmith.dataset import Dataset
-from winosmith.metrics._columns import columns
 from winosmith.metrics._evidence import FOLDS, evidence
 from winosmith.metrics._graded import clusters
+from winosmith.metrics._groups import columns
 from winosmith.metrics._tells import tells, tells_of_options
 
 __all__ = ["Leak", "leaks"]

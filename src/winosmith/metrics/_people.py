@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from winosmith.answers import Response
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
+from winosmith.metrics._intervals import wilson_interval
 
 __all__ = ["HumanAccuracy", "human_accuracy"]
 
@@ -72,7 +73,7 @@ def human_accuracy(
     )
     return HumanAccuracy(
         right / len(counted),
-        _wilson(right, len(counted)),
+        wilson_interval(right, len(counted)),
         right,
         len(counted),
         len(asked) - len(counted),
@@ -108,10 +109,3 @@ def _check_fresh(
             f"{response.problem_id!r}: they {what}; take the response out"
         )
     known.add(who)
-
-
-def _wilson(right: int, total: int) -> tuple[float, float]:
-    from scipy.stats import binomtest
-
-    interval = binomtest(right, total).proportion_ci(method="wilson")
-    return float(interval.low), float(interval.high)

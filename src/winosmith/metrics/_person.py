@@ -11,8 +11,8 @@ from winosmith.answers import Response
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.metrics._graded import clusters
+from winosmith.metrics._intervals import Proportion, crossed_proportion
 from winosmith.metrics._people import fresh_tests
-from winosmith.metrics._proportion import Proportion, crossed_proportion
 
 __all__ = ["PersonAccuracy", "person_accuracy"]
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from winosmith.errors import DataError
-from winosmith.metrics._resample import cluster_totals, percentiles, resampled
+from winosmith.metrics._intervals import cluster_totals, percentiles, resampled
 
 __all__ = [
     "Floats",

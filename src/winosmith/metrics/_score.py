@@ -1,27 +1,27 @@
-"""The score of one solver on a data set: accuracy, twins, groups, calibration."""
+"""The score of one solver on a data set: accuracy, twins, groups, calibration, and guessing."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from winosmith.answers import best_of
+from winosmith.blocks import plain
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
-from winosmith.metrics._calibration import Calibration, calibration
-from winosmith.metrics._carried import carried
-from winosmith.metrics._columns import columns
+from winosmith.metrics._calibration import Calibration, Margins, calibration, margins
 from winosmith.metrics._graded import Graded
-from winosmith.metrics._guessing import guessing_level, guessing_p_value
-from winosmith.metrics._margins import Margins, margins
-from winosmith.metrics._proportion import Proportion, proportion
+from winosmith.metrics._groups import carried, columns
+from winosmith.metrics._intervals import Proportion, proportion
 from winosmith.problem import Scalar
 from winosmith.report import Signature, sign
 
-__all__ = ["Score", "comparisons_score", "score", "twin_score"]
+Floats = npt.NDArray[np.float64]
 
 MOST_GROUPS = 30
 """A field with more values than this has no table of its own."""
@@ -164,11 +164,11 @@ def comparisons_score(graded: Graded) -> Proportion | None:
     return proportion(won, graded.clusters[of], chance=0.5, ties=won.count(0.5))
 
 
-Told = tuple[dict[str, dict[str, Proportion]], dict[str, str], dict[str, str]]
+Groups = tuple[dict[str, dict[str, Proportion]], dict[str, str], dict[str, str]]
 """By field: the groups, why there are none, and what to know of them."""
 
 
-def _groups(graded: Graded, by: Sequence[str]) -> Told:
+def _groups(graded: Graded, by: Sequence[str]) -> Groups:
     known = dict(columns(graded.dataset))
     unknown = next((name for name in by if name not in known), None)
     if unknown is not None:
@@ -188,12 +188,12 @@ def _groups(graded: Graded, by: Sequence[str]) -> Told:
     for name, column in values.items():
         different = {value for value in column if value is not None}
         if len(different) <= MOST_GROUPS:
-            found_out = carried(graded, name, column)
-            if found_out.refused:
-                refused[name] = found_out.refused
+            comparable = carried(graded, name, column)
+            if comparable.refused:
+                refused[name] = comparable.refused
                 continue
-            if found_out.note:
-                notes[name] = found_out.note
+            if comparable.note:
+                notes[name] = comparable.note
             groups[name] = _by_value(graded, column)
         elif name in by:
             raise DataError(
@@ -221,3 +221,72 @@ def _by_value(graded: Graded, column: Sequence[Scalar]) -> dict[str, Proportion]
         )
         for value in ordered
     }
+
+
+def guessing_level(graded: Graded) -> float:
+    """Return the accuracy that guessing gives on average, 0–1: the mean of 1/k for k options."""
+    return float(np.mean([1 / len(problem.options) for problem in graded.dataset]))
+
+
+def guessing_p_value(graded: Graded) -> float:
+    """Return the probability that guessing has as many right, or more.
+
+    The null turns the labels of a cluster's problems all together: the options of each stand in a
+    circle, sorted by their text, and every answer of the cluster moves on by the same number of
+    places, each number of the k as probable. With two options that keeps the answers or flips them,
+    so a twin keeps its opposite answers; with more, copies move as one and count as one piece of
+    evidence. It does not depend on the order in which options are written. What is tied is worth
+    1 / (options tied) in each turn that puts the answer among them. The distribution of the sum is
+    exact (by convolution). Without clusters this is the one-sided binomial test (Poisson-binomial
+    for mixed numbers of options); with them it takes what problems must share for no evidence. A
+    solver that ignores the trigger has one half of every twin right, and p = 1; so has one that
+    can't decide anything.
+
+    >>> from winosmith import Prediction
+    >>> from winosmith.metrics import grade
+    >>> from winosmith.testing import made_twins
+    >>> data = made_twins(0, singles=5)
+    >>> guessing_p_value(grade(data, [Prediction(p.id, p.answer) for p in data]))  # 1/2 to the 5th
+    0.03125
+    """
+    together: dict[tuple[int, int], list[int]] = {}
+    for row, cluster in enumerate(graded.clusters):
+        together.setdefault((int(cluster), len(graded.dataset[row].options)), []).append(row)
+    chosen = [_chosen_from_answer(graded, row) for row in range(len(graded.dataset))]
+    unit = math.lcm(*map(len, chosen))  # credits are whole numbers of 1/unit
+    certain, distribution = 0, np.ones(1)
+    for (_, options), rows in together.items():
+        step = _turned([chosen[row] for row in rows], options, unit)
+        first, last = np.flatnonzero(step)[[0, -1]]
+        certain += int(first)
+        if last > first:
+            distribution = np.convolve(distribution, step[first : last + 1])
+    seen = round(float(graded.credit.sum()) * unit) - certain
+    return float(min(1.0, distribution[max(seen, 0) :].sum()))
+
+
+def _chosen_from_answer(graded: Graded, row: int) -> list[int]:
+    """Return how far on from the answer each chosen option stands, 0 to k − 1, sorted by text.
+
+    As copies are compared (`blocks.plain`), so that their options stand in the same places.
+    """
+    problem = graded.dataset[row]
+    options = problem.options
+    order = sorted(range(len(options)), key=lambda at: (plain(options[at]), options[at]))
+    place = {option: at for at, option in enumerate(order)}
+    answer = place[problem.answer or 0]  # `grade` has seen that it is known
+    return [(place[option] - answer) % len(options) for option in graded.predictions[row].chosen]
+
+
+def _turned(chosen: Sequence[Sequence[int]], options: int, unit: int) -> Floats:
+    """Return how probable each credit of a cluster is, in units, when its labels are turned.
+
+    Args:
+        chosen: how far on from its answer each chosen option of a problem stands.
+        options: how many each problem has.
+        unit: of credit.
+    """
+    credit = np.zeros(options, dtype=np.int64)  # of each turn
+    for places in chosen:
+        credit[list(places)] += unit // len(places)
+    return np.bincount(credit) / options

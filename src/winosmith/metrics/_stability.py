@@ -12,9 +12,8 @@ import numpy.typing as npt
 from winosmith.metrics._depth_families import DepthKind, Family, families_of
 from winosmith.metrics._error_depth import ErrorDepth, error_depths
 from winosmith.metrics._graded import Graded
+from winosmith.metrics._intervals import DRAWS, Proportion, proportion
 from winosmith.metrics._overlap import Overlap
-from winosmith.metrics._proportion import Proportion, proportion
-from winosmith.metrics._resample import DRAWS
 from winosmith.metrics._survival import Survival, survival_of
 from winosmith.report import Signature, sign
 

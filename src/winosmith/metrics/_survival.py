@@ -10,7 +10,7 @@ from typing import Any
 
 from winosmith.extras import require
 from winosmith.metrics._depth_families import Family
-from winosmith.metrics._proportion import counted
+from winosmith.metrics._intervals import counted
 
 __all__ = ["Survival", "survival_of"]
 

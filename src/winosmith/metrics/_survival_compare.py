@@ -14,7 +14,7 @@ from winosmith.errors import DataError
 from winosmith.extras import require
 from winosmith.metrics._depth_families import DepthKind, Family, families_of
 from winosmith.metrics._graded import Graded
-from winosmith.metrics._resample import DRAWS, cluster_totals
+from winosmith.metrics._intervals import DRAWS, cluster_totals
 from winosmith.metrics._survival import Survival, survival_of
 from winosmith.report import Signature, sign
 

@@ -11,7 +11,7 @@ from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError
 from winosmith.metrics._agreement import probability_same
 from winosmith.metrics._graded import Graded
-from winosmith.metrics._proportion import Proportion, proportion
+from winosmith.metrics._intervals import Proportion, proportion
 from winosmith.problem import Problem
 
 __all__ = ["Consistency", "consistency", "switched"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from django.db.models import Count, QuerySet
 
-from winosmith.metrics import Reliability, answer_table, krippendorff_alpha, proportion
+from winosmith.metrics import Reliability, answer_table, krippendorff_alpha, wilson_interval
 from winosmith.web._kept import kept
 from winosmith.web.judge.models import Gold, Slot, Verdict
 from winosmith.web.problems.models import Problem
@@ -124,7 +124,7 @@ class Agreed:
     @property
     def interval(self) -> tuple[float, float]:
         """Wilson's of 95 %."""
-        return proportion([True] * self.same + [False] * (self.of - self.same)).interval
+        return wilson_interval(self.same, self.of)
 
 
 def with_others(judges: Iterable[int]) -> dict[int, Agreed]:
