@@ -16,7 +16,7 @@ from winosmith import Dataset, Prediction, Problem, formats
 from winosmith.errors import DataError, MissingExtraError
 from winosmith.extras import require
 from winosmith.metrics import Graded, compare_survival, grade, stability
-from winosmith.metrics._survival_compare import log_rank_scores
+from winosmith.metrics._stability import log_rank_scores
 from winosmith.testing import made_families
 
 pytestmark = pytest.mark.usefixtures("lifelines_installed")

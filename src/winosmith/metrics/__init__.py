@@ -8,10 +8,6 @@
 
 from __future__ import annotations
 
-from winosmith.metrics._against_root import AgainstRoot, against_root
-from winosmith.metrics._agreement import Agreement, agreement
-from winosmith.metrics._alpha import krippendorff_alpha
-from winosmith.metrics._annotators import Annotator, Annotators, annotators
 from winosmith.metrics._calibration import (
     Calibration,
     Margins,
@@ -19,17 +15,29 @@ from winosmith.metrics._calibration import (
     calibration,
     margins,
 )
-from winosmith.metrics._compare import Comparison, Pair, compare, compare_pair
-from winosmith.metrics._copies import Copies, copies
-from winosmith.metrics._curve import CurvePoint, LearningCurve, learning_curve
-from winosmith.metrics._curve_area import LEADERBOARD_SIZES, area_under_curve
-from winosmith.metrics._curve_fit import Extrapolation
-from winosmith.metrics._curve_forms import FORMS, Form
-from winosmith.metrics._depth import error_depth
-from winosmith.metrics._depth_families import DepthKind, Family
-from winosmith.metrics._error_depth import DepthNull, ErrorDepth
-from winosmith.metrics._fleiss import fleiss_kappa
-from winosmith.metrics._forgetting import Forgetting, forgetting
+from winosmith.metrics._compare import (
+    AgainstRoot,
+    Agreement,
+    Comparison,
+    Forgetting,
+    Pair,
+    against_root,
+    agreement,
+    compare,
+    compare_pair,
+    forgetting,
+)
+from winosmith.metrics._curve import (
+    FORMS,
+    LEADERBOARD_SIZES,
+    CurvePoint,
+    Extrapolation,
+    Form,
+    LearningCurve,
+    area_under_curve,
+    learning_curve,
+)
+from winosmith.metrics._error_depth import DepthKind, DepthNull, ErrorDepth, Family, error_depth
 from winosmith.metrics._gender import Gap, GenderGap, Reading, gender_gap
 from winosmith.metrics._graded import Graded, clusters, grade
 from winosmith.metrics._groups import Carried, carried, columns
@@ -43,16 +51,17 @@ from winosmith.metrics._intervals import (
 )
 from winosmith.metrics._kinds import EditKind, EditKinds, edit_kinds
 from winosmith.metrics._leaks import Leak, leaks
-from winosmith.metrics._lineage_statistics import (
-    DepthSummary,
-    LineageStatistics,
-    lineage_statistics,
-)
-from winosmith.metrics._marks import marked, switched_sentences
 from winosmith.metrics._overlap import Overlap, overlap, told_overlap
-from winosmith.metrics._people import HumanAccuracy, human_accuracy
-from winosmith.metrics._person import PersonAccuracy, person_accuracy
-from winosmith.metrics._pmi_counts import (
+from winosmith.metrics._people import (
+    Annotator,
+    Annotators,
+    HumanAccuracy,
+    PersonAccuracy,
+    annotators,
+    human_accuracy,
+    person_accuracy,
+)
+from winosmith.metrics._pmi import (
     PMI_SMOOTHING,
     first_mentioned,
     first_of_twins,
@@ -62,7 +71,12 @@ from winosmith.metrics._pmi_counts import (
     word_counts,
 )
 from winosmith.metrics._possible import possible_counts, possible_sums
-from winosmith.metrics._reliability import Reliability, answer_table
+from winosmith.metrics._reliability import (
+    Reliability,
+    answer_table,
+    fleiss_kappa,
+    krippendorff_alpha,
+)
 from winosmith.metrics._score import (
     Score,
     comparisons_score,
@@ -71,17 +85,33 @@ from winosmith.metrics._score import (
     score,
     twin_score,
 )
-from winosmith.metrics._stability import Stability, stability
-from winosmith.metrics._stability_drawings import FEWEST, stability_drawings
+from winosmith.metrics._stability import (
+    FEWEST,
+    Stability,
+    Survival,
+    SurvivalComparison,
+    compare_survival,
+    stability,
+    stability_drawings,
+)
 from winosmith.metrics._statistics import (
     ClaimStatistics,
+    Copies,
+    DepthSummary,
+    LineageStatistics,
     Statistics,
     claim_statistics,
+    copies,
+    lineage_statistics,
     statistics,
 )
-from winosmith.metrics._survival import Survival
-from winosmith.metrics._survival_compare import SurvivalComparison, compare_survival
-from winosmith.metrics._switched import Consistency, consistency, switched
+from winosmith.metrics._switched import (
+    Consistency,
+    consistency,
+    marked,
+    switched,
+    switched_sentences,
+)
 from winosmith.metrics._table5 import Table5
 
 __all__ = [

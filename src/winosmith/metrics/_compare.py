@@ -1,19 +1,20 @@
-"""Is one solver better than another on the same problems?"""
+"""Two solvers side by side, one before and after training, and one on problems and their roots."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from winosmith.errors import DataError
-from winosmith.metrics._agreement import Agreement, agreement
+from winosmith.answers import Prediction
+from winosmith.errors import DataError, SameInputError
 from winosmith.metrics._graded import Graded
+from winosmith.metrics._groups import columns, seen_by
 from winosmith.metrics._intervals import (
     DRAWS,
     Proportion,
@@ -23,10 +24,11 @@ from winosmith.metrics._intervals import (
     proportion,
     resampled,
 )
-from winosmith.problem import MAX_OPTIONS
+from winosmith.problem import MAX_OPTIONS, Scalar
 from winosmith.report import Signature, sign
+from winosmith.seen import inputs
 
-__all__ = ["Comparison", "Pair", "compare", "compare_pair"]
+Tested = TypeVar("Tested", "Pair", "AgainstRoot")
 
 CREDITS = math.lcm(*range(1, MAX_OPTIONS + 1))
 """Every credit, and every difference of two, is a whole number of its parts."""
@@ -219,8 +221,281 @@ def difference_interval(
     return percentiles(sums[:, 0] / sums[:, 1])
 
 
-def _holm(pairs: list[Pair]) -> tuple[Pair, ...]:
+def _holm(found: Sequence[Tested]) -> tuple[Tested, ...]:
+    """Return the results with their p-values corrected by Holm (1979) for being so many."""
     from statsmodels.stats.multitest import multipletests
 
-    adjusted = multipletests([pair.p_value for pair in pairs], method="holm")[1]
-    return tuple(replace(p, adjusted=float(q)) for p, q in zip(pairs, adjusted, strict=True))
+    adjusted = multipletests([one.p_value for one in found], method="holm")[1]
+    return tuple(replace(one, adjusted=float(p)) for one, p in zip(found, adjusted, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How much two sets of predictions agree.
+
+    Attributes:
+        equal: on how many problems they choose the same option; whole but for ties, which count as
+            if a fair draw of its own settled each.
+        n: of how many.
+        kappa: Brennan and Prediger's (1981) of the choices: 1 for the same everywhere, 0 for what
+            two have that choose at random. It takes each of a problem's options for as probable by
+            chance; Cohen's (1960) takes how often each place is chosen, which means nothing where
+            the order of the options does not.
+        kappa_interval: its 95 % interval, by the cluster bootstrap.
+        same_wrong: of the problems that both got wrong, how many with the same wrong option.
+    """
+
+    equal: float
+    n: int
+    kappa: float
+    kappa_interval: tuple[float, float]
+    same_wrong: float
+
+    @property
+    def share(self) -> float:
+        """The share of problems with the same choice, 0–1."""
+        return self.equal / self.n
+
+
+def agreement(first: Graded, second: Graded, seed: int = 0) -> Agreement:
+    """Return how much two solvers agree on the same problems.
+
+    Kappa near 0 says that they share nothing; that both are often right makes them agree, too.
+    `seed` is of the bootstrap.
+
+    Raises:
+        DataError: they answered different problems.
+    """
+    if first.dataset.ids != second.dataset.ids:
+        raise DataError("agreement needs predictions for the same problems")
+    pairs = zip(first.predictions, second.predictions, strict=True)
+    same = np.array([probability_same(a, b) for a, b in pairs])
+    chance = np.array([1 / len(problem.options) for problem in first.dataset])
+    totals = cluster_totals(np.stack([same - chance, 1 - chance], axis=1), first.clusters)
+    above, most = totals.sum(axis=0)
+    drawn = resampled(totals, seed)
+    return Agreement(
+        counted(float(same.sum())),
+        len(same),
+        float(above / most),
+        percentiles(drawn[:, 0] / drawn[:, 1]),
+        counted(float((same - first.credit * second.credit).sum())),
+    )
+
+
+def probability_same(first: Prediction, second: Prediction) -> float:
+    """Return the probability that fair draws of what two chose are the same option, 0–1."""
+    one, other = set(first.chosen), set(second.chosen)
+    return len(one & other) / (len(one) * len(other))
+
+
+@dataclass(frozen=True)
+class Forgetting:
+    """Accuracy on one data set before and after further training (EvoGrad, table 4).
+
+    Attributes:
+        before, after: the accuracies.
+        change: after minus before, −1 to 1; negative when something was forgotten.
+        interval: its 95 % interval, paired, by the cluster bootstrap.
+        p_value: that nothing changed, paired and by clusters; see `compare_pair`.
+        forgotten: how many problems were right before and are wrong now; whole but for ties.
+        learned: how many were wrong before and are right now.
+        signature: of the data and both predictions.
+    """
+
+    before: Proportion
+    after: Proportion
+    change: float
+    interval: tuple[float, float]
+    p_value: float
+    forgotten: float
+    learned: float
+    signature: Signature
+
+    def record(self) -> dict[str, Any]:
+        """Return the result as JSON can hold it."""
+        return {
+            "before": self.before.record(),
+            "after": self.after.record(),
+            "change": self.change,
+            "interval": list(self.interval),
+            "p_value": self.p_value,
+            "forgotten": self.forgotten,
+            "learned": self.learned,
+            "signature": str(self.signature),
+        }
+
+
+def forgetting(before: Graded, after: Graded, *, seed: int = 0) -> Forgetting:
+    """Measure what a solver forgot in further training.
+
+    Args:
+        before: its answers before, from `grade`, on what it is not to forget (WinoGrande's dev).
+        after: its answers afterwards, on the same data set.
+        seed: of the bootstrap.
+
+    Raises:
+        DataError: different data sets.
+
+    >>> from winosmith import Prediction
+    >>> from winosmith.metrics import grade
+    >>> from winosmith.testing import made_twins
+    >>> data = made_twins(10)
+    >>> knew = grade(data, [Prediction(p.id, p.answer) for p in data])
+    >>> found = forgetting(knew, grade(data, [Prediction(p.id, 0) for p in data]))
+    >>> found.change, found.forgotten, found.learned, round(found.p_value, 3)
+    (-0.5, 10, 0, 0.002)
+    """
+    if before.dataset.digest != after.dataset.digest:
+        raise DataError("forgetting is measured on one data set; these answers are to two")
+    compared = compare({"after": after, "before": before}, seed=seed)
+    pair: Pair = compared.pairs[0]
+    return Forgetting(
+        compared.accuracies["before"],
+        compared.accuracies["after"],
+        pair.difference,
+        pair.interval,
+        pair.p_value,
+        pair.only_second,
+        pair.only_first,
+        compared.signature,
+    )
+
+
+Pairs = list[tuple[int, int]]
+"""The rows of a perturbed problem and of its root."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgainstRoot:
+    """A solver on perturbed problems of one kind, and on their roots.
+
+    Attributes:
+        value: what the problems have in common ("tense").
+        accuracy: on the perturbed problems.
+        roots: on their roots, each counted once for each perturbed problem.
+        difference: the accuracy minus that on the roots, −1 to 1.
+        interval: its 95 % interval, by the cluster bootstrap.
+        lost: right on the root, wrong on the perturbed problem.
+        won: the other way round.
+        mcnemar: the p-value of McNemar's exact test, which takes pairs for independent.
+        p_value: of the exact test that keeps families and twins together (`compare_pair`).
+        adjusted: `p_value` after Holm's correction for all the values.
+        consistent: the share of pairs that are both right or both wrong; ties count as if a fair
+            draw of its own settled each.
+        kept: of those whose root is right, the share that is right too; None where no root is.
+        unchanged: how many are the same input as their roots to this solver, since what was
+            changed is a pronoun and it saw the blank, or lies before the local context that it
+            saw. Where its file does not tell, those that are the same with their pronouns.
+    """
+
+    value: str
+    accuracy: Proportion
+    roots: Proportion
+    difference: float
+    interval: tuple[float, float]
+    lost: float
+    won: float
+    mcnemar: float
+    p_value: float
+    adjusted: float
+    consistent: Proportion
+    kept: Proportion | None
+    unchanged: int = 0
+
+    def record(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        return {
+            **asdict(self),
+            "interval": [*self.interval],
+            "accuracy": self.accuracy.record(),
+            "roots": self.roots.record(),
+            "consistent": self.consistent.record(),
+            "kept": self.kept and self.kept.record(),
+        }
+
+
+def against_root(graded: Graded, field: str, seed: int = 0) -> tuple[AgainstRoot, ...]:
+    """Compare a solver on perturbed problems with itself on their roots, for each value of a field.
+
+    The eight kinds of perturbation of Abdou et al. (2020) are the values of `perturbed_wsc.kind`;
+    those of `origin.source` tell what was written by people from what was generated. Problems
+    whose root is not in the data are left out.
+
+    Args:
+        graded: from `grade`.
+        field: as `score` knows them.
+        seed: of the bootstrap.
+
+    Raises:
+        DataError: no such field, or no perturbed problem whose root is in the data.
+        SameInputError: every perturbed problem is the same input as its root.
+    """
+    known = dict(columns(graded.dataset))
+    if field not in known:
+        raise DataError(
+            f"there is no field {field!r} that differs between problems; the data set has "
+            f"{', '.join(known)}"
+        )
+    pairs = _pairs(graded, known[field])
+    if not pairs:
+        raise DataError("no perturbed problem has its root in the data set, to stand beside it")
+    sees, local = seen_by(graded)
+    seen = inputs(graded.dataset, sees or "pronoun", local)
+    same = {
+        value: sum(seen[row] == seen[root] for row, root in rows) for value, rows in pairs.items()
+    }
+    if all(same[value] == len(rows) for value, rows in pairs.items()):
+        raise SameInputError(
+            f"perturbed problems can't be set beside their roots by {field}: for this solver all "
+            f"{sum(same.values()):,} are the same input as their roots; show it what was changed"
+        )
+    found = [_against(value, graded, rows, seed) for value, rows in pairs.items()]
+    return _holm([replace(one, unchanged=same[one.value]) for one in found])
+
+
+def _pairs(graded: Graded, column: Sequence[Scalar]) -> dict[str, Pairs]:
+    row_of = {problem.id: row for row, problem in enumerate(graded.dataset)}
+    found: dict[str, Pairs] = {}
+    for row, problem in enumerate(graded.dataset):
+        root = row_of.get(problem.lineage.root) if problem.lineage else None
+        if root is not None and root != row:
+            value = "—" if column[row] is None else str(column[row])
+            found.setdefault(value, []).append((row, root))
+    return found
+
+
+def _against(value: str, graded: Graded, pairs: Pairs, seed: int) -> AgainstRoot:
+    rows, roots = (np.array(side) for side in zip(*pairs, strict=True))
+    clusters = graded.clusters[rows]
+    now, before = graded.credit[rows], graded.credit[roots]
+    tied, either = graded.tied[roots], int((graded.tied[rows] | graded.tied[roots]).sum())
+    _, won, lost, _ = crossed(now, before)
+    p_value = compare_pair(now, before, clusters)
+    return AgainstRoot(
+        value,
+        graded.share(rows),
+        proportion(before, clusters, ties=int(tied.sum())),
+        float((now - before).sum()) / len(rows),
+        difference_interval(now, before, clusters, seed),
+        lost,
+        won,
+        compare_pair(now, before, np.arange(len(rows))),
+        p_value,
+        p_value,
+        proportion(now * before + (1 - now) * (1 - before), clusters, ties=either),
+        _kept(now, before, clusters, graded.tied[rows]),
+    )
+
+
+def _kept(
+    now: npt.NDArray[np.float64],
+    before: npt.NDArray[np.float64],
+    clusters: npt.NDArray[np.int64],
+    tied: npt.NDArray[np.bool_],
+) -> Proportion | None:
+    """Return the share that is right of those whose root is; a tied root counts as wrong here."""
+    right = before == 1
+    if not right.any():
+        return None
+    return proportion(now[right], clusters[right], ties=int(tied[right].sum()))

@@ -1,19 +1,255 @@
-"""An error depth with its interval, beside what it would be if depth did not matter."""
+"""How deep in their families a solver's errors lie, and where they would lie by chance."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from winosmith.metrics._depth import without_errors
-from winosmith.metrics._depth_families import Family
+from winosmith.errors import DataError
+from winosmith.lineage import Depths, depths
+from winosmith.metrics._graded import Graded
 from winosmith.metrics._intervals import cluster_totals, counted, percentiles, resampled
+from winosmith.problem import Problem
 
-__all__ = ["DepthNull", "ErrorDepth", "error_depths"]
+DepthKind = Literal["declared", "lineage", "edit"]
+DEPTHS: tuple[DepthKind, ...] = ("declared", "lineage", "edit")
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+def error_depth(
+    depths: npt.ArrayLike, wrong: npt.ArrayLike, kind: Literal["mean", "first"] = "mean"
+) -> float | None:
+    """Return the error depth of perturbed problems; None where no error was made.
+
+    EvoGrad's equation 2 is lost in print. Its prose says "before the model produces its first
+    incorrect prediction", which is `first`; its example is a mean, (5 + 6 + 5) / 3, and so are the
+    figures of its table 4: `mean` is the default.
+
+    It is conditional on being wrong: whoever guesses has about the mean depth of the problems, so
+    the figure says something only beside that null; see `stability`.
+
+    Args:
+        depths: of each perturbed problem, (n,); roots are no perturbed problems.
+        wrong: whether each was answered wrongly, (n,); of a tie, the probability, 0–1, that a fair
+            draw is wrong: the depth is then the one expected where there is an error.
+        kind: the mean depth of the errors, or the least.
+
+    Raises:
+        DataError: the lengths differ, a depth is missing or negative, or the kind is unknown.
+
+    >>> error_depth([1, 2, 5, 6, 5], [False, False, True, True, True])  # EvoGrad, table 3
+    5.333333333333333
+    >>> error_depth([1, 2, 5, 6, 5], [False, False, True, True, True], kind="first")
+    5.0
+    >>> error_depth([1, 2], [False, False]) is None
+    True
+    """
+    if kind not in ("mean", "first"):
+        raise DataError(f"an error depth is of the kind 'mean' or 'first', not {kind!r}")
+    each, errors = np.asarray(depths, dtype=np.float64), np.asarray(wrong, dtype=np.float64)
+    if each.ndim != 1 or each.shape != errors.shape:
+        raise DataError(
+            f"there are depths for {each.shape} problems, and errors for {errors.shape}"
+        )
+    if not bool(np.all(each >= 0)):
+        raise DataError("a depth is missing or negative; leave out problems of unknown depth")
+    if not errors.any():
+        return None
+    if kind == "mean":
+        return float(np.average(each, weights=errors))
+    levels, fine = without_errors(each, errors)
+    here = np.concatenate([[1.0], np.cumprod(fine)[:-1]]) * (1 - fine)
+    return float(np.average(levels, weights=here))
+
+
+def without_errors(
+    depths: npt.NDArray[Any], wrong: npt.NDArray[np.float64]
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
+    """Return the depths that occur, ascending, and how probably each has no error, 0–1."""
+    levels, of = np.unique(depths, return_inverse=True)
+    fine = np.ones(len(levels))
+    np.multiply.at(fine, of, 1 - wrong)
+    return levels, fine
+
+
+class Ending(NamedTuple):
+    """How a family ends: the depth, whether with an error, and how probable that is, 0–1."""
+
+    depth: int
+    failed: bool
+    weight: float
+
+
+@dataclass(frozen=True)
+class Family:
+    """What a solver made of one family.
+
+    Attributes:
+        root: the id of its root.
+        cluster: the number of its cluster; families of twins and copies share one.
+        root_credit: what the root's answer is worth, 0–1; None when it is not in the data.
+        root_tied: whether that is a tie.
+        root_chance: the probability of guessing the root rightly; 1 when it is not in the data.
+        depths: of its perturbed problems whose depth is known, (n,).
+        wrong: whether each of them was answered wrongly, (n,): 0 or 1, and between them for a tie,
+            the probability that a fair draw of what is tied is wrong.
+        tied: whether each is a tie, (n,).
+        chance: the probability of guessing each rightly, (n,).
+    """
+
+    root: str
+    cluster: int
+    root_credit: float | None
+    root_tied: bool
+    root_chance: float
+    depths: Ints
+    wrong: Floats
+    tied: npt.NDArray[np.bool_]
+    chance: Floats
+
+    @property
+    def mean(self) -> float | None:
+        """The mean depth of its errors; None without any."""
+        return error_depth(self.depths, self.wrong, "mean")
+
+    @property
+    def first(self) -> float | None:
+        """The least depth of its errors, with ties expected; None without any."""
+        return error_depth(self.depths, self.wrong, "first")
+
+    @property
+    def lasted(self) -> tuple[Ending, ...]:
+        """How far it gets: an error at its first one, or the greatest depth without: censored.
+
+        A root that was answered wrongly is an error at depth 0. Without ties there is one ending,
+        of the weight 1; with them several, with how probable each is.
+        """
+        root = 0.0 if self.root_credit is None else 1 - self.root_credit
+        levels, fine = without_errors(self.depths, self.wrong)
+        before = (1 - root) * np.concatenate([[1.0], np.cumprod(fine)])
+        ends = [Ending(0, True, root)]
+        ends += [
+            Ending(int(level), True, float(before[at] * (1 - fine[at])))
+            for at, level in enumerate(levels)
+        ]
+        ends.append(Ending(int(levels[-1]), False, float(before[-1])))
+        return tuple(end for end in ends if end.weight > 0)
+
+    @property
+    def all_right(self) -> float:
+        """Whether all its problems, the root included where it is here, were answered rightly.
+
+        1 or 0, and between them with ties: how probable it is.
+        """
+        root = 1.0 if self.root_credit is None else self.root_credit
+        return float(root * (1 - self.wrong).prod())
+
+    def record(self) -> dict[str, Any]:
+        """Return the family as JSON can hold it."""
+        return {
+            "root": self.root,
+            "root_right": None if self.root_credit is None else _right(self.root_credit),
+            "n": len(self.depths),
+            "wrong": counted(float(self.wrong.sum())),
+            "mean": self.mean,
+            "first": self.first,
+            "deepest": int(self.depths.max()),
+            **({"ties": int(self.tied.sum())} if self.tied.any() else {}),
+        }
+
+
+class Families(NamedTuple):
+    """The families of a data set in which something was perturbed.
+
+    Attributes:
+        kind: the depth that is used.
+        families: those with a perturbed problem whose depth is known.
+        unknown: how many perturbed problems are left out because their depth is not known.
+    """
+
+    kind: DepthKind
+    families: tuple[Family, ...]
+    unknown: int
+
+
+def families_of(graded: Graded, wanted: DepthKind | None = None) -> Families:
+    """Return the families of perturbed problems with their depths of one kind.
+
+    Args:
+        graded: from `grade`.
+        wanted: which depth; when None, the one that most perturbed problems have, and the first
+            of declared, lineage and edit where several have as many.
+
+    Raises:
+        DataError: nothing is perturbed, the kind is unknown, or no problem has such a depth.
+    """
+    if wanted is not None and wanted not in DEPTHS:
+        raise DataError(f"there is no depth {wanted!r}; take one of {', '.join(DEPTHS)}")
+    dataset = graded.dataset
+    found = depths(dataset)
+    perturbed = [row for row, of in enumerate(found) if _is_perturbed(dataset[row], of)]
+    if not perturbed:
+        raise DataError(
+            "no problem has a lineage, so there is no depth to measure by; perturbed problems "
+            "name their root and parent, and the original stands at depth 0"
+        )
+    known = {
+        kind: sum(getattr(found[row], kind) is not None for row in perturbed) for kind in DEPTHS
+    }
+    most = max(DEPTHS, key=lambda name: known[name])  # of equals, the first
+    kind: DepthKind = most if wanted is None else wanted
+    if not known[kind]:
+        raise DataError(_no_depth(kind, known))
+    rows: dict[str, list[int]] = {}
+    for row in perturbed:
+        if getattr(found[row], kind) is not None:
+            rows.setdefault(dataset[row].root, []).append(row)
+    place = {problem.id: row for row, problem in enumerate(dataset)}
+    families = tuple(
+        _family(graded, root, place.get(root), of, [getattr(found[row], kind) for row in of])
+        for root, of in rows.items()
+    )
+    return Families(kind, families, len(perturbed) - known[kind])
+
+
+def _right(credit: float) -> bool | float:
+    """Return a credit as JSON has it: true, false, or the share of a tie."""
+    return credit if 0 < credit < 1 else credit == 1
+
+
+def _is_perturbed(problem: Problem, of: Depths) -> bool:
+    return problem.lineage is not None or of.lineage is None
+
+
+def _no_depth(kind: str, known: dict[DepthKind, int]) -> str:
+    other = [name for name in DEPTHS if known[name]]
+    advice = (
+        f"; {' and '.join(f'{known[name]:,} have {name} depth' for name in other)}" if other else ""
+    )
+    return f"no perturbed problem has a known {kind} depth{advice}"
+
+
+def _family(graded: Graded, root: str, place: int | None, rows: list[int], of: list[int]) -> Family:
+    chance = [1 / len(graded.dataset[row].options) for row in rows]
+    if place in rows:  # a cycle, or a problem of which only its depth is known
+        place = None
+    return Family(
+        root,
+        int(graded.clusters[rows[0]]),
+        None if place is None else float(graded.credit[place]),
+        place is not None and bool(graded.tied[place]),
+        1.0 if place is None else 1 / len(graded.dataset[place].options),
+        np.array(of, dtype=np.int64),
+        1 - graded.credit[rows],
+        graded.tied[rows],
+        np.array(chance),
+    )
+
 
 LEAST_CLUSTERS = 5
 """With fewer, a bootstrap has so few different draws that its ends mean nothing."""
@@ -21,8 +257,6 @@ LEAST_CLUSTERS = 5
 NULL_DRAWS = 2_000
 """Draws of each null; more than 30 families, or problems, make them smooth enough."""
 
-Floats = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
 Sums = npt.NDArray[np.float64]
 """What families add up to, (…, 5): depths of errors, errors, mean depths of the families' errors,
 depths of their first errors, families with an error. With ties, what is expected of each when a
@@ -125,7 +359,7 @@ def _observed(family: Family) -> Floats:
     return found
 
 
-def _bootstrap(totals: Floats, clusters: Counts, seed: int, draws: int) -> Sums | None:
+def _bootstrap(totals: Floats, clusters: Ints, seed: int, draws: int) -> Sums | None:
     if len(np.unique(clusters)) < LEAST_CLUSTERS:
         return None
     return resampled(cluster_totals(totals, clusters), seed, draws=draws)
@@ -169,7 +403,7 @@ def _ratios(sums: Sums, place: tuple[int, int]) -> Floats:
 
 def _simulated(
     families: Sequence[Family],
-    draw: Callable[[Family, Counts, Counts, np.random.Generator], Errors],
+    draw: Callable[[Family, Ints, Ints, np.random.Generator], Errors],
     rng: np.random.Generator,
 ) -> Sums:
     """Return the sums of `NULL_DRAWS` solvers whose errors fall as `draw` says, (draws, 5)."""
@@ -180,7 +414,7 @@ def _simulated(
     return sums
 
 
-def _totals(levels: Counts, wrong: npt.NDArray[Any], fine: npt.NDArray[Any]) -> Sums:
+def _totals(levels: Ints, wrong: npt.NDArray[Any], fine: npt.NDArray[Any]) -> Sums:
     """Return what a family adds to the sums in each draw, (draws, 5).
 
     Args:
@@ -197,7 +431,7 @@ def _totals(levels: Counts, wrong: npt.NDArray[Any], fine: npt.NDArray[Any]) -> 
     return np.stack([depth, number, mean * some, first @ levels, some], axis=1)
 
 
-def _coin(family: Family, counts: Counts, of: Counts, rng: np.random.Generator) -> Errors:
+def _coin(family: Family, counts: Ints, of: Ints, rng: np.random.Generator) -> Errors:
     """Return errors at each depth when each problem is guessed."""
     wrong = np.zeros((NULL_DRAWS, len(counts)), dtype=np.int64)
     for chance in np.unique(family.chance):
@@ -206,7 +440,7 @@ def _coin(family: Family, counts: Counts, of: Counts, rng: np.random.Generator) 
     return wrong, wrong == 0
 
 
-def _shuffle(family: Family, counts: Counts, of: Counts, rng: np.random.Generator) -> Errors:
+def _shuffle(family: Family, counts: Ints, of: Ints, rng: np.random.Generator) -> Errors:
     """Return errors at each depth when as many as there are, and the ties, fall anywhere."""
     sure = int((family.wrong == 1).sum())
     wrong = rng.multivariate_hypergeometric(counts, sure, size=NULL_DRAWS)

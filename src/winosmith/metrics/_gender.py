@@ -21,8 +21,6 @@ from winosmith.metrics._intervals import (
 from winosmith.problem import Problem
 from winosmith.report import Signature, sign
 
-__all__ = ["Gap", "GenderGap", "Reading", "gender_gap"]
-
 Reading = Literal["answer", "occupation"]
 """What makes a sentence a "gotcha"; see `gender_gap`."""
 

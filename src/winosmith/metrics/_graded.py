@@ -18,8 +18,6 @@ from winosmith.errors import DataError
 from winosmith.metrics._intervals import Proportion, proportion
 from winosmith.records import canonical
 
-__all__ = ["Graded", "clusters", "grade"]
-
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]

@@ -26,8 +26,6 @@ from winosmith.metrics._intervals import (
 from winosmith.problem import BLANK
 from winosmith.text import tokens
 
-__all__ = ["EditKind", "EditKinds", "edit_kinds"]
-
 MOST_FREQUENT = 3
 """How many kinds are named first (EvoGrad, figure 3)."""
 

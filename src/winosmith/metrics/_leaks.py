@@ -1,24 +1,29 @@
-"""Leaks: fields that give the answer away although they are not part of the problem.
+"""Fields that give the answer away: what of each could tell it, and whether it does.
 
-Nothing is known beforehand of how a field might do it: every tell of `_tells` is tried, and
-`_evidence` measures what it predicts.
+A *tell* gives each row a small value, or None where the field says nothing: its last character, its
+parity, its order in a twin. Simple things come first.
 """
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_left
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from winosmith.dataset import Dataset
-from winosmith.metrics._evidence import FOLDS, evidence
 from winosmith.metrics._graded import clusters
 from winosmith.metrics._groups import columns
-from winosmith.metrics._tells import tells, tells_of_options
+from winosmith.problem import Problem, Scalar
 
-__all__ = ["Leak", "leaks"]
+Ints = NDArray[np.intp]
+Tell = tuple[str, Sequence[Hashable]]
+"""What is looked at, in words, and its value for each row; None where there is none."""
+
 
 ALPHA = 0.001
 """The chance to report any leak at all in a clean data set, by Bonferroni over all tells."""
@@ -100,7 +105,7 @@ def leaks(dataset: Dataset, seed: int = 0) -> tuple[Leak, ...] | None:
     found: dict[str, list[Leak]] = {"options": list(_skew(dataset))}
     for field, tell, of in _all_tells(dataset):
         tried += 1
-        seen = evidence([of[row] for row in rows], answers, groups, folds)
+        seen = _evidence([of[row] for row in rows], answers, groups, folds)
         if seen is not None and seen.accuracy >= seen.chance + FLOOR:
             leak = Leak(
                 field, tell, seen.accuracy, seen.problems, seen.chance, seen.p_value, seen.says
@@ -115,10 +120,10 @@ def _gain(leak: Leak) -> float:
 
 
 def _all_tells(dataset: Dataset) -> Iterator[tuple[str, str, Sequence[Hashable]]]:
-    for tell, of in tells_of_options(dataset):
+    for tell, of in _tells_of_options(dataset):
         yield "options", tell, of
     for field, values in columns(dataset):
-        for tell, of in tells(values, dataset):
+        for tell, of in _tells(values, dataset):
             yield field, tell, of
 
 
@@ -134,3 +139,229 @@ def _skew(dataset: Dataset) -> Iterator[Leak]:
     p_value = min(1.0, len(places) * float(bdtrc(places[place] - 1, len(answered), chance)))
     if share >= chance + FLOOR:
         yield Leak("options", "order", share, len(answered), chance, p_value, (("any", place + 1),))
+
+
+FOLDS = 4
+SHOWN = 3
+"""How many values of a tell are spelt out."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Evidence:
+    """What a tell predicts; the attributes are those of `Leak`."""
+
+    accuracy: float
+    problems: int
+    chance: float
+    p_value: float
+    says: tuple[tuple[str, int], ...]
+
+
+def _evidence(of: Sequence[Hashable], answers: Ints, groups: Ints, folds: Ints) -> _Evidence | None:
+    """Return how well a tell predicts, or None when it has fewer than two values.
+
+    Args:
+        of: the tell's value for each row; rows with None are left out.
+        answers: (n,) the 0-based answer of each row.
+        groups: (n,) the number of each row's group.
+        folds: (n,) the fold of each row, the same for a whole group, 0 to 3.
+    """
+    codes = {value: code for code, value in enumerate(dict.fromkeys(of)) if value is not None}
+    if len(codes) < 2:
+        return None
+    codes = {value: code for code, value in enumerate(codes)}
+    has = np.array([value is not None for value in of])
+    coded = np.array([codes[value] for value in of if value is not None])
+    answers, groups, folds = answers[has], groups[has], folds[has]
+    table = _table(coded, folds, answers, len(codes))
+    return _Evidence(
+        accuracy=_accuracy(table, coded, folds, answers),
+        problems=len(answers),
+        chance=float(np.bincount(answers).max() / len(answers)),
+        p_value=_p_value(table, coded, folds, answers, groups),
+        says=_says(list(codes), table.sum(axis=1)),
+    )
+
+
+def _table(coded: Ints, folds: Ints, answers: Ints, values: int) -> Ints:
+    """Return how often each value goes with each answer in each fold: (values, folds, answers)."""
+    shape = (values, FOLDS, int(answers.max()) + 1)
+    flat = np.ravel_multi_index((coded, folds, answers), shape)
+    return cast(Ints, np.bincount(flat, minlength=int(np.prod(shape))).reshape(shape))
+
+
+def _fitted(table: Ints, folds: Sequence[int]) -> tuple[Ints, int]:
+    """Return the answer that each value is put down for, and the most frequent answer.
+
+    The most frequent answer is also said for a value that these folds lack, and breaks ties.
+    """
+    counts = 2 * table[:, list(folds)].sum(axis=1)
+    most = int(counts.sum(axis=0).argmax())
+    counts[:, most] += 1
+    return counts.argmax(axis=1), most
+
+
+def _accuracy(table: Ints, coded: Ints, folds: Ints, answers: Ints) -> float:
+    right = 0
+    for fold in range(FOLDS):
+        said, _ = _fitted(table, [other for other in range(FOLDS) if other != fold])
+        here = folds == fold
+        right += int((said[coded[here]] == answers[here]).sum())
+    return right / len(answers)
+
+
+def _p_value(table: Ints, coded: Ints, folds: Ints, answers: Ints, groups: Ints) -> float:
+    p_values = []
+    for fitted_on in ([0], [1, 2, 3]):
+        said, most = _fitted(table, fitted_on)
+        there = ~np.isin(folds, fitted_on)
+        right, usually = said[coded[there]] == answers[there], most == answers[there]
+        p_values.append(_sign_test(np.bincount(groups[there], right.astype(int) - usually)))
+    return min(1.0, 2 * min(p_values))
+
+
+def _sign_test(gains: NDArray[Any]) -> float:
+    """Return the probability of so many gains, or more, when each is a fair coin."""
+    from scipy.special import bdtrc
+
+    wins, losses = int((gains > 0).sum()), int((gains < 0).sum())
+    return float(bdtrc(wins - 1, wins + losses, 0.5)) if wins else 1.0
+
+
+def _says(values: Sequence[Hashable], counts: Ints) -> tuple[tuple[str, int], ...]:
+    frequent = np.argsort(-counts.sum(axis=1), kind="stable")[:SHOWN]
+    return tuple((str(values[code]), int(counts[code].argmax()) + 1) for code in frequent)
+
+
+PLACES = 8
+"""How many characters, from either end of a text, are looked at one by one."""
+
+PARTS = 4
+"""How many parts between punctuation, from either end of a text, are looked at."""
+
+BLOCKS, BLOCK_ROWS = 64, 25
+"""A field in order is cut into 64 blocks, or fewer, so that each has 25 rows or more."""
+
+_PART = re.compile(r"[^\W_]+")
+_LAST_NUMBER = re.compile(r"(\d{1,15})\D*$")
+_ARTICLE = re.compile(r"(?:the|an?) ")
+
+
+def _tells(values: Sequence[Scalar], dataset: Dataset) -> Iterator[Tell]:
+    """Yield what can be looked at in a field.
+
+    Args:
+        values: the field's value for each row of the data set, None where there is none.
+        dataset: whose options and twins the values are compared with.
+    """
+    present = [value for value in values if value is not None]
+    if len(present) < len(values):
+        yield "presence", [value is not None for value in values]
+    yield "value", values
+    if all(isinstance(value, bool) for value in present):
+        return
+    if all(isinstance(value, int | float) for value in present):
+        yield from _of_numbers(values, dataset)
+        return
+    texts = [None if value is None else str(value) for value in values]
+    yield from _of_texts(texts)
+    yield "likeness to an option", _likeness(texts, dataset)
+    numbers = [_last_number(text) for text in texts]
+    yield from ((f"{what} (last number)", of) for what, of in _of_numbers(numbers, dataset))
+    yield "order in the twin", _order_in_twin(texts, dataset)
+    yield "place in sorted order", _blocks(texts)
+
+
+def _tells_of_options(dataset: Dataset) -> Iterator[Tell]:
+    """Yield what the order of the options could tell: the option that stands out, by its index."""
+    yield "order in the sentence", [_least(*_places(problem)) for problem in dataset]
+    yield "alphabetical order", [_least(*map(str.casefold, p.options)) for p in dataset]
+    yield "lengths", [_least(*(-len(option) for option in p.options)) for p in dataset]
+
+
+def _places(problem: Problem) -> list[int | None]:
+    sentence = problem.sentence.casefold()
+    found = (sentence.find(option.strip().casefold()) for option in problem.options)
+    return [None if at < 0 else at for at in found]
+
+
+def _least(*values: Any) -> int | None:
+    """Return the index of the one least value; None when it is shared or a value is missing."""
+    if None in values:
+        return None
+    least = min(values)
+    return values.index(least) if values.count(least) == 1 else None
+
+
+def _of_texts(texts: Sequence[str | None]) -> Iterator[Tell]:
+    yield "last character", [text and text[-1] for text in texts]
+    yield "first character", [text and text[0] for text in texts]
+    yield "length", [None if text is None else len(text) for text in texts]
+    parts = [_PART.findall(text) if text else [] for text in texts]
+    for at in range(PARTS):
+        yield f"part {at + 1}", [found[at] if len(found) > at else None for found in parts]
+    for at in range(1, PARTS + 1):
+        which = "last part" if at == 1 else f"part {at} from the end"
+        yield which, [found[-at] if len(found) >= at else None for found in parts]
+    for at in range(1, PLACES):
+        yield f"character {at + 1}", [text and text[at : at + 1] for text in texts]
+    for at in range(2, PLACES + 1):
+        yield f"character {at} from the end", [text and text[-at : 1 - at] for text in texts]
+
+
+def _of_numbers(numbers: Sequence[Any], dataset: Dataset) -> Iterator[Tell]:
+    for name, divisor in (("parity", 2), ("remainder by 3", 3), ("remainder by 4", 4)):
+        yield name, [None if n is None else n % divisor for n in numbers]
+    yield "last digit", [None if n is None else n % 10 for n in numbers]
+    yield "order in the twin", _order_in_twin(numbers, dataset)
+    yield "place in sorted order", _blocks(numbers)
+
+
+def _last_number(text: str | None) -> int | None:
+    found = _LAST_NUMBER.search(text) if text else None
+    return int(found[1]) if found else None
+
+
+def _likeness(texts: Sequence[str | None], dataset: Dataset) -> list[int | None]:
+    """Return the index of the one option that the text equals, or else holds or is held by."""
+    return [
+        _like(_bare(text), [_bare(option) for option in problem.options]) if text else None
+        for text, problem in zip(texts, dataset, strict=True)
+    ]
+
+
+def _like(text: str, options: Sequence[str]) -> int | None:
+    equal = [index for index, option in enumerate(options) if option == text]
+    held = [
+        index
+        for index, option in enumerate(options)
+        if f" {option} " in f" {text} " or f" {text} " in f" {option} "
+    ]
+    return next((found[0] for found in (equal, held) if len(found) == 1), None)
+
+
+def _bare(text: str) -> str:
+    """Return the words in lower case, without punctuation and a leading article."""
+    return _ARTICLE.sub("", " ".join(_PART.findall(text.casefold())), count=1)
+
+
+def _order_in_twin(values: Sequence[Any], dataset: Dataset) -> list[str | None]:
+    """Return whether the value comes before or after that of the other half."""
+    order: list[str | None] = [None] * len(values)
+    for first, second in dataset.twins:
+        mine, other = values[first], values[second]
+        if mine is None or other is None or mine == other:
+            continue
+        before, after = (first, second) if mine < other else (second, first)
+        order[before], order[after] = "first", "second"
+    return order
+
+
+def _blocks(values: Sequence[Any]) -> list[int | None]:
+    """Return the number of the block that the value falls into when all are sorted."""
+    ordered = sorted(value for value in values if value is not None)
+    blocks = min(BLOCKS, len(ordered) // BLOCK_ROWS)
+    if blocks < 2:
+        return [None] * len(values)
+    edges = [ordered[len(ordered) * block // blocks] for block in range(1, blocks)]
+    return [None if v is None else bisect_left(edges, v) for v in values]

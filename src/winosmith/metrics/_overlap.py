@@ -14,8 +14,6 @@ from winosmith.published import Contents, traces
 from winosmith.report import shown
 from winosmith.text import pieces
 
-__all__ = ["Overlap", "overlap", "told_overlap"]
-
 ALIKE = 0.7
 """The share of words that problems with the same options have in common when they look alike: that
 of the halves of a twin (WinoGrande, section 2)."""

@@ -10,8 +10,6 @@ from typing import Literal
 
 from winosmith.errors import DataError
 
-__all__ = ["possible_counts", "possible_sums"]
-
 Rounding = Literal["nearest", "down", "up", "any"]
 
 

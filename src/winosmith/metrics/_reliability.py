@@ -1,4 +1,4 @@
-"""How much people who answered the same items agree: the table that is counted, and the result."""
+"""How much people who answered the same items agree: Krippendorff's alpha and Fleiss' kappa."""
 
 from __future__ import annotations
 
@@ -11,16 +11,6 @@ import numpy.typing as npt
 
 from winosmith.errors import DataError
 from winosmith.metrics._intervals import cluster_totals, percentiles, resampled
-
-__all__ = [
-    "Floats",
-    "Reliability",
-    "answer_table",
-    "checked",
-    "undefined",
-    "why_undefined",
-    "with_interval",
-]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -76,7 +66,107 @@ def answer_table(answers: Iterable[Sequence[int | None]], categories: int | None
     return table
 
 
-def checked(table: npt.ArrayLike, clusters: npt.ArrayLike | None) -> tuple[Ints, Ints]:
+def krippendorff_alpha(
+    table: npt.ArrayLike, *, clusters: npt.ArrayLike | None = None, seed: int = 0
+) -> Reliability:
+    """Return Krippendorff's alpha for nominal answers, with an interval by drawing items again.
+
+    1 − D_o / D_e (Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability", part C): of all
+    pairs of answers to one item, how many differ, beside how many of all pairs of answers do.
+
+        α = 1 − (n − 1) Σ_u Σ_{c≠k} n_uc n_uk / (m_u − 1)  /  Σ_{c≠k} n_c n_k,
+
+    where m_u answers were given to item u, n_uc of them c, and n is the number of answers to items
+    with two or more. It is not defined, and says why, when there is no such item or everybody
+    always gave the same one answer. The interval draws items; Krippendorff's own bootstrap draws
+    pairs of answers as if they were independent, and comes out narrower.
+
+    Args:
+        table: how many people gave each answer to each item, (items, categories); missing answers
+            are just not counted. `answer_table` makes it.
+        clusters: the label of each item's cluster, such as its twin, drawn again as a whole;
+            (items,). None when every item is one of its own.
+        seed: of the bootstrap.
+
+    Raises:
+        DataError: the table is not one of counts.
+
+    >>> found = krippendorff_alpha([[3, 0], [0, 3], [2, 0], [1, 2], [1, 0]])
+    >>> round(found.value, 3), found.items, found.answers
+    (0.667, 4, 11)
+    >>> krippendorff_alpha([[3, 0], [2, 0]]).reason
+    'everybody always gave the same one answer, so that nothing is left to chance'
+    """
+    counts, labels = _checked(table, clusters)
+    reason = _why_undefined(counts)
+    if reason:
+        return _undefined(counts, reason)
+    answers = counts.sum(axis=1)
+    differing = (answers**2 - (counts**2).sum(axis=1)) / (answers - 1)
+    return _with_interval(counts, np.column_stack([differing, counts]), labels, seed, _alpha)
+
+
+def _alpha(sums: Floats) -> Floats:
+    """Return alpha of sums over items of (the pairs that differ, the answers by category)."""
+    counts = sums[:, 1:]
+    n = counts.sum(axis=1)
+    pairs = n**2 - (counts**2).sum(axis=1)
+    alpha = np.full(len(sums), np.nan)
+    np.divide((n - 1) * sums[:, 0], pairs, out=alpha, where=pairs > 0)
+    return 1 - alpha
+
+
+def fleiss_kappa(
+    table: npt.ArrayLike, *, clusters: npt.ArrayLike | None = None, seed: int = 0
+) -> Reliability:
+    """Return Fleiss' kappa (1971) with an interval by the bootstrap over items.
+
+    (P − P_e) / (1 − P_e): the mean share of pairs of people who agree on an item, beside what they
+    would share if all drew from the same pool of answers. For options, the category is their
+    place; where it is random, P_e is about one over their number. Tests hold the value to that of
+    statsmodels, which has no interval.
+
+    It is not defined, and says why, when the items have different numbers of answers
+    (`krippendorff_alpha` is, then), or when everybody always gave the same one answer.
+
+    Args:
+        table: how many people gave each answer to each item, (items, categories); items with
+            fewer than two answers are left out. `answer_table` makes it.
+        clusters: the label of each item's cluster, such as its twin, drawn again as a whole;
+            (items,). None when every item is one of its own.
+        seed: of the bootstrap.
+
+    Raises:
+        DataError: the table is not one of counts.
+
+    >>> round(fleiss_kappa([[3, 0], [0, 3], [2, 1], [1, 2]]).value, 3)
+    0.333
+    """
+    counts, labels = _checked(table, clusters)
+    reason = _why_undefined(counts)
+    raters = counts.sum(axis=1)
+    if not reason and raters.min() < raters.max():
+        reason = (
+            f"the items have {raters.min()} to {raters.max()} answers; Fleiss' kappa needs as many "
+            "for each"
+        )
+    if reason:
+        return _undefined(counts, reason)
+    agreeing = (counts * (counts - 1)).sum(axis=1) / (raters * (raters - 1))
+    totals = np.column_stack([np.ones(len(counts)), agreeing, counts / raters[:, None]])
+    return _with_interval(counts, totals, labels, seed, _kappa)
+
+
+def _kappa(sums: Floats) -> Floats:
+    """Return kappa of sums over items of (1, the share of agreeing pairs, the shares by answer)."""
+    means = sums[:, 1:] / sums[:, :1]
+    observed, expected = means[:, 0], (means[:, 1:] ** 2).sum(axis=1)
+    kappa = np.full(len(sums), np.nan)
+    np.divide(observed - expected, 1 - expected, out=kappa, where=expected < 1 - 1e-12)
+    return kappa
+
+
+def _checked(table: npt.ArrayLike, clusters: npt.ArrayLike | None) -> tuple[Ints, Ints]:
     """Return the counts, and the cluster of each item, of the items with two answers or more.
 
     Raises:
@@ -96,7 +186,7 @@ def checked(table: npt.ArrayLike, clusters: npt.ArrayLike | None) -> tuple[Ints,
     return counts[several].astype(np.int64), labels[several]
 
 
-def with_interval(
+def _with_interval(
     counts: Ints,
     totals: Floats,
     clusters: Ints,
@@ -118,12 +208,12 @@ def with_interval(
     return Reliability(value, interval, "", len(counts), int(counts.sum()))
 
 
-def undefined(counts: Ints, reason: str) -> Reliability:
+def _undefined(counts: Ints, reason: str) -> Reliability:
     """Return a coefficient that is not defined, and why."""
     return Reliability(None, None, reason, len(counts), int(counts.sum()))
 
 
-def why_undefined(counts: Ints) -> str:
+def _why_undefined(counts: Ints) -> str:
     """Return why no agreement beyond chance can be told from these counts; empty if it can."""
     if not len(counts):
         return "no item has two answers or more"

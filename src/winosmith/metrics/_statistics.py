@@ -1,20 +1,19 @@
-"""The statistics of a data set: table 5 of WinoGrande, and what is wrong with the data."""
+"""The statistics of a data set: its counts, its lineages, and what is wrong with it."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
+from winosmith import blocks
 from winosmith.dataset import Dataset
-from winosmith.metrics._copies import Copies, copies
+from winosmith.lineage import UNVALIDATED, Depths, depths, explain
 from winosmith.metrics._leaks import Leak, leaks
 from winosmith.metrics._table5 import Table5, counted, counted_claims
 from winosmith.problem import Claim
 from winosmith.report import Signature, sign
-
-__all__ = ["ClaimStatistics", "Statistics", "claim_statistics", "statistics"]
 
 EXAMPLES = 5
 """How many examples `Statistics.record` gives of each fault."""
@@ -196,3 +195,190 @@ def _associative(dataset: Dataset) -> tuple[int, int]:
 def _holds_options(sentence: str, options: tuple[str, ...]) -> bool:
     lowered = sentence.casefold()
     return all(option.strip().casefold() in lowered for option in options)
+
+
+NAMED = 3
+"""How many groups are named."""
+
+LONGEST = 4
+"""How many problems of a group are named."""
+
+Groups = tuple[tuple[str, ...], ...]
+"""Ids, by group."""
+
+
+@dataclass(frozen=True, slots=True)
+class Copies:
+    """Which problems of a data set are one observation, and which ids make no twin.
+
+    Attributes:
+        groups: the ids of identical problems; see `winosmith.blocks.copies`.
+        contradictions: those of `groups` that name different options as the right one.
+        crowded: the ids of the problems of each twin id that three or more share. Nothing says
+            which two of them are a twin, so each counts as a single.
+    """
+
+    groups: Groups = ()
+    contradictions: Groups = ()
+    crowded: Groups = ()
+
+    def record(self) -> dict[str, Any]:
+        """Return how many groups and problems each kind has, as JSON, with the first few ids."""
+        kinds = {
+            "copies": self.groups,
+            "contradictions": self.contradictions,
+            "crowded": self.crowded,
+        }
+        return {
+            name: {
+                "count": len(groups),
+                "problems": sum(map(len, groups)),
+                "examples": [list(ids) for ids in groups[:NAMED]],
+            }
+            for name, groups in kinds.items()
+        }
+
+    def told(self) -> list[str]:
+        """Return what there is to say, as sentences with the first few ids; nothing for none.
+
+        >>> Copies(contradictions=(("a", "b"),)).told()[0]
+        '1 group of identical problems with different answers: a = b. Correct it, or leave it out.'
+        """
+        lines = []
+        if self.groups:
+            lines.append(
+                f"{_counted(self.groups)} of identical problems, {sum(map(len, self.groups)):,} "
+                f"problems in all: {_named(self.groups, ' = ')}. Each is one observation, of "
+                "which a build keeps one."
+            )
+        if self.contradictions:
+            these = "it" if len(self.contradictions) == 1 else "them"
+            lines.append(
+                f"{_counted(self.contradictions)} of identical problems with different answers: "
+                f"{_named(self.contradictions, ' = ')}. Correct {these}, or leave {these} out."
+            )
+        if self.crowded:
+            ids = (
+                "1 twin id is" if len(self.crowded) == 1 else f"{len(self.crowded):,} twin ids are"
+            )
+            lines.append(
+                f"{ids} shared by three problems or more: {_named(self.crowded, ', ')}. Two make "
+                "a twin; give each twin an id of its own."
+            )
+        return lines
+
+
+def copies(dataset: Dataset) -> Copies:
+    """Find what of a data set is written down more than once.
+
+    >>> from winosmith import Problem
+    >>> cup = [Problem(id_, "The cup hit the jug and _ fell.", ("cup", "jug"), 0) for id_ in "ab"]
+    >>> copies(Dataset(cup)).groups
+    (('a', 'b'),)
+    """
+    same = blocks.copies(dataset)
+    against = blocks.contradictions(dataset, same)
+    crowded = [rows for rows in dataset.groups if len(rows) > 2]
+    return Copies(*(_ids(dataset, groups) for groups in (same, against, crowded)))
+
+
+def _ids(dataset: Dataset, groups: Sequence[Sequence[int]]) -> Groups:
+    return tuple(tuple(dataset[row].id for row in rows) for rows in groups)
+
+
+def _counted(groups: Groups) -> str:
+    return "1 group" if len(groups) == 1 else f"{len(groups):,} groups"
+
+
+def _named(groups: Groups, between: str) -> str:
+    named = [
+        between.join(ids[:LONGEST]) + (f"{between}…" if len(ids) > LONGEST else "")
+        for ids in groups[:NAMED]
+    ]
+    return "; ".join(named) + ("; …" if len(groups) > NAMED else "")
+
+
+@dataclass(frozen=True, slots=True)
+class DepthSummary:
+    """One depth of the perturbed problems.
+
+    Attributes:
+        known: of how many problems it is known.
+        mean: over them; None where it is known of none.
+        greatest: over them, likewise.
+        equal: for how many it is the edit depth.
+    """
+
+    known: int
+    mean: float | None
+    greatest: int | None
+    equal: int
+
+
+@dataclass(frozen=True)
+class LineageStatistics:
+    """The families of a data set.
+
+    Attributes:
+        families: with a perturbed problem.
+        perturbed: problems with a lineage.
+        unvalidated: of these, how many were generated and not yet judged by people.
+        largest: problems of the largest family, its root included where it is here.
+        depths: "declared", "lineage" and "edit", each over the perturbed problems.
+        example: the id of the problem whose depths differ most; None where none differ.
+        explained: how its depths come about, in lines; empty without an example.
+    """
+
+    families: int
+    perturbed: int
+    unvalidated: int
+    largest: int
+    depths: dict[str, DepthSummary]
+    example: str | None
+    explained: str
+
+    def record(self) -> dict[str, Any]:
+        """Return the counts as JSON can hold them."""
+        return asdict(self)
+
+
+def lineage_statistics(dataset: Dataset) -> LineageStatistics | None:
+    """Count the families of a data set and compare their depths; None where nothing is perturbed.
+
+    >>> from winosmith.testing import made_families
+    >>> found = lineage_statistics(made_families([1, 4], [2]))
+    >>> found.families, found.perturbed, found.depths["edit"].greatest, found.example
+    (2, 3, 4, None)
+    """
+    rows = [row for row, problem in enumerate(dataset) if problem.lineage]
+    if not rows:
+        return None
+    every = depths(dataset)
+    of = [every[row] for row in rows]
+    apart = max(rows, key=lambda row: _spread(every[row]))
+    differs = _spread(every[apart]) > 0
+    roots = {problem.lineage.root for problem in dataset if problem.lineage}
+    return LineageStatistics(
+        len(roots),
+        len(rows),
+        sum(bool(dataset[row].extra.get(UNVALIDATED)) for row in rows),
+        max(len(dataset.families[root]) for root in roots),
+        {name: _summary(of, name) for name in Depths._fields},
+        dataset[apart].id if differs else None,
+        explain(dataset, apart) if differs else "",
+    )
+
+
+def _summary(of: list[Depths], name: str) -> DepthSummary:
+    known = [getattr(one, name) for one in of if getattr(one, name) is not None]
+    return DepthSummary(
+        len(known),
+        sum(known) / len(known) if known else None,
+        max(known, default=None),
+        sum(one.edit is not None and getattr(one, name) == one.edit for one in of),
+    )
+
+
+def _spread(of: Depths) -> int:
+    known = [depth for depth in of if depth is not None]
+    return max(known) - min(known) if known else 0

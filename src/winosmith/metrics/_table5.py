@@ -14,8 +14,6 @@ from winosmith import published, text
 from winosmith.dataset import Dataset
 from winosmith.problem import BLANK, Claim, Problem
 
-__all__ = ["ROWS", "Counted", "Figures", "Row", "Table5", "counted", "counted_claims", "table5"]
-
 
 class Figures(NamedTuple):
     """Problems, the average length in tokens, and the vocabulary."""

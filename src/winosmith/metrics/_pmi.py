@@ -21,15 +21,6 @@ from winosmith.text import tokens
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = [
-    "PMI_SMOOTHING",
-    "first_mentioned",
-    "first_of_twins",
-    "pair_counts",
-    "pmi_of_counts",
-    "pmi_with_answers",
-    "word_counts",
-]
 
 PMI_SMOOTHING = 100.0
 """Added to each count of a word with a class (Gururangan et al. 2018, section 3: "add-100")."""
