@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from winosmith import Extra, Problem, formats
 from winosmith.humans import make_sheets
-from winosmith.humans._sheet_text import option_order, pieces, snippet
+from winosmith.humans._sheet import option_order, pieces, snippet
 
 
 def _problem(sentence: str, options: tuple[str, ...] = ("x", "y"), **more: object) -> Problem:

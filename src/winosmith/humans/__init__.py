@@ -7,38 +7,68 @@
 
 from __future__ import annotations
 
-from winosmith.humans._answers import Answer, Noted, Sitting, check_sittings, responses_of
-from winosmith.humans._answers_csv import read_answer_table
-from winosmith.humans._answers_form import answers_record, read_answer_form
-from winosmith.humans._answers_people import read_subjects
-from winosmith.humans._answers_subjects import Remark, Subject, Taken, subject_record, subjects_of
-from winosmith.humans._assign import assign
-from winosmith.humans._assign_ledger import Given, Ledger, ledger_held, read_ledger, write_ledger
-from winosmith.humans._assign_schemas import Dealt, deal, schemas
-from winosmith.humans._counts import UNTOLD, Chance, Counts, chance, counts
+from winosmith.humans._answers import (
+    Answer,
+    Noted,
+    Sitting,
+    answers_record,
+    check_sittings,
+    read_answer_form,
+    read_answer_table,
+    responses_of,
+)
+from winosmith.humans._assign import Given, Ledger, assign, ledger_held, read_ledger, write_ledger
+from winosmith.humans._course import Course, Pace, Slope, paces
 from winosmith.humans._crossfit import CrossFit, cross_fit
 from winosmith.humans._entry import SKIP, UNDO, Difference, Entry, compare_entries
 from winosmith.humans._form import form
-from winosmith.humans._grim import Grim, PrintedTest, grim
-from winosmith.humans._item import AMBIGUOUS, LETTERS, Item
-from winosmith.humans._matrix import MatrixFit, fit_matrix, matrix_of_margins, repairs
+from winosmith.humans._grim import (
+    Grim,
+    MatrixFit,
+    PrintedTest,
+    fit_matrix,
+    grim,
+    matrix_of_margins,
+    repairs,
+)
+from winosmith.humans._groups import Groups, Without, compare_groups
+from winosmith.humans._instructions import DECLARED, Declared, has_blanks
+from winosmith.humans._instructions import words as instructions
 from winosmith.humans._publish import CANARY, Published, canary, publish
-from winosmith.humans._results import Halves, Results, results
-from winosmith.humans._results_groups import Groups, Without, compare_groups
-from winosmith.humans._results_order import Course, Pace, Slope, paces
-from winosmith.humans._results_rows import ItemRow, SubjectRow
-from winosmith.humans._results_share import crossed_share
-from winosmith.humans._results_test import TestResult
-from winosmith.humans._rules import BALANCED, Rules
-from winosmith.humans._select import Selection, select
-from winosmith.humans._sheet import COMMON, Sheet
-from winosmith.humans._sheet_json import read_sheet, sheet_of, sheet_record
-from winosmith.humans._sheet_key import answer_key
-from winosmith.humans._sheet_make import TITLE, Sheets, make_sheets
-from winosmith.humans._sheet_words import DECLARED, Declared, has_blanks
-from winosmith.humans._sheet_words import words as instructions
-from winosmith.humans._tally import Tally, tally, tally_of_counts
-from winosmith.humans._text import text_of
+from winosmith.humans._results import Halves, ItemRow, Results, SubjectRow, TestResult, results
+from winosmith.humans._select import BALANCED, Rules, Selection, select
+from winosmith.humans._sheet import (
+    AMBIGUOUS,
+    COMMON,
+    LETTERS,
+    Item,
+    Sheet,
+    answer_key,
+    read_sheet,
+    sheet_of,
+    sheet_record,
+    text_of,
+)
+from winosmith.humans._sheet_make import TITLE, Dealt, Sheets, deal, make_sheets, schemas
+from winosmith.humans._subjects import (
+    Remark,
+    Subject,
+    Taken,
+    read_subjects,
+    subject_record,
+    subjects_of,
+)
+from winosmith.humans._tally import (
+    UNTOLD,
+    Chance,
+    Counts,
+    Tally,
+    chance,
+    counts,
+    crossed_share,
+    tally,
+    tally_of_counts,
+)
 from winosmith.humans._typst import check_glyphs, pages, pdf
 
 __all__ = [

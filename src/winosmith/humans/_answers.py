@@ -1,16 +1,38 @@
-"""Filled-in sheets: who took which, what they answered, and what else was written down."""
+"""Filled-in sheets: who took which and what they answered, read from forms and from tables.
+
+The form in a browser, and the entry by keyboard, save `answers-<subject>-<code>.json`, one object:
+
+    winosmith   "answers"
+    version     1, of this form
+    sheet       the code of the sheet: "a-1-7Q2K"
+    subject     the code that the subject typed
+    started     when the first question was shown; ISO 8601 in UTC, or null
+    ended       when the file was saved; ISO 8601 in UTC
+    seconds     in which a question was on the screen, all together
+    answers     an object from the number of a question, as text, to
+                {"letter": "A", "seconds": 12.3}; letter is null where nothing was chosen;
+                seconds are those in which the question was on the screen
+    recognised  a list of {"number": 12, "source": "free text"}; number is null where none is given
+    words       a list of {"number": 12, "word": "free text"}; the same
+    attributes  what the subject declared, an object of texts, empty where nothing was: "native" is
+                "yes" or "no"; others as the form asked
+
+Problem ids are not in it: the form does not know them; the sheet's JSON file does.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import csv
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 from winosmith.answers import Response
-from winosmith.errors import DataError
-from winosmith.humans._item import AMBIGUOUS
-from winosmith.humans._sheet import Sheet
-
-__all__ = ["Answer", "Noted", "Sitting", "check_sittings", "responses_of"]
+from winosmith.errors import DataError, FormatError, ProblemError
+from winosmith.humans._sheet import AMBIGUOUS, Sheet
+from winosmith.records import parsed
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,3 +175,280 @@ def responses_of(sittings: Iterable[Sitting]) -> tuple[Response, ...]:
         for item in sitting.sheet.items
         if (given := sitting.answers.get(item.number)) is not None
     )
+
+
+ANSWERS_VERSION = 1
+
+
+def read_answer_form(path: str | Path, sheets: Mapping[str, Sheet]) -> Sitting:
+    """Read the file that the form in a browser saved.
+
+    Args:
+        path: the JSON file.
+        sheets: by their codes.
+
+    Raises:
+        FormatError: it is no such file, or of an unknown sheet, names no subject, or an answer is
+            none of its question's letters; with the question.
+    """
+    try:
+        record = parsed(Path(path).read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise FormatError(f"this is not a file of answers: {error}", path) from error
+    return sitting_of(record, sheets, path)
+
+
+def sitting_of(record: Any, sheets: Mapping[str, Sheet], path: str | Path) -> Sitting:
+    """Return the sitting of such a file's object; raises as `read_answer_form` does."""
+    path = Path(path)
+    if isinstance(record, dict) and record.get("winosmith") == "entry":
+        raise FormatError(
+            f"the entry stopped before question {record.get('next')}; go on with it first", path
+        )
+    if not isinstance(record, dict) or record.get("winosmith") != "answers":
+        raise FormatError("this is not a file of answers from a form", path)
+    if record.get("version") != ANSWERS_VERSION:
+        raise FormatError(
+            f"the answers have version {record.get('version')!r}; {ANSWERS_VERSION} is read", path
+        )
+    sheet = sheets.get(str(record.get("sheet")))
+    if sheet is None:
+        raise FormatError(
+            f"the sheet {record.get('sheet')!r} is unknown; the sheets are "
+            f"{', '.join(sorted(sheets))}",
+            path,
+        )
+    try:
+        return _sitting(record, sheet, path)
+    except (TypeError, AttributeError, KeyError, ValueError, OverflowError) as error:
+        if isinstance(error, FormatError):
+            raise
+        raise FormatError(f"the answers can't be read: {error}", path) from error
+
+
+def _sitting(record: Mapping[str, Any], sheet: Sheet, path: Path) -> Sitting:
+    subject = str(record.get("subject") or "").strip()
+    if not subject:
+        raise FormatError("the answers name no subject", path)
+    attributes = {str(k): str(v) for k, v in (record.get("attributes") or {}).items() if v}
+    native = attributes.pop("native", None)
+    if native not in (None, "yes", "no"):
+        raise FormatError(f"native is {native!r}; it is yes, no or empty", path)
+    answers = {}
+    for name, given in (record.get("answers") or {}).items():
+        if not name.isascii() or not name.isdigit():
+            raise FormatError(f"{name!r} is not the number of a question", path)
+        item = sheet[int(name)]
+        if given["letter"] is not None:
+            item.option(given["letter"])
+            seconds = given.get("seconds")
+            answers[item.number] = Answer(
+                given["letter"].upper(),
+                None if seconds is None else float(seconds),
+                f"{path}, question {name}",
+            )
+    return Sitting(
+        subject,
+        sheet,
+        answers,
+        record.get("started"),
+        record.get("ended"),
+        record.get("seconds"),
+        _noted(record.get("recognised"), "source"),
+        _noted(record.get("words"), "word"),
+        None if native is None else native == "yes",
+        attributes,
+        str(path),
+    )
+
+
+def _noted(records: Any, name: str) -> tuple[Noted, ...]:
+    return tuple(Noted(record.get("number"), str(record[name])) for record in records or ())
+
+
+def answers_record(sitting: Sitting) -> dict[str, Any]:
+    """Return a sitting as the object that the form saves."""
+    native = {} if sitting.native is None else {"native": "yes" if sitting.native else "no"}
+    return {
+        "winosmith": "answers",
+        "version": ANSWERS_VERSION,
+        "sheet": sitting.sheet.code,
+        "subject": sitting.subject,
+        "started": sitting.started,
+        "ended": sitting.ended,
+        "seconds": sitting.seconds,
+        "answers": {
+            str(number): {"letter": given.letter, "seconds": given.seconds}
+            for number, given in sorted(sitting.answers.items())
+        },
+        "recognised": [{"number": n.number, "source": n.text} for n in sitting.recognised],
+        "words": [{"number": n.number, "word": n.text} for n in sitting.words],
+        "attributes": {**sitting.attributes, **native},
+    }
+
+
+_LONG = {"subject", "sheet", "number", "answer", "seconds"}
+
+_MOST_DIGITS = 10
+
+
+def read_answer_table(path: str | Path, sheets: Mapping[str, Sheet]) -> list[Sitting]:
+    """Read answers from CSV.
+
+    Two layouts, told apart by the header:
+
+        subject,sheet,number,answer[,seconds]      a row for each answer
+        subject,sheet,1,2,3,…                      a row for each subject, a column a question
+
+    The column `sheet` holds the code of the sheet, and may be left out when there is only one.
+    Answers are letters, small or large, or X; an empty cell is no answer.
+
+    Args:
+        path: the table.
+        sheets: by their codes.
+
+    Raises:
+        FormatError: a column is missing or unknown; an unknown sheet or question; an answer that
+            is none of the letters; one question answered twice by one subject, which is how two
+            subjects with one code show; with the line.
+    """
+    lines = _rows(path)
+    number, header = next(lines, (1, []))
+    columns = [cell.strip().lower() for cell in header]
+    if "subject" not in columns:
+        raise FormatError("the table needs a column 'subject'", path, number)
+    if len(set(columns)) < len(columns):
+        twice = next(name for name in columns if columns.count(name) > 1)
+        raise FormatError(f"the column {twice!r} occurs twice", path, number)
+    given: dict[tuple[str, str], dict[int, Answer]] = {}
+    first: dict[tuple[str, str], str] = {}
+    reader = _long if {"number", "answer"} <= set(columns) else _wide
+    _check_columns(columns, reader is _long, path, number)
+    for line, cells in lines:
+        if len(cells) != len(columns):
+            raise FormatError(
+                f"the row has {len(cells)} cells; the header has {len(columns)}", path, line
+            )
+        row = dict(zip(columns, (cell.strip() for cell in cells), strict=True))
+        key = row["subject"], _code(row, sheets, path, line)
+        if not key[0]:
+            raise FormatError("the row names no subject", path, line)
+        if reader is _wide and key in first:
+            raise FormatError(
+                f"{key[0]!r} already has the sheet {key[1]} ({first[key]}); it was typed twice, or "
+                "two subjects have one code",
+                path,
+                line,
+            )
+        first.setdefault(key, f"{path}:{line}")
+        for question, answer in reader(row, sheets[key[1]], path, line):
+            answers = given.setdefault(key, {})
+            if question in answers:
+                raise FormatError(
+                    f"{key[0]!r} already answered question {question} of {key[1]} "
+                    f"({answers[question].where}); it was typed twice, or two subjects have one "
+                    "code",
+                    path,
+                    line,
+                )
+            answers[question] = answer
+        given.setdefault(key, {})
+    if not given:
+        raise FormatError("the table has no answers", path)
+    return [
+        Sitting(subject, sheets[code], answers, where=first[subject, code])
+        for (subject, code), answers in given.items()
+    ]
+
+
+def _rows(path: str | Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield line number and cells of every row that is not empty."""
+    try:
+        text = Path(path).read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise FormatError(f"the table can't be read: {error}", path) from error
+    first = text.split("\n", 1)[0]
+    delimiter = max(",;\t", key=first.count)  # spreadsheets of many countries save semicolons
+    reader = csv.reader(text.splitlines(), delimiter=delimiter)
+    try:
+        for cells in reader:
+            if any(cell.strip() for cell in cells):
+                yield reader.line_num, cells
+    except csv.Error as error:
+        raise FormatError(f"the row is not CSV: {error}", path, reader.line_num) from None
+
+
+def _check_columns(columns: list[str], is_long: bool, path: str | Path, line: int) -> None:
+    known = _LONG if is_long else {"subject", "sheet"}
+    for name in columns:
+        if name not in known and (is_long or _question(name) is None):
+            raise FormatError(
+                f"the column {name!r} is unknown; there is a row for each answer (subject, sheet, "
+                "number, answer, seconds) or a column for each question (subject, sheet, 1, 2, …)",
+                path,
+                line,
+            )
+    if not is_long and not any(_question(name) for name in columns):
+        raise FormatError("the table has no column of answers", path, line)
+
+
+def _question(name: str) -> int | None:
+    """Return the number of a question from "12" or "q12"."""
+    digits = name.removeprefix("q")
+    is_number = digits.isascii() and digits.isdigit() and len(digits) < _MOST_DIGITS
+    return int(digits) if is_number else None
+
+
+def _code(row: Mapping[str, str], sheets: Mapping[str, Sheet], path: str | Path, line: int) -> str:
+    code = row.get("sheet", "")
+    if not code and len(sheets) == 1:
+        return next(iter(sheets))
+    if code in sheets:
+        return code
+    known = ", ".join(sorted(sheets))
+    what = f"the sheet {code!r} is unknown" if code else "the row names no sheet"
+    raise FormatError(f"{what}; the sheets are {known}", path, line)
+
+
+def _long(
+    row: Mapping[str, str], sheet: Sheet, path: str | Path, line: int
+) -> Iterator[tuple[int, Answer]]:
+    question = _question(row["number"].lower())
+    if question is None:
+        raise FormatError(f"{row['number']!r} is not the number of a question", path, line)
+    seconds = _seconds(row.get("seconds", ""), path, line)
+    yield from _checked(question, row["answer"], seconds, sheet, path, line)
+
+
+def _wide(
+    row: Mapping[str, str], sheet: Sheet, path: str | Path, line: int
+) -> Iterator[tuple[int, Answer]]:
+    for name, cell in row.items():
+        question = _question(name)
+        if question is not None and cell:
+            yield from _checked(question, cell, None, sheet, path, line)
+
+
+def _checked(
+    question: int, letter: str, seconds: float | None, sheet: Sheet, path: str | Path, line: int
+) -> Iterator[tuple[int, Answer]]:
+    """Yield the answer if it is one of that question; nothing for an empty one."""
+    try:
+        item = sheet[question]
+        if letter:
+            item.option(letter)
+            yield question, Answer(letter.upper(), seconds, f"{path}:{line}")
+    except (ProblemError, ValueError) as error:
+        raise FormatError(str(error), path, line) from None
+
+
+def _seconds(cell: str, path: str | Path, line: int) -> float | None:
+    if not cell:
+        return None
+    try:
+        value = float(cell)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:
+        raise FormatError(f"{cell!r} is no number of seconds", path, line)
+    return value

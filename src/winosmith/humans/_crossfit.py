@@ -17,13 +17,9 @@ import numpy as np
 from winosmith.answers import Response
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError
-from winosmith.humans._results_share import crossed_share
-from winosmith.humans._rules import Rules
-from winosmith.humans._select import select
-from winosmith.humans._tally import tally
+from winosmith.humans._select import Rules, select
+from winosmith.humans._tally import crossed_share, tally
 from winosmith.metrics import Proportion
-
-__all__ = ["CrossFit", "cross_fit"]
 
 FEWEST = 4
 """People below which folds would say nothing."""

@@ -8,14 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from winosmith.errors import DataError, FormatError
-from winosmith.humans._answers import Answer, Sitting
-from winosmith.humans._answers_form import answers_record, sitting_of
-from winosmith.humans._item import AMBIGUOUS, Item
-from winosmith.humans._sheet import Sheet
+from winosmith.humans._answers import Answer, Sitting, answers_record, sitting_of
+from winosmith.humans._sheet import AMBIGUOUS, Item, Sheet
 from winosmith.outputs import write_aside
 from winosmith.records import parsed
-
-__all__ = ["SKIP", "UNDO", "Difference", "Entry", "compare_entries"]
 
 SKIP = " "
 """The key for a question that the subject left empty."""

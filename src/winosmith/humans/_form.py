@@ -9,14 +9,12 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from winosmith.humans._form_answers import ANSWERS_VERSION
+from winosmith.humans._answers import ANSWERS_VERSION
+from winosmith.humans._instructions import DECLARED, Declared, has_blanks, words
 from winosmith.humans._sheet import Sheet
-from winosmith.humans._sheet_words import DECLARED, Declared, has_blanks, words
 
 if TYPE_CHECKING:
     from jinja2 import Template
-
-__all__ = ["form"]
 
 
 def form(
@@ -26,7 +24,7 @@ def form(
 
     Answers and the time of each question are kept in the browser as they are given, so that
     nothing is lost when the page is closed, and are saved to a file at the end; see
-    `winosmith.humans._form_answers` for what is in it. The page holds no answers and no ids of
+    `winosmith.humans._answers` for what is in it. The page holds no answers and no ids of
     problems, and its content security policy lets nothing run but its own script.
 
     Args:

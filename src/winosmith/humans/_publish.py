@@ -10,8 +10,6 @@ from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.problem import Extra, Problem
 
-__all__ = ["CANARY", "Published", "canary", "publish"]
-
 CANARY = "winosmith.canary"
 """The key of `extra` that holds the canary string of a problem."""
 

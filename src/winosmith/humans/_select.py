@@ -9,21 +9,111 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from winosmith.dataset import Dataset, Filtered
-from winosmith.errors import DataError
-from winosmith.humans._choose import choose
-from winosmith.humans._limits import Limit, limits
-from winosmith.humans._rules import Rules, unsound
+from winosmith.errors import DataError, InputError
+from winosmith.humans._sheet import text_key
 from winosmith.humans._tally import Tally
+from winosmith.problem import Problem
 
-__all__ = ["Selection", "select"]
+Floats = npt.NDArray[np.float64]
+Chosen = npt.NDArray[np.bool_]
+
+
+BALANCED = ("answer", "domain", "options")
+"""What can be balanced: the place of the answer, the domain, the number of options."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The constraints on a reliable subset.
+
+    Attributes:
+        size: how many problems to choose; None for as many as possible.
+        floor: the least share of people who gave the intended answer, 0–1. The challenge of 2016
+            went down to 16 of 19 (84 %) and 8 of 9 (89 %) (Davis et al. 2016, section 5).
+        subjects: how many people must have answered a problem.
+        per_text: the most problems on one text; the challenge took 3 (section 5).
+        both_halves: take a half of a schema only when the other half is sound, too (section 4.4);
+            never are both halves taken, and which one is drawn by lot.
+        balance: how far a share among the chosen may be from its target, 0–1, for "answer" (each
+            place of the options as often as guessing would have it), "domain" and "options" (as
+            among the sound problems).
+
+    Raises:
+        InputError: a value out of range, or an unknown name in `balance`.
+    """
+
+    size: int | None = None
+    floor: float = 0.8
+    subjects: int = 3
+    per_text: int = 3
+    both_halves: bool = True
+    balance: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.size is not None and self.size < 1:
+            raise InputError(f"the size is {self.size}; choose 1 problem or more")
+        if not 0 <= self.floor <= 1:
+            raise InputError(f"the floor is {self.floor}; it is a share from 0 to 1")
+        if self.subjects < 1 or self.per_text < 1:
+            raise InputError("subjects and per_text are whole numbers of 1 or more")
+        for name, tolerance in self.balance.items():
+            if name not in BALANCED:
+                raise InputError(f"{name!r} can't be balanced; one of {', '.join(BALANCED)} can")
+            if not 0 <= tolerance <= 1:
+                raise InputError(f"the tolerance of {name} is {tolerance}; it is from 0 to 1")
+
+
+def unsound(dataset: Dataset, counts: Tally, rules: Rules) -> dict[int, str]:
+    """Return the rows that can't be chosen whatever the others are, each with the reason."""
+    reasons = {
+        row: reason
+        for row in range(len(dataset))
+        if (reason := _alone(dataset, counts, rules, row)) is not None
+    }
+    if not rules.both_halves:
+        return reasons
+    pairs = {row: other for pair in dataset.twins for row, other in (pair, pair[::-1])}
+    halves = {
+        row: f"its other half, {dataset[other].id!r}, is left out: {reasons[other]}"
+        for row, other in pairs.items()
+        if row not in reasons and other in reasons
+    }
+    return reasons | halves | _lonely(dataset, reasons)
+
+
+def _alone(dataset: Dataset, counts: Tally, rules: Rules, row: int) -> str | None:
+    """Return why the people's answers rule a problem out, or None."""
+    said, right = int(counts.subjects[row]), int(counts.intended[row])
+    if dataset[row].answer is None:
+        return "its answer is withheld"
+    if said < rules.subjects:
+        return f"{said} people answered it; {rules.subjects} are needed"
+    if right / said >= rules.floor:
+        return None
+    most = counts.majority(row)
+    other = most is not None and most != dataset[row].answer
+    chose = f", and more chose {dataset[row].options[most]!r}" if most is not None and other else ""
+    return (
+        f"{right} of {said} gave the intended answer ({right / said:.0%}){chose}; "
+        f"{rules.floor:.0%} are needed"
+    )
+
+
+def _lonely(dataset: Dataset, reasons: Mapping[int, str]) -> dict[int, str]:
+    return {
+        row: "its other half is not in the data, so nobody can tell whether it is sound"
+        for row in dataset.singles
+        if dataset[row].twin_id is not None and row not in reasons
+    }
+
 
 STAGE = "reliable subset"
 
@@ -190,3 +280,162 @@ def _not_chosen(
         ]
         reasons[row] = "; ".join(words)
     return reasons
+
+
+_SLACK = 1e-9
+"""What a sum of shares may be off by rounding."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """One linear constraint: `weights` · x ≤ `most`, over the sound problems.
+
+    Attributes:
+        weights: one number a sound problem, (n,).
+        most: the bound.
+        words: what it says of a problem that would break it.
+    """
+
+    weights: Floats
+    most: float
+    words: str
+
+    def holds(self, chosen: npt.NDArray[np.bool_]) -> bool:
+        """Tell whether a choice, (n,), keeps within the limit."""
+        return float(self.weights @ chosen) <= self.most + _SLACK
+
+
+def limits(dataset: Dataset, sound: Sequence[int], rules: Rules) -> list[Limit]:
+    """Return every constraint on the choice among the sound rows, but for its size."""
+    problems = [dataset[row] for row in sound]
+    return [
+        *_at_most_one_half(problems),
+        *_per_text(problems, rules.per_text),
+        *_balance(problems, rules),
+    ]
+
+
+def _at_most_one_half(problems: Sequence[Problem]) -> Iterator[Limit]:
+    for twin, members in _groups(problems, lambda problem: problem.twin_id):
+        yield Limit(members, 1, f"the other half of {twin!r} is chosen")
+
+
+def _per_text(problems: Sequence[Problem], most: int) -> Iterator[Limit]:
+    for _, members in _groups(problems, text_key):
+        if members.sum() > most:
+            yield Limit(members, most, f"{most} questions on its text are chosen")
+
+
+def _groups(
+    problems: Sequence[Problem], key: Callable[[Problem], str | None]
+) -> Iterator[tuple[str, Floats]]:
+    """Yield each value that several problems share, and which they are, (n,) of 0 and 1."""
+    together: dict[str, list[int]] = {}
+    for at, problem in enumerate(problems):
+        value = key(problem)
+        if value is not None:
+            together.setdefault(value, []).append(at)
+    for value, places in together.items():
+        if len(places) > 1:
+            members = np.zeros(len(problems))
+            members[places] = 1
+            yield value, members
+
+
+def _balance(problems: Sequence[Problem], rules: Rules) -> Iterator[Limit]:
+    """Yield two limits for each value: its share is within the tolerance of the target.
+
+    A share's bound, Σ_v x ≤ (target + tolerance) Σ x, is linear in x when it is multiplied out.
+    """
+    for name, tolerance in rules.balance.items():
+        for value, excess in _excesses(problems, name):
+            words = f"it would unbalance the {name} {value}"
+            yield Limit(excess - tolerance, 0, words)
+            yield Limit(-excess - tolerance, 0, words)
+
+
+def _excesses(problems: Sequence[Problem], name: str) -> Iterator[tuple[str, Floats]]:
+    """Yield for each value how much each problem adds to its share beyond the target, (n,)."""
+    if name == "answer":
+        options = np.array([len(problem.options) for problem in problems], np.int64)
+        answers = np.array([problem.answer for problem in problems])
+        for place in range(int(options.max(initial=0))):
+            guessed = np.where(place < options, 1 / options, 0.0)
+            yield f"{'ABCDE'[place]}", (answers == place) - guessed
+        return
+    values = [_value(problem, name) for problem in problems]
+    for value in sorted(set(values)):
+        members = np.array([mine == value for mine in values], np.float64)
+        yield value, members - members.mean()
+
+
+def _value(problem: Problem, name: str) -> str:
+    if name == "options":
+        return str(len(problem.options))
+    return (problem.origin and problem.origin.domain) or "unknown"
+
+
+_ROUNDING = 1e-7
+"""What the sum of agreement may be off when ties are settled; HiGHS keeps within 1e-6 a row."""
+
+
+def choose(
+    agreement: Floats, limits: Sequence[Limit], size: int | None, lot: Floats, seconds: float = 60.0
+) -> Chosen:
+    """Return which problems to take, (n,) of bool.
+
+    Three integer programmes, each solved to the end (scipy's `milp`, HiGHS; Huangfu & Hall 2018):
+    the most problems; of these choices the one with the largest sum of agreement; of equal ones
+    the one with the largest sum of lots.
+
+    Args:
+        agreement: of each problem, (n,), 0–1; that of a schema, for both of its halves alike.
+        limits: what any choice must keep within.
+        size: how many to choose; None for as many as possible.
+        lot: what each problem drew, (n,), 0–1: it settles which half of a schema is taken, and
+            other ties.
+        seconds: the longest that one programme may take.
+
+    Raises:
+        InputError: there are not so many within the limits, or the time is up.
+    """
+    if not len(agreement):
+        if size:
+            raise InputError(f"{size} problems are asked for, and none is sound")
+        return np.zeros(0, bool)
+    most = int(_best(np.ones(len(agreement)), limits, seconds).sum())
+    if size is not None and size > most:
+        advice = f"ask for {most}, or loosen one" if most else "loosen one"
+        raise InputError(
+            f"{size} problems are asked for; the constraints let through {most} of "
+            f"{len(agreement)} sound ones: {advice}"
+        )
+    every = np.ones(len(agreement))
+    wanted = float(size or most)
+    exactly = [Limit(every, wanted, ""), Limit(-every, -wanted, "")]
+    best = _best(agreement, [*limits, *exactly], seconds)
+    reached = Limit(-agreement, _ROUNDING - float(agreement @ best), "")
+    return _best(lot, [*limits, *exactly, reached], seconds)
+
+
+def _best(worth: Floats, limits: Sequence[Limit], seconds: float) -> Chosen:
+    """Return the choice within the limits that is worth most, by an integer programme."""
+    from scipy.optimize import Bounds, LinearConstraint, milp
+    from scipy.sparse import csr_array
+
+    rows = csr_array(np.array([limit.weights for limit in limits]).reshape(-1, len(worth)))
+    constraints = [LinearConstraint(rows, ub=[limit.most for limit in limits])] if limits else []
+    found = milp(
+        -worth,
+        integrality=np.ones(len(worth)),
+        bounds=Bounds(0, 1),
+        constraints=constraints,
+        options={"mip_rel_gap": 0.0, "time_limit": seconds},
+    )
+    if found.status == 2:
+        raise InputError(
+            "no choice of that size keeps within the constraints; loosen a balance or the size"
+        )
+    if found.status != 0:
+        raise InputError(f"the choice was not found in {seconds:g} s; loosen a balance")
+    return np.asarray(found.x) > 0.5

@@ -1,16 +1,108 @@
-"""A test sheet: items in the order in which they are asked, and the code that is printed on it."""
+"""A test sheet: what a problem shows on it, its code, its file for machines, and its key."""
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
+from pathlib import Path
+from typing import Any, Literal
 
-from winosmith.errors import DataError
-from winosmith.humans._item import Item
-from winosmith.records import canonical
+from winosmith.dataset import Dataset
+from winosmith.errors import DataError, FormatError, InputError, ProblemError
+from winosmith.problem import BLANK, Problem
+from winosmith.records import canonical, parsed
 
-__all__ = ["COMMON", "Sheet"]
+LETTERS = "ABCDE"
+"""The letters of the options, in order; there are at most 5 (Davis et al. 2016, section 1)."""
+
+AMBIGUOUS = "X"
+"""What a subject writes when the question is genuinely ambiguous (section 3 there)."""
+
+Label = Literal["SAME TEXT AS PREVIOUS QUESTION", "TEXT IS DIFFERENT FROM PREVIOUS QUESTION"]
+"""What stands over a question on the text before it, or on one that is easily taken for it."""
+
+Pieces = tuple[str, str, str]
+"""What stands before the pronoun, the pronoun itself, and what stands after it.
+
+White space between them is kept where there is some; the pronoun is the blank "_" when nothing
+is known of what the blank replaced.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A problem as it stands on a sheet.
+
+    Attributes:
+        number: its number on the sheet, from 1.
+        problem_id: the problem that is asked.
+        schema: what is shared by the problems that one subject may not see together: the halves
+            of a twin, a family, look-alikes.
+        text: the whole text in three pieces; the middle one is printed bold.
+        snippet: the phrase with the pronoun, in three pieces.
+        options: what the letters A, B, … stand for, in order of first occurrence in the text.
+        shown: the index in the problem of each lettered option; as in `Response.shown`.
+        label: what stands over the question, or None.
+
+    Raises:
+        ProblemError: there is no number from 1, no middle piece, or no order of the options.
+    """
+
+    number: int
+    problem_id: str
+    schema: str
+    text: Pieces
+    snippet: Pieces
+    options: tuple[str, ...]
+    shown: tuple[int, ...]
+    label: Label | None = None
+
+    def __post_init__(self) -> None:
+        if self.number < 1:
+            raise ProblemError(f"items are numbered from 1, not {self.number}")
+        if sorted(self.shown) != list(range(len(self.options))):
+            raise ProblemError(f"the order {self.shown} is not one of {len(self.options)} options")
+        if not 2 <= len(self.options) <= len(LETTERS):
+            raise ProblemError(f"item {self.number} has {len(self.options)} options, not 2 to 5")
+        if not self.text[1] or not self.snippet[1]:
+            raise ProblemError(f"item {self.number} has no pronoun in its text or in its snippet")
+
+    @property
+    def letters(self) -> str:
+        """The letters of the options: "AB" for two."""
+        return LETTERS[: len(self.options)]
+
+    @property
+    def sentence(self) -> str:
+        """The text with the blank, as a problem has it."""
+        return self.text[0] + BLANK + self.text[2]
+
+    def option(self, letter: str) -> int | None:
+        """Return the index in the problem of the option with that letter; None for X.
+
+        Raises:
+            ProblemError: it is not a letter of this item; small letters are letters, too.
+        """
+        letter = letter.strip().upper()
+        if letter == AMBIGUOUS:
+            return None
+        if len(letter) != 1 or letter not in self.letters:
+            raise ProblemError(
+                f"question {self.number} has no answer {letter!r}; it is one of "
+                f"{', '.join(self.letters)}, or X for ambiguous"
+            )
+        return self.shown[self.letters.index(letter)]
+
+    def letter(self, option: int) -> str:
+        """Return the letter of the option with that index in the problem."""
+        return self.letters[self.shown.index(option)]
+
 
 COMMON = "common"
 """The name of the test that everybody may take beside one version of the schemas."""
@@ -78,3 +170,276 @@ class Sheet:
 
     def __len__(self) -> int:
         return len(self.items)
+
+
+def text_of(problem: Problem) -> str:
+    """Return the text with its pronoun back in place of the blank, its white space tidy.
+
+    Two pronouns of one text give two problems with one text (Davis et al. 2016, section 1).
+
+    >>> text_of(Problem("1", "The cup hit the jug and _  broke.", ("cup", "jug"), 0, pronoun="it"))
+    'The cup hit the jug and it broke.'
+    """
+    return " ".join(problem.sentence.replace(BLANK, problem.pronoun or BLANK, 1).split())
+
+
+_MOST_AFTER, _LEAST = 6, 3
+"""Words of a snippet after the pronoun at most, and of a whole snippet at least."""
+
+_CLAUSE_END = re.compile(r"[.,;:?!—–][\"'”’)]*$")
+_SENTENCE_END = re.compile(r"[.?!][\"'”’)]*$")
+_CLAUSE_START = frozenset(
+    """after although and as because before but for if nor or since so than that though till unless
+    until when where whereas whether which while who whose yet""".split()
+)
+_WORD = re.compile(r"\w+")
+_ARTICLE = re.compile(r"^(?:the|a|an|his|her|its|their|my|our|your)\s+", re.IGNORECASE)
+
+
+def pieces(problem: Problem) -> Pieces:
+    """Return the text before the pronoun, the pronoun (or the blank), and the text after it.
+
+    >>> pieces(Problem("1", "The cup hit  the jug and _ broke.", ("cup", "jug"), pronoun="it"))
+    ('The cup hit the jug and ', 'it', ' broke.')
+    """
+    before, after = " ".join(problem.sentence.split()).split(BLANK)
+    return before, problem.pronoun or BLANK, after
+
+
+def snippet(problem: Problem) -> Pieces:
+    """Return the phrase that the pronoun stands in.
+
+    It is the one that the file gives (`wsc.quote1`, `wsc.quote2`), else the rest of the clause,
+    six words of it at most, and of what stands before it in the clause, three; where that is
+    less than three words, more of the sentence before it is added.
+
+    >>> snippet(Problem("1", "The cup hit the jug and _ broke at once.", ("cup", "jug")))
+    ('', '_', ' broke at once.')
+    >>> snippet(Problem("2", "Ann paid Sue, for her _ was red.", ("dress", "hat")))
+    ('her ', '_', ' was red.')
+    """
+    before, pronoun, after = pieces(problem)
+    given = [str(problem.extra.get(f"wsc.{part}") or "") for part in ("quote1", "quote2")]
+    if any(given):
+        return _spaced_before(given[0], before), pronoun, _spaced_after(given[1], after)
+    following = _until_clause_end(after.split())
+    preceding = _clause_before(before.split(), _LEAST - 1 - len(following))
+    return (
+        _spaced_before(" ".join(preceding), before),
+        pronoun,
+        _spaced_after(" ".join(following), after),
+    )
+
+
+def _spaced_before(words: str, before: str) -> str:
+    return words + " " if words and before.endswith(" ") else words
+
+
+def _spaced_after(words: str, after: str) -> str:
+    return " " + words if words and after.startswith(" ") else words
+
+
+def _until_clause_end(words: list[str]) -> list[str]:
+    """Return the words up to the end of their clause, six at most."""
+    taken: list[str] = []
+    for word in words[:_MOST_AFTER]:
+        if taken and word.lower() in _CLAUSE_START:
+            break
+        taken.append(word)
+        if _CLAUSE_END.search(word):
+            break
+    return taken
+
+
+def _clause_before(words: list[str], least: int) -> list[str]:
+    """Return the words back to the clause's start, three at most; `least` if the sentence has."""
+    sentence = list(takewhile(lambda word: not _SENTENCE_END.search(word), reversed(words)))
+    clause = takewhile(
+        lambda word: not _CLAUSE_END.search(word) and word.lower() not in _CLAUSE_START,
+        sentence[:3],
+    )
+    return sentence[: max(len(list(clause)), least)][::-1]
+
+
+def option_order(problem: Problem) -> tuple[int, ...]:
+    """Return the indices of the options in order of their first occurrence in the text.
+
+    An option is looked for as a whole, in any case; without its article when it is not found so;
+    by its last word when it is not found so, either. When one is not found at all, the given
+    order stays (Davis et al. 2016, section 3: "always the order of the first occurrence").
+
+    >>> option_order(Problem("1", "Ann's brother saw Sue, but _ left.", ("Sue", "the brother")))
+    (1, 0)
+    """
+    text = " ".join(problem.sentence.split())
+    places = [_place(" ".join(option.split()), text) for option in problem.options]
+    given = range(len(places))
+    if None in places:
+        return tuple(given)
+    return tuple(sorted(given, key=lambda index: (places[index], index)))
+
+
+def _place(option: str, text: str) -> int | None:
+    bare = _ARTICLE.sub("", option)
+    for wanted in (option, bare, bare.split()[-1] if bare.split() else bare):
+        found = re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", text, re.IGNORECASE)
+        if found:
+            return found.start()
+    return None
+
+
+def text_key(problem: Problem) -> str:
+    """Return what two questions on one text share: its words, whatever case and punctuation.
+
+    In the file of the PDP challenge a full stop is all that parts two questions on one text.
+    """
+    return " ".join(_WORD.findall(text_of(problem).lower()))
+
+
+def question_key(problem: Problem) -> str:
+    """Return what two copies of one question share: the words of the sentence with its blank."""
+    return " ".join(_WORD.findall(problem.sentence.lower()))
+
+
+_VERSION = 1
+
+
+def sheet_record(sheet: Sheet) -> dict[str, Any]:
+    """Return a sheet as the object that `read_sheet` describes."""
+    return {
+        "winosmith": "sheet",
+        "version": _VERSION,
+        "code": sheet.code,
+        "title": sheet.title,
+        "test": sheet.test,
+        "order": sheet.order,
+        "seed": sheet.seed,
+        "data": sheet.data,
+        "items": [_item_record(item) for item in sheet.items],
+    }
+
+
+def _item_record(item: Item) -> dict[str, Any]:
+    lettered = zip(item.letters, item.options, item.shown, strict=True)
+    return {
+        "number": item.number,
+        "problem": item.problem_id,
+        "schema": item.schema,
+        "text": list(item.text),
+        "snippet": list(item.snippet),
+        "options": [{"letter": a, "text": text, "option": i} for a, text, i in lettered],
+        "ambiguous": AMBIGUOUS,
+        "label": item.label,
+    }
+
+
+def sheet_of(record: Mapping[str, Any], path: str | Path | None = None) -> Sheet:
+    """Return the sheet of such an object.
+
+    Args:
+        record: the object.
+        path: the file that it came from, for errors.
+
+    Raises:
+        FormatError: it is no sheet, of another version, or was changed after it was printed.
+    """
+    if record.get("winosmith") != "sheet":
+        raise FormatError("this is not a sheet of `winosmith humans sheets`", path)
+    if record.get("version") != _VERSION:
+        raise FormatError(
+            f"the sheet has version {record.get('version')!r}; this winosmith reads {_VERSION}",
+            path,
+        )
+    try:
+        items = tuple(_item_of(item) for item in record["items"])
+        kept = {name: record[name] for name in ("title", "test", "order", "seed", "data")}
+        sheet = Sheet(items=items, **kept)
+        code = record["code"]
+    except InputError as error:
+        raise FormatError(str(error), path) from error
+    except (KeyError, TypeError, ValueError) as error:
+        raise FormatError(f"the sheet can't be read: {error!r}; make it again", path) from error
+    if sheet.code != code:
+        raise FormatError(
+            f"the sheet was changed: its code is {code!r}, its items give {sheet.code!r}; "
+            "make it again from the data",
+            path,
+        )
+    return sheet
+
+
+def _item_of(record: Mapping[str, Any]) -> Item:
+    before, pronoun, after = record["text"]
+    snippet_before, snippet_pronoun, snippet_after = record["snippet"]
+    return Item(
+        number=record["number"],
+        problem_id=record["problem"],
+        schema=record["schema"],
+        text=(before, pronoun, after),
+        snippet=(snippet_before, snippet_pronoun, snippet_after),
+        options=tuple(option["text"] for option in record["options"]),
+        shown=tuple(option["option"] for option in record["options"]),
+        label=record["label"],
+    )
+
+
+def read_sheet(path: str | Path) -> Sheet:
+    """Read a sheet from its JSON file.
+
+    A file `a-1.json` holds one object:
+
+        winosmith   "sheet"
+        version     1, of this form
+        code        printed on the sheet; "a-1-7Q2K"
+        title, test, order, seed, data      as in `Sheet`
+        items       a list, in the order of the sheet; each an object:
+            number      from 1
+            problem     the id of the problem
+            schema      shared by what one subject may not see together
+            text        [before, pronoun, after]; the pronoun is "_" for a blank
+            snippet     [before, pronoun, after]
+            options     a list of {"letter": "A", "text": "trophy", "option": 0}; `option` is the
+                        index among the problem's options that the letter stands for
+            ambiguous   "X": the letter for a genuinely ambiguous question, always allowed
+            label       "SAME TEXT AS PREVIOUS QUESTION", "TEXT IS DIFFERENT FROM PREVIOUS QUESTION"
+                        or null
+
+    No answer is in it. Ids are (and those of WinoGrande give answers away), so it is for whoever
+    runs the test, not for those who take it; the printed sheets and the forms hold no ids.
+
+    Raises:
+        FormatError: it can't be read as a sheet; the message names the file.
+    """
+    path = Path(path)
+    try:
+        record = parsed(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise FormatError(f"this is not a sheet's JSON file: {error}", path) from error
+    if not isinstance(record, dict):
+        raise FormatError("this is not a sheet of `winosmith humans sheets`", path)
+    return sheet_of(record, path)
+
+
+def answer_key(dataset: Dataset, sheets: Iterable[Sheet]) -> str:
+    """Return the key as CSV: sheet, number, letter, answer, problem; empty where it is withheld.
+
+    Raises:
+        DataError: a sheet has a problem that the data set does not have.
+    """
+    file = io.StringIO()
+    table = csv.writer(file, lineterminator="\n")
+    table.writerow(("sheet", "number", "letter", "answer", "problem"))
+    for sheet in sheets:
+        for item in sheet.items:
+            problem = dataset[dataset.row(item.problem_id)]
+            known = problem.answer is not None
+            table.writerow(
+                (
+                    sheet.code,
+                    item.number,
+                    item.letter(problem.answer) if known else "",  # type: ignore[arg-type]
+                    problem.options[problem.answer] if known else "",  # type: ignore[index]
+                    problem.id,
+                )
+            )
+    return file.getvalue()

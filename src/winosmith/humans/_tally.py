@@ -1,9 +1,12 @@
-"""What people answered to each problem, counted: how many were right, and what most said."""
+"""What people answered to each problem, counted: what counts tell without subjects, and shares."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,11 +14,11 @@ import numpy.typing as npt
 from winosmith.answers import Response
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
+from winosmith.metrics import Proportion, wilson_interval
 from winosmith.problem import MAX_OPTIONS
 
-__all__ = ["Tally", "tally", "tally_of_counts"]
-
 Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,3 +102,164 @@ def tally_of_counts(dataset: Dataset) -> Tally | None:
 
 def _whole(counts: Sequence[object]) -> Ints:
     return np.array([count if isinstance(count, int) else 0 for count in counts], np.int64)
+
+
+UNTOLD = (
+    "scores by subject, their deviation, and what it is without the weakest",
+    "native speakers beside others",
+    "an interval: who answered what, and so what goes together, is not known",
+    "Fleiss' kappa and Krippendorff's alpha: what the others chose is not known",
+    "answers of X, and the other reading of badly built items",
+    "learning, fatigue and time over the sheet",
+)
+"""What needs to know who answered what."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chance:
+    """What guessing gives.
+
+    Attributes:
+        options: number of options → how many problems.
+        right: how many problems guessing gets right on average.
+    """
+
+    options: dict[int, int]
+    right: float
+
+    @property
+    def share(self) -> float:
+        """The share that guessing gets right, 0–1."""
+        return self.right / sum(self.options.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many people gave the intended answer, problem by problem.
+
+    Attributes:
+        right, answers: over all problems.
+        histogram: (people who were right, people asked) → problems, the most agreed on first.
+        by_options: number of options → (right answers, answers).
+        chance: of the problems that were asked.
+        problems: how many were asked.
+    """
+
+    right: int
+    answers: int
+    histogram: dict[tuple[int, int], int]
+    by_options: dict[int, tuple[int, int]]
+    chance: Chance
+    problems: int
+
+    @property
+    def share(self) -> float:
+        """The share of answers that were the intended one, 0–1."""
+        return self.right / self.answers
+
+    def record(self) -> dict[str, Any]:
+        """Return it as JSON can hold it, with what it can't tell."""
+        return {
+            "right": self.right,
+            "answers": self.answers,
+            "share": self.share,
+            "problems": self.problems,
+            "histogram": [
+                {"right": right, "of": of, "problems": n}
+                for (right, of), n in self.histogram.items()
+            ],
+            "by_options": {str(k): list(pair) for k, pair in self.by_options.items()},
+            "chance": self.chance.share,
+            "untold": list(UNTOLD),
+        }
+
+
+def chance(options: Sequence[int]) -> Chance:
+    """Return what guessing gives on problems with these numbers of options.
+
+    >>> found = chance([2] * 74 + [3] * 27 + [4] * 4 + [5] * 3)  # Davis et al. 2016, section 1
+    >>> round(found.right, 1), round(found.share, 2)
+    (47.6, 0.44)
+    """
+    sizes = dict(sorted(Counter(options).items()))
+    return Chance(sizes, float(sum(Fraction(n, k) for k, n in sizes.items())))
+
+
+def counts(dataset: Dataset, tally: Tally) -> Counts:
+    """Return what counts of right answers tell.
+
+    Args:
+        dataset: the problems.
+        tally: people asked and people right, as `tally_of_counts` reads them from the file.
+
+    Raises:
+        DataError: nobody was asked anything, or more were right than asked.
+    """
+    pairs = [(int(r), int(n)) for r, n in zip(tally.intended, tally.subjects, strict=True)]
+    asked = [row for row, (_, of) in enumerate(pairs) if of]
+    if not asked:
+        raise DataError("no problem has an answer")
+    wrong = next((row for row in asked if pairs[row][0] > pairs[row][1]), None)
+    if wrong is not None:
+        right, of = pairs[wrong]
+        raise DataError(f"{dataset[wrong].id!r}: {right} of {of} people can't have been right")
+    by_options: dict[int, tuple[int, int]] = {}
+    for row in asked:
+        size = len(dataset[row].options)
+        right, of = by_options.get(size, (0, 0))
+        by_options[size] = (right + pairs[row][0], of + pairs[row][1])
+    levels = Counter(pairs[row] for row in asked)
+    return Counts(
+        sum(pairs[row][0] for row in asked),
+        sum(pairs[row][1] for row in asked),
+        dict(sorted(levels.items(), key=lambda level: (-level[0][0] / level[0][1], level[0]))),
+        dict(sorted(by_options.items())),
+        chance([len(dataset[row].options) for row in asked]),
+        len(asked),
+    )
+
+
+def crossed_share(right: Floats) -> Proportion:
+    """Return the share of answers that are right, with an interval that lets both sides vary.
+
+    Subjects and items are crossed random effects (Clark 1973): the variance of the mean is that of
+    the subjects' means plus that of the items' means, less what both hold of the residual,
+
+        s² = var(subject means) / k + var(item means) / m − var(residuals) / (k m).
+
+    The interval is Wilson's with the number of independent answers that has this variance, widened
+    by Student's t for the smaller of k and m. With one subject only items vary, with one item only
+    subjects. Where nothing varies (all right, say), as many answers count as there are subjects or
+    items, whichever is more.
+
+    Args:
+        right: 1 and 0, NaN for what was not asked, (subjects k, items m).
+
+    >>> table = np.ones((4, 50))
+    >>> table[0, :10] = 0
+    >>> found = crossed_share(table)
+    >>> found.value, [round(end, 2) for end in found.interval]
+    (0.95, [0.59, 1.0])
+    """
+    from scipy.stats import norm, t
+
+    known = ~np.isnan(right)
+    n, value = int(known.sum()), float(np.nanmean(right))
+    asked = right[known.any(axis=1)][:, known.any(axis=0)]
+    k, m = asked.shape
+    people, items = np.nanmean(asked, axis=1), np.nanmean(asked, axis=0)
+    residual = asked - people[:, None] - items[None, :] + value
+    between = [float(means.var(ddof=1)) / len(means) for means in (people, items) if len(means) > 1]
+    shared = 0.0
+    if min(k, m) > 1:
+        shared = float(np.nansum(residual**2)) / ((k - 1) * (m - 1)) / n
+    variance = max(sum(between) - shared, *between, 0.0)
+    if variance > 0 and 0 < value < 1:
+        alike = min(n, value * (1 - value) / variance)
+    else:
+        alike = max(k, m) if n > 1 else 1
+    fewest = min((size for size in (k, m) if size > 1), default=2)
+    wider = float(norm.ppf(0.975) / t.ppf(0.975, fewest - 1))
+    independent = alike * wider**2
+    interval = wilson_interval(value * independent, independent)
+    return Proportion(int(np.nansum(asked)), n, interval, min(k, m), n / alike)

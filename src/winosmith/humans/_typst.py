@@ -12,11 +12,8 @@ from typing import Any, Literal
 
 from winosmith.errors import InputError
 from winosmith.extras import require
-from winosmith.humans._sheet import Sheet
-from winosmith.humans._sheet_json import sheet_record
-from winosmith.humans._sheet_words import DECLARED, Declared, has_blanks, words
-
-__all__ = ["Paper", "check_glyphs", "pages", "pdf"]
+from winosmith.humans._instructions import DECLARED, Declared, has_blanks, words
+from winosmith.humans._sheet import Sheet, sheet_record
 
 Paper = Literal["a4", "us-letter"]
 
@@ -154,7 +151,7 @@ def _inside(sheet: Sheet, data: str, fonts: str | Path | None) -> bool:
         inside = False
     lacking = _missing(_characters(texts), folder, inside)
     if lacking:
-        raise InputError(_told(sheet, texts, lacking, folder))
+        raise InputError(_lacking(sheet, texts, lacking, folder))
     return inside
 
 
@@ -199,7 +196,9 @@ def _missing(characters: str, fonts: str | None, inside: bool) -> str:
     )
 
 
-def _told(sheet: Sheet, texts: Sequence[tuple[str, str]], lacking: str, fonts: str | None) -> str:
+def _lacking(
+    sheet: Sheet, texts: Sequence[tuple[str, str]], lacking: str, fonts: str | None
+) -> str:
     where = next(place for place, text in texts if not set(lacking).isdisjoint(text))
     named = ", ".join(f"{sign} (U+{ord(sign):04X})" for sign in lacking[:_NAMED])
     more = f" and {len(lacking) - _NAMED:,} more" if len(lacking) > _NAMED else ""

@@ -8,8 +8,6 @@ from typing import Any
 from winosmith.humans._sheet import Sheet
 from winosmith.problem import BLANK
 
-__all__ = ["DECLARED", "Declared", "has_blanks", "words"]
-
 
 @dataclass(frozen=True, slots=True)
 class Declared:

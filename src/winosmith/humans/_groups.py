@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["FEW", "Groups", "Without", "compare_groups", "without_weakest"]
-
 Floats = npt.NDArray[np.float64]
 
 FEW = 10

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from winosmith.humans._results_share import crossed_share
+from winosmith.humans._tally import crossed_share
 from winosmith.metrics import Proportion
 
-__all__ = ["Course", "Pace", "Slope", "course", "paces"]
-
 Floats = npt.NDArray[np.float64]
+
 
 _PARTS = 8
 """Into how many parts of equal length a sheet is cut for the drawing."""
