@@ -14,10 +14,8 @@ from hypothesis import strategies as st
 
 from winosmith import Problem, formats
 from winosmith.chat import Reply
-from winosmith.evolve._chat_check import REPAIRED, Checked, Checker, same_sentence
-from winosmith.evolve._chat_dialogue import Dialogue
-from winosmith.evolve._chat_prompt import row_of
-from winosmith.evolve._chat_rows import read_rows
+from winosmith.evolve._chat_dialogue import Dialogue, row_of
+from winosmith.evolve._chat_rows import REPAIRED, Checked, Checker, read_rows, same_sentence
 from winosmith.text import edit_distance, tokens
 
 HERE = Path(__file__).parent

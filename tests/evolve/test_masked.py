@@ -12,7 +12,7 @@ import pytest
 from winosmith import Dataset, Problem, practice
 from winosmith.errors import InputError
 from winosmith.evolve import MaskedPerturber
-from winosmith.evolve._contrasts import CONTRASTS
+from winosmith.evolve._masked import CONTRASTS
 from winosmith.lineage import UNVALIDATED, check_lineages, depths
 from winosmith.testing import tiny_language_model
 from winosmith.text import FUNCTION_WORDS, overlap, tokens, trigger

@@ -8,12 +8,9 @@
 from __future__ import annotations
 
 from winosmith.evolve._chat import REPLY_TOKENS, ChatPerturber
-from winosmith.evolve._chat_dialogue import Dialogue, Ending
-from winosmith.evolve._chat_round import Round
-from winosmith.evolve._evolve import Evolved, evolve, without_repeats
+from winosmith.evolve._chat_dialogue import Dialogue, Ending, Round
+from winosmith.evolve._evolve import Evolved, Perturber, evolve, resumed_children, without_repeats
 from winosmith.evolve._masked import MaskedPerturber
-from winosmith.evolve._perturber import Perturber
-from winosmith.evolve._resume import resumed_children
 from winosmith.evolve._roots import Roots, draw_roots, not_solved
 from winosmith.evolve._sets import PARTS, Sets, assemble, described, split_roots
 from winosmith.evolve._wordnet import WordNetPerturber

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from winosmith.chat import Message, Messages, Reply
 from winosmith.errors import InputError, ProblemError
-from winosmith.evolve._chat_check import Checked, Checker, same_sentence
-from winosmith.evolve._chat_prompt import ANSWER, opening, request
-from winosmith.evolve._chat_round import Round, correction
-from winosmith.evolve._chat_rows import read_rows
+from winosmith.evolve._chat_rows import (
+    COLUMNS,
+    REPAIRED,
+    Checked,
+    Checker,
+    read_rows,
+    same_sentence,
+)
+from winosmith.lineage import edit_script
 from winosmith.problem import Problem
-
-__all__ = ["BATCHES", "Dialogue", "Ending"]
+from winosmith.text import tokens
 
 BATCHES = (10, 10, 30, 30, 20)
 """How many rows are asked for in each turn; the accepted batches of EvoGrad (2024, A.1)."""
@@ -233,3 +240,267 @@ def _check(
         raise InputError(f"changed must be a share above 0, up to 1, not {changed}")
     if memory is not None and memory < 1:
         raise InputError(f"memory must be 1 turn or more, or None for all; not {memory}")
+
+
+_LONG = 4.0
+"""A mean distance from which on smaller ones are asked for; EvoGrad's author did after 10 rows."""
+
+_UNEVEN = 0.1
+"""How far the answers may be from one half each before the rarer one is asked for."""
+
+_ADVICE = {
+    "columns": "has not the six columns; a sentence with commas needs double quotes around it",
+    "ellipsis": "stands for rows that you left out; write out every row",
+    "blank": "has not exactly one blank; write _ once, where either option could stand",
+    "options": "has options that are empty or equal; two different ones are needed",
+    "absent": "has an option that is not in the sentence; both must stand there, as in their "
+    "columns",
+    "renamed": "gives an option a new name, but its old name is still in the sentence; change it "
+    "everywhere",
+    "answer": "has an answer that is neither 1 nor 2",
+    "far": "is hardly the original any more; change fewer words",
+    "original": "is the original itself, at most with other capitals or punctuation",
+    "duplicate": "repeats an earlier row, at most with other capitals or punctuation",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One turn.
+
+    Attributes:
+        asked: how many rows were asked for.
+        reply: what the model said.
+        rows: what was found in it, in order.
+        kept: the problems that were accepted; less than the rows without a fault when no more
+            were wanted.
+    """
+
+    asked: int
+    reply: Reply
+    rows: tuple[Checked, ...]
+    kept: tuple[Problem, ...]
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the reply was cut off."""
+        return self.reply.finish == "length"
+
+    @property
+    def whole(self) -> int:
+        """How many rows were read to their ends."""
+        return sum("truncated" not in checked.faults for checked in self.rows)
+
+    def faults(self) -> Counter[str]:
+        """Return how often each fault occurs that the model is told of, the most frequent first."""
+        found = Counter(
+            fault for checked in self.rows for fault in checked.faults if fault not in REPAIRED
+        )
+        return Counter(dict(found.most_common()))
+
+
+def correction(parent: Problem, done: Round, accepted: Sequence[Problem]) -> str:
+    """Return what is said about a turn; without a fault and a wish, it is praise.
+
+    Each kind of fault is told with its number and one row that has it, and a wrong distance is
+    counted out token by token, as EvoGrad's author did (2024, A.1).
+
+    Args:
+        parent: the problem.
+        done: the turn.
+        accepted: all that was accepted so far.
+    """
+    said = [_of_rows(done), *_of_distances(parent, done)]
+    faults = done.faults()
+    said += [
+        f"{_number(faults[kind], 'row')} cannot be used: "
+        f"{'it' if faults[kind] == 1 else 'each'} {_ADVICE[kind]}. For example: "
+        f"{_shown(_first(done, kind))}"
+        for kind in faults
+        if kind in _ADVICE
+    ]
+    if done.is_cut:
+        said.append("Your reply was cut off, so I ask for fewer rows at a time.")
+    if done.rows:
+        said += _wishes(parent, done, accepted)
+    return "\n".join(said)
+
+
+def _of_rows(done: Round) -> str:
+    if not done.rows:
+        return (
+            "I found no row in your reply. I need lines of CSV with the six columns, and no more."
+        )
+    if not done.faults() and len(done.rows) >= done.asked:
+        return "All rows are right. Well done."
+    few = "" if len(done.rows) >= done.asked else f" I had asked for {done.asked}."
+    return f"Of your {_number(len(done.rows), 'row')} I keep {len(done.kept)}.{few}"
+
+
+def _of_distances(parent: Problem, done: Round) -> list[str]:
+    """Return the row whose distance is furthest off, counted out."""
+    wrong = [checked for checked in done.rows if "distance" in checked.faults]
+    if not wrong:
+        return []
+    plain = [checked for checked in wrong if REPAIRED.issuperset({*checked.faults} - {"distance"})]
+    worst = max(plain or wrong, key=lambda row: abs(row.distance - (row.claimed or 0)))
+    stated = "no number" if worst.claimed is None else str(worst.claimed)
+    verb = "is" if len(wrong) == 1 else "are"
+    counted = spelt_out(parent.sentence, worst.sentence) or "nothing was changed"
+    return [
+        f"{_number(len(wrong), 'distance')} {verb} wrong. For example, for your sentence",
+        worst.sentence,
+        f"you state {stated}. The distance is {worst.distance}: {counted}. Every token that was "
+        "changed, added or left out counts as one, names and punctuation marks, too.",
+    ]
+
+
+def _wishes(parent: Problem, done: Round, accepted: Sequence[Problem]) -> list[str]:
+    wishes = []
+    ones = sum(problem.answer == 0 for problem in accepted)
+    if abs(ones - len(accepted) / 2) > max(1, _UNEVEN * len(accepted)):
+        rare, other = (2, 1) if ones > len(accepted) / 2 else (1, 2)
+        wishes.append(
+            f"So far {ones} answers are 1 and {len(accepted) - ones} are 2: write more rows with "
+            f"answer {rare}, by small changes that make option{rare} right instead of "
+            f"option{other}."
+        )
+    if done.kept and all(problem.options == parent.options for problem in done.kept):
+        wishes.append("You may change the names or things in the options, too; it counts.")
+    read = [checked.distance for checked in done.rows if checked.sentence]
+    if read and sum(read) / len(read) > _LONG:
+        wishes.append("Keep the distances smaller: find the fewest words that matter.")
+    return wishes
+
+
+def _first(done: Round, kind: str) -> Checked:
+    return next(checked for checked in done.rows if kind in checked.faults)
+
+
+def _shown(checked: Checked) -> str:
+    return checked.row.text if len(checked.row.text) <= 300 else f"{checked.row.text[:299]}…"
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' * (count != 1)}"
+
+
+_SIGNS = {"substitute": "{old} → {new}", "insert": "{new} added", "delete": "{old} left out"}
+
+_EXAMPLE = "Ida could not lift the parcel onto the shelf because the _ was too heavy."
+_CHANGED = (
+    ("Ida could not lift the crate onto the shelf because the _ was too heavy.", "crate", 1),
+    ("Ida could not lift the crate onto the shelf because the _ was too high.", "crate", 2),
+)
+_COMMENTS = (
+    "Another thing stands in for the parcel, in the sentence and in option1. The answer stays.",
+    "With one more word changed, the other option is right.",
+)
+
+_OPENING = """\
+You know Winograd schemas well, and write test sentences for them as an expert in language. Each \
+sentence has one blank, written as an underscore (_), and two options that could stand there by \
+grammar. Only common sense tells which one is meant.
+
+From one sentence I need many: change, add or leave out words of the original, so that a reader \
+must think again, and often another option is right. Write them as lines of CSV with these columns:
+
+{columns}
+
+- index: a running number. The original is 0.
+- sentence: in double quotes, with exactly one blank, _.
+- option1, option2: the two options. Both stand in the sentence. You may change them, too, but \
+then everywhere: in the sentence and in their column.
+- answer: 1 if option1 belongs in the blank, 2 if option2 does. Every careful reader must agree.
+- distance: how many tokens you changed, added or left out, counted from the original, as few as \
+will do. A token is a word or a punctuation mark. Changing a name counts, too.
+
+The original is:
+
+{original}
+
+It has {count} tokens: {tokens}
+
+So that you see how distances are counted, here is another original with two sentences made from it:
+
+{example}
+
+What I want:
+- The smallest change that makes the other option right is worth most.
+- About as many rows with answer 1 as with answer 2.
+- Distances of all sizes, small ones first, and other names or things as options now and then.
+- No row twice, and none that differs from another in capitals or punctuation only.
+
+Before you write each row, ask yourself: do both options stand in it, is the answer beyond doubt, \
+and is the distance counted right?
+
+{request}
+
+First, if anything in this task is not clear to you, you may ask: then reply with your questions \
+alone, and write the rows once I have answered."""
+
+ANSWER = """\
+Thank you for asking. These rules decide:
+- Each row is made from the original, not from another row. All changes are counted from there.
+- Every token that was changed, added or left out counts as one, names and punctuation marks, too.
+- Options may be changed if both stand in the sentence, as in their columns.
+- One blank, _, in each sentence, and one answer that every careful reader gives.
+Where they leave something open, decide as an expert would, and say nothing of it."""
+"""What is said to questions: nobody is there to answer them one by one."""
+
+
+def opening(parent: Problem, size: int) -> str:
+    """Return the first message: EvoGrad's "expert human annotator" (2024, A.1), in our words."""
+    cut = tokens(parent.sentence)
+    return _OPENING.format(
+        columns=",".join(COLUMNS),
+        original=row_of(0, parent.sentence, parent.options, (parent.answer or 0) + 1, 0),
+        count=len(cut),
+        tokens=" ".join(cut),
+        example=_example(),
+        request=request(size, 1),
+    )
+
+
+def request(size: int, first: int) -> str:
+    """Return what asks for rows."""
+    rows = "1 row" if size == 1 else f"{size} rows"
+    return (
+        f"Please write {rows}, numbered from {first}. Reply with the rows of CSV alone: no "
+        "heading, no comments, and nothing left out."
+    )
+
+
+def row_of(index: int, sentence: str, options: Sequence[str], answer: int, distance: int) -> str:
+    """Return a line of the table.
+
+    >>> row_of(0, "Ann, not Sue, _ ran.", ("Ann", "Sue"), 1, 0)
+    '0,"Ann, not Sue, _ ran.",Ann,Sue,1,0'
+    """
+    text = io.StringIO()
+    quoted = " ".join(sentence.splitlines()).replace('"', '""')
+    csv.writer(text, lineterminator="").writerow([*options, answer, distance])
+    return f'{index},"{quoted}",{text.getvalue()}'
+
+
+def spelt_out(before: str, after: str) -> str:
+    """Return the edits between two sentences, counted one by one.
+
+    >>> spelt_out("Sue ran far.", "Sue ran very long.")
+    'very added (1), far → long (2)'
+    """
+    script = edit_script(tokens(before), tokens(after))
+    told = (_SIGNS[edit.op].format(old=edit.old, new=edit.new) for edit in script)
+    return ", ".join(f"{edit} ({number})" for number, edit in enumerate(told, 1))
+
+
+def _example() -> str:
+    lines = [row_of(0, _EXAMPLE, ("parcel", "shelf"), 1, 0)]
+    notes = []
+    for number, ((sentence, option, answer), why) in enumerate(
+        zip(_CHANGED, _COMMENTS, strict=True), 1
+    ):
+        distance = len(edit_script(tokens(_EXAMPLE), tokens(sentence)))
+        lines.append(row_of(number, sentence, (option, "shelf"), answer, distance))
+        notes.append(f"Row {number}: {spelt_out(_EXAMPLE, sentence)}. {why}")
+    return "\n".join([*lines, "", *notes])

@@ -1,15 +1,17 @@
-"""What a chat model wrote, as rows: the table found in fences, prose and other dress."""
+"""What a chat model wrote, as rows of a table, and whether each perturbs the problem."""
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from winosmith.chat import Reply
-
-__all__ = ["COLUMNS", "Row", "read_rows"]
+from winosmith.lineage import perturbed
+from winosmith.problem import BLANK, Problem
+from winosmith.text import edit_distance, tokens
 
 COLUMNS = ("index", "sentence", "option1", "option2", "answer", "distance")
 """The table of EvoGrad (2024, appendix A.1)."""
@@ -130,3 +132,199 @@ def _unquoted(line: str) -> list[str]:
 def _clean(cells: list[str]) -> list[str]:
     """Undo what Markdown does to text."""
     return [cell.replace("\\_", "_").replace("**", "").strip() for cell in cells]
+
+
+REPAIRED = frozenset({"quotes", "glued"})
+"""Faults that are put right in passing; nobody needs to be told."""
+
+CLAIMED = "chat.claimed"
+"""The extra key of a distance that the model claimed, where it is not the true one."""
+
+_BLANKS = re.compile(r"_+")
+_GLUED = re.compile(r"__|[^\s\"'“‘(]_|_\w")
+_WORDS = re.compile(rf"{BLANK}|[^\W_]+")
+_NUMBER = re.compile(r"[0-9]{1,9}")
+_ARTICLES = {"a", "an", "the"}
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A row with what was found.
+
+    Attributes:
+        row: as it was written.
+        faults: what is wrong with it, see `Checker`; empty for a row without a fault.
+        problem: what it becomes; None when it is refused.
+        sentence: with its blank put right; empty when the row can't be read.
+        claimed: the distance that the row states; None when that is no number.
+        distance: the token edit distance to the parent's sentence.
+    """
+
+    row: Row
+    faults: tuple[str, ...]
+    problem: Problem | None = None
+    sentence: str = ""
+    claimed: int | None = None
+    distance: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Checker:
+    """Checks rows against the problem that they were made from.
+
+    Refused are rows that can't be read ("columns", "ellipsis", "truncated"), and those with a
+    fault: "blank" (none, or several), "options" (empty, equal, or with a blank), "absent" (an
+    option is not in the sentence), "renamed" (an option has a new name, and the sentence still
+    has the old one), "answer" (neither 1 nor 2), "far" (too many tokens are changed), "original"
+    and "duplicate" (nothing new but capitals, spaces or punctuation). A wrong "distance" is put
+    right, or refused; "quotes" and "glued" are put right: commas without quotes, and a blank
+    that touches a word, as in the rows that EvoGrad prints ("because _had").
+
+    Attributes:
+        parent: the problem, with two options and an answer.
+        changed: the most tokens that may change, as a share of the parent's.
+        distances: whether a wrong distance is put right ("correct") or refused ("refuse").
+    """
+
+    parent: Problem
+    changed: float
+    distances: Literal["correct", "refuse"]
+
+    def check(self, row: Row, taken: frozenset[str] | set[str]) -> Checked:
+        """Check a row.
+
+        Args:
+            row: to check.
+            taken: the sentences that there are already, as `same_sentence` has them.
+        """
+        if not row.cells:
+            return Checked(row, row.faults)
+        _, written, first, second, answer, stated = row.cells
+        sentence, is_glued = self._with_blank(written)
+        distance = edit_distance(tokens(self.parent.sentence), tokens(sentence))
+        claimed = int(stated) if _NUMBER.fullmatch(stated) else None
+        faults = [*row.faults, *["glued"] * is_glued]
+        copy = self._copy(sentence, taken)
+        options = (first, second)
+        faults += [copy] if copy else self._faults(sentence, options, answer, distance)
+        if claimed != distance:
+            faults.append("distance")
+        return Checked(
+            row,
+            tuple(faults),
+            self._problem(sentence, options, answer, claimed, distance, faults),
+            sentence,
+            claimed,
+            distance,
+        )
+
+    def _problem(
+        self,
+        sentence: str,
+        options: tuple[str, str],
+        answer: str,
+        claimed: int | None,
+        distance: int,
+        faults: Sequence[str],
+    ) -> Problem | None:
+        put_right = REPAIRED | ({"distance"} if self.distances == "correct" else set())
+        if not put_right.issuperset(faults):
+            return None
+        return perturbed(
+            self.parent,
+            sentence,
+            options,
+            int(answer) - 1,
+            source="chat",
+            # to the parent, so it is no depth where the parent has a root of its own
+            declared=None if self.parent.lineage else distance,
+            extra={} if claimed in (None, distance) else {CLAIMED: claimed},
+        )
+
+    def _with_blank(self, sentence: str) -> tuple[str, bool]:
+        """Return a sentence whose blank stands alone, and whether it had to be put right.
+
+        Where the parent's own blank touches a word, the children's may, too: else each would be
+        further from it by the space.
+        """
+        if _GLUED.search(self.parent.sentence) or not _GLUED.search(sentence):
+            return sentence, False
+        apart = re.sub(r"(?<=[^\s\"'“‘(])_|_(?=\w)", " _ ", _BLANKS.sub(BLANK, sentence))
+        return " ".join(apart.split()), True
+
+    def _copy(self, sentence: str, taken: frozenset[str] | set[str]) -> str:
+        same = same_sentence(sentence)
+        if same == same_sentence(self.parent.sentence):
+            return "original"
+        return "duplicate" if same in taken else ""
+
+    def _faults(
+        self, sentence: str, options: tuple[str, str], answer: str, distance: int
+    ) -> list[str]:
+        """Return what is wrong with a row that is no copy."""
+        faults = []
+        if sentence.count(BLANK) != 1:
+            faults.append("blank")
+        bare = [_bare(option) for option in options]
+        if not all(bare) or bare[0] == bare[1] or any(BLANK in option for option in options):
+            faults.append("options")
+        else:
+            faults += self._of_options(sentence, options)
+        if answer not in ("1", "2"):
+            faults.append("answer")
+        if distance > self.changed * len(tokens(self.parent.sentence)):
+            faults.append("far")
+        return faults
+
+    def _of_options(self, sentence: str, options: tuple[str, str]) -> list[str]:
+        """Return whether an option is missing in the sentence, or was renamed in part."""
+        before, after = _lower(self.parent.sentence), _lower(sentence)
+        new = [_bare(option) for option in options]
+        left = after
+        for option in sorted(new, key=len, reverse=True):
+            left = _without(left, option)
+        found = set()
+        for option, old in zip(new, map(_bare, self.parent.options), strict=True):
+            if old not in new and _holds(left, old):
+                found.add("renamed")
+            elif _holds(before, old) and not _holds(after, option):
+                found.add("absent")  # "Ann's daughter" need not stand where "her daughter" stood
+        return sorted(found, reverse=True)
+
+
+def same_sentence(sentence: str) -> str:
+    """Return what sentences share that differ in capitals, spaces or punctuation alone.
+
+    >>> same_sentence("The cup, said Ann,  broke the _.") == same_sentence("the cup said Ann broke the _")
+    True
+    """  # noqa: E501
+    return " ".join(_WORDS.findall(sentence.casefold()))
+
+
+def _lower(text: str) -> list[str]:
+    return [token.casefold() for token in tokens(text)]
+
+
+def _bare(option: str) -> tuple[str, ...]:
+    """Return the tokens of an option, without an article before it: "a cup" may be "the cup"."""
+    cut = _lower(option)
+    return tuple(cut[1:] if len(cut) > 1 and cut[0] in _ARTICLES else cut)
+
+
+def _holds(sentence: Sequence[str], option: Sequence[str]) -> bool:
+    return any(_stands(sentence, option, at) for at in range(len(sentence)))
+
+
+def _stands(sentence: Sequence[str], option: Sequence[str], at: int) -> bool:
+    return tuple(sentence[at : at + len(option)]) == tuple(option)
+
+
+def _without(sentence: Sequence[str], option: Sequence[str]) -> list[str]:
+    """Return a sentence with each mention of an option taken out; a gap is left in its place."""
+    left: list[str] = []
+    at = 0
+    while at < len(sentence):
+        stands = bool(option) and _stands(sentence, option, at)
+        left.append("" if stands else sentence[at])
+        at += len(option) if stands else 1
+    return left

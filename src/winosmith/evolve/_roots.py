@@ -13,8 +13,6 @@ from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError, InputError
 from winosmith.problem import Origin, Problem
 
-__all__ = ["Roots", "draw_roots", "not_solved"]
-
 STAGE = "roots"
 
 

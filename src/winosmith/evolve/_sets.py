@@ -16,8 +16,6 @@ from winosmith.errors import DataError, InputError
 from winosmith.lineage import UNVALIDATED, depths
 from winosmith.problem import MAX_OPTIONS, Problem
 
-__all__ = ["PARTS", "Sets", "assemble", "described", "split_roots"]
-
 PARTS = ("train", "dev", "test")
 
 SHARES = (10, 2, 2)

@@ -9,17 +9,27 @@ else. Which of them hold, only people can tell.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from winosmith.errors import InputError
-from winosmith.evolve._synonyms import SURE, WIDE, any_places, places
-from winosmith.language import WordNet, replace_word
+from winosmith.language import (
+    Sense,
+    Synonym,
+    WordNet,
+    is_mass,
+    is_name,
+    lemma,
+    replace_word,
+    tag,
+    usage,
+)
 from winosmith.lineage import perturbed
-from winosmith.problem import Problem
-
-__all__ = ["WordNetPerturber"]
+from winosmith.problem import BLANK, Problem
+from winosmith.text import FUNCTION_WORDS, content_words, edit_distance, tokens
 
 
 class WordNetPerturber:
@@ -100,3 +110,241 @@ class WordNetPerturber:
             for at, words in shuffled:
                 if turn < len(words):
                     yield at, words[turn]
+
+
+COMMON = -13.1
+"""The least usage of a synonym: twice in a million words."""
+
+USUAL = 0.1
+"""The least use of a synonym of several words, as a share of the word's own: no "oral cavity"."""
+
+_POS = {"NN": "n", "VB": "v", "JJ": "a", "RB": "r"}
+
+_LIGHT = frozenset(
+    """be have do get make take go put give keep let come say tell see want need try use ask seem
+    like know think feel find leave look turn run set become start begin end help""".split()
+)
+"""Verbs whose use hangs on what follows them more than on their sense."""
+
+_WITH_PREPOSITION = frozenset(
+    """refer bask revel consist depend rely belong comply insist object listen look aspire cater
+    delve dwell abide allude adhere appeal apologize apologise rejoice partake indulge result
+    resort subscribe succumb yearn opt reply""".split()
+)
+"""Verbs that can't take the object of the verb that they replace."""
+
+_DEGREE = frozenset("really quite very too so more most less least almost even ever never".split())
+
+_VAGUE = frozenset(
+    """one ones lot lots thing things something anything everything nothing someone anyone everyone
+    nobody somebody everybody""".split()
+)
+"""Nouns that stand for others."""
+
+_LINKING = frozenset(
+    "be seem become look feel get sound taste smell grow stay remain turn make keep find".split()
+)
+"""Verbs that an adjective may follow (Quirk et al. 1985, 16.21)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Care:
+    """How sure a synonym must be; the wider, the more children, and the more of them are wrong.
+
+    Attributes:
+        certainty: the least probability of the sense that is taken to be meant, 0–1.
+        own: the least share of a synonym's own uses in a sense of the word, 0–1: else readers
+            think of another.
+        rarer: how much less usual than the word it may be, as a natural logarithm; 2.8 is a
+            sixteenth. "A potpourri of foods" is no variety of foods to most.
+    """
+
+    certainty: float = 0.6
+    own: float = 0.75
+    rarer: float = 2.8
+
+
+SURE = Care()
+WIDE = Care(certainty=0.4, own=0.15, rarer=4.5)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A word that may be replaced.
+
+    Attributes:
+        at: the number of its token.
+        synonyms: in WordNet's order by use, the first the most used.
+    """
+
+    at: int
+    synonyms: tuple[str, ...]
+
+
+def places(problem: Problem, wordnet: WordNet, care: Care = SURE) -> Iterator[Place]:
+    """Yield the content words of a sentence that have a fitting synonym, from left to right.
+
+    A word is taken only when one sense of it is likely to be meant: by how often each sense occurs
+    in WordNet's tagged texts, and by how many words of the sentence its gloss and neighbours hold
+    (Lesk 1986). Its synonyms must themselves be used in that sense, and verbs in the same sentence
+    frames. Left out are names, parts of compounds, verbs with a particle or preposition, antonyms
+    in any sense, and whatever would point to an option.
+    """
+    cut = tokens(problem.sentence)
+    tags = tag(cut)
+    context = frozenset(content_words(problem.sentence))
+    banned = _banned(problem, cut, tags)
+    repeated = _repeated(problem, cut, tags)
+    for at, word in enumerate(cut):
+        pos = _POS.get(tags[at][:2])
+        if pos is None or not _is_free(cut, tags, at, wordnet):
+            continue
+        own = lemma(word, tags[at])
+        if own in repeated:
+            continue
+        senses = wordnet.senses(own, pos)
+        sense = _meant(senses, context - {word.lower(), own}, care.certainty)
+        if sense is not None and not (pos == "v" and own in _LIGHT):
+            against = frozenset().union(*(other.antonyms for other in senses))
+            shares = _shares(senses)
+            found = tuple(
+                synonym.lemma
+                for synonym in sense.synonyms
+                if _fits(synonym, sense, own, pos, care.rarer) and synonym.lemma not in against
+                and shares[synonym.lemma] >= care.own
+                and banned.isdisjoint(synonym.lemma.lower().split())
+            )  # fmt: skip
+            if found:
+                yield Place(at, found)
+
+
+def any_places(problem: Problem, wordnet: WordNet) -> Iterator[Place]:
+    """Yield every word that is neither a stop word nor a name, with all synonyms of all its senses.
+
+    That is what EvoGrad (2024, section 3.3) says of its choice, and all that it says. The word's
+    part of speech is that of its tag: a synonym takes its form.
+    """
+    cut = tokens(problem.sentence)
+    for at, name in enumerate(tag(cut)):
+        word, pos = cut[at], _POS.get(name[:2])
+        if pos is None or word == BLANK or word.lower() in FUNCTION_WORDS or is_name(cut, at):
+            continue
+        own = lemma(word, name)
+        found = {
+            synonym.lemma: None
+            for sense in wordnet.senses(own, pos)
+            for synonym in sense.synonyms
+            if synonym.lemma.replace(" ", "").isalpha()
+        }
+        if found:
+            yield Place(at, tuple(found))
+
+
+def _banned(problem: Problem, cut: Sequence[str], tags: Sequence[str]) -> frozenset[str]:
+    """Return the words that no synonym may hold.
+
+    Those of the options and of the sentence, and those that the last change took away: putting
+    them back would give the parent's parent.
+    """
+    options = {word.lower() for option in problem.options for word in tokens(option)}
+    own = {lemma(word, name) for word, name in zip(cut, tags, strict=True)}
+    edits = problem.lineage.edits if problem.lineage else ()
+    gone = {lemma(edit.old, name) for edit in edits for name in ("NNS", "VBD", "JJR", "RB")}
+    return frozenset(options | own | gone | {word.lower() for word in cut}) - FUNCTION_WORDS
+
+
+def _repeated(problem: Problem, cut: Sequence[str], tags: Sequence[str]) -> frozenset[str]:
+    """Return the lemmas that stand twice outside the options: changing one of them misleads."""
+    times = Counter(lemma(word, name) for word, name in zip(cut, tags, strict=True))
+    options = {word.lower() for option in problem.options for word in tokens(option)}
+    named = {lemma(word, name) for word, name in zip(cut, tags, strict=True) if word in options}
+    return frozenset(one for one, count in times.items() if count > 1) - named
+
+
+def _is_free(cut: Sequence[str], tags: Sequence[str], at: int, wordnet: WordNet) -> bool:
+    """Tell whether a word stands for itself: no name, no part of a compound or phrase."""
+    word = cut[at].lower()
+    if word == BLANK or word in FUNCTION_WORDS | _DEGREE | _VAGUE or not word.isalpha():
+        return False
+    if is_name(cut, at) or len(word) < 3:
+        return False
+    before = tags[at - 1] if at else ""
+    after = tags[at + 1] if at + 1 < len(cut) else ""
+    passive = tags[at] == "VBN" and cut[at + 1 : at + 2] == ["by"]
+    if tags[at].startswith("VB") and after in ("RP", "IN", "TO", "RB") and not passive:
+        return False
+    if tags[at] == "VBN" and before.startswith("RB"):
+        return False  # "so encouraged" is a state, not what somebody did
+    if tags[at].startswith("NN") and (after.startswith("NN") or before.startswith("NN")):
+        return False
+    if tags[at].startswith("RB") and not word.endswith("ly"):
+        return False
+    if tags[at].startswith("JJ") and not _is_surely_adjective(cut, tags, at):
+        return False
+    return not _is_phrase(cut, at, wordnet)
+
+
+def _is_surely_adjective(cut: Sequence[str], tags: Sequence[str], at: int) -> bool:
+    """Tell whether an adjective has a noun after it, or a verb before it that takes one."""
+    if tags[at + 1 : at + 2] and tags[at + 1].startswith(("NN", "JJ")):
+        return not tags[at + 1].startswith("NNP")
+    back = at - 1
+    while back >= 0 and tags[back] == "RB":
+        back -= 1
+    return back >= 0 and lemma(cut[back], tags[back]) in _LINKING
+
+
+def _is_phrase(cut: Sequence[str], at: int, wordnet: WordNet) -> bool:
+    """Tell whether a word and its neighbour are one word of WordNet ("ice cream", "hot dog")."""
+    pairs = [cut[start : start + 2] for start in (at - 1, at) if start >= 0]
+    return any(
+        len(pair) == 2 and all(map(str.isalpha, pair)) and wordnet.knows(" ".join(pair), pos)
+        for pair in pairs
+        for pos in "nvar"
+    )
+
+
+def _meant(senses: Sequence[Sense], context: frozenset[str], certainty: float) -> Sense | None:
+    """Return the sense that is likely to be meant, or None when several may be."""
+    if not senses:
+        return None
+    weights = [(sense.count + 0.5) * (1 + len(context & sense.near)) ** 2 for sense in senses]
+    best = max(range(len(senses)), key=weights.__getitem__)
+    return senses[best] if weights[best] >= certainty * sum(weights) else None
+
+
+def _shares(senses: Sequence[Sense]) -> Mapping[str, float]:
+    """Return what share of each synonym's uses has one of the senses."""
+    shares: defaultdict[str, float] = defaultdict(float)
+    for sense in senses:
+        for synonym in sense.synonyms:
+            shares[synonym.lemma] += synonym.share
+    return shares
+
+
+def _is_common(new: str, own: str, pos: str, rarer: float) -> bool:
+    """Tell whether readers know a word, and about as well as the one that it replaces."""
+    theirs, mine = usage(new, pos), usage(own, pos)
+    return theirs is not None and mine is not None and theirs >= max(COMMON, mine - rarer)
+
+
+def _fits(synonym: Synonym, sense: Sense, own: str, pos: str, rarer: float) -> bool:
+    """Tell whether a synonym may stand for the word in this sense."""
+    new = synonym.lemma
+    if len(new) < 3 or not new.replace(" ", "").isalpha() or new != new.lower():
+        return False
+    if _is_spelt_alike(new, own) or new == "little" or not _is_common(new, own, pos, rarer):
+        return False
+    if " " in new and (pos != "n" or synonym.count < max(1.0, USUAL * sense.count)):
+        return False
+    if pos == "n":
+        return is_mass(new) == is_mass(own) and (new.endswith("ss") or lemma(new, "NNS") == new)
+    if pos == "v":
+        return sense.frames <= synonym.frames and new not in _WITH_PREPOSITION | _LIGHT
+    return pos != "r" or new.endswith("ly")
+
+
+def _is_spelt_alike(new: str, own: str) -> bool:
+    """Tell whether two words are spellings or shapes of one: "colour", "tubing", "min"."""
+    stem = min(len(new), len(own)) - 1
+    return new[:stem] == own[:stem] or edit_distance(new, own) == 1
