@@ -1,24 +1,4 @@
-"""Filled-in sheets: who took which and what they answered, read from forms and from tables.
-
-The form in a browser, and the entry by keyboard, save `answers-<subject>-<code>.json`, one object:
-
-    winosmith   "answers"
-    version     1, of this form
-    sheet       the code of the sheet: "a-1-7Q2K"
-    subject     the code that the subject typed
-    started     when the first question was shown; ISO 8601 in UTC, or null
-    ended       when the file was saved; ISO 8601 in UTC
-    seconds     in which a question was on the screen, all together
-    answers     an object from the number of a question, as text, to
-                {"letter": "A", "seconds": 12.3}; letter is null where nothing was chosen;
-                seconds are those in which the question was on the screen
-    recognised  a list of {"number": 12, "source": "free text"}; number is null where none is given
-    words       a list of {"number": 12, "word": "free text"}; the same
-    attributes  what the subject declared, an object of texts, empty where nothing was: "native" is
-                "yes" or "no"; others as the form asked
-
-Problem ids are not in it: the form does not know them; the sheet's JSON file does.
-"""
+"""Filled-in sheets: who took which and what they answered, read from forms and from tables."""
 
 from __future__ import annotations
 
@@ -182,6 +162,25 @@ ANSWERS_VERSION = 1
 
 def read_answer_form(path: str | Path, sheets: Mapping[str, Sheet]) -> Sitting:
     """Read the file that the form in a browser saved.
+
+    The form, and the entry by keyboard, save `answers-<subject>-<code>.json`, one object:
+
+        winosmith   "answers"
+        version     1, of this form
+        sheet       the code of the sheet: "a-1-7Q2K"
+        subject     the code that the subject typed
+        started     when the first question was shown; ISO 8601 in UTC, or null
+        ended       when the file was saved; ISO 8601 in UTC
+        seconds     in which a question was on the screen, all together
+        answers     an object from the number of a question, as text, to
+                    {"letter": "A", "seconds": 12.3}; letter is null where nothing was chosen;
+                    seconds are those in which the question was on the screen
+        recognised  a list of {"number": 12, "source": "free text"}; number is null where none is given
+        words       a list of {"number": 12, "word": "free text"}; the same
+        attributes  what the subject declared, an object of texts, empty where nothing was: "native" is
+                    "yes" or "no"; others as the form asked
+
+    Problem ids are not in it: the form does not know them; the sheet's JSON file does.
 
     Args:
         path: the JSON file.

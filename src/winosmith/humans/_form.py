@@ -24,8 +24,8 @@ def form(
 
     Answers and the time of each question are kept in the browser as they are given, so that
     nothing is lost when the page is closed, and are saved to a file at the end; see
-    `winosmith.humans._answers` for what is in it. The page holds no answers and no ids of
-    problems, and its content security policy lets nothing run but its own script.
+    `read_answer_form` for what is in it. The page holds no answers and no ids of problems, and its
+    content security policy lets nothing run but its own script.
 
     Args:
         sheet: what is asked.
