@@ -19,7 +19,7 @@ from winosmith.humans import (
     Given,
     Ledger,
     Sheet,
-    _assign_ledger,
+    _assign,
     assign,
     ledger_held,
     make_sheets,
@@ -258,7 +258,7 @@ def test_two_desks_lose_nobody(materials: Materials, tmp_path: Path) -> None:
 
 def test_a_ledger_that_stays_held_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The message names the file to remove when nobody writes."""
-    monkeypatch.setattr(_assign_ledger, "_PATIENCE", 0.1)
+    monkeypatch.setattr(_assign, "_PATIENCE", 0.1)
     path = tmp_path / "ledger.json"
     with (
         ledger_held(path),

@@ -175,10 +175,11 @@ def read_answer_form(path: str | Path, sheets: Mapping[str, Sheet]) -> Sitting:
         answers     an object from the number of a question, as text, to
                     {"letter": "A", "seconds": 12.3}; letter is null where nothing was chosen;
                     seconds are those in which the question was on the screen
-        recognised  a list of {"number": 12, "source": "free text"}; number is null where none is given
+        recognised  a list of {"number": 12, "source": "free text"}; number is null where none is
+                    given
         words       a list of {"number": 12, "word": "free text"}; the same
-        attributes  what the subject declared, an object of texts, empty where nothing was: "native" is
-                    "yes" or "no"; others as the form asked
+        attributes  what the subject declared, an object of texts, empty where nothing was:
+                    "native" is "yes" or "no"; others as the form asked
 
     Problem ids are not in it: the form does not know them; the sheet's JSON file does.
 
