@@ -14,7 +14,7 @@ import numpy.typing as npt
 from winosmith.answers import Prediction
 from winosmith.errors import DataError, SameInputError
 from winosmith.metrics._graded import Graded
-from winosmith.metrics._groups import columns, seen_by
+from winosmith.metrics._groups import columns_with, seen_by
 from winosmith.metrics._intervals import (
     DRAWS,
     Proportion,
@@ -431,13 +431,7 @@ def against_root(graded: Graded, field: str, seed: int = 0) -> tuple[AgainstRoot
         DataError: no such field, or no perturbed problem whose root is in the data.
         SameInputError: every perturbed problem is the same input as its root.
     """
-    known = dict(columns(graded.dataset))
-    if field not in known:
-        raise DataError(
-            f"there is no field {field!r} that differs between problems; the data set has "
-            f"{', '.join(known)}"
-        )
-    pairs = _pairs(graded, known[field])
+    pairs = _pairs(graded, columns_with(graded.dataset, [field])[field])
     if not pairs:
         raise DataError("no perturbed problem has its root in the data set, to stand beside it")
     sees, local = seen_by(graded)

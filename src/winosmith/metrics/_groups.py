@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import combinations
 
 from winosmith.dataset import Dataset
+from winosmith.errors import DataError
 from winosmith.metrics._graded import Graded
 from winosmith.problem import Origin, Problem, Scalar
 from winosmith.seen import Input, Sees, inputs
@@ -28,6 +29,18 @@ def columns(dataset: Dataset) -> Iterator[tuple[str, list[Scalar]]]:
         column = [problem.extra.get(key) for problem in dataset]
         if len(set(column)) > 1:
             yield key, column
+
+
+def columns_with(dataset: Dataset, wanted: Iterable[str]) -> dict[str, list[Scalar]]:
+    """Return the values of each field by its name; raises DataError where a wanted one is none."""
+    known = dict(columns(dataset))
+    unknown = next((name for name in wanted if name not in known), None)
+    if unknown is not None:
+        raise DataError(
+            f"there is no field {unknown!r} that differs between problems; the data set has "
+            f"{', '.join(known)}"
+        )
+    return known
 
 
 def _of_origin(name: str) -> Callable[[Problem], Scalar]:

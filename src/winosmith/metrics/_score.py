@@ -16,7 +16,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.metrics._calibration import Calibration, Margins, calibration, margins
 from winosmith.metrics._graded import Graded
-from winosmith.metrics._groups import carried, columns
+from winosmith.metrics._groups import carried, columns_with
 from winosmith.metrics._intervals import Proportion, proportion
 from winosmith.problem import Scalar
 from winosmith.report import Signature, sign
@@ -169,13 +169,7 @@ Groups = tuple[dict[str, dict[str, Proportion]], dict[str, str], dict[str, str]]
 
 
 def _groups(graded: Graded, by: Sequence[str]) -> Groups:
-    known = dict(columns(graded.dataset))
-    unknown = next((name for name in by if name not in known), None)
-    if unknown is not None:
-        raise DataError(
-            f"there is no field {unknown!r} that differs between problems; the data set has "
-            f"{', '.join(known)}"
-        )
+    known = columns_with(graded.dataset, by)
     wanted = dict.fromkeys(("origin.domain", "origin.source", *_subsets(graded.dataset), *by))
     found = {"options": [len(problem.options) for problem in graded.dataset]}
     values: dict[str, Sequence[Scalar]] = {
