@@ -16,6 +16,7 @@ from winosmith.embed import (
     Combine,
     Embedder,
     EncoderEmbedder,
+    HashedEmbedder,
     LightEmbedder,
     Vectors,
 )
@@ -44,7 +45,9 @@ class _Lengths:
         return options.reshape(len(options), -1)
 
 
-@pytest.fixture(params=["light", "light with corpus", "encoder mean", "encoder cls", "own"])
+@pytest.fixture(
+    params=["light", "light with corpus", "hashed", "encoder mean", "encoder cls", "own"]
+)
 def make(request: pytest.FixtureRequest) -> MakeEmbedder:
     """Return a maker of each embedder that reads texts, by the way it combines."""
     if request.param == "light":
@@ -53,6 +56,8 @@ def make(request: pytest.FixtureRequest) -> MakeEmbedder:
         return lambda combine: LightEmbedder(
             dimensions=128, combine=combine, corpus=made_twins(60, seed=5)
         )
+    if request.param == "hashed":
+        return lambda combine: HashedEmbedder(dimensions=128, combine=combine)
     if request.param == "own":
         return _Lengths
     folder: Path = request.getfixturevalue("tiny_encoder")

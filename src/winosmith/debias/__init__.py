@@ -32,11 +32,14 @@ from winosmith.debias._result import AfliteResult, Phase, Stopped
 from winosmith.debias._selection import HISTOGRAM_EDGES
 from winosmith.debias._sizes import suggested_sizes
 from winosmith.debias._subsample import subsample
+from winosmith.debias._verify import LINEAR, TWO_PIECE, Guess, Verification, verify
 
 __all__ = [
     "HISTOGRAM_EDGES",
+    "LINEAR",
     "NOISE",
     "SELECTED",
+    "TWO_PIECE",
     "AfliteResult",
     "Again",
     "Along",
@@ -49,6 +52,7 @@ __all__ = [
     "Dynamics",
     "Fairness",
     "Figure",
+    "Guess",
     "KeptSet",
     "Leads",
     "Mark",
@@ -61,6 +65,7 @@ __all__ = [
     "Ranking",
     "Stopped",
     "Subset",
+    "Verification",
     "aflite",
     "again",
     "alike",
@@ -87,5 +92,6 @@ __all__ = [
     "threshold_null",
     "training_rows",
     "twin_flipped",
+    "verify",
     "word_pmi",
 ]

@@ -17,6 +17,7 @@ from winosmith.embed._array import ArrayEmbedder, load_array, save_array
 from winosmith.embed._embedder import Combine, Embedder, Vectors
 from winosmith.embed._encoder import EncoderEmbedder, cache_folder
 from winosmith.embed._finetune import N_DEV, N_TRAIN, finetune_split, finetuned_embedder
+from winosmith.embed._hashed import HashedEmbedder
 from winosmith.embed._light import LightEmbedder
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Combine",
     "Embedder",
     "EncoderEmbedder",
+    "HashedEmbedder",
     "LightEmbedder",
     "Vectors",
     "cache_folder",

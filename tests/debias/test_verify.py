@@ -1,0 +1,196 @@
+"""What can be guessed of what a filter left, across halves that it saw apart."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from winosmith import debias
+from winosmith.errors import DataError, InputError
+
+QUICK = {"splits": 2, "draws": 20}
+
+
+def twins(rows=1200, d=8, signal=0.0, share=1.0, seed=0):
+    """Return vectors, labels, pairs of rows with opposite labels, and which of them are planted."""
+    rng = np.random.default_rng(seed)
+    y = (np.arange(rows) % 2) ^ np.repeat(rng.integers(0, 2, rows // 2), 2)
+    planted = np.repeat(rng.random(rows // 2) < share, 2)
+    X = rng.standard_normal((rows, d)).astype(np.float32)
+    X[:, 0] += signal * planted * (2 * y - 1)
+    return X, y, [(row, row + 1) for row in range(0, rows, 2)], planted
+
+
+def everything(rows):
+    """Keep all."""
+    return rows
+
+
+def aflite(X, y):
+    """Return AFLite, with the paper's shares of the rows that it is given."""
+
+    def kept(rows):
+        train_size, cutoff = debias.suggested_sizes(len(rows))
+        found = debias.aflite(
+            X[rows], y[rows], train_size=train_size, cutoff=cutoff, threshold=0.65, ids=rows
+        )
+        return rows[found.kept]
+
+    return kept
+
+
+def test_a_filter_that_removes_nothing_changes_nothing():
+    """The figures before and after a filter that keeps everything are the same, and as planted."""
+    X, y, pairs, _ = twins(signal=1.0)
+    found = debias.verify(X, y, everything, blocks=pairs, others={"other": X[:, 1:]}, **QUICK)
+    assert found.before == found.after
+    assert (found.kept, found.problems, found.blocks) == (1.0, 1200, 600)
+    assert list(found.after) == ["linear", "two-piece", "other"]
+    assert found.after["linear"].low < 0.8413 < found.after["linear"].high
+    assert found.after["other"].low < 0.5 < found.after["other"].high
+
+
+def test_a_random_filter_leaves_what_there_was():
+    """What a random reduction keeps is guessed as well as what went in."""
+    X, y, pairs, _ = twins(3000, signal=0.6)
+
+    def drawn(rows):
+        return rows[np.random.default_rng(len(rows)).random(len(rows)) < 0.7]
+
+    found = debias.verify(X, y, drawn, blocks=pairs, **QUICK)
+    for guesser, before in found.before.items():
+        assert found.after[guesser].accuracy == pytest.approx(before.accuracy, abs=0.02)
+    assert found.kept == pytest.approx(0.7, abs=0.02)
+
+
+def test_where_there_is_nothing_to_find_it_says_so_and_cross_validation_does_not():
+    """Of coin flips, what AFLite kept reads below one half when it is asked of itself alone."""
+    X, y, pairs, _ = twins(1800, d=20, seed=2)
+    chosen = aflite(X, y)
+    kept = chosen(np.arange(len(y)))
+    place = {row: at for at, row in enumerate(kept.tolist())}
+    groups = [[place[row] for row in pair if row in place] for pair in pairs]
+    old = debias.probe(X[kept], y[kept], [group for group in groups if group])
+    new = debias.verify(X, y, chosen, blocks=pairs, **QUICK)
+    assert len(kept) < 0.95 * len(y)
+    assert old.high < 0.5
+    for guess in new.after.values():
+        assert guess.low < 0.5 < guess.high
+
+
+def test_what_a_filter_leaves_of_the_planted_is_told():
+    """A filter that takes all of the planted is at chance; one that takes half of them is not."""
+    X, y, pairs, planted = twins(2400, signal=1.5, share=0.5)
+
+    def all_of_them(rows):
+        return rows[~planted[rows]]
+
+    def half_of_them(rows):
+        return rows[~planted[rows] | (rows % 4 < 2)]
+
+    whole, half = (
+        debias.verify(X, y, chosen, blocks=pairs, **QUICK) for chosen in (all_of_them, half_of_them)
+    )
+    before = whole.before["linear"].accuracy
+    assert whole.after["linear"].low < 0.5 < whole.after["linear"].high
+    assert half.after["linear"].low > 0.55
+    assert half.after["linear"].high < before
+
+
+def test_a_filter_that_turns_at_a_margin_is_found_out():
+    """Beyond the margin from which on all that agreed went, the opposite is right."""
+    X, y, pairs, _ = twins(2400, signal=0.5)
+    agreed = (2 * y - 1) * X[:, 0]
+
+    def beyond(rows):
+        return rows[agreed[rows] < 1]
+
+    found = debias.verify(X, y, beyond, blocks=pairs, **QUICK).after
+    assert found["two-piece"].accuracy > found["linear"].accuracy + 0.05
+    assert found["two-piece"].low > 0.52
+
+
+def test_options_and_order_mean_nothing():
+    """Swapped options and rows in another order give the same figures to the last bit."""
+    X, y, pairs, _ = twins(600, signal=0.5)
+    ids = [f"p{row:04}" for row in range(len(y))]
+
+    def measured(order, swapped):
+        sign = np.where(swapped[order], -1, 1)
+        there = {row: place for place, row in enumerate(order.tolist())}
+        others, labels = X[order] * sign[:, None].astype(np.float32), y[order] ^ swapped[order]
+        named = [ids[row] for row in order]
+
+        def kept(rows):
+            return rows[[int(named[row][1:]) % 5 > 0 for row in rows]]
+
+        return debias.verify(
+            others,
+            labels,
+            kept,
+            blocks=[[there[row] for row in pair] for pair in pairs[::-1]],
+            ids=named,
+            others={"other": others[:, ::2]},
+            **QUICK,
+        )
+
+    rng = np.random.default_rng(5)
+    plain = measured(np.arange(len(y)), np.zeros(len(y), int))
+    assert measured(rng.permutation(len(y)), rng.integers(0, 2, len(y))) == plain
+
+
+def test_an_intercept_is_for_vectors_that_do_not_turn():
+    """Where most answers are option 1, only a model with an intercept gains from it."""
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((1200, 5)), (np.arange(1200) % 4 == 0).astype(int)
+    blocks = [(row,) for row in range(1200)]
+    found = debias.verify(
+        X, y, everything, blocks=blocks, others={"free": X}, free=["free"], **QUICK
+    ).after
+    assert found["free"].accuracy == pytest.approx(0.75, abs=0.02)
+    assert (found["free"].chance, found["linear"].chance) == (pytest.approx(0.75, abs=0.01), 0.5)
+    assert found["linear"].low < 0.5 < found["linear"].high
+    own = debias.verify(X, y, everything, blocks=blocks, turns=False, **QUICK).after
+    assert own["linear"] == found["free"]
+
+
+def test_vectors_that_tell_nothing_are_ties():
+    """Rows of zeros earn every guesser one half."""
+    X, y, pairs, _ = twins(200)
+    found = debias.verify(0 * X, y, everything, blocks=pairs, **QUICK)
+    assert {(one.accuracy, one.low, one.high) for one in found.after.values()} == {(0.5, 0.5, 0.5)}
+
+
+def test_intervals_hold_the_truth():
+    """Over 20 draws of pure noise, most of the 95 % intervals hold one half."""
+    held = 0
+    for seed in range(20):
+        X, y, pairs, _ = twins(240, d=4, seed=seed)
+        guess = debias.verify(X, y, everything, blocks=pairs, seed=seed, **QUICK).after["linear"]
+        held += guess.low <= 0.5 <= guess.high
+    assert held >= 16
+
+
+def test_what_cannot_be_measured_is_refused():
+    """Too few blocks, before the filter or after, and a filter of other rows get a reason."""
+    X, y, pairs, _ = twins(200)
+    with pytest.raises(DataError, match=r"there are 19 blocks .* across halves of 20"):
+        debias.verify(X[:38], y[:38], everything, blocks=pairs[:19], **QUICK)
+    with pytest.raises(DataError, match="of one half of the data the filter left 5 blocks"):
+        debias.verify(X, y, lambda rows: rows[:10], blocks=pairs, ids=range(200), **QUICK)
+    with pytest.raises(DataError, match="must return rows that it was given"):
+        debias.verify(X, y, lambda rows: np.arange(200), blocks=pairs, **QUICK)
+    with pytest.raises(DataError, match="other: there are 100 vectors for 200 problems"):
+        debias.verify(X, y, everything, blocks=pairs, others={"other": X[:100]}, **QUICK)
+    with pytest.raises(InputError, match="draws is 19; an interval needs 20"):
+        debias.verify(X, y, everything, blocks=pairs, draws=19)
+    with pytest.raises(InputError, match="splits is 0"):
+        debias.verify(X, y, everything, blocks=pairs, splits=0)
+
+
+def test_how_far_it_is_is_told():
+    """Each half that is filtered or measured is a step."""
+    X, y, pairs, _ = twins(200)
+    steps = []
+    debias.verify(X, y, everything, blocks=pairs, on_step=lambda *step: steps.append(step), **QUICK)
+    assert steps == [(done, 8) for done in range(1, 9)]
