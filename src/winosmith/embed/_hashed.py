@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from winosmith.embed._embedder import Combine, Vectors, check_combine, check_two_options, combined
-from winosmith.embed._sides import FIRST, LONGER, Sides, sides
+from winosmith.embed._light import FIRST, LONGER, Sides, sides
 from winosmith.problem import Problem
 
 
