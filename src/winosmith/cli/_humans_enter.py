@@ -1,9 +1,12 @@
-"""`winosmith humans enter`: type answers from paper, or read those of tables and forms."""
+"""`winosmith humans enter`: answers are typed from paper, or read from tables and forms."""
 
 from __future__ import annotations
 
 import json
+import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +14,10 @@ import click
 
 from winosmith.answers import Response
 from winosmith.cli._common import json_option, print_json, say
-from winosmith.cli._humans_keys import type_answers
 from winosmith.cli._tables import print_table
-from winosmith.errors import DataError, FormatError, InputError
+from winosmith.errors import DataError, FormatError, InputError, Interrupted
 from winosmith.humans import (
+    Entry,
     Sheet,
     Sitting,
     Subject,
@@ -30,8 +33,7 @@ from winosmith.humans import (
 )
 from winosmith.outputs import write_aside
 from winosmith.records import parsed
-
-__all__ = ["command"]
+from winosmith.report import shown
 
 _PATH = click.Path(exists=True)
 _FILE = click.Path(exists=True, dir_okay=False)
@@ -40,7 +42,7 @@ AGAIN = "again-"
 """What the file of the second typist begins with; the first one's begins with "answers-"."""
 
 
-@click.command()
+@click.command("enter")
 @click.argument("sheets", nargs=-1, required=True, type=_PATH, metavar="SHEETS...")
 @click.option("--subject", metavar="CODE", help="Type this subject's answers from paper, one key "
               "each; SHEETS is one sheet.")  # fmt: skip
@@ -53,7 +55,7 @@ AGAIN = "again-"
 @click.option("--out", default=".", show_default=True, type=click.Path(file_okay=False),
               metavar="DIR", help="Where the answers go.")  # fmt: skip
 @json_option
-def command(**options: Any) -> None:
+def enter_answers(**options: Any) -> None:
     """Enter the answers that people gave on SHEETS.
 
     SHEETS are the JSON files of `winosmith humans sheets`, or the folder that holds them.
@@ -249,3 +251,121 @@ def _type(sheets: Mapping[str, Sheet], out: Path, options: Mapping[str, Any]) ->
             )  # fmt: skip
     if options["as_json"]:
         print_json(report)
+
+
+_SHORT = 58
+"""Characters of a snippet that are shown."""
+
+
+def type_answers(sheet: Sheet, subject: str, path: Path) -> Sitting:
+    """Take the answers of a sheet from the keyboard, and return them when all are typed.
+
+    Keys that are not typed at a terminal are read from the input, one character each; line ends
+    mean nothing.
+
+    Raises:
+        Interrupted: Ctrl-C, Ctrl-D or the end of the input came before the last question; what
+            was typed is in the file, and the same command goes on there.
+        FormatError: the file holds something else.
+    """
+    entry = Entry.resume(path, sheet, subject)
+    if entry.item is not None:
+        _introduce(entry, path)
+    try:
+        with _keys() as keys:
+            while entry.item is not None:
+                entry = _typed(entry, next(keys), path)
+    except (KeyboardInterrupt, StopIteration):
+        click.echo("", err=True)
+    if entry.item is not None:
+        raise Interrupted(
+            f"Question {entry.at} of {len(sheet)} is next; {path} has the answers so far, "
+            "and the same command goes on"
+        )
+    click.echo(f"All {len(sheet)} questions of {subject} are in {path}.", err=True)
+    return entry.sitting
+
+
+def _introduce(entry: Entry, path: Path) -> None:
+    sheet = entry.sitting.sheet
+    what = "Going on with" if entry.at > 1 else "Typing"
+    click.echo(
+        f"{what} {entry.sitting.subject} on {sheet.code}, {len(sheet)} questions. A letter is an "
+        "answer, X ambiguous,\nspace an empty one; backspace takes back; Ctrl-C stops and keeps "
+        f"what is typed.\n({path})\n",
+        err=True,
+    )
+    _ask(entry)
+
+
+def _ask(entry: Entry) -> None:
+    """Show the next question: enough to see that the eye is on the right line of the paper."""
+    item = entry.item
+    if item is None:
+        return
+    snippet = shown(" ".join("".join(item.snippet).split()))
+    snippet = snippet if len(snippet) <= _SHORT else snippet[: _SHORT - 1] + "…"
+    click.echo(f"{item.number:>4}  {snippet:<{_SHORT}} {'/'.join(item.letters)}: ", nl=False,
+               err=True)  # fmt: skip
+
+
+def _echo(before: Entry, after: Entry) -> None:
+    if after.at < before.at:
+        click.echo("(back)", err=True)
+        return
+    given = after.sitting.answers.get(before.at)
+    click.echo(given.letter if given else "-", err=True)
+
+
+def _typed(entry: Entry, key: str, path: Path) -> Entry:
+    """Return the state after a key, saved; the same one after a key that means nothing here."""
+    after = entry.press(key)
+    if after is None:
+        click.echo("\a", nl=False, err=True)
+        return entry
+    after.save(path)
+    _echo(entry, after)
+    _ask(after)
+    return after
+
+
+@contextmanager
+def _keys() -> Iterator[Iterator[str]]:
+    """Yield keys one by one until the end of the input.
+
+    The terminal hands keys over one by one from the first question to the last: switched back and
+    forth, as `click.getchar` does, it loses what a fast typist has typed ahead.
+    """
+    if not sys.stdin.isatty():
+        yield (key for key in sys.stdin.read() if key not in "\r\n")
+        return
+    try:
+        import termios
+        import tty
+    except ImportError:  # Windows
+        yield iter(click.getchar, "\x04")
+        return
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+    try:
+        tty.setcbreak(terminal)
+        yield _of_terminal(terminal)
+    finally:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+
+
+def _of_terminal(terminal: int) -> Iterator[str]:
+    """Yield keys; those of several bytes (arrows, accents) are one key without a meaning."""
+    import select
+
+    while True:
+        key = os.read(terminal, 1)
+        if key in (b"", b"\x04"):
+            return
+        if key == b"\x1b" and select.select([terminal], [], [], 0.02)[0]:
+            if os.read(terminal, 1) in b"[O":  # an arrow and its like: up to a letter or a tilde
+                while not (last := os.read(terminal, 1)).isalpha() and last not in (b"~", b""):
+                    pass
+        elif key >= b"\x80":
+            key = b"\x1b"
+        yield key.decode("ascii")

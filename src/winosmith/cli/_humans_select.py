@@ -1,4 +1,4 @@
-"""`winosmith humans select`: the reliable subset, and how well new people will agree with it."""
+"""`winosmith humans select` and `publish`: the reliable subset, and what is released of it."""
 
 from __future__ import annotations
 
@@ -23,12 +23,19 @@ from winosmith.cli._common import (
 from winosmith.cli._tables import print_table
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError
-from winosmith.humans import CrossFit, Rules, Selection, cross_fit, select, tally, tally_of_counts
-from winosmith.outputs import OutputFolder
+from winosmith.humans import (
+    CrossFit,
+    Rules,
+    Selection,
+    cross_fit,
+    publish,
+    select,
+    tally,
+    tally_of_counts,
+)
+from winosmith.outputs import PRIVATE, OutputFolder
 from winosmith.records import canonical, problem_record
 from winosmith.report import Signature, sign
-
-__all__ = ["command"]
 
 _REASONS = 10
 """How many of the reasons are told, the most frequent first."""
@@ -36,7 +43,7 @@ _REASONS = 10
 _FILE = click.Path(exists=True, dir_okay=False)
 
 
-@click.command()
+@click.command("select")
 @data_argument()
 @click.argument("responses", nargs=-1, type=_FILE)
 @format_option
@@ -63,7 +70,7 @@ _FILE = click.Path(exists=True, dir_okay=False)
               help="Write chosen.jsonl, left-out.jsonl and report.json there.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace what another selection wrote to DIR.")
 @json_option
-def command(**options: Any) -> None:
+def select_problems(**options: Any) -> None:
     """Choose the problems of DATA that people agree on, by their RESPONSES.
 
     The choice is exact: the most problems that the constraints let through, or --size of them,
@@ -234,3 +241,65 @@ def _write(found: Selection, report: Mapping[str, Any], out: str, force: bool) -
     with folder.write("report.json") as file:
         file.write(canonical(report) + "\n")
     say(f"Wrote {folder.path / 'chosen.jsonl'} and {folder.path / 'left-out.jsonl'}.")
+
+
+_NOTE = """# Released test materials
+
+{released} problems: those that a round asked, and their alternates. Every record carries this
+canary, so that training data can be searched for it; please leave the line where it is.
+
+    {canary}
+"""
+
+
+@click.command("publish")
+@data_argument()
+@click.argument("used", type=click.Path(exists=True, dir_okay=False))
+@format_option
+@click.option("--out", type=click.Path(file_okay=False), required=True, metavar="DIR",
+              help="Write released.jsonl and private/withheld.jsonl there.")  # fmt: skip
+@click.option("--force", is_flag=True, help="Replace what another round wrote to DIR.")
+@json_option
+def publish_problems(
+    data: str, used: str, format_name: str | None, out: str, force: bool, as_json: bool
+) -> None:
+    """Release the problems of DATA that a round USED, and put the rest under embargo.
+
+    USED is a file of problems (such as chosen.jsonl of `winosmith humans select`). They are
+    released with their other halves; everything else is marked, and no exporter of winosmith
+    lets it out until the mark is taken off. Every problem carries a canary string.
+
+    \b
+    Example:
+        winosmith humans publish schemas.jsonl reliable/chosen.jsonl --out after-the-round
+    """  # noqa: D301
+    dataset = read_data(data, format_name)
+    asked = formats.read(used)
+    after = publish(dataset, asked.ids)
+    recipe = {"command": "humans publish", "data": dataset.digest, "used": asked.digest}
+    folder = OutputFolder.open(Path(out), recipe, force=force)
+    _write_problems(folder, "released.jsonl", after.released)
+    _write_problems(folder, f"{PRIVATE}/withheld.jsonl", after.withheld)
+    with folder.write("README.md") as file:
+        file.write(_NOTE.format(released=len(after.released), canary=after.canary))
+    counts = {
+        "used": len(asked),
+        "alternates": after.alternates,
+        "released": len(after.released),
+        "withheld": len(after.withheld),
+        "canary": after.canary,
+    }
+    if as_json:
+        print_json(counts)
+        return
+    click.echo(
+        f"{len(after.released)} problems are released ({len(asked)} used, {after.alternates} "
+        f"alternates); {len(after.withheld)} stay under embargo"
+    )
+    click.echo(after.canary)
+    say(f"Wrote {folder.path / 'released.jsonl'} and {folder.path / PRIVATE / 'withheld.jsonl'}.")
+
+
+def _write_problems(folder: OutputFolder, name: str, problems: Dataset) -> None:
+    with folder.write(name) as file:
+        file.writelines(formats.lines(problems))

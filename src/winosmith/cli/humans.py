@@ -6,8 +6,6 @@ import click
 
 from winosmith.cli._groups import LazyGroup
 
-__all__ = ["command"]
-
 COMMANDS = {
     "sheets": "print test sheets, as PDF and as forms for a browser",
     "assign": "give subjects their sheets, so that nobody sees both halves",
@@ -18,10 +16,18 @@ COMMANDS = {
 }
 """The commands in the order in which a test goes, each with its one line."""
 
+PLACES = {
+    "sheets": "_humans_sheets:print_sheets",
+    "assign": "_humans_sheets:assign_sheets",
+    "enter": "_humans_enter:enter_answers",
+    "results": "_humans_results:tell_results",
+    "select": "_humans_select:select_problems",
+    "publish": "_humans_select:publish_problems",
+}
+"""Where each command is."""
 
-@click.command(
-    cls=LazyGroup, lines=COMMANDS, places={name: f"_humans_{name}:command" for name in COMMANDS}
-)
+
+@click.command(cls=LazyGroup, lines=COMMANDS, places=PLACES)
 def command() -> None:
     """Test the materials on people, and choose what they agree on.
 
