@@ -1,6 +1,6 @@
 """The command `winosmith`: one file a command, loaded when it is called.
 
-Each module holds `command`, a `click.Command`. What all share is in `_common`.
+Each module holds `command`, a `click.Command`. What several share: `_options` and `_printing`.
 """
 
 from __future__ import annotations

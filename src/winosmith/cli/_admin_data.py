@@ -7,14 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from winosmith.cli._common import (
-    data_argument,
-    format_option,
-    json_option,
-    print_json,
-    progress,
-    read_data,
-)
+from winosmith.cli._options import data_argument, format_option, json_option, read_data
+from winosmith.cli._printing import print_json, progress
 from winosmith.cli.admin import database_option, existing_site, site_argument
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from winosmith.cli._common import json_option, print_json, say
 from winosmith.cli._groups import Group
-from winosmith.cli._tables import print_table
+from winosmith.cli._options import json_option
+from winosmith.cli._printing import print_json, print_table, say
 from winosmith.cli.admin import database_option, existing_site, site_argument
 from winosmith.errors import InputError
 

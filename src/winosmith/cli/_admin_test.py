@@ -7,17 +7,9 @@ from typing import Any
 
 import click
 
-from winosmith.cli._asked import asked
-from winosmith.cli._common import (
-    data_argument,
-    format_option,
-    json_option,
-    print_json,
-    read_data,
-    say,
-)
 from winosmith.cli._groups import Group
-from winosmith.cli._tables import print_table
+from winosmith.cli._options import asked, data_argument, format_option, json_option, read_data
+from winosmith.cli._printing import print_json, print_table, say
 from winosmith.cli.admin import database_option, existing_site, site_argument
 from winosmith.humans import DECLARED, TITLE
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,25 +14,12 @@ import click
 
 from winosmith import formats
 from winosmith.answers import Prediction
-from winosmith.cli._common import read_data, say
+from winosmith.cli._options import read_data
+from winosmith.cli._printing import say
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError, ProblemError
 from winosmith.formats import Predictions
-from winosmith.metrics import Graded, Proportion, clusters, grade
-from winosmith.report import shown
-
-__all__ = [
-    "answered",
-    "graded",
-    "labels_option",
-    "off_scores",
-    "partial_option",
-    "percent",
-    "predictions_argument",
-    "probability",
-    "rate",
-    "span",
-]
+from winosmith.metrics import Graded, clusters, grade
 
 _IDS = ("id", "problem_id", "qid", "sentid")
 _CHOICES = ("choice", "prediction")
@@ -174,38 +161,3 @@ def _of_table(source: formats.Source, columns: Sequence[str]) -> Iterator[Predic
             yield Prediction(cells[ids], int(cells[choices]) - 1, tuple(map(float, given)))
         except (ProblemError, ValueError) as error:
             raise FormatError(str(error), source.path, number) from None
-
-
-def rate(found: Proportion) -> str:
-    """Return a share in percent, with the number of ties in it where there are some."""
-    tied = f"{found.ties:,} {'tie' if found.ties == 1 else 'ties'}"
-    return percent(found.value) + (f" ({tied})" if found.ties else "")
-
-
-def off_scores(counts: Mapping[str, int]) -> list[str]:
-    """Return a sentence for each solver whose choices are not all its best scores.
-
-    Args:
-        counts: how many are not, by the solver's name; 0 where all are.
-    """
-    return [
-        f"{count:,} of {shown(name)}'s choices {'is' if count == 1 else 'are'} not the option with "
-        "its best score; what it chose counts"
-        for name, count in counts.items()
-        if count
-    ]
-
-
-def percent(share: float) -> str:
-    """Return a share of 0–1 in percent with one decimal."""
-    return f"{100 * share:.1f} %"
-
-
-def span(interval: tuple[float, float]) -> str:
-    """Return an interval of shares in percent."""
-    return f"{100 * interval[0]:.1f}–{100 * interval[1]:.1f}"
-
-
-def probability(p: float) -> str:
-    """Return a p-value; what is smaller than 1 in 10,000 says only that."""
-    return "<0.0001" if p < 0.0001 else f"{p:.4f}"

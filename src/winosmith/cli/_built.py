@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from winosmith.cli._common import say
+from winosmith.cli._printing import say
 
 if TYPE_CHECKING:
     from winosmith.build import Built

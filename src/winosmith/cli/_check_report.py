@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from winosmith.answers import Response
-from winosmith.cli._tables import print_table
+from winosmith.cli._printing import print_table
 from winosmith.errors import DataError
 from winosmith.metrics import HumanAccuracy, copies, human_accuracy
 from winosmith.report import shown

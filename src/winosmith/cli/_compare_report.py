@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from winosmith import report
 from winosmith._version import __version__
-from winosmith.cli._answered import off_scores, percent, probability, rate, span
-from winosmith.cli._score_tables import TIES
+from winosmith.cli._printing import TIES, off_scores, percent, probability, rate, span
 
 if TYPE_CHECKING:
     from winosmith.metrics import Comparison, Pair, SurvivalComparison

@@ -8,7 +8,7 @@ import numpy as np
 
 from winosmith import report
 from winosmith._version import __version__
-from winosmith.cli._answered import percent
+from winosmith.cli._printing import percent
 from winosmith.metrics import FORMS, Extrapolation, LearningCurve
 
 __all__ = ["curve_page", "curve_tables", "drawings", "not_fitted", "taken"]

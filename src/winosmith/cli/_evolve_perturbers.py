@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from winosmith.cli._cluster import on_cluster
+from winosmith.cli._options import on_cluster
 from winosmith.errors import InputError
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Any
 
 from winosmith import formats
 from winosmith.answers import Prediction
-from winosmith.cli._common import read_data
+from winosmith.cli._options import read_data
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError
 from winosmith.evolve import Roots, draw_roots, not_solved

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from winosmith import evolve, formats
-from winosmith.cli._common import progress, say
 from winosmith.cli._evolve_perturbers import executor_for, perturber
 from winosmith.cli._evolve_roots import all_roots
+from winosmith.cli._printing import progress, say
 from winosmith.dataset import Dataset, Dropped
 from winosmith.errors import DataError, InputError
 from winosmith.evolve import Evolved, Roots, Sets

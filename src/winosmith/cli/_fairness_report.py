@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from winosmith import report
 from winosmith._version import __version__
-from winosmith.cli._answered import percent, probability, span
+from winosmith.cli._printing import percent, probability, span
 from winosmith.report import shown
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 from winosmith import formats
-from winosmith.cli._common import print_json, say
+from winosmith.cli._printing import print_json, say
 
 __all__ = ["HARNESSES", "export"]
 

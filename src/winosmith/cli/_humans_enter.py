@@ -13,8 +13,8 @@ from typing import Any
 import click
 
 from winosmith.answers import Response
-from winosmith.cli._common import json_option, print_json, say
-from winosmith.cli._tables import print_table
+from winosmith.cli._options import json_option
+from winosmith.cli._printing import print_json, print_table, say
 from winosmith.errors import DataError, FormatError, InputError, Interrupted
 from winosmith.humans import (
     Entry,

@@ -12,9 +12,8 @@ import click
 from winosmith import report
 from winosmith._version import __version__
 from winosmith.answers import Response
-from winosmith.cli._answered import percent, probability, span
-from winosmith.cli._common import data_argument, format_option, json_option, print_json, read_data
-from winosmith.cli._tables import print_table
+from winosmith.cli._options import data_argument, format_option, json_option, read_data
+from winosmith.cli._printing import Rows, Table, percent, print_json, print_table, probability, span
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError
 from winosmith.humans import (
@@ -165,10 +164,6 @@ def _close(signature: Signature, out: str | None) -> None:
     if out:
         click.secho(f"The report is {out}", bold=True)
 
-
-Rows = list[list[report.Value]]
-Table = tuple[str, list[str], Rows, str]
-"""A table: its title, its headings, its rows, and a note."""
 
 _ITEMS = 12
 """How many items the terminal lists; the page has all."""

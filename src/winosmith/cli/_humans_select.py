@@ -11,16 +11,8 @@ import click
 
 from winosmith import formats
 from winosmith.answers import Response
-from winosmith.cli._common import (
-    data_argument,
-    format_option,
-    json_option,
-    print_json,
-    progress,
-    read_data,
-    say,
-)
-from winosmith.cli._tables import print_table
+from winosmith.cli._options import data_argument, format_option, json_option, read_data
+from winosmith.cli._printing import print_json, print_table, progress, say
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError
 from winosmith.humans import (

@@ -10,17 +10,8 @@ from typing import Any
 
 import click
 
-from winosmith.cli._asked import asked
-from winosmith.cli._common import (
-    data_argument,
-    format_option,
-    json_option,
-    print_json,
-    progress,
-    read_data,
-    say,
-)
-from winosmith.cli._tables import print_table
+from winosmith.cli._options import asked, data_argument, format_option, json_option, read_data
+from winosmith.cli._printing import print_json, print_table, progress, say
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError
 from winosmith.humans import (

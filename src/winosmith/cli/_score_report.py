@@ -11,9 +11,9 @@ import click
 
 from winosmith import report
 from winosmith._version import __version__
+from winosmith.cli._printing import Table, print_table
 from winosmith.cli._score_extras import Beside
-from winosmith.cli._score_tables import Table, score_tables
-from winosmith.cli._tables import print_table
+from winosmith.cli._score_tables import score_tables
 from winosmith.metrics import Overlap, Score
 
 __all__ = ["More", "print_scores", "score_page"]

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from winosmith import report
-from winosmith.cli._answered import off_scores, percent, probability, rate, span
+from winosmith.cli._printing import (
+    TIES,
+    Rows,
+    Table,
+    off_scores,
+    percent,
+    probability,
+    rate,
+    share,
+    span,
+)
 from winosmith.cli._score_extras import Beside
 from winosmith.metrics import Overlap, Proportion, Score, told_overlap
-
-__all__ = ["Rows", "Table", "score_tables", "share"]
-
-TIES = (
-    "A tie counts as 1 / (options tied) where the right one is among them, as a fair draw would on "
-    "average"
-)
-
-Rows = list[list[report.Value]]
-Table = tuple[str, list[str], Rows, str]
-"""A table: its title, its headings, its rows, and a note."""
 
 
 def score_tables(
@@ -208,11 +207,6 @@ def _gap_notes(beside: Beside, what: str) -> str:
     for name, of in beside.gaps.items():
         notes += [(name, note) for note in (of[what].of_pronoun, of[what].note) if note]
     return "".join(f"{report.shown(name)}: {note}. " for name, note in notes)
-
-
-def share(found: Proportion | None) -> list[report.Value]:
-    """Return a share and its interval as two cells; two empty ones for None."""
-    return [None, None] if found is None else [rate(found), span(found.interval)]
 
 
 def _points(found: Proportion) -> str:

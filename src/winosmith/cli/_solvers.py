@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from winosmith.cli._chat_options import CHAT, chat_solver, shots_asked
-from winosmith.cli._common import progress
+from winosmith.cli._printing import progress
 from winosmith.errors import InputError
 from winosmith.seen import Sees, differ_in_pronoun
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from winosmith import metrics
 from winosmith.answers import Response
-from winosmith.cli._common import progress
+from winosmith.cli._printing import progress
 from winosmith.dataset import Dataset
 from winosmith.errors import MissingExtraError
 from winosmith.lineage import depths

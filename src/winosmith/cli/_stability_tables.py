@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from winosmith import report
-from winosmith.cli._answered import percent, probability, rate
-from winosmith.cli._score_tables import Rows, Table, share
+from winosmith.cli._printing import Rows, Table, percent, probability, rate, share
 from winosmith.cli._stability import Stabilities
 from winosmith.metrics import (
     AgainstRoot,

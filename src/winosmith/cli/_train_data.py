@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from winosmith.cli._common import say
+from winosmith.cli._printing import say
 from winosmith.errors import InputError
 
 if TYPE_CHECKING:

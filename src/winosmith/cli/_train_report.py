@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from winosmith.cli._tables import print_table
+from winosmith.cli._printing import print_table
 from winosmith.report import Signature
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from winosmith.cli._tables import print_table
+from winosmith.cli._printing import print_table
 
 if TYPE_CHECKING:
     from winosmith.study import Line, Solved

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from winosmith.cli._common import json_option, print_json
 from winosmith.cli._groups import LazyGroup
+from winosmith.cli._options import json_option
+from winosmith.cli._printing import print_json
 from winosmith.errors import InputError
 
 if TYPE_CHECKING:

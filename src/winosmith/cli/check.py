@@ -10,15 +10,14 @@ import click
 
 from winosmith import formats, validate
 from winosmith.cli._check_report import check_record, print_check
-from winosmith.cli._common import (
+from winosmith.cli._options import (
     data_argument,
     format_option,
     json_option,
-    print_json,
     read_data,
-    say,
     unmarked_twins,
 )
+from winosmith.cli._printing import print_json, say
 from winosmith.dataset import Dataset, Dropped
 from winosmith.outputs import OutputFolder
 from winosmith.records import canonical, problem_record

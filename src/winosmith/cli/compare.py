@@ -15,10 +15,10 @@ from winosmith.cli._answered import (
     partial_option,
     predictions_argument,
 )
-from winosmith.cli._common import data_argument, format_option, json_option, print_json, say
 from winosmith.cli._compare_report import LETTERS, compare_page, compare_tables, letters
+from winosmith.cli._options import data_argument, format_option, json_option
+from winosmith.cli._printing import print_json, print_table, say
 from winosmith.cli._stability_input import LINEAGE, depth_option
-from winosmith.cli._tables import print_table
 from winosmith.errors import InputError
 from winosmith.outputs import write_aside
 

@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from winosmith import formats
-from winosmith.cli._common import json_option, print_json, say
 from winosmith.cli._conversion import (
     WRITABLE,
     Made,
@@ -18,6 +17,8 @@ from winosmith.cli._conversion import (
     target_format,
 )
 from winosmith.cli._harness import HARNESSES, export
+from winosmith.cli._options import json_option
+from winosmith.cli._printing import print_json, say
 from winosmith.errors import FormatError, OutputError
 from winosmith.formats import Contents, Format, Losses
 

@@ -10,9 +10,8 @@ from typing import Any
 
 import click
 
-from winosmith.cli._answered import percent, probability
-from winosmith.cli._common import json_option, print_json
-from winosmith.cli._tables import print_table
+from winosmith.cli._options import json_option
+from winosmith.cli._printing import percent, print_json, print_table, probability
 from winosmith.errors import FormatError
 from winosmith.outputs import write_aside
 

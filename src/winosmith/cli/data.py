@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from winosmith import fetch
-from winosmith.cli._common import json_option, print_json, progress, say
 from winosmith.cli._groups import Group
-from winosmith.cli._tables import print_table
+from winosmith.cli._options import json_option
+from winosmith.cli._printing import print_json, print_table, progress, say
 
 __all__ = ["command"]
 

@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from winosmith.cli._built import tell_filter
-from winosmith.cli._cluster import cluster_option, on_cluster
-from winosmith.cli._common import (
+from winosmith.cli._options import (
+    cluster_option,
     data_argument,
     format_option,
     json_option,
-    progress,
+    on_cluster,
     read_data,
-    say,
-    told,
 )
+from winosmith.cli._printing import progress, say, told
 from winosmith.errors import InputError
 
 if TYPE_CHECKING:

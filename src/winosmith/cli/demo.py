@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from winosmith.cli._built import tell
-from winosmith.cli._common import json_option, progress, say
+from winosmith.cli._options import json_option
+from winosmith.cli._printing import progress, say
 from winosmith.cli.practice import write_practice
 
 __all__ = ["command"]

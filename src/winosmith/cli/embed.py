@@ -12,16 +12,15 @@ from typing import Any
 
 import click
 
-from winosmith.cli._cluster import cluster_option, on_cluster
-from winosmith.cli._common import (
+from winosmith.cli._options import (
+    cluster_option,
     data_argument,
     format_option,
     json_option,
-    print_json,
-    progress,
+    on_cluster,
     read_data,
-    say,
 )
+from winosmith.cli._printing import print_json, progress, say
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError, OutputError
 from winosmith.models import TrainingSettings

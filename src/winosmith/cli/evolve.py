@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 
-from winosmith.cli._cluster import cluster_option
-from winosmith.cli._common import format_option, json_option, print_json
 from winosmith.cli._evolve_perturbers import KINDS, perturber_options, settled
+from winosmith.cli._options import cluster_option, format_option, json_option
+from winosmith.cli._printing import print_json
 
 __all__ = ["command"]
 
@@ -79,7 +79,7 @@ def command(**options: Any) -> None:
 
 
 def _print(report: Mapping[str, Any]) -> None:
-    from winosmith.cli._tables import print_table
+    from winosmith.cli._printing import print_table
     from winosmith.report import shown
 
     made, perturbed = report["made"], report["perturbed"]

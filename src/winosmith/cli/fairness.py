@@ -10,16 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from winosmith.cli._answered import graded
-from winosmith.cli._common import (
-    data_argument,
-    format_option,
-    json_option,
-    print_json,
-    read_data,
-    say,
-)
 from winosmith.cli._fairness_report import fairness_page, fairness_tables
-from winosmith.cli._tables import print_table
+from winosmith.cli._options import data_argument, format_option, json_option, read_data
+from winosmith.cli._printing import print_json, print_table, say
 from winosmith.errors import DataError, FormatError, InputError
 from winosmith.outputs import write_aside
 from winosmith.records import parsed

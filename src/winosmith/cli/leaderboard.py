@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from winosmith.cli._answered import percent, span
-from winosmith.cli._common import json_option, print_json
-from winosmith.cli._tables import print_table
+from winosmith.cli._options import json_option
+from winosmith.cli._printing import percent, print_json, print_table, span
 from winosmith.errors import FormatError, InputError
 from winosmith.outputs import write_aside
 

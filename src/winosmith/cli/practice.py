@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from winosmith.cli._common import say
+from winosmith.cli._printing import say
 
 __all__ = ["command", "write_practice"]
 

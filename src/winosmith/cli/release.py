@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from winosmith.cli._common import json_option, print_json, progress, say
+from winosmith.cli._options import json_option
+from winosmith.cli._printing import print_json, progress, say
 from winosmith.errors import InputError
 
 if TYPE_CHECKING:

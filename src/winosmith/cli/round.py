@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from winosmith.cli._common import json_option, print_json, progress, say
-from winosmith.cli._tables import print_table
+from winosmith.cli._options import json_option
+from winosmith.cli._printing import print_json, print_table, progress, say
 from winosmith.errors import OutputError
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from winosmith.cli._answered import (
     partial_option,
     predictions_argument,
 )
-from winosmith.cli._common import data_argument, format_option, json_option, print_json
+from winosmith.cli._options import data_argument, format_option, json_option
+from winosmith.cli._printing import print_json
 from winosmith.cli._score_extras import Extras, extras
 from winosmith.cli._score_report import More, print_scores, score_page
 from winosmith.cli._stability import Stabilities, stabilities

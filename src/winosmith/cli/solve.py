@@ -11,18 +11,16 @@ import click
 from click.core import ParameterSource
 
 from winosmith.cli._chat_options import chat_options, interviewed
-from winosmith.cli._cluster import cluster_option, on_cluster
-from winosmith.cli._common import (
+from winosmith.cli._options import (
+    cluster_option,
     data_argument,
     format_option,
     json_option,
-    print_json,
-    progress,
+    on_cluster,
     read_data,
-    say,
 )
+from winosmith.cli._printing import print_json, print_table, progress, say
 from winosmith.cli._solvers import SOLVERS, TAKES, check_options, made, sees
-from winosmith.cli._tables import print_table
 from winosmith.dataset import Dataset
 from winosmith.formats import Predictions
 from winosmith.report import Signature, shown

@@ -9,15 +9,8 @@ from pathlib import Path
 import click
 
 from winosmith import formats
-from winosmith.cli._common import (
-    format_option,
-    json_option,
-    pairing_column,
-    print_json,
-    say,
-    unmarked_twins,
-)
-from winosmith.cli._tables import print_table
+from winosmith.cli._options import format_option, json_option, pairing_column, unmarked_twins
+from winosmith.cli._printing import print_json, print_table, say
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
 from winosmith.metrics import (

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from winosmith.cli._common import json_option, print_json, progress, say
+from winosmith.cli._options import json_option
+from winosmith.cli._printing import print_json, progress, say
 from winosmith.cli._train_data import read_trainable, with_dev
 from winosmith.cli._train_report import print_report, report_of
 from winosmith.errors import InputError

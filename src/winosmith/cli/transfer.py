@@ -13,7 +13,8 @@ import click
 from click.core import ParameterSource
 
 from winosmith.cli import solve as solve_command
-from winosmith.cli._common import json_option, print_json, progress, say
+from winosmith.cli._options import json_option
+from winosmith.cli._printing import print_json, progress, say
 from winosmith.cli._score_extras import women_by_occupation
 from winosmith.cli._solvers import SOLVERS, TAKES, check_options, made, sees
 from winosmith.cli._stability_input import overlaps, trained_option

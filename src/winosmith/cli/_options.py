@@ -1,0 +1,122 @@
+"""Options that several commands share, and what they give a command."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from winosmith.cli._printing import say
+
+if TYPE_CHECKING:
+    from winosmith.dataset import Dataset
+    from winosmith.humans import Declared
+
+_PAIR_BY = "pair_by"
+
+
+def data_argument(name: str = "data") -> Callable[[Any], Any]:
+    """Add the argument DATA: an existing file of problems in any known format."""
+    return click.argument(name, metavar=name.upper(), type=click.Path(exists=True, dir_okay=False))
+
+
+def format_option(function: Any) -> Any:
+    """Add `--from FORMAT` and `--pair-by COLUMN`: how `read_data` is to read the file.
+
+    The command gets `format_name`; the column waits in click's context for `read_data`.
+    """
+    function = click.option(
+        "--pair-by",
+        _PAIR_BY,
+        metavar="COLUMN",
+        expose_value=False,
+        callback=lambda context, _, column: context.meta.update({_PAIR_BY: column}),
+        help="A further column that both halves of a twin share; left out, twins are found by "
+        "their ids, or else by their texts.",
+    )(function)
+    return click.option(
+        "--from",
+        "format_name",
+        metavar="FORMAT",
+        help="Format of the input; found from its content when left out.",
+    )(function)
+
+
+def read_data(path: str, format_name: str | None) -> Dataset:
+    """Read a command's DATA as its options `--from` and `--pair-by` say.
+
+    Raises:
+        FormatError: see `winosmith.formats.read`.
+    """
+    from winosmith import formats
+
+    return formats.read(path, format_name, pair_by=pairing_column())
+
+
+def pairing_column() -> str | None:
+    """Return the column that `--pair-by` names; None without it."""
+    column: str | None = click.get_current_context().meta.get(_PAIR_BY)
+    return column
+
+
+def unmarked_twins(dataset: Dataset) -> tuple[int, str]:
+    """Return how many pairs look like twins though nothing marks them, and what to do; or ""."""
+    from winosmith import formats
+
+    pairs = formats.alike(dataset.problems)
+    if not pairs:
+        return 0, ""
+    first, second = (dataset[row].id for row in pairs[0])
+    one = len(pairs) == 1
+    return len(pairs), (
+        f"{len(pairs):,} pair{'s' * (not one)} of singles look{'s' * one} like {'a ' * one}"
+        f"twin{'s' * (not one)}, though nothing marks {'it' if one else 'them'} (as {first!r} and "
+        f"{second!r}): name a column that both halves share with --pair-by, or give both one "
+        "twin_id"
+    )
+
+
+def json_option(function: Any) -> Any:
+    """Add `--json`: print the report as JSON instead of text."""
+    return click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")(
+        function
+    )
+
+
+def asked(text: str) -> Declared:
+    """Return what `--ask NAME=QUESTION` asks for."""
+    from winosmith.humans import Declared
+
+    name, _, question = text.partition("=")
+    if not name.isidentifier() or not question.strip():
+        raise click.BadParameter(
+            f"{text!r}: a name and a question are needed, such as age='How old are you?'",
+            param_hint="--ask",
+        )
+    return Declared(name, question.strip())
+
+
+def cluster_option(function: Any) -> Any:
+    """Add `--cluster ADDRESS`."""
+    return click.option(
+        "--cluster",
+        metavar="ADDRESS",
+        help="Spread the work over the workers of a Dask scheduler, such as tcp://head:8786; only "
+        "in a network that you trust.",
+    )(function)
+
+
+@contextmanager
+def on_cluster(address: str | None) -> Iterator[Executor | None]:
+    """Open the executor over a cluster while the block runs; None without an address."""
+    if address is None:
+        yield None
+        return
+    from winosmith import cluster
+
+    with cluster.connect(address) as executor:
+        say(f"{executor.workers} threads of workers at {address}")
+        yield executor

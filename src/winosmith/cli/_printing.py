@@ -1,0 +1,186 @@
+"""What commands print: JSON, tables for a terminal of 80 columns, figures, progress."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import click
+
+if TYPE_CHECKING:
+    from winosmith import report
+    from winosmith.metrics import Proportion
+
+
+def print_json(report: Any) -> None:
+    """Print a report as indented JSON, non-ASCII characters as they are."""
+    click.echo(json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def say(message: str) -> None:
+    """Tell the user something that is not the result: to the error stream."""
+    click.echo(message, err=True)
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Say what is logged at level INFO while the block runs: files that take room, compiling."""
+    logger, handler = logging.getLogger("winosmith"), logging.Handler()
+    handler.emit = lambda record: say(_sentence(record.getMessage()))  # type: ignore[method-assign]
+    before = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+        logger.removeHandler(handler)
+
+
+def _sentence(message: str) -> str:
+    return message[:1].upper() + message[1:]
+
+
+@contextmanager
+def progress(title: str, total: int | None = None) -> Iterator[Callable[[int, str], None]]:
+    """Show progress on the error stream; yields `advance(done, note)`, `done` so far.
+
+    On a terminal it is a bar; elsewhere (a log file, CI) a plain line at most every 5 seconds.
+    """
+    from rich.console import Console
+
+    console = Console(file=sys.stderr)
+    if console.is_terminal:
+        yield from _bar(console, title, total)
+    else:
+        yield from _plain_lines(title, total)
+
+
+def _bar(console: Any, title: str, total: int | None) -> Iterator[Callable[[int, str], None]]:
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("[dim]{task.fields[note]}"),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(title, total=total, note="")
+
+        def advance(done: int, note: str = "") -> None:
+            bar.update(task, completed=done, note=note)
+
+        yield advance
+
+
+def _plain_lines(title: str, total: int | None) -> Iterator[Callable[[int, str], None]]:
+    import time
+
+    last = time.monotonic()
+
+    def advance(done: int, note: str = "") -> None:
+        nonlocal last
+        if time.monotonic() - last >= 5:
+            last = time.monotonic()
+            of = f" of {total}" if total else ""
+            say(f"{title}: {done}{of} {note}".rstrip())
+
+    yield advance
+
+
+def print_table(
+    title: str, header: Sequence[str], rows: Iterable[Sequence[str | int | float | None]]
+) -> None:
+    """Print a table to the output: numbers to the right, text to the left and wrapped.
+
+    A header of empty names is not shown, and a table without rows is not printed.
+
+    Whatever the cells hold is printed as it is: control characters are replaced, and nothing is
+    taken for markup.
+    """
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from winosmith.report import shown
+
+    body = [list(row) for row in rows]
+    if not body:
+        return
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, show_header=any(header))
+    for at, name in enumerate(header):
+        numeric = all(isinstance(row[at], int | float | None) for row in body)
+        table.add_column(name, justify="right" if numeric else "left", overflow="fold")
+    for row in body:
+        table.add_row(*(Text("" if cell is None else shown(cell)) for cell in row))
+    console = Console(highlight=False)
+    console.print(Text(title, style="bold"))
+    console.print(table)
+    console.print()
+
+
+Rows: TypeAlias = "list[list[report.Value]]"
+Table: TypeAlias = "tuple[str, list[str], Rows, str]"
+"""A table: its title, its headings, its rows, and a note."""
+
+TIES = (
+    "A tie counts as 1 / (options tied) where the right one is among them, as a fair draw would on "
+    "average"
+)
+
+
+def percent(share: float) -> str:
+    """Return a share of 0–1 in percent with one decimal."""
+    return f"{100 * share:.1f} %"
+
+
+def span(interval: tuple[float, float]) -> str:
+    """Return an interval of shares in percent."""
+    return f"{100 * interval[0]:.1f}–{100 * interval[1]:.1f}"
+
+
+def probability(p: float) -> str:
+    """Return a p-value; what is smaller than 1 in 10,000 says only that."""
+    return "<0.0001" if p < 0.0001 else f"{p:.4f}"
+
+
+def rate(found: Proportion) -> str:
+    """Return a share in percent, with the number of ties in it where there are some."""
+    tied = f"{found.ties:,} {'tie' if found.ties == 1 else 'ties'}"
+    return percent(found.value) + (f" ({tied})" if found.ties else "")
+
+
+def off_scores(counts: Mapping[str, int]) -> list[str]:
+    """Return a sentence for each solver whose choices are not all its best scores.
+
+    Args:
+        counts: how many are not, by the solver's name; 0 where all are.
+    """
+    from winosmith.report import shown
+
+    return [
+        f"{count:,} of {shown(name)}'s choices {'is' if count == 1 else 'are'} not the option with "
+        "its best score; what it chose counts"
+        for name, count in counts.items()
+        if count
+    ]
+
+
+def share(found: Proportion | None) -> list[report.Value]:
+    """Return a share and its interval as two cells; two empty ones for None."""
+    return [None, None] if found is None else [rate(found), span(found.interval)]
