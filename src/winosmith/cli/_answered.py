@@ -1,4 +1,4 @@
-"""Data sets with their answers, and the predictions for them, as commands are given them."""
+"""What commands measure: data with answers, predictions, and what solvers were trained on."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from winosmith.answers import Prediction
 from winosmith.cli._options import read_data
 from winosmith.cli._printing import say
 from winosmith.dataset import Dataset
-from winosmith.errors import DataError, FormatError, ProblemError
+from winosmith.errors import DataError, FormatError, InputError, ProblemError
 from winosmith.formats import Predictions
-from winosmith.metrics import Graded, clusters, grade
+from winosmith.metrics import Graded, Overlap, clusters, grade
 
 _IDS = ("id", "problem_id", "qid", "sentid")
 _CHOICES = ("choice", "prediction")
@@ -161,3 +161,76 @@ def _of_table(source: formats.Source, columns: Sequence[str]) -> Iterator[Predic
             yield Prediction(cells[ids], int(cells[choices]) - 1, tuple(map(float, given)))
         except (ProblemError, ValueError) as error:
             raise FormatError(str(error), source.path, number) from None
+
+
+LINEAGE = "lineage"
+"""What `--by` takes for all of this."""
+
+
+def depth_option(function: Any) -> Any:
+    """Add `--depth`."""
+    return click.option(
+        "--depth",
+        type=click.Choice(["declared", "lineage", "edit"]),
+        help="Of --by lineage: as the file states it, the token positions touched on the way from "
+        "the root, or the token edit distance to it; by default the first that most have.",
+    )(function)
+
+
+def trained_option(function: Any) -> Any:
+    """Add `--trained-on`."""
+    return click.option(
+        "--trained-on",
+        multiple=True,
+        metavar="[SOLVER=]DATA",
+        help="What solvers, or one of them, were trained on: a file, the name of a published set, "
+        "or other:NAME, a corpus that is not here. Where they may have seen a problem, no accuracy "
+        "is told. May be given again.",
+    )(function)
+
+
+def overlaps(
+    dataset: Dataset, solvers: Sequence[str], trained_on: Sequence[str]
+) -> dict[str, Overlap]:
+    """Return what each solver may have seen of the data set in training.
+
+    Args:
+        dataset: the problems.
+        solvers: the names of all.
+        trained_on: what solvers were trained on: files; public data sets whose contents are known
+            (`published.known_contents`); or "other:NAME", with which nothing can be compared.
+            `SOLVER=…` is for one of them.
+
+    Raises:
+        InputError: a file that is not there, a data set of unknown contents, or a solver that is
+            none.
+    """
+    found: dict[str, Overlap] = {}
+    for given in trained_on:
+        name, what = _of_solver(given, solvers)
+        seen = _seen(dataset, given, what)
+        for solver in solvers if name is None else [name]:
+            before = found.get(solver, Overlap({}, seen.n))
+            rows, unknown = {**seen.rows, **before.rows}, (*before.unknown, *seen.unknown)
+            found[solver] = Overlap(dict(sorted(rows.items())), seen.n, unknown)
+    return found
+
+
+def _seen(dataset: Dataset, given: str, what: str) -> Overlap:
+    """Return what a solver may have seen that was trained on something."""
+    from winosmith.study import TrainedOn
+
+    try:
+        return TrainedOn.named([what]).overlap(dataset)
+    except InputError as error:
+        raise InputError(f"--trained-on {given}: {error}") from None
+
+
+def _of_solver(given: str, solvers: Sequence[str]) -> tuple[str | None, str]:
+    """Return the solver, None for all, and the file or the name of what it was trained on."""
+    name, equals, what = given.partition("=")
+    if Path(given).is_file() or not equals or name.startswith("other:"):
+        return None, given
+    if name not in solvers:
+        raise InputError(f"--trained-on {given}: {name!r} is none of {', '.join(solvers)}")
+    return name, what

@@ -1,22 +1,36 @@
-"""What `--by lineage` measures: error depths, kinds of edits, what perturbation costs, people."""
+"""What `--by lineage` measures of solvers, as tables and as sections of a page.
+
+Error depths, kinds of edits, what perturbation costs, and how people do.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from winosmith import metrics
+from winosmith import metrics, report
 from winosmith.answers import Response
-from winosmith.cli._printing import progress
+from winosmith.cli._printing import Rows, Table, percent, probability, progress, rate, share
 from winosmith.dataset import Dataset
 from winosmith.errors import MissingExtraError
 from winosmith.lineage import depths
-from winosmith.metrics import AgainstRoot, Annotators, EditKinds, Graded, Overlap, Stability
+from winosmith.metrics import (
+    FEWEST,
+    AgainstRoot,
+    Annotators,
+    EditKind,
+    EditKinds,
+    Graded,
+    Overlap,
+    Proportion,
+    Reliability,
+    Stability,
+    stability_drawings,
+)
+from winosmith.problem import Problem
 from winosmith.report import Signature
 from winosmith.text import tokens
-
-__all__ = ["Stabilities", "stabilities"]
 
 
 @dataclass(frozen=True)
@@ -143,3 +157,389 @@ def _tagged(dataset: Dataset) -> tuple[dict[str, tuple[str, ...]], str]:
                 return {}, str(error)
             advance(done, "")
     return tags, ""
+
+
+ROWS = 24
+"""Depths beyond this are only in the report and in the JSON."""
+
+EDITS = (
+    "Edits between root and problem; one word for another is one out and one in. "
+    "In errors: edits in problems answered wrongly, which is what EvoGrad counts; n and wrong "
+    "count problems. Points: more than the{share} that are wrong of all that differ from their "
+    "root. "
+    "Of so many kinds, some stand out by chance."
+)
+
+
+def stability_tables(found: Stabilities, most: int = ROWS) -> Iterator[Table]:
+    """Yield the tables of what was measured.
+
+    Args:
+        found: from `stabilities`.
+        most: how many depths are listed.
+    """
+    yield _depths(found)
+    yield _accuracies(found.solvers)
+    yield from _by_depth(found, most)
+    yield _survival(found.solvers)
+    for name, of in found.beside.items():
+        for solver, rows in of.items():
+            yield _beside(name, solver, rows)
+    if found.people:
+        yield from _people(found.people, found.first.depth)
+    yield from _kinds(found)
+
+
+def _depths(found: Stabilities) -> Table:
+    rows: Rows = []
+    for solver, of in found.solvers.items():
+        named = (("errors", of.mean), ("families", of.family_mean), ("first", of.first))
+        for name, one in named:
+            rows.append(
+                [solver if name == "errors" else "", name, _number(one.value),
+                 _between(one.interval), one.errors, _number(one.null.coin),
+                 None if one.null.p_value is None else probability(one.null.p_value)]
+            )  # fmt: skip
+    first = found.first
+    left = f" {first.unknown:,} problems without a known depth are left out." * bool(first.unknown)
+    return (
+        f"Error depth ({first.depth}): {first.n:,} perturbed problems, "
+        f"{len(first.families):,} families",
+        ["solver", "mean of", "depth", "95 %", "n", "coin", "p"],
+        rows,
+        "How deep errors are: all of them, families' own means, families' first errors. "
+        "Coin: the same of a coin flipper, so a depth near it tells nothing. "
+        f"p: of errors so early or late, if each family's fell on any of its problems.{left}",
+    )
+
+
+def _accuracies(solvers: Mapping[str, Stability]) -> Table:
+    rows: Rows = []
+    for solver, of in solvers.items():
+        if of.accuracy is None:
+            rows.append([solver, *["—"] * 5])
+            continue
+        roots = None if of.roots is None else rate(of.roots)
+        rows.append([solver, *share(of.accuracy), roots, *share(of.consistency)])
+    return (
+        "Accuracy on perturbed problems and on roots, and families that are all right",
+        ["solver", "perturbed", "95 %", "roots", "families", "95 %"],
+        rows,
+        "",
+    )
+
+
+def _by_depth(found: Stabilities, most: int) -> Iterator[Table]:
+    solvers = {name: of for name, of in found.solvers.items() if of.by_depth}
+    if not solvers:
+        return
+    rows: Rows = []
+    if any(of.roots for of in solvers.values()):
+        rows.append(["root", *_at_depth([of.roots for of in solvers.values()])])
+    every = sorted({depth for of in solvers.values() for depth in of.by_depth or ()})
+    for depth in every[:most]:
+        here = [(of.by_depth or {}).get(depth) for of in solvers.values()]
+        rows.append([str(depth), *_at_depth(here)])
+    heads = ["accuracy", "95 %"] if len(solvers) == 1 else list(solvers)
+    more = len(every) - most
+    yield (
+        f"Accuracy by {found.first.depth} depth",
+        ["depth", "problems", *heads],
+        rows,
+        f"{more:,} greater depths are in the report and the JSON." if more > 0 else "",
+    )
+
+
+def _at_depth(here: Sequence[Proportion | None]) -> list[report.Value]:
+    """Return the number of problems and the accuracies; one alone has its interval."""
+    count = max((one.n for one in here if one), default=0)
+    if len(here) == 1:
+        return [count, *share(here[0])]
+    return [count, *(None if one is None else rate(one) for one in here)]
+
+
+def _survival(solvers: Mapping[str, Stability]) -> Table:
+    deepest = max(of.survival.depths[-1] for of in solvers.values())
+    shown = sorted({max(1, round(deepest * part)) for part in (0.1, 0.25, 0.5, 1)})
+    rows: Rows = []
+    for solver, of in solvers.items():
+        curve = of.survival
+        rows.append(
+            [solver, sum(curve.errors) + sum(curve.censored), sum(curve.errors), curve.median,
+             *(percent(_share_at(curve.depths, curve.share, depth)) for depth in shown)]
+        )  # fmt: skip
+    return (
+        "Families without an error",
+        ["solver", "families", "failed", "half by", *(f"to {depth}" for depth in shown)],
+        rows,
+        "Kaplan-Meier: a family that is right to its end counts as far as it goes. "
+        "Half by: the depth by which half have an error. To: without one to that depth.",
+    )
+
+
+def _share_at(depths: Sequence[int], shares: Sequence[float], depth: int) -> float:
+    before = [one for at, one in zip(depths, shares, strict=True) if at <= depth]
+    return before[-1] if before else 1.0
+
+
+def _beside(field: str, solver: str, found: Sequence[AgainstRoot]) -> Table:
+    rows: Rows = [
+        [one.value, one.accuracy.n, rate(one.accuracy).replace(" %", "", 1), _gain(one.difference),
+         _gains(one.interval), probability(one.mcnemar), probability(one.adjusted),
+         _points(one.consistent.value)]
+        for one in found
+    ]  # fmt: skip
+    return (
+        f"{report.shown(solver)} beside its answers to the roots, by {field}",
+        [field.rpartition(".")[2], "n", "right", "points", "95 %", "McNemar", "Holm", "same"],
+        rows,
+        "Right, in percent, and points more than on the same roots. McNemar takes pairs for "
+        "independent; Holm: p by families, for so many tests. Same: both right or both wrong."
+        + _unchanged(found),
+    )
+
+
+def _unchanged(found: Sequence[AgainstRoot]) -> str:
+    """Return how many problems were the same input as their roots, of each kind with any."""
+    told = [
+        f"{one.unchanged:,} of {one.accuracy.n:,} of {report.shown(one.value)}"
+        for one in found
+        if one.unchanged
+    ]
+    return f" The same input as the root, for this solver: {', '.join(told)}." if told else ""
+
+
+def _kinds(found: Stabilities) -> Iterator[Table]:
+    if found.missing:
+        yield "Errors by kind of edit", [""], [["not counted"]], f"Why: {found.missing}."
+    several = {name: of for name, of in found.kinds.items() if of.kinds}
+    if several:
+        yield (
+            "The kinds of edits that are most frequent in errors, in token edits",
+            ["solver", "1st", "2nd", "3rd"],
+            [[name, *_three(of)] for name, of in several.items()],
+            "",
+        )
+    for name, of in several.items():
+        yield _kinds_of(name, of, told=found.solvers[name].accuracy is not None)
+
+
+def _three(found: EditKinds) -> list[report.Value]:
+    cells: list[report.Value] = [
+        f"{_signed(kind)} ({kind.wrong_edits:,})" for kind in found.most_frequent
+    ]
+    return [*cells, None, None, None][:3]
+
+
+def _signed(kind: EditKind) -> str:
+    return kind.kind.replace("-", "−", 1)
+
+
+def _kinds_of(solver: str, found: EditKinds, *, told: bool) -> Table:
+    rows: Rows = [
+        [_signed(kind), kind.edits, kind.wrong_edits, kind.errors.n, kind.errors.right,
+         *(_rate(kind) if told else ["—"] * 3)]
+        for kind in found.kinds
+    ]  # fmt: skip
+    base = f" {percent(found.errors.value)}" if found.errors and told else " share"
+    left = f" {found.left_out:,} problems without a root are left out." * bool(found.left_out)
+    return (
+        f"Errors by kind of edit: {report.shown(solver)}",
+        ["kind", "edits", "in errors", "n", "wrong", "share", "points", "95 %"],
+        rows,
+        EDITS.format(share=base) + left,
+    )
+
+
+def _rate(kind: EditKind) -> list[report.Value]:
+    interval = "—" if kind.interval is None else _gains(kind.interval)
+    return [rate(kind.errors), _gain(kind.excess), interval]
+
+
+def _people(found: Annotators, depth: str) -> Iterator[Table]:
+    rows: Rows = [
+        [one.participant, one.accuracy.n, *share(one.accuracy), one.errors, _number(one.mean),
+         _number(one.first), _number(one.coin)]
+        for one in found.people
+    ]  # fmt: skip
+    rows.append(["mean", None, percent(found.accuracy), *[None] * 5])
+    yield (
+        f"Annotators, and their error depth ({depth})",
+        ["person", "answers", "accuracy", "95 %", "errors", "mean", "first", "coin"],
+        rows,
+        "Errors: on perturbed problems of a known depth.",
+    )
+    named = (("Fleiss' kappa", found.kappa), ("Krippendorff alpha", found.alpha))
+    reasons = [f"{name} is not defined: {one.reason}." for name, one in named if one.reason]
+    yield (
+        "Agreement of the annotators",
+        ["", "value", "95 %", "problems", "answers"],
+        [[name, *_agreement(one)] for name, one in named],
+        " ".join(reasons),
+    )
+
+
+def _agreement(found: Reliability) -> list[report.Value]:
+    value = None if found.value is None else f"{found.value:.3f}"
+    low_high = None if found.interval is None else "{:.3f} to {:.3f}".format(*found.interval)
+    return [value, low_high, found.items, found.answers]
+
+
+def _number(value: float | None) -> str | None:
+    return None if value is None else f"{value:.2f}"
+
+
+def _between(interval: tuple[float, float] | None) -> str | None:
+    return None if interval is None else f"{interval[0]:.2f}–{interval[1]:.2f}"
+
+
+def _points(value: float) -> str:
+    return f"{100 * value:.1f}"
+
+
+def _gain(value: float) -> str:
+    """Return a difference of shares in points; what rounds to nothing has no minus."""
+    return f"{round(100 * value, 1) + 0.0:+.1f}"
+
+
+def _gains(interval: tuple[float, float]) -> str:
+    return " to ".join(map(_gain, interval))
+
+
+Verdicts = Mapping[str, bool | None]
+"""Whether each problem was answered rightly, by its id; None for a tie."""
+
+MOST_FAMILIES = 100
+"""So many are shown; more make a page that nobody reads, and no browser opens."""
+
+
+def stability_sections(found: Stabilities, solvers: Mapping[str, Graded]) -> list[report.Section]:
+    """Return the sections of the report on what was measured.
+
+    Args:
+        found: from `stabilities`.
+        solvers: what each answered; families show the problems that all of them answered.
+    """
+    tables = [
+        report.Table(title, header, rows, note=note)
+        for title, header, rows, note in stability_tables(found, most=1_000)
+    ]
+    of_kinds = [table for table in tables if "kind" in table.caption]
+    others = [table for table in tables if table not in of_kinds]
+    sections = [report.Section("Stability", [_cards(found), *_drawings(found), *others])]
+    sections.append(report.Section("Families", [_families(found, solvers)]))
+    if of_kinds:
+        sections.append(report.Section("Errors by kind of edit", of_kinds))
+    return sections
+
+
+def _cards(found: Stabilities) -> report.Cards:
+    return report.Cards(
+        [
+            report.KeyFigure(
+                f"{name}: mean depth of errors",
+                of.mean.value,
+                f"a coin flipper's: {of.mean.null.coin:.2f}; {of.mean.errors:,} errors in "
+                f"{of.n:,} perturbed problems"
+                if of.accuracy
+                else f"a coin flipper's: {of.mean.null.coin:.2f}",
+                ".2f",
+            )
+            for name, of in found.solvers.items()
+        ]
+    )
+
+
+def _drawings(found: Stabilities) -> Iterator[report.Drawing]:
+    depth = found.first.depth
+    for panels in stability_drawings(found.solvers):
+        yield report.Drawing(
+            f"Left, families without an error, by {depth} depth; a stroke marks "
+            "where a family ended without one. Right, accuracy at each depth with "
+            f"{FEWEST} problems or more, roots at 0; the dashed line is guessing. Bands are 95 % "
+            "intervals.",
+            panels,
+        )
+
+
+def _families(found: Stabilities, solvers: Mapping[str, Graded]) -> report.Families:
+    """Return the families in which perturbation changes most, each with all its versions."""
+    answered = [set(graded.dataset.ids) for graded in solvers.values()]
+    dataset = next(iter(solvers.values())).dataset
+    whole = dataset.select(row for row, p in enumerate(dataset) if all(p.id in x for x in answered))
+    right = [
+        dict(zip(graded.dataset.ids, _verdicts(graded), strict=True)) for graded in solvers.values()
+    ]
+    far = [getattr(of, found.first.depth) for of in depths(whole)]
+    families = [rows for rows in whole.families.values() if len(rows) > 1]
+    order = sorted(families, key=lambda rows: -_wavering(whole, rows, right))
+    note = (
+        "A bar for each version, by depth: low and green where it is right, high and orange where "
+        "it is wrong, grey and between for a tie. Each opens: what is added to its parent is "
+        "underlined, what is gone is struck out; the number is the depth."
+    )
+    if len(order) > MOST_FAMILIES:
+        note += f" Of {len(order):,}, the first {MOST_FAMILIES}."
+    return report.Families(
+        "Those that are answered least like their roots first",
+        list(solvers),
+        [_family(whole, rows, far, right) for rows in order[:MOST_FAMILIES]],
+        note,
+    )
+
+
+def _verdicts(graded: Graded) -> list[bool | None]:
+    """Return whether each answer is right; None for a tie."""
+    return [
+        None if tied else credit == 1
+        for tied, credit in zip(graded.tied.tolist(), graded.credit.tolist(), strict=True)
+    ]
+
+
+def _wavering(dataset: Dataset, rows: Sequence[int], right: Sequence[Verdicts]) -> int:
+    """Return how often a version is right where the root is not, or the other way round."""
+    root = next((dataset[row].id for row in rows if dataset[row].lineage is None), None)
+    return sum(
+        told[dataset[row].id] != (True if root is None else told[root])
+        for told in right
+        for row in rows
+    )
+
+
+def _family(
+    dataset: Dataset,
+    rows: Sequence[int],
+    far: Sequence[int | None],
+    right: Sequence[Verdicts],
+) -> report.Family:
+    place = {dataset[row].id: at for at, row in enumerate(rows)}
+    versions = []
+    for row in rows:
+        problem = dataset[row]
+        parent = place.get(problem.lineage.parent) if problem.lineage else None
+        before = None if parent is None else dataset[rows[parent]]
+        versions.append(
+            report.Version(
+                list(_changes(before, problem)),
+                "?" if problem.answer is None else problem.options[problem.answer],
+                far[row],
+                [told[problem.id] for told in right],
+                parent,
+            )
+        )
+    first = next((v for v in versions if v.parent is None), versions[0])
+    return report.Family("".join(change.text for change in first.changes), versions)
+
+
+def _changes(before: Problem | None, problem: Problem) -> Iterator[report.Change]:
+    """Yield the sentence in pieces: what its parent has, what was added, what was removed."""
+    from rapidfuzz.distance import Levenshtein
+
+    new = problem.sentence.split()
+    old = new if before is None else before.sentence.split()
+    for op in Levenshtein.opcodes(old, new):
+        if op.tag in ("delete", "replace"):
+            yield report.Change(" ".join(old[op.src_start : op.src_end]) + " ", "removed")
+        if op.tag != "delete":
+            mark = "" if op.tag == "equal" else "added"
+            yield report.Change(" ".join(new[op.dest_start : op.dest_end]) + " ", mark)

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from winosmith.web import Site
     from winosmith.web.predict.standing import Figures
 
-
 COMMANDS = {
     "backup": "the whole site into one archive, while people work",
     "restore": "a site out of an archive, into a new folder",
@@ -37,7 +36,6 @@ COMMANDS = {
     "tidy": "delete what is older than the site keeps",
 }
 """The commands, each with its one line."""
-
 
 PLACES = {
     "backup": "_admin_data:backup",

@@ -1,36 +1,68 @@
-"""`winosmith score`: what predictions are worth, with intervals."""
+"""`winosmith score`: what predictions are worth, with intervals.
+
+Beside them stand people, marks, switched options and genders, where they are given; all of it is
+told as text, as a page and as JSON.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+import csv
+import re
+import textwrap
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from winosmith import formats, metrics, report
+from winosmith._version import __version__
+from winosmith.answers import Response
 from winosmith.cli._answered import (
+    LINEAGE,
     answered,
+    depth_option,
     graded,
     labels_option,
+    overlaps,
     partial_option,
     predictions_argument,
+    trained_option,
 )
 from winosmith.cli._options import data_argument, format_option, json_option
-from winosmith.cli._printing import print_json
-from winosmith.cli._score_extras import Extras, extras
-from winosmith.cli._score_report import More, print_scores, score_page
-from winosmith.cli._stability import Stabilities, stabilities
-from winosmith.cli._stability_input import LINEAGE, depth_option, overlaps, trained_option
-from winosmith.cli._stability_page import stability_sections
-from winosmith.cli._stability_tables import stability_tables
+from winosmith.cli._printing import (
+    TIES,
+    Rows,
+    Table,
+    off_scores,
+    percent,
+    print_json,
+    print_table,
+    probability,
+    rate,
+    share,
+    span,
+)
+from winosmith.cli._stability import Stabilities, stabilities, stability_sections, stability_tables
 from winosmith.dataset import Dataset
-from winosmith.errors import InputError, SameInputError
+from winosmith.errors import FormatError, InputError, SameInputError
+from winosmith.metrics import (
+    Consistency,
+    GenderGap,
+    Graded,
+    HumanAccuracy,
+    Overlap,
+    PersonAccuracy,
+    Proportion,
+    Score,
+    told_overlap,
+)
 from winosmith.outputs import write_aside
+from winosmith.records import parsed
 
 if TYPE_CHECKING:
     from winosmith.metrics import Graded, Overlap, Score
-
-__all__ = ["command"]
 
 _FILE = click.Path(exists=True, dir_okay=False)
 
@@ -133,9 +165,9 @@ def _scores(
         for name, found in solvers.items()
         if name not in withheld
     }
-    for field in by:
-        if scores and all(field in found.refused for found in scores.values()):
-            raise SameInputError(next(found.refused[field] for found in scores.values()))
+    for asked in by:
+        if scores and all(asked in found.refused for found in scores.values()):
+            raise SameInputError(next(found.refused[asked] for found in scores.values()))
     return scores
 
 
@@ -160,3 +192,485 @@ def _stable(
         people=given.people,
         seed=options["seed"],
     )
+
+
+@dataclass(frozen=True)
+class Extras:
+    """What was given beside data and predictions.
+
+    Attributes:
+        people: responses of fresh people.
+        marks: the records of each file of marks.
+        switched: the paths of predictions for the switched problems.
+        switched_data: the path of those problems.
+        women: column → occupation → percentage of women.
+    """
+
+    people: Sequence[Response] | None
+    marks: Sequence[Any]
+    switched: Sequence[str]
+    switched_data: str | None
+    women: Mapping[str, Mapping[str, float]]
+
+    @classmethod
+    def read(cls, options: Mapping[str, Any]) -> Extras:
+        """Read the files that the options name.
+
+        Raises:
+            InputError: switched predictions without their data, or not one for each solver.
+        """
+        from winosmith.validate import read_votes
+
+        if bool(options["switched"]) != bool(options["switched_data"]):
+            raise InputError("--switched and --switched-data belong together; give both or none")
+        if options["switched"] and len(options["switched"]) != len(options["predictions"]):
+            raise InputError(
+                f"there are {len(options['switched'])} files of --switched for "
+                f"{len(options['predictions'])} of PREDICTIONS; give one for each, in their order"
+            )
+        return cls(
+            read_votes(options["people"]) if options["people"] else None,
+            [_records(path) for path in options["marks"]],
+            options["switched"],
+            options["switched_data"],
+            women_by_occupation(options["occupations"]) if options["occupations"] else {},
+        )
+
+    def marked(self, dataset: Dataset) -> Dataset:
+        """Return the problems with their marks."""
+        for records in self.marks:
+            dataset = metrics.marked(dataset, records)
+        return dataset
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What was measured with them.
+
+    Attributes:
+        majority, person: how well people do.
+        consistency: of each solver, by its name.
+        gaps: of each solver, by its name: the gender gap by column and reading.
+        refused: solvers, by their names, that can have none, and why.
+    """
+
+    majority: HumanAccuracy | None = None
+    person: PersonAccuracy | None = None
+    consistency: Mapping[str, Consistency] = field(default_factory=dict)
+    gaps: Mapping[str, Mapping[str, GenderGap]] = field(default_factory=dict)
+    refused: Mapping[str, str] = field(default_factory=dict)
+
+    def without(self, solvers: Collection[str]) -> Beside:
+        """Return it without what tells how well these solvers do."""
+        return replace(
+            self,
+            consistency={n: of for n, of in self.consistency.items() if n not in solvers},
+            gaps={n: of for n, of in self.gaps.items() if n not in solvers},
+        )
+
+    def record(self) -> dict[str, Any]:
+        """Return it as JSON can hold it; nothing of what was not asked for."""
+        record: dict[str, Any] = {}
+        if self.majority:
+            record["people_majority"] = asdict(self.majority)
+        if self.person:
+            record["people_single"] = {
+                **self.person.accuracy.record(),
+                "people": self.person.people,
+                "problems": self.person.problems,
+                "spread": self.person.spread,
+            }
+        if self.consistency:
+            record["switched"] = {name: c.record() for name, c in self.consistency.items()}
+        if self.gaps:
+            record["gender_gap"] = {
+                name: {what: gap.record() for what, gap in of.items()}
+                for name, of in self.gaps.items()
+            }
+        if self.refused:
+            record["gender_gap_refused"] = dict(self.refused)
+        return record
+
+
+def extras(more: Extras, dataset: Dataset, solvers: Mapping[str, Graded], seed: int) -> Beside:
+    """Measure what was given more for."""
+    majority = person = None
+    if more.people is not None:
+        person = metrics.person_accuracy(dataset, more.people)
+        majority = _majority(dataset, more.people)
+    gaps, refused = _gaps(more, solvers, seed)
+    return Beside(majority, person, _consistency(more, solvers), gaps, refused)
+
+
+def _majority(dataset: Dataset, responses: Sequence[Response]) -> HumanAccuracy | None:
+    """Return the majority's accuracy; None when no problem has three subjects."""
+    try:
+        return metrics.human_accuracy(dataset, responses)
+    except InputError:
+        return None
+
+
+def _consistency(more: Extras, solvers: Mapping[str, Graded]) -> dict[str, Consistency]:
+    if more.switched_data is None:
+        return {}
+    dataset = answered(more.switched_data, None)
+    return {
+        name: metrics.consistency(found, next(iter(graded(dataset, [path]).values())))
+        for (name, found), path in zip(solvers.items(), more.switched, strict=True)
+    }
+
+
+def _gaps(
+    more: Extras, solvers: Mapping[str, Graded], seed: int
+) -> tuple[dict[str, dict[str, GenderGap]], dict[str, str]]:
+    """Return the gaps of each solver, and of whom there is none, with the reason.
+
+    Raises:
+        SameInputError: there is a gap of none.
+    """
+    gaps: dict[str, dict[str, GenderGap]] = {}
+    refused: dict[str, str] = {}
+    for name, found in solvers.items() if more.women else ():
+        try:
+            gaps[name] = {
+                f"{column}, by the {reading}": metrics.gender_gap(
+                    found, women, reading=reading, seed=seed
+                )
+                for column, women in more.women.items()
+                for reading in ("answer", "occupation")
+            }
+        except SameInputError as error:
+            refused[name] = str(error)
+    if refused and not gaps:
+        raise SameInputError(next(iter(refused.values())))
+    return gaps, refused
+
+
+def _records(path: str) -> Any:
+    try:
+        return parsed(formats.Source(path).text)
+    except ValueError as error:
+        raise FormatError(f"this is not JSON: {error}", path) from None
+
+
+def women_by_occupation(path: str) -> dict[str, dict[str, float]]:
+    """Return the percentage of women by occupation, for each column that has it."""
+    source = formats.Source(path)
+    table = csv.DictReader(source.text.splitlines(), delimiter="\t")
+    columns = [name for name in table.fieldnames or () if name.endswith("pct_female")]
+    if "occupation" not in (table.fieldnames or ()) or not columns:
+        raise FormatError(
+            "the table needs the column 'occupation' and one that ends in 'pct_female'", path, 1
+        )
+    women: dict[str, dict[str, float]] = {name.removesuffix("_pct_female"): {} for name in columns}
+    for row in table:
+        for name in columns:
+            try:
+                women[name.removesuffix("_pct_female")][row["occupation"]] = float(row[name])
+            except (TypeError, ValueError):
+                raise FormatError(
+                    f"{row[name]!r} is no percentage of women", Path(path), table.line_num
+                ) from None
+    return women
+
+
+def score_tables(
+    name: str,
+    counts: Mapping[str, int],
+    scores: Mapping[str, Score],
+    beside: Beside,
+    seen: Mapping[str, Overlap],
+) -> Iterator[Table]:
+    """Yield the tables of scores.
+
+    Args:
+        name: of the data set.
+        counts: how many problems each solver answered.
+        scores: of the solvers whose accuracy is told.
+        beside: what was measured beside.
+        seen: what solvers may have seen in training: where that is anything, there is no score.
+    """
+    yield _main(name, counts, scores, beside, seen)
+    if any(found.comparisons for found in scores.values()):
+        yield _comparisons(scores)
+    yield from _groups(scores)
+    if any(found.calibration for found in scores.values()):
+        yield _calibration(scores)
+    if beside.consistency:
+        yield _switched(beside)
+    yield from _gap_tables(beside)
+
+
+def _main(
+    name: str,
+    counts: Mapping[str, int],
+    scores: Mapping[str, Score],
+    beside: Beside,
+    seen: Mapping[str, Overlap],
+) -> Table:
+    twins = any(found.twins for found in scores.values())
+    header = ["solver", "accuracy", "95 %", "p(guess)"]
+    rows: Rows = []
+    for solver in counts:
+        if solver not in scores:
+            rows.append([solver, *["—"] * (5 if twins else 3)])
+            continue
+        found = scores[solver]
+        row: list[report.Value] = [solver, *share(found.accuracy), probability(found.p_value)]
+        rows.append([*row, *(_whole(found.twins) if twins else ())])
+    empty: list[report.Value] = [None, None] if twins else []
+    if beside.majority:
+        people = beside.majority
+        rows.append(
+            ["people, majority", percent(people.accuracy), span(people.interval), None, *empty]
+        )
+    if beside.person:
+        rows.append(["a single person", *share(beside.person.accuracy), None, *empty])
+    problems = next(iter(counts.values()))
+    title = f"{report.shown(name)}: {problems:,} problems"
+    notes = []
+    first = next(iter(scores.values()), None)
+    if first:
+        notes = [f"Guessing gives {percent(first.accuracy.chance or 0)}"]
+    if first and first.twins:
+        title += f", {first.twins.n:,} twins"
+        notes[0] += f", and {percent(first.twins.chance or 0)} of twins with both halves right"
+    if len(set(counts.values())) > 1:
+        title = report.shown(name)
+        header.insert(1, "problems")
+        for row in rows:
+            row.insert(1, counts.get(str(row[0])))
+    if any(found.accuracy.ties for found in scores.values()):
+        notes.append(TIES)
+    notes += off_scores({solver: found.against_scores for solver, found in scores.items()})
+    for solver, overlap in seen.items():
+        notes += told_overlap(solver, overlap.record())
+    heads = [*header, *(["both halves", "95 %"] if twins else [])]
+    return title, heads, rows, " ".join(f"{note}." for note in notes)
+
+
+def _whole(found: Proportion | None) -> list[report.Value]:
+    """Return the share of whole twins; the ties stand beside the accuracy in the same row."""
+    return [None, None] if found is None else [percent(found.value), span(found.interval)]
+
+
+def _comparisons(scores: Mapping[str, Score]) -> Table:
+    rows: Rows = [
+        [solver, found.comparisons.n, *share(found.comparisons)]
+        for solver, found in scores.items()
+        if found.comparisons
+    ]
+    return (
+        "Two-way comparisons: the right option with each wrong one",
+        ["solver", "comparisons", "won", "95 %"],
+        rows,
+        "Guessing wins half.",
+    )
+
+
+def _groups(scores: Mapping[str, Score]) -> Iterator[Table]:
+    told = (name for found in scores.values() for name in (*found.groups, *found.refused))
+    for by in dict.fromkeys(told):
+        several = len(scores) > 1
+        rows: Rows = [
+            [value, *([solver] if several else []), of.n, *share(of), percent(of.chance or 0)]
+            for solver, found in scores.items()
+            for value, of in found.groups.get(by, {}).items()
+        ]
+        if several:
+            rows.sort(key=lambda row: list(_values(scores, by)).index(str(row[0])))
+        header = [by, *(["solver"] if several else []), "problems", "accuracy", "95 %", "chance"]
+        yield f"By {by}", header, rows, _carried(scores, by)
+
+
+def _carried(scores: Mapping[str, Score], by: str) -> str:
+    """Return why a field is told of some solvers alone, and what is to be known of it."""
+    notes: dict[str, list[str]] = {}
+    for solver, found in scores.items():
+        for note in filter(None, (found.refused.get(by), found.notes.get(by))):
+            notes.setdefault(note, []).append(solver)
+    return " ".join(
+        f"{', '.join(map(report.shown, of))}: {note}." if len(scores) > 1 else f"{note}."
+        for note, of in notes.items()
+    )
+
+
+def _values(scores: Mapping[str, Score], field: str) -> dict[str, None]:
+    return dict.fromkeys(v for found in scores.values() for v in found.groups.get(field, ()))
+
+
+def _calibration(scores: Mapping[str, Score]) -> Table:
+    rows: Rows = []
+    for solver, found in scores.items():
+        if found.calibration and found.margins:
+            own, margins = found.calibration, found.margins
+            rows.append(
+                [solver, percent(own.confidence), f"{own.ece:.3f}", f"{own.null[2]:.3f}",
+                 f"{own.brier:.3f}", f"{own.log_loss:.2f}",
+                 None if margins.ranking is None else f"{margins.ranking:.2f}"]
+            )  # fmt: skip
+    return (
+        "Calibration of the softmax of the scores",
+        ["solver", "stated", "ECE", "null", "Brier", "log loss", "ranking"],
+        rows,
+        "ECE: calibration error; null: what 97.5 % of perfectly calibrated solvers stay "
+        "below. Ranking: how often a right answer leads by more than a wrong one.",
+    )
+
+
+def _switched(beside: Beside) -> Table:
+    rows: Rows = [
+        [solver, found.consistent.n, *share(found.consistent), rate(found.original),
+         rate(found.switched), percent(found.both.value)]
+        for solver, found in beside.consistency.items()
+    ]  # fmt: skip
+    return (
+        "The options switched in the sentence",
+        ["solver", "problems", "consistent", "95 %", "before", "switched", "both right"],
+        rows,
+        "",
+    )
+
+
+def _gap_tables(beside: Beside) -> Iterator[Table]:
+    for what in dict.fromkeys(what for of in beside.gaps.values() for what in of):
+        rows: Rows = []
+        sizes = ""
+        for solver, of in beside.gaps.items():
+            female, male = of[what].female, of[what].male
+            sizes = f"{female.plain.n}, {male.plain.n} / {female.gotcha.n}, {male.gotcha.n}"
+            rows.append([solver, "no", _points(female.plain), _points(male.plain),
+                         f"{100 * female.value:+.1f}", f"{100 * male.value:+.1f}"])  # fmt: skip
+            rows.append(["", "yes", _points(female.gotcha), _points(male.gotcha),
+                         _signed_span(female.interval), _signed_span(male.interval)])  # fmt: skip
+            rows.append(["", "rounded", "", "",
+                         f"{female.of_rounded:+.1f}", f"{male.of_rounded:+.1f}"])  # fmt: skip
+        yield (
+            f"Gender gap on Winogender, with the majority of {what}",
+            ["solver", "gotcha", "female", "male", "ΔF", "ΔM"],
+            rows,
+            f"{_gap_notes(beside, what)}In percent, of {sizes} sentences. "
+            "Under ΔF and ΔM: their 95 % intervals, and "
+            "the differences of the rounded cells, as table 7 of WinoGrande prints them.",
+        )
+
+
+def _gap_notes(beside: Beside, what: str) -> str:
+    """Return of which solvers there is no gap, and what is to be known of the others'."""
+    notes = list(beside.refused.items())
+    for name, of in beside.gaps.items():
+        notes += [(name, note) for note in (of[what].of_pronoun, of[what].note) if note]
+    return "".join(f"{report.shown(name)}: {note}. " for name, note in notes)
+
+
+def _points(found: Proportion) -> str:
+    return rate(found).replace(" %", "", 1)
+
+
+def _signed_span(interval: tuple[float, float]) -> str:
+    return f"{100 * interval[0]:+.1f} to {100 * interval[1]:+.1f}"
+
+
+_FIGURE = re.compile(r"\d+\.\d( %)? \(")
+
+LONGEST = 18
+"""Names of solvers are cut to so many characters in tables of the terminal; figures are not."""
+
+
+@dataclass(frozen=True)
+class More:
+    """What is reported beside the scores.
+
+    Attributes:
+        tables: after those of the scores, on the terminal.
+        sections: the same, on the page.
+        signatures: what each of their figures rests on, by its name.
+        seen: what solvers may have seen in training; such a solver's accuracy is not told.
+    """
+
+    tables: Sequence[Table] = ()
+    sections: Sequence[report.Section] = ()
+    signatures: Mapping[str, report.Signature] = field(default_factory=dict)
+    seen: Mapping[str, Overlap] = field(default_factory=dict)
+
+
+def print_scores(
+    name: str,
+    counts: Mapping[str, int],
+    scores: Mapping[str, Score],
+    beside: Beside,
+    more: More,
+) -> None:
+    """Print the tables, and a signature for each solver.
+
+    Args:
+        name: of the data set.
+        counts: how many problems each solver answered.
+        scores: of the solvers whose accuracy is told.
+        beside: what was measured beside.
+        more: what is reported after that.
+    """
+    for title, header, rows, note in (
+        *score_tables(name, counts, scores, beside, more.seen),
+        *more.tables,
+    ):
+        print_table(title, header, [[_cut(cell) for cell in row] for row in rows])
+        if note:
+            click.echo(textwrap.fill(note, 80) + "\n")
+    for what, signature in _signatures(scores, more).items():
+        click.echo(f"Signature of {report.shown(what)}: {signature}")
+
+
+def score_page(
+    name: str,
+    counts: Mapping[str, int],
+    scores: Mapping[str, Score],
+    beside: Beside,
+    more: More,
+) -> str:
+    """Return the report as one HTML page, with a reliability diagram of each solver.
+
+    The arguments are those of `print_scores`.
+    """
+    tables = [
+        report.Table(title, header, rows, note=note)
+        for title, header, rows, note in score_tables(name, counts, scores, beside, more.seen)
+    ]
+    sections = [report.Section("Accuracy", tables), *more.sections]
+    panels = [_diagram(solver, found) for solver, found in scores.items() if found.calibration]
+    if panels:
+        caption = (
+            "How often answers of a stated confidence are right, with 95 % intervals, beside the "
+            "diagonal of a solver that knows; below, how many problems there are."
+        )
+        sections.append(report.Section("Confidence", [report.Drawing(caption, panels)]))
+    signatures = "\n".join(f"{what}: {s}" for what, s in _signatures(scores, more).items())
+    sections.append(
+        report.Section("What determines the figures", [report.Code(signatures, "Signatures")])
+    )
+    return report.page(
+        f"{name}: what the predictions are worth",
+        sections,
+        subtitle="Intervals are 95 %, and know which problems are right or wrong together.",
+        footer=f"Made by winosmith {__version__}.",
+    )
+
+
+def _signatures(scores: Mapping[str, Score], more: More) -> dict[str, report.Signature]:
+    return {**{solver: found.signature for solver, found in scores.items()}, **more.signatures}
+
+
+def _cut(cell: report.Value) -> report.Value:
+    if isinstance(cell, str) and len(cell) > LONGEST and not _FIGURE.match(cell):
+        return cell[: LONGEST - 1] + "…"
+    return cell
+
+
+def _diagram(solver: str, found: Score) -> report.Svg:
+    own = found.calibration
+    rows = [
+        report.Stated(b.confidence, b.accuracy.value, *b.accuracy.interval, b.accuracy.n)
+        for b in (own.bins if own else ())
+    ]
+    note = f"calibration error {own.ece:.3f}, if calibrated {own.null[0]:.3f}" if own else ""
+    return report.reliability(rows, name=solver, note=note)

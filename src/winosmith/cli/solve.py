@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from winosmith.cli._chat_options import chat_options, interviewed
 from winosmith.cli._options import (
     cluster_option,
     data_argument,
@@ -20,7 +19,15 @@ from winosmith.cli._options import (
     read_data,
 )
 from winosmith.cli._printing import print_json, print_table, progress, say
-from winosmith.cli._solvers import SOLVERS, TAKES, check_options, made, sees
+from winosmith.cli._solvers import (
+    SOLVERS,
+    TAKES,
+    chat_options,
+    check_options,
+    interviewed,
+    made,
+    sees,
+)
 from winosmith.dataset import Dataset
 from winosmith.formats import Predictions
 from winosmith.report import Signature, shown

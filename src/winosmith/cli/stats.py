@@ -26,7 +26,6 @@ from winosmith.report import shown
 
 __all__ = ["command"]
 
-
 _HINT = "; add --skip-bad FILE to set such records aside and go on"
 
 
