@@ -14,8 +14,10 @@ import pytest
 
 from winosmith import __version__
 from winosmith.cli import main
-from winosmith.cli._main import COMMANDS
+from winosmith.cli._main import SECTIONS
 from winosmith.errors import DataError, Interrupted
+
+COMMANDS = [name for lines in SECTIONS.values() for name in lines]
 
 
 def _outcome(monkeypatch: pytest.MonkeyPatch, error: BaseException | None) -> int:
@@ -35,6 +37,16 @@ def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     shown = capsys.readouterr().out
     assert [name for name in COMMANDS if f"\n  {name}  " not in shown] == []
+
+
+def test_help_tells_what_commands_are_for(capsys: pytest.CaptureFixture[str]) -> None:
+    """`winosmith --help` has the commands in four parts, and their lines begin in one column."""
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    parts = re.findall(r"^(\w.*):$", shown.split("Options:")[1], re.MULTILINE)
+    assert parts == ["Build a benchmark", "Measure models", "People", "Publish"]
+    lines = re.findall(r"^  [a-z]+ +", shown, re.MULTILINE)
+    assert [len(lines), len({*map(len, lines)})] == [len(COMMANDS), 1]
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -33,27 +33,33 @@ class LazyGroup(Group):
     """Loads a command's module only when that command is called or asked for help.
 
     Args:
-        lines: the commands in the order of the help, each with its one line.
+        sections: by its title, the commands of each part of the help, each with its one line.
         places: where in this folder a command is, as "module:name"; one that is not named is
             `command` in the module of its own name.
     """
 
     def __init__(
-        self, *args: Any, lines: Mapping[str, str], places: Mapping[str, str] = {}, **kwargs: Any
+        self,
+        *args: Any,
+        sections: Mapping[str, Mapping[str, str]],
+        places: Mapping[str, str] = {},
+        **kwargs: Any,
     ):
         super().__init__(*args, **kwargs)
-        self.lines, self.places = lines, places
+        self.sections, self.places = sections, places
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.lines)
+        return [name for lines in self.sections.values() for name in lines]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.lines:
+        if cmd_name not in self.list_commands(ctx):
             return None
         module, _, name = self.places.get(cmd_name, f"{cmd_name}:command").partition(":")
         command: click.Command = getattr(importlib.import_module(f"{__package__}.{module}"), name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(self.lines.items()))
+        width = max(map(len, self.list_commands(ctx)))  # the sections' lines begin in one column
+        for title, lines in self.sections.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), line) for name, line in lines.items()])

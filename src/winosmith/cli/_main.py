@@ -10,42 +10,49 @@ from winosmith._version import __version__
 from winosmith.cli._groups import LazyGroup
 from winosmith.errors import Interrupted, WinosmithError
 
-__all__ = ["main"]
-
 AGAIN = "Run the same command again: what was finished is kept, and nothing is half-written."
 
-COMMANDS = {
-    "demo": "build a benchmark from the practice corpus, in a minute",
-    "build": "raw twins in, a debiased benchmark and its report out",
-    "round": "a pool in; a release, its difficulty, and the next round's roots out",
-    "check": "validate twins: structure and votes, with a funnel by reason",
-    "stats": "count a data set, and find fields that give the answer away",
-    "debias": "filter a data set: AFLite, PMI or random reduction",
-    "fairness": "what a filter kept, beside all problems and random subsets",
-    "embed": "turn problems into vectors",
-    "train": "fine-tune an encoder to choose between options: one run, a grid, or several sizes",
-    "solve": "let a solver answer problems, with a score for each option",
-    "score": "accuracy of predictions, with intervals that know of twins",
-    "compare": "which of several solvers is better, and whether that is chance",
-    "curve": "accuracy by the size of the training set, and where it would reach people",
-    "leaderboard": "the accuracies and the area under the curve of a leaderboard file",
-    "transfer": "solve other data sets, beside what has been published about them",
-    "evolve": "perturb problems, with lineage: WordNet, a chat model, a masked model",
-    "humans": "test the materials on people: sheets, answers, results, the reliable subset",
-    "release": "make the folder that is published: cards, Croissant, checksums, credit",
-    "verify": "prove a release, or find what is wrong with it",
-    "serve": "open the platform: people write, judge and moderate, and download the set",
-    "admin": "look after a site: backup, restore, export, import, invitations",
-    "convert": "read one published format and write another",
-    "data": "list and download the published data sets",
-    "practice": "write the practice corpus or the hand-written twins",
+SECTIONS = {
+    "Build a benchmark": {
+        "demo": "build a benchmark from the practice corpus, in a minute",
+        "practice": "write the practice corpus or the hand-written twins",
+        "build": "raw twins in, a debiased benchmark and its report out",
+        "round": "a pool in; a release, its difficulty, and the next round's roots out",
+        "check": "validate twins: structure and votes, with a funnel by reason",
+        "stats": "count a data set, and find fields that give the answer away",
+        "debias": "filter a data set: AFLite, PMI or random reduction",
+        "fairness": "what a filter kept, beside all problems and random subsets",
+        "embed": "turn problems into vectors",
+        "evolve": "perturb problems, with lineage: WordNet, a chat model, a masked model",
+    },
+    "Measure models": {
+        "train": "fine-tune an encoder to choose between options: one run, a grid, "
+        "or several sizes",
+        "solve": "let a solver answer problems, with a score for each option",
+        "score": "accuracy of predictions, with intervals that know of twins",
+        "compare": "which of several solvers is better, and whether that is chance",
+        "curve": "accuracy by the size of the training set, and where it would reach people",
+        "leaderboard": "the accuracies and the area under the curve of a leaderboard file",
+        "transfer": "solve other data sets, beside what has been published about them",
+        "data": "list and download the published data sets",
+    },
+    "People": {
+        "humans": "test the materials on people: sheets, answers, results, the reliable subset",
+        "serve": "open the platform: people write, judge and moderate, and download the set",
+        "admin": "look after a site: backup, restore, export, import, invitations",
+    },
+    "Publish": {
+        "release": "make the folder that is published: cards, Croissant, checksums, credit",
+        "verify": "prove a release, or find what is wrong with it",
+        "convert": "read one published format and write another",
+    },
 }
-"""The commands in the order of the help, each with its one line."""
+"""The commands in the order of the help, by what they are for; each with its one line."""
 
 
 @click.command(
     cls=LazyGroup,
-    lines=COMMANDS,
+    sections=SECTIONS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="winosmith")

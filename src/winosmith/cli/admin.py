@@ -54,7 +54,7 @@ PLACES = {
 """Where each command is."""
 
 
-@click.command(cls=LazyGroup, lines=COMMANDS, places=PLACES)
+@click.command(cls=LazyGroup, sections={"Commands": COMMANDS}, places=PLACES)
 def command() -> None:
     """Look after a site: keep it safe, fill it, let people in.
 

@@ -27,7 +27,7 @@ PLACES = {
 """Where each command is."""
 
 
-@click.command(cls=LazyGroup, lines=COMMANDS, places=PLACES)
+@click.command(cls=LazyGroup, sections={"Commands": COMMANDS}, places=PLACES)
 def command() -> None:
     """Test the materials on people, and choose what they agree on.
 
