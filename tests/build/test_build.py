@@ -10,7 +10,7 @@ import pytest
 
 from winosmith import Dataset, Extra, formats, practice, validate
 from winosmith.build import build, read_recipe, recipe_of
-from winosmith.cli._built import tell_build
+from winosmith.cli.build import tell_build
 from winosmith.errors import DataError, OutputError, RecipeError
 from winosmith.outputs import sha256
 from winosmith.testing import made_twins

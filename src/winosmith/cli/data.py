@@ -9,8 +9,6 @@ from winosmith.cli._groups import Group
 from winosmith.cli._options import json_option
 from winosmith.cli._printing import print_json, print_table, progress, say
 
-__all__ = ["command"]
-
 
 @click.group(cls=Group)
 def command() -> None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from winosmith.cli._built import tell_filter
 from winosmith.cli._options import (
     cluster_option,
     data_argument,
@@ -19,12 +18,11 @@ from winosmith.cli._options import (
     read_data,
 )
 from winosmith.cli._printing import progress, say, told
+from winosmith.cli.build import tell_filter
 from winosmith.errors import InputError
 
 if TYPE_CHECKING:
     from winosmith.build import ConsensusRecipe
-
-__all__ = ["command"]
 
 
 def _number(ctx: click.Context, param: click.Parameter, value: str | None) -> int | float | None:

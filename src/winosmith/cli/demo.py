@@ -6,12 +6,10 @@ from pathlib import Path
 
 import click
 
-from winosmith.cli._built import tell
 from winosmith.cli._options import json_option
 from winosmith.cli._printing import progress, say
+from winosmith.cli.build import tell_build
 from winosmith.cli.practice import write_practice
-
-__all__ = ["command"]
 
 TWINS, STRENGTH = 3_000, 0.5
 
@@ -38,6 +36,6 @@ def command(out: str, force: bool, as_json: bool) -> None:
     say(f"Writing {TWINS:,} practice twins, {STRENGTH:.0%} of them with a planted artifact")
     recipe = write_practice(folder / "pool", twins=TWINS, strength=STRENGTH, force=force)
     built = build(read_recipe(recipe), folder / "benchmark", force=force, step=progress)
-    tell(built, as_json)
+    tell_build(built.folder, as_json)
     if not as_json:
         click.echo(f"Now try your own twins: edit a copy of {recipe}")

@@ -25,8 +25,6 @@ from winosmith.dataset import Dataset
 from winosmith.errors import InputError, OutputError
 from winosmith.models import TrainingSettings
 
-__all__ = ["command"]
-
 """Short names of encoders on the hub."""
 
 SETTINGS = TrainingSettings()

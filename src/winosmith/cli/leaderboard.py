@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from winosmith.metrics import Proportion
 
-__all__ = ["command"]
-
 _FILE = click.Path(exists=True, dir_okay=False)
 
 

@@ -9,8 +9,6 @@ import click
 
 from winosmith.cli._printing import say
 
-__all__ = ["command", "write_practice"]
-
 RECIPE = """\
 # winosmith build {folder}/recipe.toml --out benchmark
 name = "practice"

@@ -14,8 +14,6 @@ from winosmith.errors import InputError
 if TYPE_CHECKING:
     from winosmith.release import Released
 
-__all__ = ["command"]
-
 _FILE = click.Path(exists=True, dir_okay=False)
 _FOLDER = click.Path(exists=True, file_okay=False)
 

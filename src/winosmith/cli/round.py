@@ -16,8 +16,6 @@ from winosmith.errors import OutputError
 if TYPE_CHECKING:
     from winosmith.rounds import Change, Round
 
-__all__ = ["command"]
-
 
 @click.command()
 @click.argument("recipe", type=click.Path(exists=True, dir_okay=False))

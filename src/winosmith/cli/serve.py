@@ -10,8 +10,6 @@ import click
 if TYPE_CHECKING:
     from winosmith.web import Site
 
-__all__ = ["command"]
-
 MINUTES = 30
 """For how long the link of the first admin works."""
 

@@ -35,8 +35,6 @@ from winosmith.report import Signature, shown
 if TYPE_CHECKING:
     from winosmith.solve import Solver
 
-__all__ = ["command"]
-
 Options = dict[str, Any]
 
 

@@ -24,8 +24,6 @@ from winosmith.metrics import (
 from winosmith.problem import Claim, Problem
 from winosmith.report import shown
 
-__all__ = ["command"]
-
 _HINT = "; add --skip-bad FILE to set such records aside and go on"
 
 

@@ -13,8 +13,6 @@ from winosmith.cli._printing import print_json, progress, say
 if TYPE_CHECKING:
     from winosmith.release import Verified
 
-__all__ = ["command"]
-
 _SHOWN = 10
 """How many faults of one file are listed."""
 
