@@ -113,22 +113,22 @@ def command(**options: Any) -> None:
         winosmith score evolved.jsonl a.jsonl b.jsonl --by lineage --out stability.html
     """  # noqa: D301
     dataset = answered(options["data"], options["format_name"], options["labels"])
-    given = Extras.read(options)
+    given = ExtraInputs.read(options)
     solvers = graded(given.marked(dataset), options["predictions"], options["partial"])
     counts = {name: len(found.dataset) for name, found in solvers.items()}
     seen = overlaps(dataset, list(solvers), options["trained_on"])
     withheld = {name: found for name, found in seen.items() if found.withheld}
     scores = _scores(solvers, withheld, options)
-    beside = extras(given, dataset, solvers, options["seed"]).without(withheld)
+    extra = extra_figures(given, dataset, solvers, options["seed"]).without(withheld)
     stable = _stable(dataset, solvers, given, seen, options)
-    more = More(seen=seen)
+    more = Supplement(seen=seen)
     if stable:
         more = replace(more, tables=[*stability_tables(stable)], signatures=stable.signatures)
     if options["out"]:
         if stable:
             more = replace(more, sections=stability_sections(stable, solvers))
         with write_aside(options["out"]) as file:
-            file.write(score_page(dataset.name, counts, scores, beside, more))
+            file.write(score_page(dataset.name, counts, scores, extra, more))
     if options["as_json"]:
         told = {name: found.record() for name, found in scores.items()}
         for name, found in told.items():
@@ -139,12 +139,12 @@ def command(**options: Any) -> None:
             {
                 "data": dataset.name,
                 "solvers": {name: {**told, **hidden}[name] for name in solvers},
-                **beside.record(),
+                **extra.record(),
                 **({"stability": stable.record()} if stable else {}),
             }
         )
         return
-    print_scores(dataset.name, counts, scores, beside, more)
+    print_scores(dataset.name, counts, scores, extra, more)
     if options["out"]:
         click.secho(f"The report is {options['out']}", bold=True)
 
@@ -174,7 +174,7 @@ def _scores(
 def _stable(
     dataset: Dataset,
     solvers: Mapping[str, Graded],
-    given: Extras,
+    given: ExtraInputs,
     seen: Mapping[str, Overlap],
     options: Mapping[str, Any],
 ) -> Stabilities | None:
@@ -195,7 +195,7 @@ def _stable(
 
 
 @dataclass(frozen=True)
-class Extras:
+class ExtraInputs:
     """What was given beside data and predictions.
 
     Attributes:
@@ -213,7 +213,7 @@ class Extras:
     women: Mapping[str, Mapping[str, float]]
 
     @classmethod
-    def read(cls, options: Mapping[str, Any]) -> Extras:
+    def read(cls, options: Mapping[str, Any]) -> ExtraInputs:
         """Read the files that the options name.
 
         Raises:
@@ -244,8 +244,8 @@ class Extras:
 
 
 @dataclass(frozen=True)
-class Beside:
-    """What was measured with them.
+class ExtraFigures:
+    """What was measured with the extra inputs.
 
     Attributes:
         majority, person: how well people do.
@@ -260,7 +260,7 @@ class Beside:
     gaps: Mapping[str, Mapping[str, GenderGap]] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
 
-    def without(self, solvers: Collection[str]) -> Beside:
+    def without(self, solvers: Collection[str]) -> ExtraFigures:
         """Return it without what tells how well these solvers do."""
         return replace(
             self,
@@ -292,14 +292,16 @@ class Beside:
         return record
 
 
-def extras(more: Extras, dataset: Dataset, solvers: Mapping[str, Graded], seed: int) -> Beside:
+def extra_figures(
+    more: ExtraInputs, dataset: Dataset, solvers: Mapping[str, Graded], seed: int
+) -> ExtraFigures:
     """Measure what was given more for."""
     majority = person = None
     if more.people is not None:
         person = metrics.person_accuracy(dataset, more.people)
         majority = _majority(dataset, more.people)
     gaps, refused = _gaps(more, solvers, seed)
-    return Beside(majority, person, _consistency(more, solvers), gaps, refused)
+    return ExtraFigures(majority, person, _consistency(more, solvers), gaps, refused)
 
 
 def _majority(dataset: Dataset, responses: Sequence[Response]) -> HumanAccuracy | None:
@@ -310,7 +312,7 @@ def _majority(dataset: Dataset, responses: Sequence[Response]) -> HumanAccuracy 
         return None
 
 
-def _consistency(more: Extras, solvers: Mapping[str, Graded]) -> dict[str, Consistency]:
+def _consistency(more: ExtraInputs, solvers: Mapping[str, Graded]) -> dict[str, Consistency]:
     if more.switched_data is None:
         return {}
     dataset = answered(more.switched_data, None)
@@ -321,7 +323,7 @@ def _consistency(more: Extras, solvers: Mapping[str, Graded]) -> dict[str, Consi
 
 
 def _gaps(
-    more: Extras, solvers: Mapping[str, Graded], seed: int
+    more: ExtraInputs, solvers: Mapping[str, Graded], seed: int
 ) -> tuple[dict[str, dict[str, GenderGap]], dict[str, str]]:
     """Return the gaps of each solver, and of whom there is none, with the reason.
 
@@ -378,7 +380,7 @@ def score_tables(
     name: str,
     counts: Mapping[str, int],
     scores: Mapping[str, Score],
-    beside: Beside,
+    extra: ExtraFigures,
     seen: Mapping[str, Overlap],
 ) -> Iterator[Table]:
     """Yield the tables of scores.
@@ -387,25 +389,25 @@ def score_tables(
         name: of the data set.
         counts: how many problems each solver answered.
         scores: of the solvers whose accuracy is told.
-        beside: what was measured beside.
+        extra: what was measured beside.
         seen: what solvers may have seen in training: where that is anything, there is no score.
     """
-    yield _main(name, counts, scores, beside, seen)
+    yield _main(name, counts, scores, extra, seen)
     if any(found.comparisons for found in scores.values()):
         yield _comparisons(scores)
     yield from _groups(scores)
     if any(found.calibration for found in scores.values()):
         yield _calibration(scores)
-    if beside.consistency:
-        yield _switched(beside)
-    yield from _gap_tables(beside)
+    if extra.consistency:
+        yield _switched(extra)
+    yield from _gap_tables(extra)
 
 
 def _main(
     name: str,
     counts: Mapping[str, int],
     scores: Mapping[str, Score],
-    beside: Beside,
+    extra: ExtraFigures,
     seen: Mapping[str, Overlap],
 ) -> Table:
     twins = any(found.twins for found in scores.values())
@@ -419,13 +421,13 @@ def _main(
         row: list[report.Value] = [solver, *share(found.accuracy), probability(found.p_value)]
         rows.append([*row, *(_whole(found.twins) if twins else ())])
     empty: list[report.Value] = [None, None] if twins else []
-    if beside.majority:
-        people = beside.majority
+    if extra.majority:
+        people = extra.majority
         rows.append(
             ["people, majority", percent(people.accuracy), span(people.interval), None, *empty]
         )
-    if beside.person:
-        rows.append(["a single person", *share(beside.person.accuracy), None, *empty])
+    if extra.person:
+        rows.append(["a single person", *share(extra.person.accuracy), None, *empty])
     problems = next(iter(counts.values()))
     title = f"{report.shown(name)}: {problems:,} problems"
     notes = []
@@ -518,11 +520,11 @@ def _calibration(scores: Mapping[str, Score]) -> Table:
     )
 
 
-def _switched(beside: Beside) -> Table:
+def _switched(extra: ExtraFigures) -> Table:
     rows: Rows = [
         [solver, found.consistent.n, *share(found.consistent), rate(found.original),
          rate(found.switched), percent(found.both.value)]
-        for solver, found in beside.consistency.items()
+        for solver, found in extra.consistency.items()
     ]  # fmt: skip
     return (
         "The options switched in the sentence",
@@ -532,11 +534,11 @@ def _switched(beside: Beside) -> Table:
     )
 
 
-def _gap_tables(beside: Beside) -> Iterator[Table]:
-    for what in dict.fromkeys(what for of in beside.gaps.values() for what in of):
+def _gap_tables(extra: ExtraFigures) -> Iterator[Table]:
+    for what in dict.fromkeys(what for of in extra.gaps.values() for what in of):
         rows: Rows = []
         sizes = ""
-        for solver, of in beside.gaps.items():
+        for solver, of in extra.gaps.items():
             female, male = of[what].female, of[what].male
             sizes = f"{female.plain.n}, {male.plain.n} / {female.gotcha.n}, {male.gotcha.n}"
             rows.append([solver, "no", _points(female.plain), _points(male.plain),
@@ -549,16 +551,16 @@ def _gap_tables(beside: Beside) -> Iterator[Table]:
             f"Gender gap on Winogender, with the majority of {what}",
             ["solver", "gotcha", "female", "male", "ΔF", "ΔM"],
             rows,
-            f"{_gap_notes(beside, what)}In percent, of {sizes} sentences. "
+            f"{_gap_notes(extra, what)}In percent, of {sizes} sentences. "
             "Under ΔF and ΔM: their 95 % intervals, and "
             "the differences of the rounded cells, as table 7 of WinoGrande prints them.",
         )
 
 
-def _gap_notes(beside: Beside, what: str) -> str:
+def _gap_notes(extra: ExtraFigures, what: str) -> str:
     """Return of which solvers there is no gap, and what is to be known of the others'."""
-    notes = list(beside.refused.items())
-    for name, of in beside.gaps.items():
+    notes = list(extra.refused.items())
+    for name, of in extra.gaps.items():
         notes += [(name, note) for note in (of[what].of_pronoun, of[what].note) if note]
     return "".join(f"{report.shown(name)}: {note}. " for name, note in notes)
 
@@ -578,8 +580,8 @@ LONGEST = 18
 
 
 @dataclass(frozen=True)
-class More:
-    """What is reported beside the scores.
+class Supplement:
+    """What is reported beyond the scores.
 
     Attributes:
         tables: after those of the scores, on the terminal.
@@ -598,8 +600,8 @@ def print_scores(
     name: str,
     counts: Mapping[str, int],
     scores: Mapping[str, Score],
-    beside: Beside,
-    more: More,
+    extra: ExtraFigures,
+    more: Supplement,
 ) -> None:
     """Print the tables, and a signature for each solver.
 
@@ -607,11 +609,11 @@ def print_scores(
         name: of the data set.
         counts: how many problems each solver answered.
         scores: of the solvers whose accuracy is told.
-        beside: what was measured beside.
+        extra: what was measured beside.
         more: what is reported after that.
     """
     for title, header, rows, note in (
-        *score_tables(name, counts, scores, beside, more.seen),
+        *score_tables(name, counts, scores, extra, more.seen),
         *more.tables,
     ):
         print_table(title, header, [[_cut(cell) for cell in row] for row in rows])
@@ -625,8 +627,8 @@ def score_page(
     name: str,
     counts: Mapping[str, int],
     scores: Mapping[str, Score],
-    beside: Beside,
-    more: More,
+    extra: ExtraFigures,
+    more: Supplement,
 ) -> str:
     """Return the report as one HTML page, with a reliability diagram of each solver.
 
@@ -634,7 +636,7 @@ def score_page(
     """
     tables = [
         report.Table(title, header, rows, note=note)
-        for title, header, rows, note in score_tables(name, counts, scores, beside, more.seen)
+        for title, header, rows, note in score_tables(name, counts, scores, extra, more.seen)
     ]
     sections = [report.Section("Accuracy", tables), *more.sections]
     panels = [_diagram(solver, found) for solver, found in scores.items() if found.calibration]
@@ -656,7 +658,7 @@ def score_page(
     )
 
 
-def _signatures(scores: Mapping[str, Score], more: More) -> dict[str, report.Signature]:
+def _signatures(scores: Mapping[str, Score], more: Supplement) -> dict[str, report.Signature]:
     return {**{solver: found.signature for solver, found in scores.items()}, **more.signatures}
 
 
