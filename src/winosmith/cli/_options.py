@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,8 @@ import click
 from winosmith.cli._printing import say
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from winosmith.dataset import Dataset
     from winosmith.humans import Declared
 

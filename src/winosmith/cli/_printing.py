@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -29,6 +28,8 @@ def say(message: str) -> None:
 @contextmanager
 def told() -> Iterator[None]:
     """Say what is logged at level INFO while the block runs: files that take room, compiling."""
+    import logging
+
     logger, handler = logging.getLogger("winosmith"), logging.Handler()
     handler.emit = lambda record: say(_sentence(record.getMessage()))  # type: ignore[method-assign]
     before = logger.level

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from winosmith.cli._options import json_option
-from winosmith.cli._printing import print_json, print_table, progress, say
+from winosmith.cli._printing import percent, print_json, print_table, progress, say
 from winosmith.errors import InputError
 from winosmith.models import GRIDS, Grid, TrainingSettings
 from winosmith.report import Signature
@@ -364,7 +364,7 @@ def _print_training(report: dict[str, Any]) -> None:
     click.echo(f"{report['n_train']:,} problems to train on, {report['n_dev']:,} to choose by\n")
     if len(report["runs"]) == 1:
         rows = [
-            (at, f"{epoch['loss']:.3f}", _percent(epoch["dev_correct"] / report["n_dev"]),
+            (at, f"{epoch['loss']:.3f}", percent(epoch["dev_correct"] / report["n_dev"]),
              f"{epoch['p_value']:.2g}")
             for at, epoch in enumerate(report["epochs"], start=1)
         ]  # fmt: skip
@@ -388,10 +388,10 @@ def _print_grid(report: dict[str, Any]) -> None:
             row["epochs"],
             row["batch_size"],
             " ".join(
-                _percent(accuracy) + ("!" if int(seed) in row["at_chance"] else "")
+                percent(accuracy) + ("!" if int(seed) in row["at_chance"] else "")
                 for seed, accuracy in row["accuracies"].items()
             ),
-            "—" if row["mean_above_chance"] is None else _percent(row["mean_above_chance"]),
+            "—" if row["mean_above_chance"] is None else percent(row["mean_above_chance"]),
         )
         for row in report["by_setting"]
     ]
@@ -412,7 +412,7 @@ def _print_curve(report: dict[str, Any]) -> None:
         rows.append(
             (
                 f"{size['n_train']:,}",
-                _percent(size["dev_accuracy"]),
+                percent(size["dev_accuracy"]),
                 f"{len(low)} of {len(size['runs'])}",
                 printed.get(str(size["n_train"]), ""),
             )
@@ -421,7 +421,3 @@ def _print_curve(report: dict[str, Any]) -> None:
     for size in report["sizes"]:
         click.echo(f"Signature: {size['signature']}")
     click.secho(f"Continue it: winosmith curve {report['curve']}", bold=True)
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
