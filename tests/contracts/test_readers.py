@@ -20,7 +20,7 @@ from winosmith.errors import InputError
 from winosmith.humans import Answer, Sitting, answers_record, sheet_record
 from winosmith.lineage import perturbed
 from winosmith.records import canonical, problem_record
-from winosmith.release._template import TEMPLATE
+from winosmith.release._about import TEMPLATE
 from winosmith.testing import made_twins
 
 DATA = made_twins(4)

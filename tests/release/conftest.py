@@ -18,7 +18,7 @@ from winosmith.blocks import blocks
 from winosmith.lineage import perturbed
 from winosmith.outputs import sha256
 from winosmith.release import About, Content, Released, about_of, release, verify
-from winosmith.release._record import address, checksum_lines, digest_of
+from winosmith.release._content import address, checksum_lines, digest_of
 from winosmith.release._write import write_all
 
 ABOUT: dict[str, Any] = {

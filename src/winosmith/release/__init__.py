@@ -5,15 +5,13 @@
 
 from __future__ import annotations
 
-from winosmith.release._about import About, DataSource, about_of, read_about
+from winosmith.release._about import TEMPLATE, About, DataSource, about_of, read_about
 from winosmith.release._content import Content
-from winosmith.release._fault import Fault
 from winosmith.release._gather import Splitting
-from winosmith.release._interchange_inspect import inspect_task
-from winosmith.release._interchange_lm_eval import lm_eval_task
-from winosmith.release._release import Released, release
-from winosmith.release._template import TEMPLATE
+from winosmith.release._interchange import inspect_task, lm_eval_task
+from winosmith.release._proofs import Fault
 from winosmith.release._verify import Verified, verify
+from winosmith.release._write import Released, release
 
 __all__ = [
     "TEMPLATE",

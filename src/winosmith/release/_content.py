@@ -1,8 +1,9 @@
-"""`Content`: everything that a release holds, from which each of its files is written."""
+"""`Content`: everything that a release holds, its record, and the digest that is its address."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -11,10 +12,10 @@ from winosmith._version import __version__
 from winosmith.dataset import Dataset
 from winosmith.metrics import Copies, copies
 from winosmith.problem import Problem
+from winosmith.records import canonical
 from winosmith.release._about import About
+from winosmith.release._parts import configurations
 from winosmith.report import Signature
-
-__all__ = ["Content", "counts_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,3 +93,77 @@ def counts_of(dataset: Dataset) -> dict[str, int]:
         "families": sum(len(rows) > 1 for rows in dataset.families.values()),
         "contributors": len(authors),
     }
+
+
+RECORD, CHECKSUMS = "release.json", "checksums.txt"
+
+ADDRESS = 12
+"""Digits of the digest in a release's folder."""
+
+
+def record_of(content: Content, files: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return release.json's object.
+
+    Args:
+        content: of the release.
+        files: every file but release.json and checksums.txt, with its `sha256` and `bytes`.
+    """
+    record: dict[str, Any] = {
+        "release": 1,
+        "made_with": content.made_with,
+        "signature": content.signature,
+        "canary": content.canary,
+        "ids": content.ids,
+        "disjoint": list(content.disjoint),
+        "counts": content.counts,
+        "configurations": configurations(content.parts),
+        "left_out": dict(content.left_out),
+        **(content.copies.record() if content.copies.told() else {}),
+        "previous": dict(content.previous) if content.previous else None,
+        "changes": dict(content.changes),
+        "about": content.about.record(),
+        "build": dict(content.build),
+        "files": {path: dict(files[path]) for path in sorted(files)},
+    }
+    return {"digest": digest_of(record), **record}
+
+
+def digest_of(record: Mapping[str, Any]) -> str:
+    """Return the digest over all files, by their checksums, and over what release.json says.
+
+    Args:
+        record: of release.json; what it says of its digest is left out.
+    """
+    rest = {key: value for key, value in sorted(record.items()) if key != "digest"}
+    return hashlib.sha256(canonical(rest).encode()).hexdigest()
+
+
+def address(record: Mapping[str, Any]) -> str:
+    """Return the name of a release's folder: NAME-VERSION-DIGITS."""
+    about = record["about"]
+    return f"{about['name']}-{about['version']}-{record['digest'][:ADDRESS]}"
+
+
+def checksum_lines(sums: Mapping[str, str]) -> Iterable[str]:
+    """Yield the lines of checksums.txt, as sha256sum reads them."""
+    for path in sorted(sums):
+        yield f"{sums[path]}  {path}\n"
+
+
+SOURCE_IDS = "ids.jsonl"
+"""The owner's file that says which id was which one of the source."""
+
+
+def canary_text(name: str, canary: str) -> str:
+    """Return the file CANARY: what the string is for, after BIG-bench's practice (2022)."""
+    return (
+        f"{name}: benchmark data, to be kept out of training corpora.\n{canary}\n\n"
+        "Every problem carries the line above, and every file here that takes a comment. Leave it\n"
+        "where it is. Whoever gathers training data can search for it and leave these texts out;\n"
+        "whoever suspects that a model has seen them can ask the model for the line.\n"
+    )
+
+
+def comment(canary: str) -> str:
+    """Return the canary as a comment of Markdown."""
+    return f"<!-- {canary} -->"

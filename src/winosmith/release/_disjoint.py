@@ -19,8 +19,6 @@ from winosmith.errors import DataError
 from winosmith.problem import Lineage, Problem
 from winosmith.release._parts import DEV, TEST, TRAIN, side
 
-__all__ = ["KINDS", "Straddle", "share", "straddles"]
-
 KINDS = ("twin", "contributor", "source")
 """What sides can be kept apart by; "twin" stands for twins, families, copies and lookalikes."""
 

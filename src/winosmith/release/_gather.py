@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
-from winosmith import validate
+from winosmith import formats, validate
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError
 from winosmith.humans import canary
-from winosmith.metrics import Copies, copies
+from winosmith.metrics import Copies, copies, leaks
+from winosmith.outputs import sha256
 from winosmith.problem import Problem
-from winosmith.release._about import About
-from winosmith.release._changes import Changes, changelog, changes, tombstones
-from winosmith.release._checks import check_answers, check_apart, check_licences, check_tells
+from winosmith.records import dropped_problem
+from winosmith.release._about import About, DataSource, conflict
 from winosmith.release._content import Content
-from winosmith.release._disjoint import KINDS, check_known, share
-from winosmith.release._ids import NOTHING_KNOWN, Absent, digest_ids, id_of, sight
-from winosmith.release._parts import PROBLEMS, TEST
-from winosmith.release._previous import Previous, known_answers
-from winosmith.release._private import leaked, read_secrets
-from winosmith.release._provenance import Judged, with_provenance
-from winosmith.release._source import Source, told_answers
+from winosmith.release._disjoint import KINDS, check_known, share, straddles
+from winosmith.release._parts import NOTHING_KNOWN, PROBLEMS, TEST, Absent, digest_ids, id_of, sight
+from winosmith.release._previous import (
+    Changes,
+    Previous,
+    changelog,
+    changes,
+    known_answers,
+    tombstones,
+)
+from winosmith.release._source import Judged, Source, test_answers, with_provenance
 
-__all__ = ["Gathered", "Splitting", "gathered"]
+_SEEN = ("sentence", "options")
+"""Fields that a solver sees: what gives an answer away there is a property of the problems."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +125,7 @@ def gathered(
     if TEST in named:
         named[TEST] = Dataset(sorted(named[TEST], key=lambda p: (sight(p), p.id)), TEST)
     check_answers(named)
-    told = told_answers(source.private) or _answered(named)
+    told = test_answers(source.private) or _answered(named)
     mark = before.canary if before else canary(_seen(named))
     parts = {
         part: Dataset(
@@ -289,3 +296,213 @@ def _seen(parts: Mapping[str, Dataset]) -> Dataset:
     """Return what a solver sees of all problems, for a canary that depends on no answer."""
     seen = {p.id: Problem(p.id, p.sentence, p.options) for d in parts.values() for p in d}
     return Dataset(seen.values())
+
+
+def source_of(about: About, problem: Problem) -> DataSource | None:
+    """Return the source that a problem is from, by what release.toml names."""
+    by_name = {source.name: source for source in about.source}
+    name = problem.origin.source if problem.origin else None
+    return by_name.get(name or "*") or by_name.get("*")
+
+
+def licence_faults(about: About, problems: Iterable[Problem]) -> Iterator[tuple[str, str, str]]:
+    """Yield what is wrong with licences: the first problem's id ("" for all), what, what to do."""
+    for source in about.source:
+        why = conflict(source.licence, source.asks, about.licence, about.asks)
+        if why and not source.permission:
+            yield (
+                "",
+                f"the source {source.name!r}: {why}",
+                "release under a licence that fits, leave these problems out, or give the owner's "
+                "permission as the source's `permission` in release.toml",
+            )
+    first: dict[tuple[str, str], list[str]] = {}
+    for problem in problems:
+        for what in _uncovered(about, problem):
+            first.setdefault(what, []).append(problem.id)
+    for (fault, do), ids in first.items():
+        count = f"{len(ids)} problems" if len(ids) > 1 else "1 problem"
+        yield ids[0], f"{count} ({ids[0]!r}{', …' if len(ids) > 1 else ''}): {fault}", do
+
+
+def _uncovered(about: About, problem: Problem) -> Iterator[tuple[str, str]]:
+    name = problem.origin.source if problem.origin else None
+    stated = problem.origin.licence if problem.origin else None
+    source = source_of(about, problem)
+    if source is None:
+        yield (
+            f"no licence is stated for the source {name!r}" if name else "the source is not stated",
+            f'add [[source]] with name = "{name or "*"}" and its licence to release.toml',
+        )
+    elif stated is not None and stated != source.licence:
+        yield (
+            f"their licence is {stated}, release.toml says {source.licence} of {source.name!r}",
+            "correct one of the two; problems of one source have one licence",
+        )
+    elif problem.lineage and "no-derivatives" in source.asks and not source.permission:
+        yield (
+            f"they are perturbed, and {source.licence} of {source.name!r} allows no adaptation",
+            "leave them out, or give the owner's permission as the source's `permission`",
+        )
+
+
+def check_licences(about: About, problems: Iterable[Problem]) -> None:
+    """Raise DataError unless every problem's licence is known and fits into the whole's."""
+    faults = [f"{what}; {do}" for _, what, do in licence_faults(about, problems)]
+    if faults:
+        raise DataError("\n".join(faults))
+
+
+def check_answers(parts: Mapping[str, Dataset]) -> None:
+    """Raise DataError when a part other than test lacks answers."""
+    for part, dataset in parts.items():
+        without = [problem.id for problem in dataset if problem.answer is None]
+        if without and part != TEST:
+            raise DataError(
+                f"{len(without)} of {len(dataset)} problems of {part} have no answer "
+                f"({without[0]!r}, …); leave them out, or name the file test if it is to be solved"
+            )
+        if not len(dataset):
+            raise DataError(f"no problem is left of {part}; leave its file out")
+
+
+def check_apart(parts: Mapping[str, Dataset], kinds: Sequence[str]) -> None:
+    """Raise DataError when sides share what they must not."""
+    found = list(straddles(parts, kinds))
+    if found:
+        told = [
+            f"{parts[one.part][one.row].id!r} of {one.part} and "
+            f"{parts[one.other_part][one.other_row].id!r} of {one.other_part}: {one.why}"
+            for one in found[:5]
+        ]
+        more = f"\nand {len(found) - 5} more" if len(found) > 5 else ""
+        raise DataError(
+            f"{len(found)} group{'s' * (len(found) > 1)} of problems on both sides of a "
+            "split; put each on one side, "
+            "or give one file and --disjoint, which splits it:\n" + "\n".join(told) + more
+        )
+
+
+def tells(test: Dataset, told: Dataset) -> list[str]:
+    """Return what of a test set gives its answers away, beside the problems themselves.
+
+    Args:
+        test: as it is published.
+        told: with answers, whatever its ids.
+    """
+    answers = {sight(problem): problem.answer for problem in told if problem.answer is not None}
+    known = Dataset(
+        replace(problem, answer=answers[sight(problem)])
+        for problem in test
+        if sight(problem) in answers
+    )
+    return [str(leak) for leak in leaks(known) or () if leak.field not in _SEEN]
+
+
+def check_tells(test: Dataset, told: Dataset) -> None:
+    """Raise DataError when ids, order or another field of test give its answers away."""
+    found = tells(test, told)
+    if found:
+        raise DataError(
+            "test would give its answers away: " + "; ".join(found) + "; with --ids digest the ids "
+            "are made from what a solver sees; take other fields out of the file"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Secrets:
+    """What must not be published.
+
+    Attributes:
+        told: the test problems with their answers.
+        withheld: what a solver would see of the problems that are held back, by it their ids.
+        old_ids: the ids that problems had before they got those of the build.
+        digests: of the private files.
+    """
+
+    told: Dataset
+    withheld: Mapping[str, str]
+    old_ids: frozenset[str]
+    digests: frozenset[str]
+
+
+def read_secrets(folder: str | Path) -> Secrets:
+    """Read the folder private/ of a build, or the one beside a release.
+
+    Raises:
+        InputError: it holds no test.jsonl, or a file can't be read.
+    """
+    folder = Path(folder)
+    if not (folder / "test.jsonl").is_file():
+        raise InputError(f"{folder} holds no test.jsonl; name the folder private/ of the build")
+    told = formats.read(folder / "test.jsonl", as_written=True)
+    names = sorted(path for path in folder.iterdir() if path.is_file())
+    return Secrets(
+        told,
+        dict(_withheld(folder / "withheld.jsonl", {*told.ids})),
+        frozenset(_old_ids(folder / "ids.jsonl")),
+        frozenset(sha256(path) for path in names),
+    )
+
+
+def _withheld(path: Path, test: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield what is held back; a copy of what is in dev tells nothing that dev does not."""
+    records = list(_lines(path))
+    secret = {*test, *(record["id"] for record in records)}
+    for record in records:
+        if "copy_of" not in record or record["copy_of"] in secret:
+            problem = dropped_problem(record)
+            yield sight(problem), problem.id
+
+
+def _old_ids(path: Path) -> Iterator[str]:
+    for record in _lines(path):
+        yield record["old_id"]
+
+
+def _lines(path: Path) -> Iterator[dict[str, str]]:
+    if path.is_file():
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
+            try:
+                yield json.loads(line)
+            except ValueError as error:
+                raise InputError(f"{path}:{number}: {error}") from error
+
+
+def leaked(
+    parts: Mapping[str, Dataset], secrets: Secrets
+) -> Iterator[tuple[str, int | None, str, str]]:
+    """Yield what a release gives away: the part, the row (None for all), what, what to do."""
+    published = {sight(p) for p in secrets.told}
+    for part, dataset in parts.items():
+        for row, problem in enumerate(dataset):
+            seen = sight(problem)
+            if seen in secrets.withheld and seen not in published:
+                yield (
+                    part,
+                    row,
+                    f"{problem.id!r} is withheld: it tells of a test answer, or is under embargo",
+                    "take it out and release again",
+                )
+            if problem.answer is not None and seen in published:
+                yield part, row, f"{problem.id!r} is a test problem, with its answer", "take it out"
+            old = next((one for one in _names(problem) if one in secrets.old_ids), None)
+            if old is not None:
+                yield (
+                    part,
+                    row,
+                    f"{problem.id!r} shows {old!r}, an id from before the build",
+                    "take it out",
+                )
+    if TEST in parts:
+        for tell in tells(parts[TEST], secrets.told):
+            yield TEST, None, tell, "release again with --ids digest"
+
+
+def _names(problem: Problem) -> Iterator[str]:
+    yield problem.id
+    if problem.twin_id:
+        yield problem.twin_id
+    if problem.lineage:
+        yield from (problem.lineage.root, problem.lineage.parent)
+    yield from (value for value in problem.extra.values() if isinstance(value, str))

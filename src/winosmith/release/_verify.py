@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from winosmith.errors import InputError
 from winosmith.release._about import about_of
-from winosmith.release._checks import licence_faults
 from winosmith.release._content import Content
 from winosmith.release._disjoint import KINDS, straddles
-from winosmith.release._fault import AGAIN, Fault, Faults
-from winosmith.release._private import leaked, read_secrets
-from winosmith.release._proof_data import prove_forms, prove_order, read_parts
-from winosmith.release._proof_documents import prove_documents, read_tombstones
-from winosmith.release._proof_files import prove_files, read_record
-
-__all__ = ["Verified", "verify"]
-
-Step = Callable[[str, int | None], AbstractContextManager[Callable[[int, str], None]]]
+from winosmith.release._gather import leaked, licence_faults, read_secrets
+from winosmith.release._proofs import (
+    AGAIN,
+    Fault,
+    Faults,
+    prove_documents,
+    prove_files,
+    prove_forms,
+    prove_order,
+    read_parts,
+    read_record,
+    read_tombstones,
+)
+from winosmith.release._write import Step, silent
 
 _HEX = re.compile(r"\b[0-9a-f]{64}\b")
 
@@ -76,7 +78,7 @@ def verify(
     folder = Path(folder)
     if not folder.is_dir():
         raise InputError(f"{folder} is no folder; name that of a release")
-    show = step or _silent
+    show = step or silent
     faults = Faults()
     content = None
     with show("files", None):
@@ -97,10 +99,6 @@ def verify(
                     _prove_private(folder, Path(private), content, faults)
     unique = tuple(dict.fromkeys(faults))
     return Verified(folder, unique, tuple(faults.notes), content, private is not None)
-
-
-def _silent(title: str, total: int | None) -> AbstractContextManager[Callable[[int, str], None]]:
-    return nullcontext(lambda done, note: None)
 
 
 def _content(folder: Path, record: dict[str, Any], faults: Faults) -> Content | None:

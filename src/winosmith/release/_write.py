@@ -1,4 +1,8 @@
-"""The files of a release, written into a folder that nobody sees before it is complete."""
+"""From a finished build, or from files, to the folder that is published.
+
+The files are written into a folder that nobody sees before it is complete. Then it gets its name,
+and its owner the answers of test.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +12,133 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from winosmith import formats
+from winosmith.dataset import Dataset
 from winosmith.errors import OutputError
-from winosmith.outputs import sha256
-from winosmith.release._columns import table_of, write_table
-from winosmith.release._content import Content
-from winosmith.release._croissant import DataFile, croissant
+from winosmith.metrics import Copies
+from winosmith.outputs import PRIVATE, sha256
+from winosmith.records import canonical
+from winosmith.release._about import About
+from winosmith.release._content import (
+    CHECKSUMS,
+    RECORD,
+    SOURCE_IDS,
+    Content,
+    address,
+    checksum_lines,
+    record_of,
+)
+from winosmith.release._croissant import DataFile, croissant, table_of, write_table
 from winosmith.release._documents import documents
-from winosmith.release._interchange_inspect import inspect_task
-from winosmith.release._interchange_lm_eval import lm_eval_task
-from winosmith.release._parts import DEV, PROBLEMS, TEST
-from winosmith.release._record import CHECKSUMS, RECORD, checksum_lines, record_of
+from winosmith.release._gather import Splitting, gathered
+from winosmith.release._interchange import inspect_task, lm_eval_task
+from winosmith.release._parts import DEV, PROBLEMS, TEST, sight
+from winosmith.release._previous import read_previous
+from winosmith.release._source import judges_of, read_source
 
-__all__ = ["aside", "labels_of", "metadata", "write_all", "write_harness"]
+Step = Callable[[str, int | None], AbstractContextManager[Callable[[int, str], None]]]
+"""Shows progress: given a title and a total, yields `advance(done, note)`."""
+
+
+_Paths = Sequence[str | Path] | str | Path
+
+
+@dataclass(frozen=True, eq=False)
+class Released:
+    """What was released.
+
+    Attributes:
+        folder: the release.
+        content: what it holds.
+        key: the folder below private/ with what its owner keeps: the answers of test, and which
+            id was which one of the source; None where neither is known.
+        anew: whether it was written now, or was there already with the same bytes.
+        copies: what is there more than once; of test, too, where its answers are known.
+    """
+
+    folder: Path
+    content: Content
+    key: Path | None
+    anew: bool
+    copies: Copies
+
+
+def release(
+    source: _Paths,
+    about: About,
+    out: str | Path,
+    *,
+    previous: str | Path | None = None,
+    splitting: Splitting | None = None,
+    votes: _Paths = (),
+    collected: _Paths = (),
+    new_ids: bool = False,
+    leave_out: bool = False,
+    format_name: str | None = None,
+    step: Step | None = None,
+) -> Released:
+    """Write a release: a folder NAME-VERSION-DIGITS below `out`, named by what it holds.
+
+    Args:
+        source: a finished build, or files that are split already, or one that is not.
+        about: what its makers say of it.
+        out: the folder for releases; made if need be.
+        previous: the release before, for the changelog and what was withdrawn.
+        splitting: what sides may not share; how to split one file.
+        votes: who judged; see `winosmith.validate.read_votes`. Votes of a build name problems by
+            their ids in the pool.
+        collected: the problems that the votes are about; of a build whose private folder, which
+            says which was which, is not there.
+        new_ids: make ids from what a solver sees, also for files; a build always gets them.
+        leave_out: leave out what was withdrawn, or is in test and was published with its answer,
+            in place of refusing it.
+        format_name: of the files.
+        step: shows progress.
+
+    Raises:
+        InputError: the source can't be read or is not finished, or something must not be released.
+        DataError: problems that must not be released as they are, with what to do.
+        OutputError: the folder can't be written, or holds another release of this version.
+        MissingExtraError: pyarrow is not installed.
+    """
+    show = step or silent
+    paths = _listed(source)
+    splitting = splitting or Splitting()
+    with show("reading", None):
+        found = read_source(paths, format_name)
+        before = read_previous(previous) if previous is not None else None
+        judges = judges_of(_listed(votes), _listed(collected), found)
+    with show("checking", None):
+        done = gathered(found, about, before, splitting, judges, new_ids, leave_out)
+        content = done.content
+    out = Path(out)
+    if out.exists() and not out.is_dir():
+        raise OutputError(f"{out} is a file; name a folder")
+    total = sum(map(len, content.parts.values()))
+    with (
+        show("writing", total) as advance,
+        aside(out, f"{about.name}-{about.version}") as hidden,
+    ):
+        record = write_all(content, hidden, advance)
+        folder = out / address(record)
+        anew = placed(hidden, folder)
+        key = owners_key(content, done.told, done.source_ids, folder)
+    return Released(folder, content, key, anew, done.copies)
+
+
+def _listed(paths: _Paths) -> list[str | Path]:
+    return [paths] if isinstance(paths, str | Path) else list(paths)
+
+
+def silent(title: str, total: int | None) -> AbstractContextManager[Callable[[int, str], None]]:
+    return nullcontext(lambda done, note: None)
+
 
 Advance = Callable[[int, str], None]
 
@@ -126,3 +240,81 @@ def _held(folder: Path) -> dict[str, dict[str, Any]]:
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
+
+
+def placed(hidden: Path, folder: Path) -> bool:
+    """Give the finished folder its name; return False when it was there with the same bytes."""
+    stem = folder.name.rpartition("-")[0]
+    for other in sorted(folder.parent.glob(f"{stem}-*")):
+        if other != folder and (other / RECORD).is_file() and other.name.rpartition("-")[0] == stem:
+            raise OutputError(
+                f"{other} is another release of this version; a version is released once, so give "
+                "this one a new number, or remove that folder if nobody has it"
+            )
+    if folder.exists():
+        if not _same(hidden, folder):
+            raise OutputError(f"{folder} was changed after it was released; remove it")
+        shutil.rmtree(hidden)
+        return False
+    hidden.rename(folder)
+    return True
+
+
+def _same(one: Path, other: Path) -> bool:
+    """Tell whether two folders hold the same files with the same bytes."""
+
+    def held(folder: Path) -> dict[str, Path]:
+        return {p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()}
+
+    mine, theirs = held(one), held(other)
+    return mine.keys() == theirs.keys() and all(
+        mine[name].read_bytes() == theirs[name].read_bytes() for name in mine
+    )
+
+
+def owners_key(
+    content: Content, told: Dataset | None, source_ids: Mapping[str, str], folder: Path
+) -> Path | None:
+    """Write for the owner, into private/ beside the release, what must not be published.
+
+    That is the answers of test, in its order, and which id was which one of the source.
+
+    Args:
+        content: of the release.
+        told: the test problems with answers; None where they are not known.
+        source_ids: by the ids of the release; empty where they are the same.
+        folder: the release.
+
+    Returns:
+        The folder; None where there is nothing to keep.
+    """
+    files = {**_answers(content, told), **_renamed(source_ids)}
+    if not files:
+        return None
+    key = folder.parent / PRIVATE / folder.name
+    key.parent.mkdir(mode=0o700, exist_ok=True)
+    key.mkdir(mode=0o700, exist_ok=True)
+    for name, lines in files.items():
+        with os.fdopen(os.open(key / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w",
+                       encoding="utf-8", newline="\n") as file:  # fmt: skip
+            file.writelines(lines)
+    return key
+
+
+def _answers(content: Content, told: Dataset | None) -> dict[str, list[str]]:
+    if TEST not in content.parts or told is None:
+        return {}
+    answers = {sight(problem): problem.answer for problem in told}
+    test = content.parts[TEST]
+    if any(answers.get(sight(problem)) is None for problem in test):
+        return {}
+    solved = [replace(problem, answer=answers[sight(problem)]) for problem in test]
+    return {
+        "test.jsonl": [*formats.lines(solved)],
+        "test-labels.lst": [f"{p.answer + 1}\n" for p in solved if p.answer is not None],
+    }
+
+
+def _renamed(source_ids: Mapping[str, str]) -> dict[str, list[str]]:
+    lines = [canonical({"id": one, "old_id": old}) + "\n" for one, old in source_ids.items()]
+    return {SOURCE_IDS: sorted(lines)} if lines else {}
