@@ -41,12 +41,13 @@ ALIKE = 0.7
 """The share of words that the halves of a twin have in common at least (WinoGrande, section 2)."""
 
 
-def blocks(dataset: Dataset) -> list[list[int]]:
+def blocks(dataset: Dataset, *, lookalikes: bool = True) -> list[list[int]]:
     """Return the rows that may not be parted, in an order that tells nothing of the answers.
 
     Two problems share a block when they share a twin or a family; when their sentences have the
     same tokens, whatever their case; or when they look like a twin whose id got lost, with the
-    same options and 70 % of their words in common. And so on, from neighbour to neighbour.
+    same options and 70 % of their words in common (not without `lookalikes`). And so on, from
+    neighbour to neighbour.
 
     >>> pair = [Problem("a", "A _ b.", ("x", "y"), 0, "t"), Problem("b", "B _ c.", ("x", "y"), 1, "t")]
     >>> [sorted(block) for block in blocks(Dataset([*pair, Problem("c", "b _ C.", ("x", "z"))]))]
@@ -60,7 +61,7 @@ def blocks(dataset: Dataset) -> list[list[int]]:
     for row, problem in enumerate(dataset):
         for key in _ties_of(problem):
             forest.join(row, first.setdefault(key, row))
-    for one, other in _lookalikes(dataset, forest.root):
+    for one, other in _lookalikes(dataset, forest.root) if lookalikes else ():
         forest.join(one, other)
     return forest.trees()
 

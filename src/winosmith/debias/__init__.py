@@ -22,6 +22,7 @@ from winosmith.debias._fair_words import rarefied
 from winosmith.debias._fairness import Fairness, KeptSet, fairness
 from winosmith.debias._figure import Figure
 from winosmith.debias._labels import problem_labels
+from winosmith.debias._mirror import Aim, MirrorResult, mirror
 from winosmith.debias._null import Null, null_of, twin_flipped
 from winosmith.debias._partition import training_rows
 from winosmith.debias._people import human_agreement
@@ -32,6 +33,7 @@ from winosmith.debias._result import AfliteResult, Phase, Stopped
 from winosmith.debias._selection import HISTOGRAM_EDGES
 from winosmith.debias._sizes import suggested_sizes
 from winosmith.debias._subsample import subsample
+from winosmith.debias._units import TwinUnits, twin_units
 from winosmith.debias._verify import LINEAR, TWO_PIECE, Guess, Verification, verify
 
 __all__ = [
@@ -42,6 +44,7 @@ __all__ = [
     "TWO_PIECE",
     "AfliteResult",
     "Again",
+    "Aim",
     "Along",
     "Assessment",
     "AssessmentSettings",
@@ -57,6 +60,7 @@ __all__ = [
     "Leads",
     "Mark",
     "MarkedProblem",
+    "MirrorResult",
     "Null",
     "Phase",
     "PmiResult",
@@ -65,6 +69,7 @@ __all__ = [
     "Ranking",
     "Stopped",
     "Subset",
+    "TwinUnits",
     "Verification",
     "aflite",
     "again",
@@ -77,6 +82,7 @@ __all__ = [
     "fairness",
     "human_agreement",
     "leads_table",
+    "mirror",
     "null_of",
     "passages",
     "pmi",
@@ -92,6 +98,7 @@ __all__ = [
     "threshold_null",
     "training_rows",
     "twin_flipped",
+    "twin_units",
     "verify",
     "word_pmi",
 ]

@@ -8,7 +8,9 @@ difference counts, so a unit is one row: the right option's vector minus the oth
 All columns share the rows, so that one pass over these serves every column, and one matrix turns
 all their losses nearly round: the bound of Böhning (1992, "Multinomial logistic regression
 algorithm"), that the Hessian is nowhere above half of what the rows, centred in their units, give.
-In the basis of its Cholesky factor a column takes ten gradients or so (`_solver.minimise`).
+In the basis of its Cholesky factor the Hessian is at most the identity. So a plain gradient step of
+length one always descends, and L-BFGS (Nocedal & Wright 2006, algorithm 7.4), which takes ten or
+so, needs no line search: where one of its steps leads uphill, the column takes the plain one.
 
 The sums run over fixed chunks of rows and are added in one order, with BLAS on one thread in each:
 the number of threads changes no bit.
@@ -20,22 +22,26 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith.debias._solver import minimise
 from winosmith.threads import one_thread
 
 CHUNK = 1024
 """Rows that are multiplied at a time: 4 MB at 1,024 columns."""
 
 TOLERANCE = 1e-3
-"""A column is done when its Newton decrement falls below this, as in `debias.aflite`."""
+"""A column is done when its Newton decrement falls below this, as in `debias.aflite`; the step that
+it measures is still taken."""
 
-STIFFER = (1.0, 4.0, 16.0)
-"""How many times as curved a column is taken to be. In few dimensions one of some thousands stalls
-with the bound itself, and is begun again with shorter steps."""
+MEMORY = 8
+"""Pairs of steps and changes of gradient that are kept."""
+
+LONGEST = 100
+"""Steps after which a column stays where it is. Ten are usual; more are only taken where the rows
+are separable and C is large, so that the least loss is far away and the weights hardly turn."""
 
 Floats = NDArray[np.float64]
 Chunks = list[slice]
@@ -52,13 +58,20 @@ class Logit:
             ``1/(2C) |w|² + sum of weight · log loss``.
         starts: (U,) the first row of each unit.
 
-    The rows must fit into memory; they are neither copied nor changed.
+    The rows must fit into memory; they are not changed. A column that is not at the
+    least loss after `LONGEST` steps is returned as it is then; that is a model too, which has seen
+    what it was given and nothing else.
     """
 
     def __init__(self, V: NDArray[np.float32], *, C: float, starts: NDArray[np.intp] | None = None):
         from scipy.linalg import cholesky
 
-        self.V, self.C, self.starts = V, C, starts
+        largest = float(np.abs(V).max())
+        # a power of two, as in `_basis`, where squares might leave float32
+        self.scale = 1.0 if 2**-20 < largest < 2**20 else float(2.0 ** -np.frexp(largest)[1])
+        self.V, self.C, self.starts = V, C / self.scale**2, starts
+        if self.scale != 1:
+            self.V = V * np.float32(self.scale)
         ends = [*range(CHUNK, len(V), CHUNK), len(V)]
         if starts is not None:  # a unit stays whole
             cuts = np.append(starts, len(V))
@@ -67,7 +80,7 @@ class Logit:
         with _spread(self.chunks) as spread:
             gram = spread(lambda rows: self._centred(rows).T @ self._centred(rows))
         bound = gram * (0.25 if starts is None else 0.5)
-        bound[np.diag_indices_from(bound)] += 1 / C
+        bound[np.diag_indices_from(bound)] += 1 / self.C
         self.factor = cholesky(bound, lower=True)
 
     def _centred(self, rows: slice) -> NDArray[np.float32]:
@@ -81,9 +94,9 @@ class Logit:
         return np.asarray(V - np.repeat(means, sizes, axis=0), np.float32)
 
     def _starts(self, rows: slice) -> NDArray[np.intp]:
-        assert self.starts is not None  # noqa: S101 - the caller looked
-        first, last = np.searchsorted(self.starts, [rows.start, rows.stop])
-        return np.asarray(self.starts[first:last] - rows.start)
+        """Return where units start in a chunk."""
+        starts = np.asarray(self.starts, np.intp)
+        return np.asarray(starts[(starts >= rows.start) & (starts < rows.stop)] - rows.start)
 
     def fit(self, weights: NDArray[np.float32], turns: NDArray[np.float32] | None = None) -> Floats:
         """Return the (d, c) weights of every column.
@@ -91,65 +104,50 @@ class Logit:
         Args:
             weights: (U, c) how often a column counts each unit; 0 leaves it out.
             turns: where a row is a unit: (U, c) ±1, −1 where a column sees the unit turned round.
-                Where it is an option: (n, c) 1 at the right option of each unit, 0 elsewhere.
-
-        Raises:
-            ArithmeticError: a column did not arrive (not seen so far).
+                None for 1 everywhere. Where it is an option: (n, c) 1 at the right option of each
+                unit, 0 elsewhere.
         """
         from scipy.linalg import solve_triangular
 
         count, width = weights.shape[1], self.V.shape[1]
+        keys = np.ones_like(weights) if turns is None else turns
 
         def gradient(Z: Floats, column: NDArray[np.intp]) -> Floats:
             W = solve_triangular(self.factor, Z.T, lower=True, trans="T")
             W32 = np.ascontiguousarray(W, np.float32)
 
             def part(rows: slice) -> NDArray[np.float32]:
-                return self.V[rows].T @ self._residuals(rows, W32, weights, turns, column)
+                return self.V[rows].T @ self._residuals(rows, W32, weights, keys, column)
 
             G = spread(part) + W / self.C
             return np.asarray(solve_triangular(self.factor, G, lower=True).T)
 
-        found, left = np.zeros((count, width)), np.arange(count)
         with _spread(self.chunks) as spread:
-            for stiffer in STIFFER:
-                fit = minimise(
-                    lambda Z, column, left=left: gradient(Z, left[column]),  # type: ignore[misc]
-                    np.zeros((len(left), width)),
-                    np.zeros(1),
-                    np.full(width, stiffer),
-                    TOLERANCE,
-                )
-                found[left[fit.converged]] = fit.weights[fit.converged]
-                left = left[~fit.converged]
-                if not left.size:
-                    return np.asarray(solve_triangular(self.factor, found.T, lower=True, trans="T"))
-        raise ArithmeticError(f"{left.size} of {count} logits did not converge")
+            Z = _minimised(gradient, np.zeros((count, width)), np.maximum(1, weights.max(axis=0)))
+        return np.asarray(solve_triangular(self.factor, Z.T, lower=True, trans="T") * self.scale)
 
     def _residuals(
         self,
         rows: slice,
         W: NDArray[np.float32],
         weights: NDArray[np.float32],
-        turns: NDArray[np.float32] | None,
+        turns: NDArray[np.float32],
         column: NDArray[np.intp],
     ) -> NDArray[np.float32]:
         """Return the derivative of each row's loss by its product with the weights."""
-        z = self.V[rows] @ W
+        z: NDArray[np.float32] = self.V[rows] @ W
         if self.starts is None:
-            counted = weights[rows][:, column]
-            if turns is None:
-                return np.asarray(-counted / (1 + np.exp(np.minimum(z, 80))))
             turned = turns[rows][:, column]
-            return np.asarray(-turned * counted / (1 + np.exp(np.minimum(turned * z, 80))))
-        assert turns is not None  # noqa: S101 - as documented
+            z *= turned
+            np.exp(np.minimum(z, 80, out=z), out=z)
+            return np.asarray(-turned * weights[rows][:, column] / (1 + z))
         starts = self._starts(rows)
         sizes = np.diff(np.append(starts, len(z)))
         z -= np.repeat(np.maximum.reduceat(z, starts, axis=0), sizes, axis=0)
         np.exp(z, out=z)
         z /= np.repeat(np.add.reduceat(z, starts, axis=0), sizes, axis=0)
         z -= turns[rows][:, column]
-        first = int(np.searchsorted(self.starts, rows.start))
+        first = int((np.asarray(self.starts) < rows.start).sum())
         z *= np.repeat(weights[first : first + len(starts)][:, column], sizes, axis=0)
         return z
 
@@ -167,3 +165,60 @@ def _spread(chunks: Chunks) -> Iterator[Spread]:
             return total
 
         yield summed
+
+
+def _minimised(
+    gradient: Callable[[Floats, NDArray[np.intp]], Floats], Z: Floats, steepest: NDArray[Any]
+) -> Floats:
+    """Return where the losses of the (c, d) columns are least.
+
+    Args:
+        gradient: (k, d) places and the k columns they belong to → (k, d) gradients.
+        Z: where they start.
+        steepest: (c,) what each column's Hessian is nowhere above: so many times the identity.
+    """
+    found, column = Z.copy(), np.arange(len(Z))
+    G = gradient(Z, column)
+    pairs: list[tuple[Floats, Floats, Floats]] = []
+    for _ in range(LONGEST):
+        step = _direction(G, pairs)
+        slope = _dots(G, step)
+        done = (-slope < TOLERANCE**2) & (slope <= 0)
+        if done.any():
+            found[column[done]] = Z[done] + step[done]
+            left = ~done
+            column, Z, G, step, slope = column[left], Z[left], G[left], step[left], slope[left]
+            pairs = [(s[left], y[left], r[left]) for s, y, r in pairs]
+        if not column.size:
+            return found
+        ahead = gradient(Z + step, column)
+        uphill = _dots(ahead, step) > -slope  # further past the least than it was before it
+        if uphill.any():
+            step[uphill] = -G[uphill] / steepest[column[uphill], None]
+            ahead[uphill] = gradient(Z[uphill] + step[uphill], column[uphill])
+            for _, _, rho in pairs:
+                rho[uphill] = 0  # what was learnt misled
+        Z, change, G = Z + step, ahead - G, ahead
+        sy = _dots(step, change)
+        good = sy > 1e-12 * np.sqrt(_dots(step, step) * _dots(change, change))
+        rho = np.divide(1.0, sy, out=np.zeros_like(sy), where=good)
+        pairs = [*pairs, (step, change, rho)][-MEMORY:]
+    found[column] = Z
+    return found
+
+
+def _direction(G: Floats, pairs: list[tuple[Floats, Floats, Floats]]) -> Floats:
+    """Return minus the inverse Hessian of L-BFGS times the gradient (the two loops)."""
+    q, weights = G.copy(), []
+    for s, y, rho in reversed(pairs):
+        a = rho * _dots(s, q)
+        weights.append(a)
+        q -= a[:, None] * y
+    for (s, y, rho), a in zip(pairs, reversed(weights), strict=True):
+        q += (a - rho * _dots(y, q))[:, None] * s
+    return -q
+
+
+def _dots(a: Floats, b: Floats) -> Floats:
+    """Return the dot product of each column's vectors."""
+    return np.asarray((a * b).sum(axis=1))

@@ -1,0 +1,583 @@
+"""The mirror filter: what gives its answers away, found by its mirror image.
+
+A twin is one bit. Its halves have opposite answers, so all that there is to guess is the sign of
+one vector, v = s_a x_a + s_b x_b, with s = ±1 for the answer; of a single it is v = s x. A linear
+model without an intercept, trained on other units, gives each a margin. Call a unit *sound* if,
+given all vectors and every other unit's key, its key is uniform over its options: then its margin
+is as likely −m as m. So the units beyond −t tell how many sound ones there are beyond t, which is
+target–decoy competition (Elias & Gygi 2007, "Target-decoy search strategy"), the knockoff+
+threshold (Barber & Candès 2015, "Controlling the false discovery rate via knockoffs") and the
+mirror statistic (Dai et al. 2022, "False discovery rate control via data splitting").
+
+With more options the leader a* and its lead over the runner-up do not depend on the key either. A
+sound unit of K options is led by its key once in K times, so each that is led by another option
+stands for 1/(K − 1) sound ones that are led by their key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from winosmith.debias._logit import Logit
+from winosmith.errors import DataError, InputError
+from winosmith.parallel import ordered_map
+from winosmith.threads import one_thread
+
+Aim = Literal["error", "chance"]
+"""What a run is for: to find culprits at a stated error, or to leave no trace."""
+
+RUNS = 19
+"""Runs with turned keys: with the real one 20, so that shares of a twentieth can be told."""
+
+TOGETHER = 5
+"""Runs that are fitted at once."""
+
+ROUNDING = 1e-9
+"""Leads below this part of the largest one are ties."""
+
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MirrorResult:
+    """What the mirror filter kept and removed, and why.
+
+    Attributes:
+        kept: ascending units that were kept.
+        removed: ascending units that were removed; with `kept` they are all units.
+        margins: (U,) the lead of the highest-scoring option over the runner-up, by models that
+            never saw the unit's block; positive where it is the key, negative where it is not,
+            0 where options tie.
+        options: (U,) the options of each unit.
+        leaving: (U,) the probability with which a unit was to go; 0 for all that did not agree.
+            With the aim "error" 1 from the threshold on.
+        threshold: the margin from which on units go; None where no margin is large enough, and
+            with the aim "chance".
+        false_share: the estimate of the share of sound ones among what reaches the threshold (or,
+            with the aim "chance", among what was to go); None where nothing does.
+        found: what reaches the threshold before the test by turned keys, in blocks; with the aim
+            "chance" what agrees minus what is expected of sound units.
+        turned: the same figure in each run with turned keys; empty where none was needed.
+        p: (1 + runs with turned keys that found as much) / (1 + such runs); 1 without any find.
+        parameters: everything that the result depends on beside the arrays.
+    """
+
+    kept: Numbers
+    removed: Numbers
+    margins: Floats
+    options: Numbers
+    leaving: Floats
+    threshold: float | None
+    false_share: float | None
+    found: int
+    turned: tuple[int, ...]
+    p: float
+    parameters: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        for array in (self.kept, self.removed, self.margins, self.options, self.leaving):
+            array.flags.writeable = False
+
+    @property
+    def ties(self) -> int:
+        """How many units have no leader; a guesser is half right about those of two options."""
+        return int((self.margins == 0).sum())
+
+    def record(self) -> dict[str, Any]:
+        """Return everything but the units as JSON can hold it; the same for the same run."""
+        return {
+            "parameters": dict(self.parameters),
+            "units": len(self.margins),
+            "kept": len(self.kept),
+            "removed": len(self.removed),
+            "agreeing": int((self.margins > 0).sum()),
+            "disagreeing": int((self.margins < 0).sum()),
+            "ties": self.ties,
+            "threshold": self.threshold,
+            "false_share": self.false_share,
+            "found": self.found,
+            "turned": list(self.turned),
+            "p": self.p,
+        }
+
+
+def mirror(
+    V: ArrayLike,
+    *,
+    items: Sequence[Hashable] | None = None,
+    key: ArrayLike | None = None,
+    blocks: Sequence[Hashable] | None = None,
+    kinds: Sequence[Hashable] | None = None,
+    ids: Sequence[Hashable] | None = None,
+    aim: Aim = "error",
+    error: float = 0.1,
+    folds: int = 10,
+    repeats: int = 1,
+    C: float = 1.0,
+    seed: int = 0,
+    executor: Executor | None = None,
+    on_run: Callable[[int, int], object] | None = None,
+) -> MirrorResult:
+    """Remove the units whose answers a linear model guesses, and state the error of that.
+
+    Blocks are dealt to folds, whatever their keys. Each fold's units are scored by a conditional
+    logit that was fitted to the others: the options' vectors times one shared vector of weights,
+    no intercept, nothing centred. `repeats` deals are averaged.
+
+    aim "error" finds culprits. In each block the unit with the largest margin counts. The threshold
+    is the least t at which::
+
+        (1/(K_min - 1) + sum over m <= -t of 1/(K - 1)) / #{m >= t}  <=  error
+
+    and what agrees from there on goes, but only if it is more than what all but a share `error` of
+    20 runs find: the real one, and 19 in which the keys of whole blocks were turned at random,
+    whatever they were. So where nothing gives an answer away, something is removed in at most that
+    share of data sets, exactly; where something does, the mean share of sound blocks among those
+    removed is at most `error`, up to what a unit's key adds to the weights by which others are
+    scored (measured: within a point). What is kept is *not* at chance: beyond the threshold only
+    those that disagree are left.
+
+    aim "chance" leaves no trace along the margin, and names no culprit. A unit that agrees at
+    margin m goes with probability 1 − D(m)/((K − 1) A(m)), where D and A are the shares of those
+    that disagree and agree at that margin (isotonic regression; kinds, and numbers of options,
+    apart), by a seeded draw. Then as many agree as sound ones would, at every margin. `error` and
+    the 19 runs have no part in it; running it again on what it kept voids all of the above.
+
+    An option that is found may be known, not given away: a unit can be guessed because the answer
+    is true. Vectors that see the options alone, not the question, or the difference of a twin's
+    halves, leave little to know.
+
+    The result does not depend on the executor, on the order of options, nor on that of the units:
+    they are first put in an order by their `ids`, or else by their vectors (then units with equal
+    vectors keep the order in which they came).
+
+    Args:
+        V: (n, d) real numbers, held as float32. Without `items` each row is a unit of two options:
+            the vector of its first option minus that of its second (for a twin the sum over its
+            halves, each times ±1 for its answer, see `twin_units`). With `items` each row is an
+            option.
+        items: (n,) the unit of each option; units are numbered in the order in which they come.
+        key: the right option of each unit. Without `items`: (U,) True or 1 where the first option
+            is right, False, 0 or −1 where it is not; None when all rows are turned so that it is.
+            With `items`: (U,) its 0-based place among the unit's options as they come.
+        blocks: (U,) units that tell of each other (copies, families) share one; each for itself
+            when None.
+        kinds: (U,) units that are not alike, such as twins and singles: the aim "chance" thins
+            each kind apart.
+        ids: (U,) distinct texts or numbers.
+        aim: "error" or "chance".
+        error: above 0, at most 0.2, with the aim "error".
+        folds: 2 or more; at most as many as blocks.
+        repeats: deals of the blocks to folds, 1 or more.
+        C: inverse strength of the penalty, above 0; see `winosmith.debias._logit`.
+        seed: 0 or more, of the deals, the turns and the draws.
+        executor: who fits the runs with turned keys; a thread for each processor when None.
+        on_run: called with the runs done and all runs.
+
+    Raises:
+        DataError: V is not two-dimensional, empty, not real or not finite; lengths differ; a key is
+            out of range; a unit has one option; ids occur twice; fewer blocks than folds.
+        InputError: a parameter is out of its range.
+
+    >>> rng = np.random.default_rng(0)
+    >>> V, key = rng.normal(size=(600, 20)), rng.integers(0, 2, 600)
+    >>> V[:200, 0] += 3 * (2 * key[:200] - 1)  # 200 units give themselves away
+    >>> found = mirror(V, key=key)
+    >>> bool((found.removed < 200).mean() > 0.8), found.p
+    (True, 0.05)
+    """
+    _check(aim, error, folds, repeats, C, seed)
+    units = _Units.of(V, items, key, blocks, kinds, ids)
+    if units.blocks.max() + 1 < folds:
+        raise DataError(
+            f"there are {units.blocks.max() + 1} blocks, fewer than the {folds} folds; "
+            "give fewer folds"
+        )
+    with one_thread():
+        logit = Logit(units.V, C=C, starts=units.starts)
+        deals = np.stack(
+            [
+                (np.random.default_rng([seed, 1, number]).permutation(units.blocks.max() + 1))
+                % folds
+                for number in range(repeats)
+            ],
+            1,
+        )[units.blocks]
+        margins = _margins(units, logit, deals, folds, units.key[:, None])[:, 0]
+        asked = on_run or (lambda done, total: None)
+        if aim == "chance":
+            asked(1, 1)
+            leaving = _leaving(margins, units.options, units.kinds)
+            expected = (margins < 0) @ (1 / (units.options - 1))
+            found = round(float((margins > 0).sum() - expected))
+            turned: tuple[int, ...] = ()
+            threshold = None
+        else:
+            heads = _heads(margins, units.blocks)
+            threshold, found = _threshold(margins[heads], units.options[heads], error)
+            leaving = np.zeros(len(margins))
+            total = 1 + (RUNS if found else 0)
+            asked(1, total)
+            turned = ()
+            if threshold is not None:
+                counts = partial(_turned, units, logit, deals, folds, seed, error)
+                parts = [range(a, min(a + TOGETHER, RUNS)) for a in range(0, RUNS, TOGETHER)]
+                for part in ordered_map(counts, parts, executor):
+                    turned += part
+                    asked(1 + len(turned), total)
+                agreeing = np.zeros(int(units.blocks.max()) + 1, np.bool_)
+                agreeing[units.blocks[heads[margins[heads] >= threshold]]] = True
+                leaving = ((margins >= threshold) & agreeing[units.blocks]).astype(np.float64)
+    p = (1 + sum(count >= found for count in turned)) / (1 + len(turned)) if turned else 1.0
+    goes = leaving > np.random.default_rng([seed, 2]).random(len(leaving))
+    if aim == "error" and p > error:
+        goes[:], leaving = False, np.zeros(len(margins))
+    return _result(
+        units,
+        margins,
+        leaving,
+        goes,
+        threshold=threshold,
+        found=found,
+        turned=turned,
+        p=p,
+        parameters={
+            "aim": aim,
+            **({"error": error} if aim == "error" else {}),
+            "folds": folds,
+            "repeats": repeats,
+            "C": C,
+            "seed": seed,
+        },
+    )
+
+
+def _check(aim: Aim, error: float, folds: int, repeats: int, C: float, seed: int) -> None:
+    if aim not in get_args(Aim):
+        raise InputError(f"aim is 'error' or 'chance', not {aim!r}")
+    if not 0 < error <= 0.2:
+        raise InputError(f"error is above 0 and at most 0.2, not {error}")
+    if folds < 2:
+        raise InputError(f"folds is 2 or more, not {folds}")
+    if repeats < 1:
+        raise InputError(f"repeats is 1 or more, not {repeats}")
+    if not 0 < C < np.inf:
+        raise InputError(f"C is above 0, not {C}")
+    if seed < 0:
+        raise InputError(f"seed is 0 or more, not {seed}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Units:
+    """The units in their own order, in which nothing is left of how they came.
+
+    Attributes:
+        V: (n, d) float32; a row a unit (turned to a sign of its own), or a row an option.
+        starts: (U,) the first row of each unit; None where a row is a unit.
+        key: (U,) ±1 where a row is a unit; else the place of the right option.
+        options: (U,) how many there are.
+        blocks: (U,) numbers from 0, by the first of their units.
+        kinds: (U,) numbers from 0.
+        order: (U,) which unit of the input each is.
+    """
+
+    V: NDArray[np.float32]
+    starts: Numbers | None
+    key: Numbers
+    options: Numbers
+    blocks: Numbers
+    kinds: Numbers
+    order: Numbers
+
+    @classmethod
+    def of(
+        cls,
+        V: ArrayLike,
+        items: Sequence[Hashable] | None,
+        key: ArrayLike | None,
+        blocks: Sequence[Hashable] | None,
+        kinds: Sequence[Hashable] | None,
+        ids: Sequence[Hashable] | None,
+    ) -> _Units:
+        rows = _matrix(V)
+        unit = np.arange(len(rows)) if items is None else _numbered(items, len(rows), "items")
+        count = int(unit.max()) + 1
+        options = np.full(count, 2) if items is None else np.bincount(unit)
+        if options.min() < 2:
+            raise DataError(f"unit {int(options.argmin())} has one option; it needs two or more")
+        keys = _keys(key, options, items is None)
+        if items is not None:
+            rows, keys, starts = _by_unit(rows, unit, keys, options)
+            if options.max() == 2:  # only the difference counts
+                rows, keys, items = rows[::2] - rows[1::2], 1 - 2 * keys, None
+        if items is None:
+            first = np.argmax(rows != 0, axis=1)
+            sign = np.where(rows[np.arange(count), first] < 0, -1, 1)
+            rows, keys = rows * sign[:, None].astype(np.float32), keys * sign
+        told = [_digest(part) for part in (rows if items is None else np.split(rows, starts[1:]))]
+        order = np.array(sorted(range(count), key=_place(told, ids)), np.intp)
+        back = np.argsort(order)
+        if items is None:
+            V32, begin = np.ascontiguousarray(rows[order]), None
+        else:
+            moved = np.argsort(np.repeat(back, options), kind="stable")
+            V32 = np.ascontiguousarray(rows[moved])
+            begin = np.cumsum(options[order]) - options[order]
+        together = range(count) if blocks is None else blocks
+        alike = [0] * count if kinds is None else kinds
+        return cls(
+            V32,
+            begin,
+            keys[order],
+            options[order],
+            _numbered([_at(together, count, "blocks")[row] for row in order], count, "blocks"),
+            _numbered([_at(alike, count, "kinds")[row] for row in order], count, "kinds"),
+            order,
+        )
+
+
+def _matrix(V: ArrayLike) -> NDArray[np.float32]:
+    array = np.asarray(V)
+    if array.ndim != 2 or not array.size:
+        raise DataError(f"V has the shape {array.shape}; it must be (rows, columns), not empty")
+    if array.dtype.kind not in "fiub":
+        raise DataError(f"V holds {array.dtype}; it must hold real numbers")
+    with np.errstate(over="ignore"):
+        rows = np.asarray(array, np.float32)
+    if not np.isfinite(rows).all():
+        row = int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])
+        raise DataError(f"row {row} of V is not finite in float32")
+    return rows
+
+
+def _at(values: Sequence[Any] | range, count: int, name: str) -> Sequence[Any] | range:
+    if len(values) != count:
+        raise DataError(f"{name} has {len(values)} entries for {count} units")
+    return values
+
+
+def _numbered(values: Sequence[Hashable], count: int, name: str) -> Numbers:
+    """Return numbers from 0 for values, in the order in which they come."""
+    if len(values) != count:
+        raise DataError(f"{name} has {len(values)} entries; there are {count}")
+    numbers: dict[Hashable, int] = {}
+    return np.array([numbers.setdefault(value, len(numbers)) for value in values], np.intp)
+
+
+def _keys(key: ArrayLike | None, options: Numbers, rows: bool) -> Numbers:
+    """Return ±1 for units that are rows, else places."""
+    if key is None:
+        if not rows:
+            raise DataError("key is needed with items: the place of the right option of each unit")
+        return np.ones(len(options), np.intp)
+    keys = np.asarray(key)
+    if keys.shape != options.shape:
+        raise DataError(f"key has {keys.size} entries for {len(options)} units")
+    places = keys.astype(np.intp)
+    allowed = np.isin(keys, (-1, 0, 1)) if rows else (places == keys) & (places >= 0)
+    wrong = np.flatnonzero(~(allowed & (places < (options if not rows else 2))))
+    if wrong.size:
+        unit = int(wrong[0])
+        raise DataError(
+            f"key[{unit}] is {keys[unit]}; "
+            + ("it is 1 or 0" if rows else f"the unit has {options[unit]} options")
+        )
+    return np.where(places > 0, 1, -1) if rows else places
+
+
+def _by_unit(
+    rows: NDArray[np.float32], unit: Numbers, keys: Numbers, options: Numbers
+) -> tuple[NDArray[np.float32], Numbers, Numbers]:
+    """Return the options by unit and within it by their vectors, the keys' places, the starts."""
+    came = np.argsort(unit, kind="stable")
+    starts = np.cumsum(options) - options
+    right = np.zeros(len(rows), np.bool_)
+    right[came[starts + keys]] = True
+    by = [*rows.T[::-1], unit] if rows.shape[1] <= 64 else [*_hashed(rows), unit]
+    order = np.lexsort(by)
+    return rows[order], np.flatnonzero(right[order]) - starts, starts
+
+
+def _hashed(rows: NDArray[np.float32]) -> list[NDArray[Any]]:
+    """Return sort keys of wide rows: digests, equal where rows are."""
+    return [np.array([_digest(row) for row in rows])]
+
+
+def _digest(values: NDArray[np.float32]) -> bytes:
+    import hashlib
+
+    return hashlib.blake2b((values + np.float32(0)).tobytes(), digest_size=16).digest()
+
+
+def _place(told: list[bytes], ids: Sequence[Hashable] | None) -> Callable[[int], Any]:
+    """Return by what units are sorted: ids, else vectors and then as they came."""
+    if ids is None:
+        return lambda unit: (told[unit], unit)
+    if len(_at(ids, len(told), "ids")) != len(set(ids)):
+        raise DataError("ids occur twice")
+    return lambda unit: (type(ids[unit]).__name__, ids[unit])
+
+
+def _margins(
+    units: _Units, logit: Logit, deals: Numbers, folds: int, keys: NDArray[np.intp]
+) -> Floats:
+    """Return the (U, r) margins of every unit by each of r ways to key them."""
+    runs, repeats = keys.shape[1], deals.shape[1]
+    # columns by run, then deal, then fold
+    held = [deals[:, number] == fold for number in range(repeats) for fold in range(folds)]
+    weights = np.tile(~np.stack(held, 1), runs).astype(np.float32)
+    columns = len(held)
+    if units.starts is None:
+        turns = np.repeat(keys, columns, axis=1).astype(np.float32)
+    else:
+        one = np.zeros((len(units.V), runs), np.float32)
+        for run in range(runs):
+            one[units.starts + keys[:, run], run] = 1
+        turns = np.repeat(one, columns, axis=1)
+    W = logit.fit(weights, turns)
+    margins = np.empty(keys.shape)
+    for run in range(runs):
+        scores = np.zeros(len(units.V))
+        for number in range(repeats):
+            first = run * columns + number * folds
+            rows = deals[:, number] if units.starts is None else None
+            fold = rows if rows is not None else np.repeat(deals[:, number], units.options)
+            scores += _products(units.V, W[:, first : first + folds], fold)
+        margins[:, run] = _led(units, scores / repeats, keys[:, run])
+    return margins
+
+
+def _products(V: NDArray[np.float32], W: Floats, column: Numbers) -> Floats:
+    """Return each row's product with its own column; the same bits for equal rows."""
+    found = np.empty(len(V))
+    for number in range(W.shape[1]):
+        rows = np.flatnonzero(column == number)
+        for at in range(0, len(rows), 4096):
+            part = rows[at : at + 4096]
+            found[part] = (V[part] * W[:, number]).sum(axis=1)
+    return found
+
+
+def _led(units: _Units, scores: Floats, key: NDArray[np.intp]) -> Floats:
+    """Return the lead of each unit's highest option, negative where that is not the key."""
+    if units.starts is None:
+        margins = scores * key
+    else:
+        starts, sizes = units.starts, units.options
+        top = np.maximum.reduceat(scores, starts)
+        is_top = scores == np.repeat(top, sizes)
+        place = np.arange(len(scores))
+        leader = np.minimum.reduceat(np.where(is_top, place, len(scores)), starts)
+        others = scores.copy()
+        others[leader] = -np.inf
+        lead = top - np.maximum.reduceat(others, starts)
+        margins = np.where(leader == starts + key, lead, -lead)
+    margins[np.abs(margins) <= ROUNDING * np.abs(margins).max(initial=0.0)] = 0
+    return margins
+
+
+def _heads(margins: Floats, blocks: Numbers) -> Numbers:
+    """Return the unit with the largest lead of each block: what counts for it."""
+    order = np.lexsort((np.arange(len(margins)), -np.abs(margins), blocks))
+    first = np.append(True, np.diff(blocks[order]) > 0)
+    return np.asarray(order[first], np.intp)
+
+
+def _threshold(margins: Floats, options: Numbers, error: float) -> tuple[float | None, int]:
+    """Return the least margin at which the false share is at most the error, and how many agree.
+
+    The knockoff+ threshold (Barber & Candès 2015, equation 1.9); one decoy is added as if it were
+    beyond all, so that the share is not underestimated where few are left.
+    """
+    order = np.argsort(-np.abs(margins), kind="stable")
+    leads, agree = np.abs(margins)[order], margins[order] > 0
+    decoys = np.where(margins[order] < 0, 1 / (options[order] - 1), 0.0)
+    shares = (1 / (options.min() - 1) + np.cumsum(decoys)) / np.maximum(np.cumsum(agree), 1)
+    last = np.append(np.diff(leads) != 0, True)  # equal leads come together
+    good = np.flatnonzero(last & agree.cumsum().astype(bool) & (shares <= error) & (leads > 0))
+    if not good.size:
+        return None, 0
+    return float(leads[good[-1]]), int(agree[: good[-1] + 1].sum())
+
+
+def _turned(
+    units: _Units,
+    logit: Logit,
+    deals: Numbers,
+    folds: int,
+    seed: int,
+    error: float,
+    runs: range,
+) -> tuple[int, ...]:
+    """Return what is found where the keys of whole blocks are turned at random."""
+    keys = np.empty((len(units.key), len(runs)), np.intp)
+    for at, run in enumerate(runs):
+        drawn = np.random.default_rng([seed, 3, run]).random(int(units.blocks.max()) + 1)
+        turn = np.floor(drawn[units.blocks] * units.options).astype(np.intp)
+        keys[:, at] = (
+            units.key * (1 - 2 * turn)
+            if units.starts is None
+            else (units.key + turn) % units.options
+        )
+    with one_thread():
+        margins = _margins(units, logit, deals, folds, keys)
+    found = []
+    for run in margins.T:
+        heads = _heads(run, units.blocks)
+        found.append(_threshold(run[heads], units.options[heads], error)[1])
+    return tuple(found)
+
+
+def _leaving(margins: Floats, options: Numbers, kinds: Numbers) -> Floats:
+    """Return with what probability each unit goes so that no margin tells of its sign."""
+    from sklearn.isotonic import IsotonicRegression
+
+    leaving = np.zeros(len(margins))
+    for kind, number in sorted({*zip(kinds.tolist(), options.tolist(), strict=True)}):
+        rows = np.flatnonzero((kinds == kind) & (options == number) & (margins != 0))
+        if not rows.size:
+            continue
+        fit = IsotonicRegression(y_min=0.0, y_max=1.0, increasing=False)
+        differs = fit.fit_transform(np.abs(margins[rows]), (margins[rows] < 0).astype(float))
+        with np.errstate(divide="ignore"):
+            stays = differs / ((number - 1) * (1 - differs))
+        leaving[rows] = np.where(margins[rows] > 0, 1 - np.minimum(stays, 1), 0.0)
+    return leaving
+
+
+def _result(
+    units: _Units, margins: Floats, leaving: Floats, goes: NDArray[np.bool_], **told: Any
+) -> MirrorResult:
+    """Return the result in the order of the input."""
+    back = np.argsort(units.order)
+    gone = goes[back]
+    decoys = 1 / (units.options - 1)
+    share = None
+    if goes.any():
+        if told["threshold"] is not None:
+            heads = _heads(margins, units.blocks)
+            beyond = heads[margins[heads] <= -told["threshold"]]
+            share = float((1 / (units.options.min() - 1) + decoys[beyond].sum()) / told["found"])
+        else:
+            # of those that agree at a margin, D/((K − 1) A) are sound: its probability to stay
+            agree = margins > 0
+            share = float(leaving[agree] @ (1 - leaving[agree]) / leaving[agree].sum())
+    told["parameters"] = MappingProxyType(told["parameters"])
+    return MirrorResult(
+        kept=np.flatnonzero(~gone),
+        removed=np.flatnonzero(gone),
+        margins=margins[back],
+        options=units.options[back],
+        leaving=leaving[back],
+        false_share=share,
+        **told,
+    )

@@ -1,0 +1,366 @@
+"""The mirror filter: its laws, its threshold, its figures beside other code's, bad input."""
+
+from __future__ import annotations
+
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from sklearn.linear_model import LogisticRegression
+
+from winosmith import Dataset, Problem, debias
+from winosmith.debias import MirrorResult, mirror
+from winosmith.debias._logit import Logit
+from winosmith.debias._mirror import _threshold
+from winosmith.errors import DataError, InputError
+
+
+def planted(
+    seed: int, units: int = 400, share: float = 0.4, columns: int = 12
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return vectors and keys, the first of which are given away by the first column."""
+    rng = np.random.default_rng(seed)
+    V, key = rng.normal(size=(units, columns)), rng.random(units) < 0.5
+    V[: int(share * units), 0] += np.where(key[: int(share * units)], 3, -3)
+    return V, key
+
+
+def choices(
+    seed: int, units: int = 300, share: float = 0.4
+) -> tuple[NDArray[np.float64], list[int], NDArray[np.intp]]:
+    """Return options' vectors, the unit of each, and the keys, with 2 to 5 options a unit."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(2, 6, units)
+    V = rng.normal(size=(sizes.sum(), 8))
+    key = rng.integers(0, sizes)
+    right = (np.cumsum(sizes) - sizes + key)[: int(share * units)]
+    V[right, 0] += 3
+    return V, np.repeat(np.arange(units), sizes).tolist(), key
+
+
+def same(one: MirrorResult, other: MirrorResult) -> bool:
+    """Return whether two results are alike to the last bit."""
+    arrays = ("kept", "removed", "margins", "leaving", "options")
+    return one.record() == other.record() and all(
+        getattr(one, name).tobytes() == getattr(other, name).tobytes() for name in arrays
+    )
+
+
+AIMS: tuple[dict[str, Any], ...] = ({"error": 0.2}, {"aim": "chance"})
+
+
+@pytest.mark.parametrize("how", AIMS)
+@given(seed=st.integers(0, 10_000))
+@settings(max_examples=8, deadline=None)
+def test_swapping_options_and_permuting_units_changes_nothing(
+    how: dict[str, Any], seed: int
+) -> None:
+    """Turned units with turned keys, in any order, leave the same units with the same margins."""
+    V, key = planted(seed % 7, 150)
+    rng = np.random.default_rng(seed)
+    sign, order = np.where(rng.random(len(V)) < 0.5, -1, 1), rng.permutation(len(V))
+    one = mirror(V, key=key, **how)
+    turned = (sign * (2 * key - 1))[order]
+    other = mirror((V * sign[:, None])[order], key=turned, **how)
+    assert np.array_equal(np.sort(order[other.removed]), one.removed)
+    assert other.margins.tobytes() == one.margins[order].tobytes()
+    assert other.record() == one.record()
+
+
+@pytest.mark.parametrize("how", AIMS)
+@given(seed=st.integers(0, 10_000))
+@settings(max_examples=6, deadline=None)
+def test_the_order_of_many_options_and_units_means_nothing(how: dict[str, Any], seed: int) -> None:
+    """Options in any order within units in any order leave the same units, the same margins."""
+    V, items, key = choices(seed % 5, 120)
+    rng = np.random.default_rng(seed)
+    sizes = np.bincount(items)
+    starts = np.cumsum(sizes) - sizes
+    units, rows, keys = rng.permutation(len(sizes)), [], []
+    for unit in units:
+        places = rng.permutation(sizes[unit])
+        rows += (starts[unit] + places).tolist()
+        keys.append(int(np.flatnonzero(places == key[unit])[0]))
+    one = mirror(V, items=items, key=key, **how)
+    other = mirror(V[rows], items=[items[row] for row in rows], key=keys, **how)
+    assert np.array_equal(np.sort(units[other.removed]), one.removed)
+    assert other.margins.tobytes() == one.margins[units].tobytes()
+    assert other.record() == one.record()
+
+
+@pytest.mark.parametrize("how", AIMS)
+def test_kept_and_removed_are_the_input(how: dict[str, Any]) -> None:
+    """Each unit is either kept or removed, in ascending order, and only agreeing ones go."""
+    V, items, key = choices(1)
+    found = mirror(V, items=items, key=key, **how)
+    assert sorted([*found.kept, *found.removed]) == list(range(len(key)))
+    assert found.removed.size
+    assert (found.margins[found.removed] > 0).all()
+    assert (np.diff(found.kept) > 0).all()
+    assert (np.diff(found.removed) > 0).all()
+
+
+@pytest.mark.parametrize("workers", [ThreadPoolExecutor, ProcessPoolExecutor])
+def test_workers_change_no_bit(workers: Any) -> None:
+    """The same bytes with one thread, three, or two processes."""
+    V, key = planted(3)
+    alone = mirror(V, key=key)
+    with workers(3 if workers is ThreadPoolExecutor else 2) as executor:
+        assert same(mirror(V, key=key, executor=executor), alone)
+
+
+@pytest.mark.parametrize("ids", [True, False])
+def test_turning_a_unit_turns_its_own_margin(ids: bool) -> None:
+    """Another key of one unit turns its margin to the last bit: no model that scores it saw it."""
+    V, key = planted(4, 120)
+    named = [f"u{number}" for number in range(len(V))] if ids else None
+    before = mirror(V, key=key, ids=named).margins
+    for unit in (0, 50, 119):
+        other = key.copy()
+        other[unit] = ~other[unit]
+        assert mirror(V, key=other, ids=named).margins[unit] == -before[unit]
+
+
+def test_turning_a_block_turns_the_margins_of_its_units() -> None:
+    """Units of one block are scored by models that saw none of them."""
+    V, key = planted(5, 200)
+    blocks = [number // 4 for number in range(200)]
+    before = mirror(V, key=key, blocks=blocks).margins
+    other = key.copy()
+    other[40:44] = ~other[40:44]
+    assert (mirror(V, key=other, blocks=blocks).margins[40:44] == -before[40:44]).all()
+
+
+def test_margins_are_those_of_a_logistic_regression_without_intercept() -> None:
+    """Each fold's margins are scikit-learn's decision values, trained on the other folds."""
+    V, key = planted(6, 300)
+    named = [f"{number:03}" for number in range(len(V))]
+    found = mirror(V, key=key, ids=named, folds=5, C=0.5, seed=2)
+    fold = np.random.default_rng([2, 1, 0]).permutation(300) % 5
+    for number in range(5):
+        held = fold == number
+        model = LogisticRegression(C=0.5, fit_intercept=False, tol=1e-8, max_iter=1000)
+        values = model.fit(V[~held], key[~held]).decision_function(V[held])
+        assert np.allclose(found.margins[held], np.where(key[held], values, -values), atol=2e-3)
+
+
+def test_weights_of_many_options_are_those_of_a_general_minimiser() -> None:
+    """The conditional logit is at the optimum that scipy's BFGS finds for the printed loss."""
+    V, items, key = choices(2, 80)
+    sizes = np.bincount(items)
+    starts = np.cumsum(sizes) - sizes
+
+    def loss(w: NDArray[np.float64]) -> float:
+        z = V @ w
+        return float(
+            w @ w / 4
+            + sum(
+                np.log(np.exp(z[a : a + k]).sum()) - z[a + right]
+                for a, k, right in zip(starts, sizes, key, strict=True)
+            )
+        )
+
+    right = np.zeros((len(V), 1), np.float32)
+    right[starts + key] = 1
+    logit = Logit(V.astype(np.float32), C=2.0, starts=starts)
+    weights = logit.fit(np.ones((len(key), 1), np.float32), right)[:, 0]
+    assert np.allclose(weights, minimize(loss, np.zeros(8), method="BFGS").x, atol=2e-3)
+
+
+def test_two_options_as_items_are_their_difference() -> None:
+    """Units of two options give the same whether their options or the difference is handed in."""
+    V, key = planted(7, 200)
+    whole = np.stack([V / 2 + 1, -V / 2 + 1], 1).reshape(-1, V.shape[1]).astype(np.float32)
+    items = np.repeat(np.arange(200), 2).tolist()
+    difference = whole[::2] - whole[1::2]
+    assert same(mirror(whole, items=items, key=np.where(key, 0, 1)), mirror(difference, key=key))
+
+
+@pytest.mark.parametrize(
+    ("margins", "options", "error", "threshold", "found"),
+    [
+        ([5, 4, 3, -2, 1], 2, 0.2, None, 0),
+        ([9, 8, 7, 6, 5], 2, 0.2, 5.0, 5),
+        ([9, 8, 7, 6, 5, -4, 3], 2, 0.2, 5.0, 5),
+        ([9, 8, 7, 6, 5, -4, 4, 4, 4, 4, 4], 2, 0.2, 4.0, 10),
+        ([9, 8, 7, 6, 5, 0, 0], 2, 0.2, 5.0, 5),
+        ([9, 8, -7, 6, 5], 4, 0.2, 5.0, 4),
+        ([9, 8, 7], 3, 0.2, 7.0, 3),
+    ],
+)
+def test_the_threshold_by_hand(
+    margins: list[float], options: int, error: float, threshold: float | None, found: int
+) -> None:
+    """The least margin with one decoy more than there are, over those that agree, at the error."""
+    sizes = np.full(len(margins), options)
+    assert _threshold(np.array(margins, float), sizes, error) == (threshold, found)
+
+
+def test_with_mixed_numbers_of_options_the_least_stands_for_the_added_decoy() -> None:
+    """The decoy that is added weighs 1/(K_min - 1), each disagreeing unit 1/(K - 1)."""
+    margins, options = np.array([9.0, 8, 7, 6, -5, 5, 5]), np.array([5, 5, 5, 3, 5, 5, 5])
+    assert _threshold(margins, options, 0.125) == (5.0, 6)  # (1/2 + 1/4) over 6
+    options[4] = 3
+    assert _threshold(margins, options, 0.125) == (6.0, 4)  # 1/2 over 4; (1/2 + 1/2) over 6
+
+
+def test_what_gives_itself_away_is_found_at_the_stated_error() -> None:
+    """Of twenty data sets the mean false share is near the error, and most planted ones go."""
+    shares, found = [], []
+    for seed in range(20):
+        V, key = planted(seed, 600, 0.5)
+        removed = mirror(V, key=key, error=0.1, seed=seed).removed
+        shares.append((removed >= 300).mean())
+        found.append((removed < 300).sum() / 300)
+    assert np.mean(shares) < 0.12
+    assert np.mean(found) > 0.9
+
+
+def test_where_nothing_gives_itself_away_nothing_is_removed() -> None:
+    """Of thirty data sets without an artifact at most three lose anything at an error of 0.1."""
+    lost = 0
+    for seed in range(30):
+        V, key = planted(100 + seed, 300, 0.0)
+        lost += mirror(V, key=key, error=0.1, seed=seed).removed.size > 0
+    assert lost <= 3
+
+
+def test_a_find_that_turned_keys_match_is_not_removed() -> None:
+    """Fifty copies that are no block look like a find; their turned keys find as much."""
+    rng = np.random.default_rng(1)
+    V = np.repeat(rng.normal(size=(8, 30)), 50, axis=0)
+    key = np.repeat(rng.random(8) < 0.5, 50)
+    blocks = np.repeat(np.arange(8), 50).tolist()
+    assert mirror(V, key=key).removed.size > 100
+    assert mirror(V, key=key, blocks=blocks, folds=8).removed.size == 0
+
+
+def test_thinning_leaves_as_many_for_as_against_at_every_margin() -> None:
+    """Of what the aim "chance" keeps, agreeing and disagreeing units are equally many."""
+    V, key = planted(8, 6000, 0.4)
+    found = mirror(V, key=key, aim="chance")
+    kept = found.margins[found.kept]
+    for low, high in ((0, 0.5), (0.5, 2), (2, 20)):
+        some = kept[(np.abs(kept) > low) & (np.abs(kept) <= high)]
+        assert abs((some > 0).mean() - 0.5) < 3 * 0.5 / np.sqrt(len(some))
+    assert found.false_share is not None
+    assert abs((found.removed >= 2400).mean() - found.false_share) < 0.05
+
+
+def test_thinning_treats_kinds_apart() -> None:
+    """Where one kind gives itself away and another does not, the other loses next to nothing."""
+    V, key = planted(9, 4000, 0.5)
+    kinds = ["a" if number < 2000 else "b" for number in range(4000)]
+    apart = mirror(V, key=key, aim="chance", kinds=kinds).removed
+    together = mirror(V, key=key, aim="chance").removed
+    assert (apart >= 2000).sum() < 0.5 * (together >= 2000).sum()
+
+
+def test_vectors_without_anything_in_them_leave_every_unit() -> None:
+    """Zeros, or options with equal vectors, are ties: nobody leads, nobody goes."""
+    for how in AIMS:
+        found = mirror(np.zeros((50, 3)), key=np.ones(50), **how)
+        assert (found.ties, found.removed.size, found.p) == (50, 0, 1.0)
+        equal = mirror(np.ones((90, 4)), items=[row // 3 for row in range(90)], key=[0] * 30, **how)
+        assert (equal.ties, equal.removed.size) == (30, 0)
+
+
+@pytest.mark.parametrize("scale", [2.0**-40, 2.0**40])
+def test_the_unit_of_measurement_means_nothing(scale: float) -> None:
+    """Vectors times a power of two, with C divided by its square, give the same margins."""
+    V, key = planted(11, 100)
+    found = mirror(V * scale, key=key, C=1 / scale**2, ids=range(100))
+    assert np.allclose(found.margins, mirror(V, key=key, ids=range(100)).margins, atol=1e-5)
+
+
+def test_constant_columns_and_one_class_are_no_trouble() -> None:
+    """A column that is the same everywhere, and keys that are all alike, give finite margins."""
+    V, _ = planted(10, 100, 0.0)
+    V[:, 3] = 0
+    found = mirror(V, key=np.zeros(100))
+    assert np.isfinite(found.margins).all()
+    always = mirror(np.ones((100, 2)), key=np.ones(100))
+    assert always.removed.size == 100
+
+
+V_OK = np.random.default_rng(0).normal(size=(30, 2))
+
+
+@pytest.mark.parametrize(
+    ("V", "how", "told"),
+    [
+        (np.zeros(4), {}, "shape"),
+        (np.zeros((0, 3)), {}, "not empty"),
+        (np.full((30, 2), "x"), {}, "real numbers"),
+        (np.where(np.arange(60).reshape(30, 2) == 9, np.nan, V_OK), {}, "row 4 of V is not finite"),
+        (V_OK * 1e300, {}, "not finite in float32"),
+        (V_OK, {"key": [1] * 29}, "29 entries for 30 units"),
+        (V_OK, {"key": [2] + [1] * 29}, r"key\[0\] is 2"),
+        (V_OK, {"items": list(range(30)), "key": [0] * 30}, "has one option"),
+        (V_OK, {"items": [0, 1] * 15, "key": [15, 0]}, r"key\[0\] is 15; the unit has 15 options"),
+        (V_OK, {"items": [0, 1] * 15}, "key is needed"),
+        (V_OK, {"items": [0, 1]}, "items has 2 entries"),
+        (V_OK, {"blocks": [0]}, "blocks has 1 entries for 30 units"),
+        (V_OK, {"blocks": [0] * 30}, "1 blocks, fewer than the 10 folds"),
+        (V_OK[:5], {}, "5 blocks, fewer than the 10 folds"),
+        (V_OK, {"ids": ["a"] * 30}, "ids occur twice"),
+    ],
+)
+def test_bad_data_is_refused(V: Any, how: dict[str, Any], told: str) -> None:
+    """Data that can't be filtered is refused with what is wrong, and where."""
+    with pytest.raises(DataError, match=told):
+        mirror(V, **how)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"aim": "both"}, {"error": 0.0}, {"error": 0.3}, {"folds": 1}, {"repeats": 0}, {"C": 0.0},
+        {"seed": -1},
+    ],
+)  # fmt: skip
+def test_parameters_out_of_range_are_refused(how: dict[str, Any]) -> None:
+    """A parameter out of its range is refused by its name."""
+    with pytest.raises(InputError, match=next(iter(how))):
+        mirror(V_OK, **how)
+
+
+def _twin(name: str, first: int) -> list[Problem]:
+    options = ("box", "bin")
+    return [
+        Problem(f"{name}-a", f"The {name} is in the _ as it is old.", options, first, name),
+        Problem(f"{name}-b", f"The {name} is in the _ as it is new.", options, 1 - first, name),
+    ]
+
+
+def test_a_twin_is_one_unit_with_all_copies_of_its_halves() -> None:
+    """Copies of a half change neither the vector of its twin nor how many units there are."""
+    pool = Dataset([*_twin("cup", 0), *_twin("jug", 1)])
+    X = np.array([[3.0, 1], [2, 0], [1, 0], [1, 5]])
+    units = debias.twin_units(pool, X)
+    assert units.V.tolist() == [[1, 1], [0, 5]]
+    copied = Dataset([*pool, Problem("x", pool[0].sentence, pool[0].options, 0)])
+    more = debias.twin_units(copied, np.append(X, X[:1], axis=0))
+    assert more.V.tolist() == units.V.tolist()
+    assert more.rows == ((0, 1, 4), (2, 3))
+    assert more.kinds == ("twin", "twin")
+
+
+def test_a_family_is_one_block_and_lookalikes_are_not() -> None:
+    """Units of one family share a block; twins that merely look alike have blocks of their own."""
+    pool = Dataset([*_twin("cup", 0), *_twin("mug", 0)])
+    X = np.ones((4, 2))
+    assert len(set(debias.twin_units(pool, X).blocks)) == 2
+    from winosmith.lineage import perturbed
+
+    child = perturbed(
+        pool[0], "The old cup is in the _ as it is old.", pool[0].options, 0, source="person"
+    )
+    family = debias.twin_units(Dataset([*pool, child]), np.ones((5, 2)))
+    assert len(set(family.blocks)) == 2
+    assert sorted(family.kinds) == ["single", "twin", "twin"]
