@@ -30,8 +30,15 @@ from winosmith.formats._base import (
     problems_of,
     tidy,
 )
-from winosmith.formats._json import json_lines, text_field, whole_number
-from winosmith.formats._xml import child_text, elements, legal, write_tree
+from winosmith.formats._records import (
+    child_text,
+    elements,
+    json_lines,
+    legal,
+    text_field,
+    whole_number,
+    write_tree,
+)
 from winosmith.problem import BLANK, Problem
 
 _LINKS = {"cause": "because", "effect": "so"}

@@ -17,7 +17,7 @@ from typing import IO
 
 from winosmith.errors import ProblemError
 from winosmith.formats._base import Entry, Format, Item, Source, entry, halves, problems_of
-from winosmith.formats._table import Row, has_columns, rows, write_rows
+from winosmith.formats._records import Row, has_columns, rows, write_rows
 from winosmith.formats._twins import paired
 from winosmith.problem import BLANK, Extra, Problem
 

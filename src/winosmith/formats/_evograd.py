@@ -28,7 +28,7 @@ from winosmith.formats._base import (
     option_number,
     problems_of,
 )
-from winosmith.formats._table import Row, rows, write_rows
+from winosmith.formats._records import Row, rows, write_rows
 from winosmith.lineage import DISTANCE, MEASURED
 from winosmith.problem import Extra, Lineage, Problem
 from winosmith.text import edit_distance, tokens

@@ -11,7 +11,7 @@ from dataclasses import fields
 from typing import IO, Any
 
 from winosmith.formats._base import Entry, Format, Item, Source
-from winosmith.formats._json import json_lines
+from winosmith.formats._records import json_lines
 from winosmith.formats._twins import would_be_paired
 from winosmith.problem import Claim, Problem
 from winosmith.records import canonical, claim_of, claim_record, problem_of, problem_record

@@ -31,7 +31,7 @@ from winosmith.formats._base import (
     scalars,
     tidy,
 )
-from winosmith.formats._json import array_records, text_field
+from winosmith.formats._records import array_records, text_field
 from winosmith.problem import BLANK, Extra, Problem
 
 _KEY = "knowref"

@@ -25,7 +25,7 @@ from winosmith.formats._base import (
     problems_of,
     restored,
 )
-from winosmith.formats._table import Row, has_columns, rows, table, write_rows
+from winosmith.formats._records import Row, has_columns, rows, table, write_rows
 from winosmith.problem import BLANK, Extra, Problem
 
 _COLUMNS = ("sentid", "sentence")

@@ -37,7 +37,7 @@ from winosmith.formats._base import (
     problems_of,
     scalars,
 )
-from winosmith.formats._json import json_lines, text_field
+from winosmith.formats._records import json_lines, text_field
 from winosmith.formats._twins import paired
 from winosmith.problem import Extra, Lineage, Problem
 

@@ -36,8 +36,8 @@ from winosmith.formats._base import (
     restored,
     tidy,
 )
+from winosmith.formats._records import child_text, elements, legal, write_tree
 from winosmith.formats._twins import paired
-from winosmith.formats._xml import child_text, elements, legal, write_tree
 from winosmith.problem import Extra, Problem, Scalar
 
 _LETTERS = "ABCDE"
