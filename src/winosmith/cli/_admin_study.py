@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from winosmith.cells import guarded
 from winosmith.cli._groups import Group
 from winosmith.cli._options import json_option
 from winosmith.cli._printing import print_json, print_table, say
-from winosmith.cli.admin import database_option, existing_site, site_argument
+from winosmith.cli.admin import address_option, database_option, existing_site, site_argument
 
 if TYPE_CHECKING:
     from winosmith.web.market.models import Study
@@ -33,17 +33,6 @@ def command(context: click.Context, folder: str) -> None:
                      --reward 2.50 --currency GBP --minutes 12 --places 50 --code C1A2B3C4
     """  # noqa: D301
     context.obj = folder
-
-
-def address_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add `--address`, with which printed links begin."""
-    return click.option(
-        "--address",
-        metavar="URL",
-        default="http://127.0.0.1:8000",
-        show_default=True,
-        help="Under which people come: the link begins with it.",
-    )(function)
 
 
 def print_link(study: Study, token: str, address: str) -> None:

@@ -80,6 +80,17 @@ def database_option(function: Callable[..., Any]) -> Callable[..., Any]:
     )(function)
 
 
+def address_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add `--address`, with which printed links begin."""
+    return click.option(
+        "--address",
+        metavar="URL",
+        default="http://127.0.0.1:8000",
+        show_default=True,
+        help="Under which people come: the link begins with it.",
+    )(function)
+
+
 def existing_site(folder: str, database: str | None) -> Site:
     """Return the site of a folder with Django set up.
 
@@ -113,13 +124,7 @@ MOST_MINUTES = 90 * 24 * 60
     type=click.IntRange(1, MOST_MINUTES),
     help="For how long it works.",
 )
-@click.option(
-    "--address",
-    metavar="URL",
-    default="http://127.0.0.1:8000",
-    show_default=True,
-    help="Under which people come: the link begins with it.",
-)
+@address_option
 @database_option
 def invite(
     folder: str,

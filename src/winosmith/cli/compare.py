@@ -10,7 +10,8 @@ import click
 
 from winosmith import report
 from winosmith._version import __version__
-from winosmith.cli._answered import (
+from winosmith.cli._options import data_argument, format_option, json_option
+from winosmith.cli._predictions import (
     LINEAGE,
     answered,
     depth_option,
@@ -19,7 +20,6 @@ from winosmith.cli._answered import (
     partial_option,
     predictions_argument,
 )
-from winosmith.cli._options import data_argument, format_option, json_option
 from winosmith.cli._printing import (
     TIES,
     Rows,

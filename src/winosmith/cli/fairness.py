@@ -11,8 +11,8 @@ import click
 
 from winosmith import report
 from winosmith._version import __version__
-from winosmith.cli._answered import graded
 from winosmith.cli._options import data_argument, format_option, json_option, read_data
+from winosmith.cli._predictions import graded
 from winosmith.cli._printing import (
     Rows,
     Table,

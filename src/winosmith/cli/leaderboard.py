@@ -110,7 +110,7 @@ def _answers(
     import numpy as np
 
     from winosmith import formats, metrics
-    from winosmith.cli._answered import answered
+    from winosmith.cli._predictions import answered
 
     if data is not None:
         dataset = answered(data, None, labels)

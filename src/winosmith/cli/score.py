@@ -19,7 +19,8 @@ import click
 from winosmith import formats, metrics, report
 from winosmith._version import __version__
 from winosmith.answers import Response
-from winosmith.cli._answered import (
+from winosmith.cli._options import data_argument, format_option, json_option
+from winosmith.cli._predictions import (
     LINEAGE,
     answered,
     depth_option,
@@ -30,7 +31,6 @@ from winosmith.cli._answered import (
     predictions_argument,
     trained_option,
 )
-from winosmith.cli._options import data_argument, format_option, json_option
 from winosmith.cli._printing import (
     TIES,
     Rows,

@@ -14,8 +14,8 @@ import click
 from click.core import ParameterSource
 
 from winosmith.cli import solve as solve_command
-from winosmith.cli._answered import overlaps, trained_option
 from winosmith.cli._options import json_option
+from winosmith.cli._predictions import overlaps, trained_option
 from winosmith.cli._printing import print_json, print_table, progress, say
 from winosmith.cli._solvers import SOLVERS, TAKES, check_options, made, sees
 from winosmith.cli.score import women_by_occupation
