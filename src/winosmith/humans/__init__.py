@@ -19,7 +19,6 @@ from winosmith.humans._answers import (
 )
 from winosmith.humans._assign import Given, Ledger, assign, ledger_held, read_ledger, write_ledger
 from winosmith.humans._course import Course, Pace, Slope, paces
-from winosmith.humans._crossfit import CrossFit, cross_fit
 from winosmith.humans._entry import SKIP, UNDO, Difference, Entry, compare_entries
 from winosmith.humans._form import form
 from winosmith.humans._grim import (
@@ -36,7 +35,7 @@ from winosmith.humans._instructions import DECLARED, Declared, has_blanks
 from winosmith.humans._instructions import words as instructions
 from winosmith.humans._publish import CANARY, Published, canary, publish
 from winosmith.humans._results import Halves, ItemRow, Results, SubjectRow, TestResult, results
-from winosmith.humans._select import BALANCED, Rules, Selection, select
+from winosmith.humans._select import BALANCED, CrossFit, Rules, Selection, cross_fit, select
 from winosmith.humans._sheet import (
     AMBIGUOUS,
     COMMON,
