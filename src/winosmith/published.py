@@ -7,12 +7,14 @@ that holds it, whatever the format. `docs/make_published.py` writes it.
 from __future__ import annotations
 
 import hashlib
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -139,13 +141,22 @@ def contents_beside(folder: Path) -> tuple[Contents, ...]:
     """Return what the model in a folder was trained on; nothing where nobody wrote it down.
 
     The folder of a run of `winosmith train` stands for the `model/` in it.
+
+    Raises:
+        InputError: what was written down can't be read.
     """
     paths = (folder / BESIDE, folder / "model" / BESIDE)
     path = next((path for path in paths if path.is_file()), None)
     if path is None:
         return ()
-    with np.load(path, allow_pickle=False) as arrays:
-        whole, sides = (frozenset(arrays[which].tolist()) for which in ("whole", "sides"))
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            whole, sides = (frozenset(arrays[which].tolist()) for which in ("whole", "sides"))
+    except (OSError, EOFError, ValueError, KeyError, TypeError, BadZipFile, zlib.error) as error:
+        raise InputError(
+            f"{path}: this can't be read as what the model was trained on ({error}). Copy the "
+            "model again, or train it again; without the file nobody knows what it has seen"
+        ) from None
     return (Contents("what it was trained on", whole, sides),)
 
 

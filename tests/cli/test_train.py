@@ -16,6 +16,7 @@ from winosmith.cli import train as train_command
 from winosmith.cli import transfer as transfer_command
 from winosmith.errors import DataError, InputError, OutputError
 from winosmith.models import load_choice_model
+from winosmith.published import keep_contents
 from winosmith.recast import to_claims
 from winosmith.solve import EncoderSolver
 
@@ -251,6 +252,16 @@ def test_what_training_may_have_shown_is_not_solved(data_dir: Path, tmp_path: Pa
         _run(transfer_command, files[0], *asked[2:])
     with pytest.raises(InputError, match="the contents of 'xyzzy' are not known"):
         _run(transfer_command, *asked, "--trained-on", "xyzzy")
+
+
+@pytest.mark.data
+def test_what_a_model_was_trained_on_is_not_solved(data_dir: Path, tmp_path: Path) -> None:
+    """Digests beside the weights leave a data set out, without `--trained-on`."""
+    dpr, tuned = data_dir / "dpr" / "test.c.txt", tmp_path / "tuned"
+    tuned.mkdir()
+    keep_contents(tuned, formats.read(dpr))
+    with pytest.raises(DataError, match=r"nothing is left to solve: DPR.* 564 of 564"):
+        _run(transfer_command, dpr, "--model", tuned, "--out", tmp_path / "t")
 
 
 @pytest.mark.models

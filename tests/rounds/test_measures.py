@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from winosmith import Dataset, Lineage, Prediction, formats, practice
@@ -86,6 +87,20 @@ def test_a_fine_tuned_model_tells_what_it_was_trained_on(tmp_path: Path) -> None
     for name, rows in (("tuned", {0, 1}), ("again", {0, 1, 4, 5})):
         rule = SolverRule("mine", "encoder", {"model": name})
         assert set(trained_on(rule, tmp_path).overlap(twins).rows) == rows
+
+
+@pytest.mark.parametrize("cut", ["empty", "no archive", "cut off", "damaged", "another array"])
+def test_what_a_model_was_trained_on_can_be_unreadable(tmp_path: Path, cut: str) -> None:
+    """A damaged file beside the weights is told with its path, and what to do."""
+    file = keep_contents(tmp_path, made_twins(12))
+    whole = file.read_bytes()
+    damaged = whole[:200] + bytes(100) + whole[300:]
+    kept = {"empty": b"", "no archive": b"x" * 99, "cut off": whole[:-40], "damaged": damaged}
+    file.write_bytes(kept.get(cut, b""))
+    if cut == "another array":
+        np.savez(file, sides=np.arange(3))
+    with pytest.raises(InputError, match=r"trained_on\.npz: this can't be read .*train it again"):
+        contents_beside(tmp_path)
 
 
 def test_what_a_rule_says_wrongly_of_training_is_refused(tmp_path: Path) -> None:

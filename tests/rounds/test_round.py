@@ -11,6 +11,7 @@ import pytest
 from winosmith import formats, rounds
 from winosmith.build import build, digest_of, read_last
 from winosmith.errors import InputError, OutputError, RecipeError
+from winosmith.solver_rule import SolverRule
 from winosmith.study import made_solver
 
 
@@ -39,6 +40,15 @@ def test_a_round_publishes_a_release_and_says_how_hard_it_is(two):
         assert len(solver["digest"]) == 64
     dev, test = first.record["build"]["counts"]["dev"], first.record["build"]["counts"]["test"]
     assert first.record["solvers"]["words"]["accuracy"]["n"] == dev + test
+
+
+def test_a_pronoun_that_is_nowhere_is_refused_before_the_build(pools, tmp_path):
+    """A solver that is to see the pronoun is refused where the pool has none; nothing is made."""
+    recipe = rounds.read_round(pools / "round-1.toml")
+    seeing = SolverRule("words", "association", {"sees": "pronoun"})
+    with pytest.raises(InputError, match='the solver words has sees = "pronoun": the pronoun of'):
+        rounds.run_round(replace(recipe, solvers=(seeing,)), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_roots_are_what_every_solver_gets_right(two):

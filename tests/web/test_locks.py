@@ -184,7 +184,8 @@ def test_health_tells_of_a_locked_database(served: Start, database: str) -> None
         assert time.monotonic() < start + WAITED
     assert (answer.status, answer.text) == (
         503,
-        "the database is locked by another program; pages can be read, nothing can be written\n",
+        "the database is locked, by another program or by a long write of the site's own; pages "
+        "can be read, nothing can be written\n",
     )
     time.sleep(1.1)
     assert site.get("/healthz").status == 200

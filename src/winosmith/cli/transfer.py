@@ -124,19 +124,27 @@ def _targets(data: tuple[str, ...]) -> list[Target]:
 def _not_seen(targets: list[Target], options: Options) -> tuple[list[Target], dict[str, Overlap]]:
     """Return the data sets that training may not have shown, and what of each it may have.
 
+    What `winosmith train` left beside a model's weights tells it, and `--trained-on`.
+
     Raises:
         InputError: `--trained-on` names what is not there, or a data set of `--tune` that may have
             been seen.
         DataError: all may have been seen.
     """
-    from winosmith import study
+    from winosmith import published, study
 
     name, given = options["name"], options["trained_on"]
-    seen = {
-        target.name: overlap
-        for target in targets
-        for overlap in overlaps(_problems(target), [name], given).values()
-    }
+    beside = study.TrainedOn(
+        contents=tuple(c for m in options["model"] for c in published.contents_beside(Path(m)))
+    )
+    seen: dict[str, Overlap] = {}
+    for target in targets:
+        problems = _problems(target)
+        found = beside.overlap(problems)
+        for told in overlaps(problems, [name], given).values():
+            found = replace(told, rows={**found.rows, **told.rows})
+        if found.withheld or found.unknown:
+            seen[target.name] = found
     left = [t for t in targets if t.name not in seen or not seen[t.name].withheld]
     if not left:
         told = "; ".join(f"{study.TARGETS[data]}: {_told(name, f)}" for data, f in seen.items())

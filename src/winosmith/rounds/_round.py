@@ -29,12 +29,13 @@ from winosmith.build import (
     silent,
 )
 from winosmith.dataset import Dataset
-from winosmith.errors import InputError
+from winosmith.errors import DataError, InputError
 from winosmith.outputs import PRIVATE, OutputFolder, sha256
 from winosmith.problem import Problem
 from winosmith.rounds._recipe import RoundRecipe
 from winosmith.rounds._report import RECORD, Change, changes, read_record, round_page
 from winosmith.rounds._solving import Answers, Measured, NextRound, answers_of, measured, next_round
+from winosmith.seen import check_pronouns
 from winosmith.study import trained_on
 
 BUILD = "build"
@@ -93,6 +94,7 @@ def run_round(
         InputError: data, votes, solvers or folders that can't be used, with the reason.
         OutputError: the folder can't be taken or written.
     """
+    _check_seen(recipe)
     show = step or silent
     before = read_record(last) if last is not None else None
     kept = None if stored is None else Path(stored)
@@ -113,6 +115,17 @@ def run_round(
     with show("writing", None):
         _write(folder, record, following, found)
     return Round(folder.path, record, found)
+
+
+def _check_seen(recipe: RoundRecipe) -> None:
+    """Refuse solvers that see pronouns where the pool has none, before the build and not after."""
+    seeing = [rule.name for rule in recipe.solvers if rule.options.get("sees") == "pronoun"]
+    if not seeing:
+        return
+    try:
+        check_pronouns(read_pool(recipe.build))
+    except DataError as error:
+        raise InputError(f'the solver {seeing[0]} has sees = "pronoun": {error}') from None
 
 
 def _shown(recipe: RoundRecipe, before: Mapping[str, Any] | None) -> dict[str, Any]:

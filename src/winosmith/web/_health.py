@@ -20,7 +20,10 @@ from winosmith.web._lock import wait_for_locks
 __all__ = ["wrong"]
 
 AWAY = "the database does not answer"
-LOCKED = "the database is locked by another program; pages can be read, nothing can be written"
+LOCKED = (
+    "the database is locked, by another program or by a long write of the site's own; pages can be "
+    "read, nothing can be written"
+)
 READ_ONLY = "the database can be read, but takes nothing new"
 FULL = "the disk is full; pages can be read, nothing can be written"
 UNWRITABLE = "the site's folder can't be written to"
@@ -30,7 +33,8 @@ WITHIN = 0.8
 """Seconds in which what is asked must answer."""
 
 LOCKED_FOR = 0.5
-"""Seconds after which a database is called locked: the site's own writes take hundredths."""
+"""Seconds after which a database is called locked: nearly all writes of the site take hundredths;
+a large import takes more."""
 
 KEPT = 1.0
 """Seconds for which an answer holds: whoever asks often costs no more than that."""

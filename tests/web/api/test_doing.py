@@ -156,7 +156,7 @@ def test_programs_take_no_training(ann: Any, person: Any) -> None:
     from django.test import override_settings
     from django.utils import timezone
 
-    from tests.web.judge.making import gold  # type: ignore[import-not-found]
+    from tests.web.judge.making import give, gold  # type: ignore[import-not-found]
     from winosmith.web.judge.models import Judge, Slot
 
     gold(2)
@@ -174,7 +174,10 @@ def test_programs_take_no_training(ann: Any, person: Any) -> None:
             assert refused.status_code == 403, act
             assert "/judge/" in refused.json()["detail"]
         assert not Slot.objects.filter(holder=eve).exists()
-        Judge.objects.create(person=eve, qualified=timezone.now())
+        missed = give(eve, 1)
+        contested = caller.post(f"judging/checked/{missed.ref}/contest", {"text": "It does fit."})
+        assert contested.json()["contested"], "as on the page, in the training too"
+        Judge.objects.filter(person=eve).update(qualified=timezone.now())
         assert not caller.get("judging").json()["training"]
         assert caller.post("judging/claim").json()["holding"]
 

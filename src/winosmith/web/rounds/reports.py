@@ -5,13 +5,14 @@ What was withdrawn, or put under embargo, since the round is in none of them.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 from django.db.models import QuerySet
 
-from winosmith import Dataset
-from winosmith.records import canonical, problem_record
+from winosmith import Dataset, formats
+from winosmith.records import canonical
 from winosmith.rounds import Change, NextRound, round_page
 from winosmith.web.problems.lineages import as_public
 from winosmith.web.problems.models import Problem
@@ -76,10 +77,12 @@ def lines(round_: Round, *, kept: bool) -> Iterator[bytes]:
             place.problem_id: place
             for place in Place.objects.filter(round=round_, problem__in=chunk)
         }
-        for row, datum in zip(chunk, as_public(chunk), strict=True):
-            record = problem_record(datum) | {"twin_id": datum.twin_id}  # None says: no twin
-            record |= {} if kept else _why(places[row.pk])
-            yield (canonical(record) + "\n").encode("utf-8", "surrogatepass")
+        written = formats.lines(as_public(chunk), marked=True)
+        for row, line in zip(chunk, written, strict=True):
+            told = line
+            if not kept:
+                told = canonical(json.loads(line) | _why(places[row.pk])) + "\n"
+            yield told.encode("utf-8", "surrogatepass")
 
 
 def _problems(round_: Round, kept: bool) -> QuerySet[Problem]:
