@@ -505,19 +505,22 @@ def test_an_attention_question_stalls_nothing(db: Any) -> None:
 
 
 def test_what_tells_the_answer_of_an_attention_question_is_not_public(
-    db: Any, person: Callable[..., Any]
+    db: Any, person: Callable[..., Any], visit: Callable[..., Any]
 ) -> None:
     """The other half of one that is asked waits; it is public with the question's end."""
     from winosmith.web.judge.gold import add_gold, settle
     from winosmith.web.judge.models import Contest, Judge, Slot
     from winosmith.web.problems.public import publish_due, waits_until
 
-    one, two = _judged()
+    one, two = _judged(person("ann"))
     add_gold(two, "A small jug holds little.")
     _to(one, "valid")
     _later([one], days=30)
     assert _public(one) == [False]
     assert (publish_due(), waits_until(one)) == (0, None)
+    page = visit(one.twin.contributor).get(f"/problems/{one.ref}/").content.decode()
+    assert "It waits for the other half" in page
+    assert "No day is set for it yet." in page
     judy = person("judy", is_judge=True)
     Judge.objects.create(person=judy)
     slot = Slot.objects.create(
