@@ -141,8 +141,8 @@ def _not_seen(targets: list[Target], options: Options) -> tuple[list[Target], di
     for target in targets:
         problems = _problems(target)
         found = beside.overlap(problems)
-        for told in overlaps(problems, [name], given).values():
-            found = replace(told, rows={**found.rows, **told.rows})
+        for asked in overlaps(problems, [name], given).values():
+            found = replace(asked, rows={**found.rows, **asked.rows})
         if found.withheld or found.unknown:
             seen[target.name] = found
     left = [t for t in targets if t.name not in seen or not seen[t.name].withheld]
