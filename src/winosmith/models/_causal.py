@@ -95,9 +95,9 @@ class CausalModel:
         """Return the log-probability of each text's tokens from its start on.
 
         What texts share at their beginning is read once: what all of them share is kept in the
-        model's cache, the rest makes a tree (the top of this file says how). In float32 the
-        values agree to 1e-4 with those of each text alone. The first tree is held to that: where
-        the model gives other values in it, or refuses it, all texts are read whole, with a warning.
+        model's cache, the rest makes a tree. In float32 the values agree to 1e-4 with those of
+        each text alone. The first tree is held to that: where the model gives other values in it,
+        or refuses it, all texts are read whole, with a warning.
 
         Args:
             texts: token ids, at least one a text.

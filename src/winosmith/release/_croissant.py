@@ -100,10 +100,10 @@ def _rest(extra: Extra) -> str | None:
 
 def write_table(table: Any, file: IO[bytes], metadata: Mapping[str, str]) -> None:
     """Write a table as Parquet, with texts beside it; no date and no host gets into the bytes."""
-    told = {key.encode(): value.encode() for key, value in sorted(metadata.items())}
+    encoded = {key.encode(): value.encode() for key, value in sorted(metadata.items())}
     parquet = require("pyarrow.parquet", "release")
     parquet.write_table(
-        table.replace_schema_metadata(told),
+        table.replace_schema_metadata(encoded),
         file,
         compression="zstd",
         row_group_size=_ROWS,
@@ -119,8 +119,8 @@ def read_table(path: str | Path) -> tuple[Any, dict[str, str]]:
         OSError: it is no Parquet file (pyarrow's own error is one, or a ValueError).
     """
     table = require("pyarrow.parquet", "release").read_table(path)
-    told = {k.decode(): v.decode() for k, v in (table.schema.metadata or {}).items()}
-    return table.replace_schema_metadata(None), told
+    metadata = {k.decode(): v.decode() for k, v in (table.schema.metadata or {}).items()}
+    return table.replace_schema_metadata(None), metadata
 
 
 def same_columns(table: Any) -> bool:
@@ -196,7 +196,7 @@ def croissant(content: Content, files: Mapping[str, DataFile]) -> str:
         files: those of the folder data, by path.
     """
     about = content.about
-    told: dict[str, Any] = {
+    description: dict[str, Any] = {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
         "conformsTo": CONFORMS,
@@ -216,7 +216,7 @@ def croissant(content: Content, files: Mapping[str, DataFile]) -> str:
         "distribution": [_file(files[path]) for path in sorted(files)],
         "recordSet": [_records(part, content.counts[part]["problems"]) for part in content.parts],
     }
-    return json.dumps(told, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(description, indent=1, ensure_ascii=False) + "\n"
 
 
 def _semantic(version: str) -> str:
@@ -248,17 +248,17 @@ def _records(part: str, problems: int) -> dict[str, Any]:
         "name": part,
         "description": f"{problems} problems.",
         "key": {"@id": f"{part}/id"},
-        "field": [_field(part, name, kind, told) for name, (kind, told) in COLUMNS.items()],
+        "field": [_field(part, name, kind, text) for name, (kind, text) in COLUMNS.items()],
     }
 
 
-def _field(part: str, name: str, kind: str, told: str) -> dict[str, Any]:
+def _field(part: str, name: str, kind: str, description: str) -> dict[str, Any]:
     source = {"fileObject": {"@id": f"data/{part}.parquet"}, "extract": {"column": name}}
     field: dict[str, Any] = {
         "@type": "cr:Field",
         "@id": f"{part}/{name}",
         "name": name,
-        "description": told,
+        "description": description,
     }
     if kind == "edits":
         field["repeated"] = True

@@ -66,8 +66,8 @@ def straddles(parts: Mapping[str, Dataset], kinds: Iterable[str]) -> Iterator[St
             other = next((o for o in rest if side(places[o][0]) != side(places[first][0])), None)
             if other is not None:
                 one, two = places[first], places[other]
-                told = why or _why(one[2], two[2])
-                yield Straddle(one[0], one[1], two[0], two[1], told)
+                reason = why or _why(one[2], two[2])
+                yield Straddle(one[0], one[1], two[0], two[1], reason)
 
 
 _Place = tuple[str, int, Problem]

@@ -132,7 +132,7 @@ def front_matter(content: Content) -> dict[str, Any]:
     return settings | {
         "language": list(about.language),
         "pretty_name": about.title,
-        "size_categories": [next((told for most, told in _SIZES if n < most), "n>1M")],
+        "size_categories": [next((size for most, size in _SIZES if n < most), "n>1M")],
         "task_categories": ["multiple-choice"],
         "tags": ["commonsense", "winograd-schema", "winosmith"],
         "configs": [
@@ -200,9 +200,9 @@ def part_rows(content: Content) -> list[tuple[str, int, int, int, int, int, str]
     rows = []
     for part in [*content.parts, "all"]:
         n = content.counts[part]
-        told = DESCRIPTIONS.get(part, "every problem once")
+        text = DESCRIPTIONS.get(part, "every problem once")
         rows.append(
-            (part, n["problems"], n["twins"], n["singles"], n["families"], n["contributors"], told)
+            (part, n["problems"], n["twins"], n["singles"], n["families"], n["contributors"], text)
         )
     return rows
 
@@ -274,11 +274,11 @@ def _creation(content: Content) -> Iterator[str]:
 
 def funnel(content: Content) -> Iterator[str]:
     """Yield what each stage of the build kept; nothing where there was no build."""
-    told = content.build.get("funnel")
-    if not told:
+    whole = content.build.get("funnel")
+    if not whole:
         return
-    rows: list[tuple[object, ...]] = [("collected", told["collected"]["problems"], "")]
-    for step in told["steps"]:
+    rows: list[tuple[object, ...]] = [("collected", whole["collected"]["problems"], "")]
+    for step in whole["steps"]:
         why = ", ".join(f"{reason} {count:,}" for reason, count in step["dropped"].items())
         rows.append((step["stage"], step["kept"]["problems"], why))
     yield from table(["stage", "problems kept", "dropped"], rows)
@@ -310,8 +310,8 @@ def judges(content: Content) -> Iterator[str]:
 def unvalidated(content: Content) -> str:
     """Return how many problems nobody has found valid yet, in words; nothing where none is."""
     counts = content.build.get("unvalidated", {})
-    told = ", ".join(f"{count:,} of {part}" for part, count in counts.items())
-    return f"Generated, and not found valid by judges: {told}." if told else ""
+    listed = ", ".join(f"{count:,} of {part}" for part, count in counts.items())
+    return f"Generated, and not found valid by judges: {listed}." if listed else ""
 
 
 def _limits(content: Content) -> Iterator[str]:
@@ -355,8 +355,8 @@ def datasheet(content: Content) -> str:
     for title, questions in SECTIONS:
         lines += [f"## {title}", ""]
         for key, question in questions:
-            told = [text for text in (about.datasheet.get(key, ""), known.get(key, "")) if text]
-            lines += [f"**{question}**", "", "\n\n".join(told) or NOT_STATED, ""]
+            answers = [text for text in (about.datasheet.get(key, ""), known.get(key, "")) if text]
+            lines += [f"**{question}**", "", "\n\n".join(answers) or NOT_STATED, ""]
     return "\n".join(lines)
 
 

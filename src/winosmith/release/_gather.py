@@ -72,21 +72,21 @@ class Gathered:
 
     Attributes:
         content: what is released, checked.
-        told: the test problems with their answers, where known.
+        solved: the test problems with their answers, where known.
         source_ids: the id that each problem has in its source, where that is another.
     """
 
     content: Content
-    told: Dataset | None
+    solved: Dataset | None
     source_ids: Mapping[str, str]
 
     @property
     def copies(self) -> Copies:
         """What is there more than once, its contradictions in test included."""
-        if self.told is None:
+        if self.solved is None:
             return self.content.copies
         known: dict[str, list[int | None]] = {}
-        for problem in self.told:
+        for problem in self.solved:
             known.setdefault(sight(problem), []).append(problem.answer)
         return copies(
             Dataset(
@@ -125,7 +125,7 @@ def gathered(
     if TEST in named:
         named[TEST] = Dataset(sorted(named[TEST], key=lambda p: (sight(p), p.id)), TEST)
     check_answers(named)
-    told = test_answers(source.private) or _answered(named)
+    solved = test_answers(source.private) or _answered(named)
     mark = before.canary if before else canary(_seen(named))
     parts = {
         part: Dataset(
@@ -166,17 +166,17 @@ def gathered(
         found.counts() if found else {},
         changelog(about, before, found, mark),
     )
-    _checked(content, source, told, found)
-    return Gathered(content, told, source_ids)
+    _checked(content, source, solved, found)
+    return Gathered(content, solved, source_ids)
 
 
 def _why_absent(source: Source, name: str) -> dict[str, str]:
     """Return why a build has no place for problems, by the ids that they would have."""
-    told = {
+    reasons = {
         old: f"dropped by {source.removed[old].stage}" if old in source.removed else "held back"
         for old in source.absent
     }
-    return {id_of(source.absent[old], name): why for old, why in told.items()}
+    return {id_of(source.absent[old], name): why for old, why in reasons.items()}
 
 
 def _unvalidated(parts: Mapping[str, Dataset]) -> dict[str, dict[str, int]]:
@@ -186,7 +186,9 @@ def _unvalidated(parts: Mapping[str, Dataset]) -> dict[str, dict[str, int]]:
     return {"unvalidated": marked} if marked else {}
 
 
-def _checked(content: Content, source: Source, told: Dataset | None, found: Changes | None) -> None:
+def _checked(
+    content: Content, source: Source, solved: Dataset | None, found: Changes | None
+) -> None:
     check_licences(content.about, content.problems)
     check_known(content.dataset, content.disjoint)
     check_apart(content.parts, content.disjoint)
@@ -202,8 +204,8 @@ def _checked(content: Content, source: Source, told: Dataset | None, found: Chan
         unknown = sorted(one for one in content.about.withdrawn if one in ids)
         if unknown:
             raise DataError(f"{unknown[0]!r} is withdrawn in release.toml, and is still there")
-    if TEST in content.parts and told is not None:
-        check_tells(content.parts[TEST], told)
+    if TEST in content.parts and solved is not None:
+        check_tells(content.parts[TEST], solved)
     if source.private is not None:
         leaks = list(leaked(content.parts, read_secrets(source.private)))
         if leaks:
@@ -370,7 +372,7 @@ def check_apart(parts: Mapping[str, Dataset], kinds: Sequence[str]) -> None:
     """Raise DataError when sides share what they must not."""
     found = list(straddles(parts, kinds))
     if found:
-        told = [
+        shown = [
             f"{parts[one.part][one.row].id!r} of {one.part} and "
             f"{parts[one.other_part][one.other_row].id!r} of {one.other_part}: {one.why}"
             for one in found[:5]
@@ -379,18 +381,18 @@ def check_apart(parts: Mapping[str, Dataset], kinds: Sequence[str]) -> None:
         raise DataError(
             f"{len(found)} group{'s' * (len(found) > 1)} of problems on both sides of a "
             "split; put each on one side, "
-            "or give one file and --disjoint, which splits it:\n" + "\n".join(told) + more
+            "or give one file and --disjoint, which splits it:\n" + "\n".join(shown) + more
         )
 
 
-def tells(test: Dataset, told: Dataset) -> list[str]:
+def tells(test: Dataset, solved: Dataset) -> list[str]:
     """Return what of a test set gives its answers away, beside the problems themselves.
 
     Args:
         test: as it is published.
-        told: with answers, whatever its ids.
+        solved: with answers, whatever its ids.
     """
-    answers = {sight(problem): problem.answer for problem in told if problem.answer is not None}
+    answers = {sight(problem): problem.answer for problem in solved if problem.answer is not None}
     known = Dataset(
         replace(problem, answer=answers[sight(problem)])
         for problem in test
@@ -399,9 +401,9 @@ def tells(test: Dataset, told: Dataset) -> list[str]:
     return [str(leak) for leak in leaks(known) or () if leak.field not in _SEEN]
 
 
-def check_tells(test: Dataset, told: Dataset) -> None:
+def check_tells(test: Dataset, solved: Dataset) -> None:
     """Raise DataError when ids, order or another field of test give its answers away."""
-    found = tells(test, told)
+    found = tells(test, solved)
     if found:
         raise DataError(
             "test would give its answers away: " + "; ".join(found) + "; with --ids digest the ids "
@@ -414,13 +416,13 @@ class Secrets:
     """What must not be published.
 
     Attributes:
-        told: the test problems with their answers.
+        solved: the test problems with their answers.
         withheld: what a solver would see of the problems that are held back, by it their ids.
         old_ids: the ids that problems had before they got those of the build.
         digests: of the private files.
     """
 
-    told: Dataset
+    solved: Dataset
     withheld: Mapping[str, str]
     old_ids: frozenset[str]
     digests: frozenset[str]
@@ -435,11 +437,11 @@ def read_secrets(folder: str | Path) -> Secrets:
     folder = Path(folder)
     if not (folder / "test.jsonl").is_file():
         raise InputError(f"{folder} holds no test.jsonl; name the folder private/ of the build")
-    told = formats.read(folder / "test.jsonl", as_written=True)
+    solved = formats.read(folder / "test.jsonl", as_written=True)
     names = sorted(path for path in folder.iterdir() if path.is_file())
     return Secrets(
-        told,
-        dict(_withheld(folder / "withheld.jsonl", {*told.ids})),
+        solved,
+        dict(_withheld(folder / "withheld.jsonl", {*solved.ids})),
         frozenset(_old_ids(folder / "ids.jsonl")),
         frozenset(sha256(path) for path in names),
     )
@@ -473,7 +475,7 @@ def leaked(
     parts: Mapping[str, Dataset], secrets: Secrets
 ) -> Iterator[tuple[str, int | None, str, str]]:
     """Yield what a release gives away: the part, the row (None for all), what, what to do."""
-    published = {sight(p) for p in secrets.told}
+    published = {sight(p) for p in secrets.solved}
     for part, dataset in parts.items():
         for row, problem in enumerate(dataset):
             seen = sight(problem)
@@ -495,7 +497,7 @@ def leaked(
                     "take it out",
                 )
     if TEST in parts:
-        for tell in tells(parts[TEST], secrets.told):
+        for tell in tells(parts[TEST], secrets.solved):
             yield TEST, None, tell, "release again with --ids digest"
 
 

@@ -82,13 +82,13 @@ def read_previous(folder: str | Path) -> Previous:
     """
     folder = Path(folder).resolve()
     try:
-        told = json.loads((folder / "release.json").read_text("utf-8"))
-        paths = data_files(told["counts"])
+        record = json.loads((folder / "release.json").read_text("utf-8"))
+        paths = data_files(record["counts"])
         return Previous(
-            told["about"]["name"],
-            told["about"]["version"],
-            told["digest"],
-            told["canary"],
+            record["about"]["name"],
+            record["about"]["version"],
+            record["digest"],
+            record["canary"],
             {
                 part: Dataset(formats.read(folder / path, "winosmith", as_written=True), part)
                 for part, path in paths.items()
@@ -119,10 +119,10 @@ def known_answers(test: Dataset, before: Previous) -> list[int]:
     Those are problems whose answer was published before, or that of a problem which belongs to
     them: their other half, one of their family, a copy, or one that looks like a twin.
     """
-    told = [problem for problem in before.problems.values() if problem.answer is not None]
+    answered = [problem for problem in before.problems.values() if problem.answer is not None]
     both = Dataset(
         replace(problem, id=f"{at}", lineage=problem.lineage or Lineage(problem.id, problem.id))
-        for at, problem in enumerate((*test, *told))
+        for at, problem in enumerate((*test, *answered))
     )
     mixed = (block for block in blocks(both) if max(block) >= len(test))
     return sorted(row for block in mixed for row in block if row < len(test))
@@ -220,7 +220,7 @@ def _edited(
         if lineage is not None and lineage.parent in gone and one not in edited.values():
             children.setdefault(lineage.parent, []).append(one)
     alone = {parent: held[0] for parent, held in children.items() if len(held) == 1}
-    return {one: told for one in then if (told := {**alone, **edited}.get(one))}
+    return {one: reason for one in then if (reason := {**alone, **edited}.get(one))}
 
 
 def _sides(parts: Mapping[str, Dataset]) -> dict[str, str]:
@@ -302,5 +302,5 @@ def _section(about: About, before: Previous | None, found: Changes | None) -> li
     for title, entries in listed:
         if entries:
             lines += ["", f"### {title}", ""]
-            lines += [f"- `{one}`" + (f": {told}" if told else "") for one, told in entries.items()]
+            lines += [f"- `{one}`" + (f": {why}" if why else "") for one, why in entries.items()]
     return lines

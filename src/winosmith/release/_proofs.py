@@ -141,10 +141,10 @@ def prove_files(folder: Path, record: Mapping[str, Any], faults: Faults) -> None
     for path in sorted(there - named.keys() - {RECORD, CHECKSUMS}):
         faults.add(path, "release.json does not name it", "remove it")
     for path in sorted(there & named.keys()):
-        told = named[path] if isinstance(named[path], dict) else {}
-        if sums[path] != told.get("sha256"):
+        entry = named[path] if isinstance(named[path], dict) else {}
+        if sums[path] != entry.get("sha256"):
             faults.add(path, "its SHA-256 is not the one in release.json")
-        elif (folder / path).stat().st_size != told.get("bytes"):
+        elif (folder / path).stat().st_size != entry.get("bytes"):
             faults.add(path, "its size is not the one in release.json")
     _checksums(folder, sums, faults)
     if digest_of(record) != record["digest"]:
@@ -179,18 +179,18 @@ def _checksums(folder: Path, sums: Mapping[str, str], faults: Faults) -> None:
     except (OSError, ValueError):
         faults.add(CHECKSUMS, "it is missing or can't be read")
         return
-    told = set()
+    listed = set()
     for number, line in enumerate(lines, start=1):
         found = _LINE.fullmatch(line)
         if found is None:
             faults.add(CHECKSUMS, f"{line[:60]!r} is no checksum and file", line=number)
             continue
-        told.add(found[2])
+        listed.add(found[2])
         if found[2] in sums and sums[found[2]] != found[1]:
             faults.add(CHECKSUMS, f"the SHA-256 of {found[2]} is another", line=number)
         elif found[2] not in sums:
             faults.add(CHECKSUMS, f"there is no file {found[2]}", line=number)
-    for path in sorted(sums.keys() - told - {CHECKSUMS}):
+    for path in sorted(sums.keys() - listed - {CHECKSUMS}):
         faults.add(CHECKSUMS, f"{path} has no line")
 
 
@@ -311,25 +311,25 @@ def prove_forms(folder: Path, content: Content, faults: Faults) -> None:
             _labels(folder, f"data/{part}-labels.lst", labels_of(content, part), faults)
         path = f"data/{part}.parquet"
         try:
-            table, told = read_table(folder / path)
+            table, inside = read_table(folder / path)
         except (OSError, ValueError) as error:
             why = str(error).splitlines()[0]
             faults.add(path, f"it can't be read ({why})")
             continue
         _parquet(path, table, table_of(dataset), faults)
         for key, value in metadata(content).items():
-            if told.get(key) != value:
+            if inside.get(key) != value:
                 faults.add(path, f"its metadata do not carry the {key}")
 
 
 def _labels(folder: Path, path: str, wanted: str, faults: Faults) -> None:
     try:
-        told = (folder / path).read_text("utf-8")
+        text = (folder / path).read_text("utf-8")
     except (OSError, ValueError):
         faults.add(path, "it is missing or can't be read")
         return
-    if told != wanted:
-        lines, right = told.split("\n"), wanted.split("\n")
+    if text != wanted:
+        lines, right = text.split("\n"), wanted.split("\n")
         pairs = enumerate(zip(lines, right, strict=False), start=1)
         number = next((n for n, (a, b) in pairs if a != b), min(len(lines), len(right)))
         faults.add(path, "it does not have the answers of the problems", line=number)
@@ -354,9 +354,9 @@ def prove_croissant(folder: Path, content: Content, faults: Faults) -> None:
     if text is None:
         return
     try:
-        told = json.loads(text)
-        files = {one["@id"]: one for one in told["distribution"]}
-        records = {one["@id"]: one for one in told["recordSet"]}
+        description = json.loads(text)
+        files = {one["@id"]: one for one in description["distribution"]}
+        records = {one["@id"]: one for one in description["recordSet"]}
         fields = {part: [f["name"] for f in one["field"]] for part, one in records.items()}
     except (ValueError, KeyError, TypeError) as error:
         faults.add(path, f"it can't be read ({error!r})")
@@ -409,8 +409,8 @@ def prove_validated(folder: Path, faults: Faults) -> None:
         except (ValueError, TypeError, KeyError, OSError) as error:
             faults.add("croissant.json", f"mlcroissant: {' '.join(str(error).split())[:200]}")
             return
-    for told in sorted({*issues.errors, *issues.warnings}):
-        faults.add("croissant.json", f"mlcroissant: {' '.join(told.split())[:200]}")
+    for issue in sorted({*issues.errors, *issues.warnings}):
+        faults.add("croissant.json", f"mlcroissant: {' '.join(issue.split())[:200]}")
 
 
 def read_text(folder: Path, name: str, faults: Faults) -> str | None:
@@ -485,10 +485,10 @@ def _stones(content: Content, faults: Faults) -> None:
                 line=number,
             )
     buried = sum(stone["withdrawn"] == content.about.version for stone in content.tombstones)
-    told = content.changes.get("withdrawn", 0) + content.changes.get("edited", 0)
-    if buried != told:
+    counted = content.changes.get("withdrawn", 0) + content.changes.get("edited", 0)
+    if buried != counted:
         faults.add(
-            "tombstones.jsonl", f"{buried} are withdrawn or edited in this version, not {told}"
+            "tombstones.jsonl", f"{buried} are withdrawn or edited in this version, not {counted}"
         )
 
 
@@ -507,10 +507,10 @@ def _changes(folder: Path, record: Mapping[str, Any], content: Content, faults: 
 
 def _counts(folder: Path, record: Mapping[str, Any], content: Content, faults: Faults) -> None:
     """Find counts of release.json and of the card that are not those of the files."""
-    told = record["counts"]
+    known = record["counts"]
     for part, counts in content.counts.items():
         for kind, count in counts.items():
-            said = told.get(part, {}).get(kind) if isinstance(told.get(part), dict) else None
+            said = known.get(part, {}).get(kind) if isinstance(known.get(part), dict) else None
             if said != count:
                 faults.add("release.json", f"{part} has {count} {kind}, not {said}")
     lines = (read_text(folder, "README.md", faults) or "").splitlines()
@@ -531,14 +531,14 @@ def _harness_tells(folder: Path, content: Content, faults: Faults) -> None:
         name = path.relative_to(folder).as_posix()
         for number, line in enumerate(path.read_text("utf-8", "replace").splitlines(), start=1):
             try:
-                told = json.loads(line)
-                sentence = f"{told['before']}_{told['rest']}" if "before" in told else ""
-                held = told["id"] in test or sentence in texts
+                record = json.loads(line)
+                sentence = f"{record['before']}_{record['rest']}" if "before" in record else ""
+                held = record["id"] in test or sentence in texts
             except (ValueError, KeyError, TypeError):
                 faults.add(name, "this is no record of a task", line=number)
                 continue
             if held:
-                faults.add(name, f"{told['id']!r} is a problem of test, with its answer",
+                faults.add(name, f"{record['id']!r} is a problem of test, with its answer",
                            "take it out and release again", line=number)  # fmt: skip
 
 
@@ -546,9 +546,9 @@ def _as_written(folder: Path, record: Mapping[str, Any], content: Content, fault
     """Write everything again from the problems, and compare it line by line."""
     texts = dict(documents(content))
     texts["croissant.json"] = croissant(content, data_files(folder))
-    told = {fault.where.partition(":")[0] for fault in faults}
+    faulty = {fault.where.partition(":")[0] for fault in faults}
     for name, text in texts.items():
-        if name not in told:
+        if name not in faulty:
             _same(name, read_text(folder, name, faults), text, faults)
     again = record_of(content, record["files"])
     for key, value in again.items():
@@ -557,7 +557,7 @@ def _as_written(folder: Path, record: Mapping[str, Any], content: Content, fault
     expected = {*texts, *(f"data/{name}" for name in _data_names(content))}
     for name, text in _harness(content).items():
         expected.add(name)
-        if name not in told:
+        if name not in faulty:
             _same(name, read_text(folder, name, faults), text, faults)
     for name in sorted(record["files"].keys() - expected):
         faults.add(name, "it is no file of a release", "remove it and release again")
@@ -582,10 +582,10 @@ def _data_names(content: Content) -> Iterator[str]:
             yield f"{part}-labels.lst"
 
 
-def _same(name: str, told: str | None, wanted: str, faults: Faults) -> None:
-    if told is None or told == wanted:
+def _same(name: str, text: str | None, wanted: str, faults: Faults) -> None:
+    if text is None or text == wanted:
         return
-    lines, right = told.split("\n"), wanted.split("\n")
+    lines, right = text.split("\n"), wanted.split("\n")
     pairs = enumerate(zip(lines, right, strict=False), start=1)
     number = next((n for n, (a, b) in pairs if a != b), min(len(lines), len(right)) + 1)
     says = lines[number - 1] if number <= len(lines) else ""

@@ -238,23 +238,23 @@ def with_provenance(
         dropped: what removed it from the debiased set.
         bare: leave out the answer, and what only the source's format knew, as for test.
     """
-    told: dict[str, Scalar] = {} if bare else dict(problem.extra)
+    extra: dict[str, Scalar] = {} if bare else dict(problem.extra)
     for key in OWN_KEYS:
-        told.pop(key, None)
-    told[CANARY] = canary
+        extra.pop(key, None)
+    extra[CANARY] = canary
     if judges is not None:
-        told[JUDGES] = judges.count
+        extra[JUDGES] = judges.count
         if named:
-            told[JUDGED_BY] = judges.names
+            extra[JUDGED_BY] = judges.names
     if dropped is not None and not bare:
-        told[REMOVED_BY] = dropped.stage
+        extra[REMOVED_BY] = dropped.stage
         if dropped.phase is not None:
-            told[PHASE] = dropped.phase
+            extra[PHASE] = dropped.phase
     return replace(
         problem,
         answer=None if bare else problem.answer,
         origin=_dated(problem.origin),
-        extra=Extra(told),
+        extra=Extra(extra),
     )
 
 

@@ -128,7 +128,7 @@ def release(
         record = write_all(content, hidden, advance)
         folder = out / address(record)
         anew = placed(hidden, folder)
-        key = owners_key(content, done.told, done.source_ids, folder)
+        key = owners_key(content, done.solved, done.source_ids, folder)
     return Released(folder, content, key, anew, done.copies)
 
 
@@ -218,9 +218,9 @@ def write_harness(content: Content, folder: Path) -> None:
     part = next((one for one in (DEV, PROBLEMS) if one in content.parts), None)
     if part is not None:
         name = content.about.name
-        told: dict[str, Any] = {"name": name, "canary": content.canary}
-        lm_eval_task(content.parts[part], folder / "harness" / "lm_eval", **told)
-        inspect_task(content.parts[part], folder / "harness" / "inspect_ai", **told)
+        shared: dict[str, Any] = {"name": name, "canary": content.canary}
+        lm_eval_task(content.parts[part], folder / "harness" / "lm_eval", **shared)
+        inspect_task(content.parts[part], folder / "harness" / "inspect_ai", **shared)
 
 
 def _put(path: Path, raw: bytes) -> None:
@@ -273,7 +273,7 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def owners_key(
-    content: Content, told: Dataset | None, source_ids: Mapping[str, str], folder: Path
+    content: Content, solved: Dataset | None, source_ids: Mapping[str, str], folder: Path
 ) -> Path | None:
     """Write for the owner, into private/ beside the release, what must not be published.
 
@@ -281,14 +281,14 @@ def owners_key(
 
     Args:
         content: of the release.
-        told: the test problems with answers; None where they are not known.
+        solved: the test problems with answers; None where they are not known.
         source_ids: by the ids of the release; empty where they are the same.
         folder: the release.
 
     Returns:
         The folder; None where there is nothing to keep.
     """
-    files = {**_answers(content, told), **_renamed(source_ids)}
+    files = {**_answers(content, solved), **_renamed(source_ids)}
     if not files:
         return None
     key = folder.parent / PRIVATE / folder.name
@@ -301,17 +301,17 @@ def owners_key(
     return key
 
 
-def _answers(content: Content, told: Dataset | None) -> dict[str, list[str]]:
-    if TEST not in content.parts or told is None:
+def _answers(content: Content, solved: Dataset | None) -> dict[str, list[str]]:
+    if TEST not in content.parts or solved is None:
         return {}
-    answers = {sight(problem): problem.answer for problem in told}
+    answers = {sight(problem): problem.answer for problem in solved}
     test = content.parts[TEST]
     if any(answers.get(sight(problem)) is None for problem in test):
         return {}
-    solved = [replace(problem, answer=answers[sight(problem)]) for problem in test]
+    answered = [replace(problem, answer=answers[sight(problem)]) for problem in test]
     return {
-        "test.jsonl": [*formats.lines(solved)],
-        "test-labels.lst": [f"{p.answer + 1}\n" for p in solved if p.answer is not None],
+        "test.jsonl": [*formats.lines(answered)],
+        "test-labels.lst": [f"{p.answer + 1}\n" for p in answered if p.answer is not None],
     }
 
 
