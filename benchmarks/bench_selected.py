@@ -1,12 +1,11 @@
-"""What is guessed of what AFLite kept: told of itself, and from a half that was filtered apart.
+"""What is guessed of what a filter kept: told of itself, and across halves that it saw apart.
 
-The blocks of a data set are dealt to two halves. AFLite runs on each alone; a linear model without
-an intercept is then cross-validated on what it kept of a half, and one that is trained on what it
-kept of one half is asked what it kept of the other. The first figure is of problems selected by
-their own answers. Prints both, and the same of the halves as they were, over several splits.
+Cross-validation on what AFLite kept asks problems that were selected by their own answers. Prints
+that figure, its median where the answers of whole blocks are flipped before the filter runs (so
+that nothing is left to find), and what `debias.verify` measures.
 
-    python benchmarks/bench_selected.py --data $WINOSMITH_DATA/winogrande/train_xl.jsonl --splits 2
-    python benchmarks/bench_selected.py --splits 4          # practice twins, half of them planted
+    python benchmarks/bench_selected.py --data $WINOSMITH_DATA/winogrande/train_xl.jsonl --flips 3
+    python benchmarks/bench_selected.py          # practice twins, half of them planted
 """
 
 from __future__ import annotations
@@ -16,54 +15,60 @@ import time
 
 import numpy as np
 
-from winosmith import blocks, build, debias, embed, formats, practice
+from winosmith import blocks, debias, embed, formats, practice
 
 
-def kept_of(pool, X, rows, seed):
-    """Return those of the rows that AFLite keeps when it sees no others."""
-    half = pool.select(rows)
-    return rows[build.run_filter(half, X[rows], build.FilterRecipe(), seed=seed).kept]
+def kept_of(X, y, ids, rows):
+    """Return the rows that AFLite, with the paper's shares, keeps when it sees no others."""
+    train_size, cutoff = debias.suggested_sizes(len(rows))
+    named = [ids[row] for row in rows]
+    found = debias.aflite(X[rows], y[rows], train_size=train_size, cutoff=cutoff, ids=named)
+    return rows[found.kept]
 
 
-def itself(X, y, rows, groups, seed):
-    """Return what is guessed of the rows by cross-validation among them."""
-    inside = {row: place for place, row in enumerate(rows.tolist())}
+def itself(X, y, kept, groups):
+    """Return what is guessed of what was kept by cross-validation among it."""
+    inside = {row: place for place, row in enumerate(kept.tolist())}
     held = [[inside[row] for row in group if row in inside] for group in groups]
-    return debias.probe(X[rows], y[rows], [group for group in held if group], seed=seed).accuracy
+    return debias.probe(X[kept], y[kept], [group for group in held if group]).accuracy
 
 
 def main():
-    """Filter halves, measure, print."""
+    """Filter, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", help="a file of problems; practice twins without it")
-    parser.add_argument("--twins", type=int, default=3000, help="practice twins")
-    parser.add_argument("--splits", type=int, default=4)
+    parser.add_argument("--twins", type=int, default=1400, help="practice twins")
+    parser.add_argument("--splits", type=int, default=5)
+    parser.add_argument("--flips", type=int, default=9, help="draws of labels that mean nothing")
     asked = parser.parse_args()
     started = time.monotonic()
     pool = formats.read(asked.data) if asked.data else practice.corpus(asked.twins).dataset
-    X = embed.LightEmbedder().embed(pool)
-    y = debias.problem_labels(pool)
-    groups = blocks.blocks(pool)
-    figures = {"nothing removed": [], "AFLite": []}
-    sizes = []
-    for split in range(asked.splits):
-        side = np.random.default_rng(split).permutation(len(groups)) % 2
-        halves = [
-            np.array(sorted(row for group, at in zip(groups, side, strict=True) if at == half
-                            for row in group))
-            for half in (0, 1)
-        ]  # fmt: skip
-        kept = [kept_of(pool, X, rows, split) for rows in halves]
-        sizes.append(sum(map(len, kept)) / len(pool))
-        for name, (one, other) in (("nothing removed", halves), ("AFLite", kept)):
-            for train, test in ((one, other), (other, one)):
-                apart = debias.probe_across(X, y, train, test, groups).accuracy
-                figures[name].append((itself(X, y, test, groups, split), apart))
-    print(f"{len(pool):,} problems, {asked.splits} splits, AFLite keeps {np.mean(sizes):.1%}")
-    print("| | told of itself | from the half filtered apart |\n|---|---|---|")
-    for name, found in figures.items():
-        means, low, high = (of(found, axis=0) for of in (np.mean, np.min, np.max))
-        cells = (f"{m:.1%} ({a:.1%} to {b:.1%})" for m, a, b in zip(means, low, high, strict=True))
+    X, y = embed.LightEmbedder().embed(pool), debias.problem_labels(pool)
+    groups, rows = blocks.blocks(pool), np.arange(len(pool))
+    old = itself(X, y, kept_of(X, y, pool.ids, rows), groups)
+    nothing = []
+    for flip in range(asked.flips):
+        turned = y.copy()
+        coin = np.random.default_rng(flip).integers(0, 2, len(groups))
+        for group, up in zip(groups, coin, strict=True):
+            turned[list(group)] ^= up
+        nothing.append(itself(X, turned, kept_of(X, turned, pool.ids, rows), groups))
+    found = debias.verify(
+        X,
+        y,
+        lambda half: kept_of(X, y, pool.ids, half),
+        blocks=groups,
+        ids=pool.ids,
+        others={"stranger": embed.HashedEmbedder().embed(pool)},
+        splits=asked.splits,
+    )
+    print(f"{len(pool):,} problems, {asked.splits} splits, AFLite keeps {found.kept:.1%} of a half")
+    print(f"told of itself: {old:.1%}; {np.median(nothing):.1%} where nothing is left to find")
+    print("| across halves | before | after |\n|---|---|---|")
+    for name, before in found.before.items():
+        cells = (
+            f"{g.accuracy:.1%} ({g.low:.1%} to {g.high:.1%})" for g in (before, found.after[name])
+        )
         print(f"| {name} | {' | '.join(cells)} |")
     print(f"{time.monotonic() - started:.0f} s")
 

@@ -35,11 +35,20 @@ embed.save_array("pairs.npz", X.astype(np.float32), pool.ids)
 X = embed.load_array("pairs.npz").embed(pool)
 
 y = debias.problem_labels(pool)
-train_size, cutoff = debias.suggested_sizes(len(pool))
-found = debias.aflite(X, y, train_size=train_size, cutoff=cutoff, ids=pool.ids)
+
+
+def kept(rows):
+    """Return what AFLite keeps of some rows when it sees no others."""
+    train_size, cutoff = debias.suggested_sizes(len(rows))
+    ids = [pool.ids[row] for row in rows]
+    found = debias.aflite(X[rows], y[rows], train_size=train_size, cutoff=cutoff, ids=ids)
+    return rows[found.kept]
+
+
 print(f"pairs.npz: {X.shape[0]:,} rows of {X.shape[1]} numbers")
-print(f"kept {len(found.kept):,} of {len(pool):,} problems")
-for name, rows in {"before": range(len(pool)), "after": found.kept}.items():
-    part = pool.select(int(row) for row in rows)
-    probe = debias.probe(X[list(rows)], y[list(rows)], blocks(part))
-    print(f"a linear model guesses {probe.accuracy:.1%} {name} (chance {probe.chance:.1%})")
+print(f"kept {len(kept(np.arange(len(pool)))):,} of {len(pool):,} problems")
+# What it kept was selected by its answers; so halves are filtered apart, and one asks the other.
+found = debias.verify(X, y, kept, blocks=blocks(pool), ids=pool.ids)
+for name, guesses in {"before": found.before, "after": found.after}.items():
+    guess = guesses["linear"]
+    print(f"a linear model guesses {guess.accuracy:.1%} {name} (chance {guess.chance:.1%})")

@@ -9,8 +9,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from winosmith import Dataset, Lineage, debias
+from winosmith import Dataset, Lineage
 from winosmith.build import EmbedRecipe, FilterRecipe, debias_to_folder, measure, run_filter
+from winosmith.build._filter import _of_fewer
 from winosmith.build._report_filter import key_figures
 from winosmith.build._vectors import turning
 from winosmith.embed import LightEmbedder, save_array
@@ -30,20 +31,56 @@ def filtered(tmp_path, embed=EMBED, **chosen):
     return done, record, html.unescape((done.folder / "report.html").read_text("utf-8"))
 
 
-@pytest.mark.parametrize(("method", "told"), [("aflite", True), ("random", False), ("pmi", False)])
-def test_a_figure_of_what_was_selected_by_its_answers_says_so(tmp_path, method, told):
-    """Beside what a linear model guesses after AFLite stands what that figure is, and why."""
-    keep = None if method == "aflite" else 40
-    _, record, page = filtered(tmp_path, method=method, keep=keep)
-    [note] = [f["note"] for f in record["figures"] if "guessed" in f["label"]]
-    assert (debias.SELECTED in note) == told
-    assert (debias.SELECTED in page) == told
+@pytest.mark.parametrize("method", ["aflite", "random", "pmi", "none"])
+def test_the_first_figure_is_what_is_guessed_across_halves_filtered_apart(tmp_path, method):
+    """Verdict, table and JSON hold the same figures, of a filter that saw each half alone."""
+    keep = 60 if method in ("random", "pmi") else None
+    done, record, page = filtered(tmp_path, method=method, keep=keep)
+    verified = record["measures"]["verified"]
+    before, after = verified["before"]["linear"], verified["after"]["linear"]
+    assert list(verified["after"]) == ["linear", "two-piece", "stranger"]
+    figure = record["figures"][0]
+    assert figure["label"] == "guessed by a machine"
+    shares = [before] if method == "none" else [before, after]
+    assert figure["value"].replace("\xa0", " ") == " → ".join(
+        f"{100 * guess['accuracy']:.1f} %" for guess in shares
+    )
+    assert figure["value"] in page
+    assert figure["note"] in page
+    if keep:
+        assert verified["kept"] == pytest.approx(keep / len(DATA), abs=0.02)
+    if method == "none":
+        assert verified["before"] == verified["after"]
+    assert done.measures.verified.splits == 5
 
 
-def test_that_sentence_is_true_of_figures_above_one_half_too():
-    """What AFLite kept after one phase is often guessed above one half: nothing is said of that."""
-    assert "too low by construction" in debias.SELECTED
-    assert "half" not in debias.SELECTED
+@pytest.mark.parametrize(("splits", "twins"), [(0, 40), (5, 9)])
+def test_no_success_is_told_where_it_was_not_measured(tmp_path, splits, twins):
+    """Switched off, or of too few blocks, there is a reason on page and in JSON, and no figure."""
+    data = made_twins(twins)
+    chosen = FilterRecipe(ensemble_size=8, again=False)
+    done = debias_to_folder(data, tmp_path / "out", embed=EMBED, chosen=chosen, splits=splits)
+    record = json.loads((done.folder / "report.json").read_text("utf-8"))
+    reason = record["measures"]["not_verified"]
+    assert ("measure.splits is 0" in reason) == (not splits)
+    assert ("there are 9 blocks" in reason) == bool(splits)
+    assert record["measures"]["verified"] is None
+    assert record["figures"][0]["value"].endswith("→ —")
+    assert reason in record["figures"][0]["note"]
+    assert reason in html.unescape((done.folder / "report.html").read_text("utf-8"))
+
+
+def test_a_half_is_filtered_by_its_share_of_what_the_recipe_counts():
+    """Sizes that are numbers of problems are halved for a half; shares stay what they are."""
+    X = np.random.default_rng(0).normal(size=(len(DATA), 4))
+    chosen = FilterRecipe(ensemble_size=8, train_size=40, cutoff=4, target_size=80, null="report")
+    run = run_filter(DATA, X, chosen, seed=0)
+    half = _of_fewer(run, chosen, len(DATA) // 2)
+    assert (half.train_size, half.cutoff, half.target_size, half.null) == (20, 2, 40, "off")
+    assert _of_fewer(run, replace(chosen, cutoff=0.1), 10).cutoff == 0.1
+    drawn = replace(chosen, method="random", keep=None)
+    half = _of_fewer(run_filter(DATA, X, drawn, seed=0), drawn, len(DATA) // 2)
+    assert half.keep == round(len(run.kept) / 2)
 
 
 @pytest.mark.parametrize("method", ["aflite", "random", "pmi"])
@@ -59,7 +96,7 @@ def test_what_another_seed_changes_is_said_of_the_method(tmp_path, method):
 
 @pytest.mark.parametrize("roots", [1, 4])
 def test_a_pool_of_few_blocks_is_filtered(tmp_path, roots):
-    """Families of one, or of four roots are filtered; of one block there is no figure, and why."""
+    """Families of one, or of four roots are filtered; what is guessed is not measured, and why."""
     data = Dataset(
         replace(p, lineage=Lineage(f"{row % roots}", f"{row % roots}"), twin_id=None)
         for row, p in enumerate(made_twins(60))
@@ -67,9 +104,8 @@ def test_a_pool_of_few_blocks_is_filtered(tmp_path, roots):
     chosen = FilterRecipe(ensemble_size=8, again=False)
     done = debias_to_folder(data, tmp_path / "out", embed=EMBED, chosen=chosen)
     record = json.loads((done.folder / "report.json").read_text("utf-8"))
-    probe = record["measures"]["probes"]["all"]
-    [note] = [f["note"] for f in record["figures"] if "guessed" in f["label"]]
-    assert (probe is None) == ("fewer than two blocks" in note) == (roots == 1)
+    assert (record["measures"]["before"] is None) == (roots == 1)
+    assert "measured across halves of 20 blocks or more" in record["figures"][0]["note"]
 
 
 def test_twins_go_whole_and_families_do_not():
@@ -105,10 +141,13 @@ def test_singles_that_pmi_drops_say_that_they_were_drawn(tmp_path):
     assert "of the 20 singles it draws as large a share at random" in page
 
 
-def test_a_chance_of_one_half_is_told_where_vectors_turn(tmp_path):
-    """Every probe on vectors of `difference` is told beside 50 %, whatever answers are kept."""
-    _, record, _ = filtered(tmp_path, method="pmi", keep=50)
-    assert {probe["chance"] for probe in record["measures"]["probes"].values()} == {0.5}
+@pytest.mark.parametrize("combine", ["difference", "concat"])
+def test_a_chance_of_one_half_is_told_where_vectors_turn(tmp_path, combine):
+    """Guessers of `difference`, and of what turns in `concat`, are told beside 50 %."""
+    embed = EmbedRecipe(dimensions=16, combine=combine)
+    _, record, _ = filtered(tmp_path, embed, method="pmi", keep=50, again=False)
+    found = record["measures"]["verified"]
+    assert {one["chance"] for when in ("before", "after") for one in found[when].values()} == {0.5}
 
 
 def test_which_vectors_turn_is_known_from_the_recipe_or_from_the_file_s_own_words(tmp_path):

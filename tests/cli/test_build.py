@@ -37,7 +37,7 @@ def test_build_tells_where_the_report_is_and_what_matters(twins, capsys):
     assert str(twins / "out" / "report.html") in printed
     record = json.loads((twins / "out" / "report.json").read_text("utf-8"))
     assert f"{record['funnel']['steps'][-1]['kept']['problems']} problems kept of 120" in printed
-    accuracy = record["measures"]["probes"]["all"]["accuracy"]
+    accuracy = record["measures"]["verified"]["before"]["linear"]["accuracy"]
     assert f"{100 * accuracy:.1f} % →" in printed.replace("\u202f", " ").replace("\xa0", " ")
 
 

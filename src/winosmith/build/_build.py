@@ -19,10 +19,9 @@ from winosmith import debias, validate
 from winosmith.blocks import shuffled
 from winosmith.build._anonymous import anonymous
 from winosmith.build._copies import copies_record
-from winosmith.build._filter import FilterRun
-from winosmith.build._filtered import filtered
+from winosmith.build._filter import FilterRun, filtered
 from winosmith.build._last import LastBuild, read_last, sides_record, write_sides
-from winosmith.build._measure import Measures, measure
+from winosmith.build._measure import Measures, measure, verified
 from winosmith.build._panel import Panel, embedders, place_of
 from winosmith.build._progress import Step, silent
 from winosmith.build._publish import columns_record, publish, write_scores
@@ -46,7 +45,7 @@ from winosmith.build._stages import (
     set_aside,
     without_copies,
 )
-from winosmith.build._vectors import Embedded, embedded, turning
+from winosmith.build._vectors import Embedded, combining, embedded, turning
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError, OutputError
 from winosmith.outputs import PRIVATE, OutputFolder
@@ -231,7 +230,8 @@ def _carried_out(job: _Job) -> Built:
         tuning = set_aside(stages, recipe, job.order)
         pool = stages.rows()
     found = _embedded(job, stages, tuning, recipe.embed)
-    run = _filtered(job, pool, found, _panel(job, stages, tuning, found))
+    panel = _panel(job, stages, tuning, found)
+    run = _filtered(job, pool, found, panel)
     stages.add(recipe.filter.method, stages.left.drop(run.reasons, recipe.filter.method))
     parts = split(
         job.collected,
@@ -245,7 +245,7 @@ def _carried_out(job: _Job) -> Built:
     )
     tied = {*parts.dev, *parts.test, *parts.withheld}
     loose = [at for at, row in enumerate(pool) if row not in tied]
-    measures = _measured(job, run, loose)
+    measures = _measured(job, run, panel, loose)
     with job.step("writing", None):
         public = _as_judged(job, stages)
         counts, unvalidated = _published(job, public, parts, stages)
@@ -339,8 +339,18 @@ def _filtered(job: _Job, rows: list[int], found: Embedded, panel: Panel | None) 
     )
 
 
-def _measured(job: _Job, run: FilterRun, loose: Sequence[int]) -> Measures:
+def _measured(job: _Job, run: FilterRun, panel: Panel | None, loose: Sequence[int]) -> Measures:
     recipe, planted = job.recipe, job.inputs.planted
+    panel_of = [*embedders(recipe.embed, recipe.consensus).values()]
+    guessed = verified(
+        run,
+        recipe.filter,
+        splits=recipe.measure.splits,
+        seed=recipe.seed,
+        combined=[combining(one) for one in panel_of],
+        step=job.step,
+        panel=panel,
+    )
     new = dict(zip(job.collected.ids, job.dataset.ids, strict=True))
     with job.step("measuring", None):
         return measure(
@@ -351,13 +361,14 @@ def _measured(job: _Job, run: FilterRun, loose: Sequence[int]) -> Measures:
                 digest=job.shown["problems"],
                 n=len(job.dataset),
                 seed=recipe.seed,
-                others=[*embedders(recipe.embed, recipe.consensus).values()][1:],
+                others=panel_of[1:],
                 copies=recipe.copies,
             ),
             seed=recipe.seed,
             null_draws=recipe.filter.null_draws,
             shown=loose,
-            turns=[turning(one) for one in embedders(recipe.embed, recipe.consensus).values()],
+            turns=[turning(one) for one in panel_of],
+            guessed=guessed,
             planted=planted and {new[old]: kind for old, kind in planted.items() if old in new},
         )
 

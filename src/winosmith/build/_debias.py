@@ -15,17 +15,16 @@ from numpy.typing import NDArray
 
 from winosmith import debias, formats, report
 from winosmith.answers import Response
-from winosmith.build._filter import NAMES, FilterRun
-from winosmith.build._filtered import filtered
-from winosmith.build._measure import Measures, measure
+from winosmith.build._filter import NAMES, FilterRun, filtered
+from winosmith.build._measure import Measures, measure, verified
 from winosmith.build._panel import Panel, embedders, place_of
 from winosmith.build._progress import Step, silent
-from winosmith.build._recipe import EmbedRecipe, FilterRecipe
+from winosmith.build._recipe import EmbedRecipe, FilterRecipe, MeasureRecipe
 from winosmith.build._recipe_consensus import ConsensusRecipe
 from winosmith.build._record import is_finished, problems_digest, signature_of
 from winosmith.build._report_filter import again_record, filter_sections, key_figures
 from winosmith.build._stages import DISCARDED, tuned_on
-from winosmith.build._vectors import embedded, turning
+from winosmith.build._vectors import combining, embedded, turning
 from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.outputs import OutputFolder, sha256
 from winosmith.records import canonical, problem_record
@@ -64,6 +63,7 @@ def debias_to_folder(
     chosen: FilterRecipe,
     vote: ConsensusRecipe | None = None,
     votes: Sequence[Response] = (),
+    splits: int = 5,
     seed: int = 0,
     force: bool = False,
     step: Step | None = None,
@@ -82,6 +82,8 @@ def debias_to_folder(
         chosen: how they are filtered.
         vote: the embedders that vote on what is dropped, and the floor; None for no vote.
         votes: of people, whose agreement the floor is about.
+        splits: into halves that are filtered apart, so that it is known what can still be
+            guessed (see `debias.verify`); 0 for none.
         seed: of every draw.
         force: replace the results of another run, and those of this one when it is finished.
         step: shows progress.
@@ -93,14 +95,14 @@ def debias_to_folder(
         OutputError: the folder can't be taken or written.
     """
     vote = vote or ConsensusRecipe()
-    parameters = _parameters(embed, chosen, seed, vote, votes)
+    parameters = _parameters(embed, chosen, splits, seed, vote, votes)
     folder = OutputFolder.open(out, {"data": dataset.digest, **parameters}, force=force)
     if force and is_finished(folder, PAGE):
         folder.clear()
     with folder.or_nothing():
         how = {"executor": executor, "scratch": scratch}
         done = _carried_out(
-            folder, dataset, embed, chosen, (vote, votes), seed, step or silent, how
+            folder, dataset, embed, chosen, (vote, votes), splits, seed, step or silent, how
         )
     _write(folder, done, parameters)
     return done
@@ -114,6 +116,7 @@ def finished_filter(
     chosen: FilterRecipe,
     vote: ConsensusRecipe | None = None,
     votes: Sequence[Response] = (),
+    splits: int = 5,
     seed: int = 0,
 ) -> bool:
     """Tell whether a folder holds the finished run of these parameters, every file as written.
@@ -123,7 +126,7 @@ def finished_filter(
     """
     if not (Path(out) / PAGE).is_file():
         return False
-    parameters = _parameters(embed, chosen, seed, vote or ConsensusRecipe(), votes)
+    parameters = _parameters(embed, chosen, splits, seed, vote or ConsensusRecipe(), votes)
     recipe = {"data": dataset.digest, **parameters}
     return is_finished(OutputFolder.open(out, recipe), PAGE)
 
@@ -131,12 +134,19 @@ def finished_filter(
 def _parameters(
     embed: EmbedRecipe,
     chosen: FilterRecipe,
+    splits: int,
     seed: int,
     vote: ConsensusRecipe,
     votes: Sequence[Response],
 ) -> dict[str, Any]:
     array = {} if embed.array is None else {"array": sha256(embed.array)}
-    told = {"embed": asdict(embed), "filter": asdict(chosen), "seed": seed, **array}
+    told = {
+        "embed": asdict(embed),
+        "filter": asdict(chosen),
+        "measure": asdict(MeasureRecipe(splits)),
+        "seed": seed,
+        **array,
+    }
     if not vote:
         return told
     said = canonical({"votes": [asdict(one) for one in votes]}).encode("utf-8", "surrogatepass")
@@ -151,6 +161,7 @@ def _carried_out(
     embed: EmbedRecipe,
     chosen: FilterRecipe,
     voting: tuple[ConsensusRecipe, Sequence[Response]],
+    splits: int,
     seed: int,
     step: Step,
     how: Mapping[str, Any],
@@ -172,6 +183,16 @@ def _carried_out(
     run = filtered(
         pool, X, chosen, seed=seed, panel=panel, folder=folder, name=PHASES, step=step, how=how
     )
+    guessed = verified(
+        run,
+        chosen,
+        splits=splits,
+        seed=seed,
+        combined=[combining(one) for one in panel_of.values()],
+        step=step,
+        panel=panel,
+        how=how,
+    )
     with step("measuring", None):
         digest = problems_digest(dataset)
         measures = measure(
@@ -189,6 +210,7 @@ def _carried_out(
             shown=range(len(pool)),
             turns=[turning(one) for one in panel_of.values()],
             how=how,
+            guessed=guessed,
         )
     return Debiased(folder.path, _filtered(dataset, rows, run), run, measures)
 

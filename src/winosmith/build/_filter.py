@@ -1,4 +1,7 @@
-"""Run the chosen filter, and beside it the baselines that it is to be compared with."""
+"""Run the chosen filter, beside it its baselines, and again: otherwise seeded, and on halves.
+
+A filter's run shows how far it is, is taken up where it was, and is run again beside itself.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +18,13 @@ from numpy.typing import NDArray
 
 from winosmith import debias
 from winosmith.blocks import blocks, copies, joined
-from winosmith.build._panel import Panel
+from winosmith.build._panel import Panel, lent
+from winosmith.build._progress import Step, watched
 from winosmith.build._recipe import FilterRecipe
 from winosmith.build._recipe_consensus import ConsensusRecipe
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
-
-__all__ = ["NAMES", "OTHERS", "FilterRun", "kept_as", "run_again", "run_filter"]
+from winosmith.outputs import OutputFolder
 
 Rows = NDArray[np.intp]
 
@@ -122,6 +125,7 @@ def run_filter(
     checkpoint: Path | None = None,
     executor: Executor | None = None,
     scratch: str | Path | None = None,
+    baselines: bool = True,
 ) -> FilterRun:
     """Filter a pool of problems by its vectors and answers.
 
@@ -139,6 +143,7 @@ def run_filter(
         checkpoint: see `debias.aflite`.
         executor: see `debias.aflite`.
         scratch: see `debias.aflite`.
+        baselines: whether the others are run, too; without them only what the method needs.
 
     Raises:
         DataError: problems that can't be filtered; see `debias.aflite`.
@@ -172,11 +177,11 @@ def run_filter(
         size = len(result.kept if vote is None else vote.kept)
     if size > len(pool):
         raise DataError(f"filter.keep is {size}, but only {len(pool)} problems went in")
-    subsets = {
-        "all": everything,
-        "random": debias.subsample(len(pool), size, seed=seed),
-        "PMI": debias.pmi(pool, size=size, variant=chosen.pmi, seed=seed).kept,
-    }
+    subsets = {"all": everything}
+    if baselines or chosen.method == "random":
+        subsets["random"] = debias.subsample(len(pool), size, seed=seed)
+    if baselines or chosen.method == "pmi":
+        subsets["PMI"] = debias.pmi(pool, size=size, variant=chosen.pmi, seed=seed).kept
     if result is not None:
         subsets["AFLite"] = result.kept
     if panel is None or vote is None:
@@ -225,16 +230,116 @@ def run_again(
         if other == OTHERS[1]:
             number = seed
             ids = run.pool.ids
-            lent = [
+            moved = [
                 stack.enter_context(debias.shaken(one, ids, seed=seed, scratch=scratch))
                 for one in ([run.X] if panel is None else panel.Xs.values())
             ]
-            X = lent[0]
+            X = moved[0]
             if panel is not None:
-                others = replace(panel, Xs=dict(zip(panel.Xs, lent, strict=True)))
+                others = replace(panel, Xs=dict(zip(panel.Xs, moved, strict=True)))
         found = run_filter(run.pool, X, asked, seed=number, panel=others, scratch=scratch, **how)
     compared = debias.again(run.kept, found.kept, len(run.pool))
     return replace(run, again={**run.again, other: compared})
+
+
+def filtered(
+    pool: Dataset,
+    X: NDArray[Any],
+    chosen: FilterRecipe,
+    *,
+    seed: int,
+    panel: Panel | None,
+    folder: OutputFolder,
+    name: str,
+    step: Step,
+    how: Mapping[str, Any] | None = None,
+) -> FilterRun:
+    """Run the chosen filter and, unless the recipe says no, its other runs.
+
+    Each has a checkpoint of its own. All stay until the last run is complete, so that after an
+    interrupt none is done twice.
+
+    Args:
+        pool: the problems.
+        X: (n, d) their vectors.
+        chosen: the recipe's table.
+        seed: of every draw.
+        panel: the embedders that vote, or None.
+        folder: where the checkpoints go meanwhile.
+        name: of the filter's own checkpoint.
+        step: shows progress.
+        how: the executor and the scratch folder of `debias.aflite`.
+    """
+    count = 1 if panel is None else len(panel.Xs)
+    shared: dict[str, Any] = {"seed": seed, "panel": panel, **(how or {})}
+    with lent(folder, name, count) as first:
+        with step("filtering", len(pool)) as advance:
+            more = {**shared, **watched(advance, len(pool))}
+            run = run_filter(pool, X, chosen, checkpoint=first, **more)
+        if not chosen.again:
+            return run
+        stem, dot, suffix = name.rpartition(".")
+        with (
+            lent(folder, f"{stem}-seed{dot}{suffix}", count) as second,
+            lent(folder, f"{stem}-shaken{dot}{suffix}", count) as third,
+        ):
+            for other, checkpoint in zip(OTHERS, (second, third), strict=True):
+                with step(f"again, {other}", len(pool)) as advance:
+                    more = {**shared, **watched(advance, len(pool))}
+                    run = run_again(run, chosen, other, checkpoint=checkpoint, **more)
+    return run
+
+
+def kept_apart(
+    run: FilterRun, chosen: FilterRecipe, *, seed: int, panel: Panel | None = None, **how: Any
+) -> Callable[[Rows], Rows]:
+    """Return the filter as `debias.verify` runs it: rows of the pool in, those that it keeps out.
+
+    It sees these rows and no others. What the recipe says in numbers of problems, and what a
+    reduction kept of the whole pool, becomes the same share of fewer.
+
+    Args:
+        run: the filter's, on the whole pool.
+        chosen: the recipe's table, by which it ran.
+        seed: of every draw.
+        panel: as it ran.
+        how: the executor and the scratch folder of `run_filter`.
+    """
+
+    def kept(rows: Rows) -> Rows:
+        if chosen.method == "none":
+            return rows
+        voting = None
+        if panel is not None:
+            agreement = None if panel.agreement is None else panel.agreement[rows]
+            Xs = {name: X[rows] for name, X in panel.Xs.items()}
+            voting = replace(panel, Xs=Xs, agreement=agreement)
+        asked = _of_fewer(run, chosen, len(rows))
+        half = run.pool.select(rows.tolist())
+        found = run_filter(
+            half, run.X[rows], asked, seed=seed, panel=voting, baselines=False, **how
+        )
+        return rows[found.kept]
+
+    return kept
+
+
+def _of_fewer(run: FilterRun, chosen: FilterRecipe, rows: int) -> FilterRecipe:
+    """Return a filter's table for a part of the pool, by the shares that it has of the whole."""
+
+    def part(value: int | None, least: int = 1) -> int | None:
+        return None if value is None else max(least, round(value * rows / len(run.pool)))
+
+    size = len(run.kept) if chosen.method in ("random", "pmi") else chosen.keep
+    cutoff = chosen.cutoff
+    return replace(
+        chosen,
+        train_size=part(chosen.train_size, 2),
+        cutoff=part(cutoff) if isinstance(cutoff, int) else cutoff,
+        target_size=part(chosen.target_size),
+        keep=part(size),
+        null="stop" if chosen.null == "stop" else "off",  # reports cost alone
+    )
 
 
 def _consensus(

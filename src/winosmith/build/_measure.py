@@ -1,4 +1,4 @@
-"""What a filter did, in figures: the assessment, the probes, the nulls, the planted artifacts."""
+"""What a filter did, in figures: what is still guessed, the assessment, the null, the planted."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith import debias, practice
-from winosmith.build._filter import FilterRun, Rows
+from winosmith import debias, embed, practice
+from winosmith.build._filter import FilterRun, kept_apart
+from winosmith.build._panel import Panel
+from winosmith.build._progress import Step
+from winosmith.build._recipe import FilterRecipe
+from winosmith.errors import DataError
 from winosmith.report import Signature
-
-__all__ = ["Measures", "measure"]
 
 PROBE_ROWS = 10_000
 """The most problems that a probe is given: more make it slower, and its interval hardly narrower
@@ -31,40 +33,103 @@ class Measures:
     Attributes:
         signature: what they depend on.
         assessment: PCA and KL of each subset.
-        probes: for each subset, what a linear model can guess of it; None where it has fewer than
-            two blocks, so that nothing can be held out.
-        removed_to_kept: what a linear model trained on the removed guesses of the kept; None when
-            too few were removed, or all is one block.
+        before: what a linear model guesses of the problems that went in, cross-validated; None
+            where there are fewer than two blocks, so that nothing can be held out.
+        verified: what is guessed before and after the filter, across halves that were filtered
+            apart; or why that is not known.
         excess: rows at the threshold in the first phase, and how many there are when the answers
             of whole blocks are flipped; None without AFLite.
-        panel: for each embedder that voted, what a linear model of its vectors guesses before and
-            after the vote; None without one.
         found: for each subset, what it found of what was planted; None when nothing is known.
     """
 
     signature: Signature
     assessment: debias.Assessment
-    probes: Mapping[str, debias.Probe | None]
-    removed_to_kept: debias.Probe | None
+    before: debias.Probe | None
     excess: debias.Null | None
     found: Mapping[str, practice.Found] | None
-    panel: Mapping[str, tuple[debias.Probe | None, debias.Probe | None]] | None = None
+    verified: debias.Verification | str
 
     def record(self) -> dict[str, Any]:
         """Return the figures as JSON can hold them, unrounded."""
-        panel = {
-            name: {"before": before and asdict(before), "after": after and asdict(after)}
-            for name, (before, after) in (self.panel or {}).items()
-        }
+        known = isinstance(self.verified, debias.Verification)
         return {
             "signature": str(self.signature),
             "assessment": self.assessment.to_json(),
-            "probes": {name: probe and asdict(probe) for name, probe in self.probes.items()},
-            "removed_to_kept": self.removed_to_kept and asdict(self.removed_to_kept),
+            "before": self.before and asdict(self.before),
+            "verified": asdict(self.verified) if known else None,  # type: ignore[arg-type]
+            **({} if known else {"not_verified": self.verified}),
             "excess": self.excess and asdict(self.excess),
             "found": self.found and {name: asdict(found) for name, found in self.found.items()},
-            **({"panel": panel} if panel else {}),
         }
+
+
+STRANGER = "stranger"
+"""What the report calls the guesser that reads hashed words; see `embed.HashedEmbedder`."""
+
+NOT_ASKED = "not measured, as the recipe says: measure.splits is 0"
+"""What is told in place of a figure that nobody asked for."""
+
+
+def verified(
+    run: FilterRun,
+    chosen: FilterRecipe,
+    *,
+    splits: int,
+    seed: int,
+    combined: Sequence[str],
+    step: Step,
+    panel: Panel | None = None,
+    how: Mapping[str, Any] | None = None,
+) -> debias.Verification | str:
+    """Return what is guessed across halves that are filtered apart, or why that is not known.
+
+    Args:
+        run: the filter's.
+        chosen: the recipe's table, by which it ran.
+        splits: how often problems are dealt to halves; 0 for never.
+        seed: of every draw.
+        combined: how each embedder, that of `run.X` first, combines options; see
+            `_vectors.combining`.
+        step: shows progress.
+        panel: as the filter ran.
+        how: the executor and the scratch folder of `run_filter`.
+    """
+    if not splits:
+        return NOT_ASKED
+    if len(np.unique(run.y)) < 2:
+        return "not measured: all answers are the same option"
+    names = [debias.LINEAR, *list(run.Xs)[1:]]
+    Xs = [run.X, *list(run.Xs.values())[1:]]
+    vectors = {
+        name: _antisymmetric(X) if how_combined == "concat" else X
+        for name, X, how_combined in zip(names, Xs, combined, strict=True)
+    }
+    free = [name for name, told in zip(names, combined, strict=True) if not told]
+    own = vectors.pop(debias.LINEAR)
+    stranger = embed.HashedEmbedder().embed(run.pool)
+    with step("filtering halves apart", 4 * splits) as advance:
+        try:
+            return debias.verify(
+                own,
+                run.y,
+                kept_apart(run, chosen, seed=seed, panel=panel, **(how or {})),
+                blocks=run.blocks,
+                ids=run.pool.ids,
+                others={**vectors, STRANGER: stranger},
+                turns=debias.LINEAR not in free,
+                free=free,
+                splits=splits,
+                seed=seed,
+                on_step=lambda done, _: advance(done, ""),
+            )
+        except DataError as error:
+            return f"not measured: {error}"
+
+
+def _antisymmetric(X: NDArray[Any]) -> NDArray[Any]:
+    """Return what of two vectors in a row turns around when these change places."""
+    width = X.shape[1] // 2
+    return np.asarray(X[:, :width] - X[:, width:])
 
 
 def measure(
@@ -77,6 +142,7 @@ def measure(
     turns: Sequence[bool],
     planted: Mapping[str, str] | None = None,
     how: Mapping[str, Any] | None = None,
+    guessed: debias.Verification | str = NOT_ASKED,
 ) -> Measures:
     """Measure what a filter did.
 
@@ -90,6 +156,7 @@ def measure(
             turns its vector around.
         planted: the artifact of each planted problem, by its id in the pool.
         how: the executor and the scratch folder of `debias.threshold_null`.
+        guessed: what `verified` found.
     """
     assessment = debias.assess(
         run.X,
@@ -104,47 +171,26 @@ def measure(
     return Measures(
         signature=signature,
         assessment=assessment,
-        probes={
-            name: _probe(run, run.X, rows, seed, turns[0]) for name, rows in run.subsets.items()
-        },
-        removed_to_kept=_removed_to_kept(run, seed, turns[0]),
+        before=_probe(run, seed, turns[0]),
+        verified=guessed,
         excess=_excess(run, seed, null_draws, how or {}),
         found=_found(run, planted),
-        panel={
-            name: (
-                _probe(run, X, run.subsets["all"], seed, turn),
-                _probe(run, X, run.kept, seed, turn),
-            )
-            for turn, (name, X) in zip(turns, run.Xs.items(), strict=False)
-        }
-        or None,
     )
 
 
-def _probe(
-    run: FilterRun, X: NDArray[Any], rows: Rows, seed: int, turns: bool
-) -> debias.Probe | None:
-    """Probe a subset, or a draw of its blocks when it is large; None where fewer than two fit."""
-    there = set(rows.tolist())
-    within = [[row for row in block if row in there] for block in run.blocks]
-    groups = [block for block in within if block]
+def _probe(run: FilterRun, seed: int, turns: bool) -> debias.Probe | None:
+    """Probe what went in, or a draw of its blocks when it is large; None where that can't be."""
     chosen: list[int] = []
     drawn: list[range] = []
-    for number in np.random.default_rng([seed, len(groups)]).permutation(len(groups)):
-        if len(chosen) + len(groups[number]) <= PROBE_ROWS:
-            drawn.append(range(len(chosen), len(chosen) + len(groups[number])))
-            chosen += groups[number]
+    for number in np.random.default_rng([seed, len(run.blocks)]).permutation(len(run.blocks)):
+        block = run.blocks[number]
+        if len(chosen) + len(block) <= PROBE_ROWS:
+            drawn.append(range(len(chosen), len(chosen) + len(block)))
+            chosen += block
     if len(drawn) < 2:
         return None
     folds = min(FOLDS, len(drawn))
-    return debias.probe(X[chosen], run.y[chosen], drawn, turns=turns, folds=folds, seed=seed)
-
-
-def _removed_to_kept(run: FilterRun, seed: int, turns: bool) -> debias.Probe | None:
-    removed = np.setdiff1d(run.subsets["all"], run.kept)[:PROBE_ROWS]
-    if len(np.unique(run.y[removed])) < 2 or not len(run.kept) or len(run.blocks) < 2:
-        return None
-    return debias.probe_across(run.X, run.y, removed, run.kept, run.blocks, turns=turns, seed=seed)
+    return debias.probe(run.X[chosen], run.y[chosen], drawn, turns=turns, folds=folds, seed=seed)
 
 
 def _excess(run: FilterRun, seed: int, draws: int, how: Mapping[str, Any]) -> debias.Null | None:

@@ -24,6 +24,7 @@ __all__ = [
     "EmbedRecipe",
     "FilesRecipe",
     "FilterRecipe",
+    "MeasureRecipe",
     "Recipe",
     "SplitRecipe",
     "read_recipe",
@@ -138,6 +139,22 @@ class FilterRecipe:
 
 
 @dataclass(frozen=True)
+class MeasureRecipe:
+    """`[measure]`: how it is found out what a machine can still guess after the filter.
+
+    Attributes:
+        splits: how often the problems are dealt to two halves that are filtered apart (see
+            `winosmith.debias.verify`): the filter runs twice for each. 0 measures nothing, and
+            the report then says so and tells no success.
+    """
+
+    splits: int = 5
+
+    def __post_init__(self) -> None:
+        _refuse(self.splits < 0, f"splits is {self.splits}; it must be 0 or more")
+
+
+@dataclass(frozen=True)
 class SplitRecipe:
     """`[split]`: the shares of the kept problems that become dev and test.
 
@@ -193,7 +210,7 @@ class Recipe:
             set again.
         structure: the rules for twins, `winosmith.validate.StructureRules`.
         votes: the rules for votes, `winosmith.validate.VoteRules`.
-        embed, filter, consensus, split, files: the tables above.
+        embed, filter, consensus, measure, split, files: the tables above.
     """
 
     name: str
@@ -208,6 +225,7 @@ class Recipe:
     embed: EmbedRecipe = field(default_factory=EmbedRecipe)
     filter: FilterRecipe = field(default_factory=FilterRecipe)
     consensus: ConsensusRecipe = field(default_factory=ConsensusRecipe)
+    measure: MeasureRecipe = field(default_factory=MeasureRecipe)
     split: SplitRecipe = field(default_factory=SplitRecipe)
     files: FilesRecipe = field(default_factory=FilesRecipe)
 

@@ -57,7 +57,8 @@ def _cards(built: Built) -> list[report.KeyFigure]:
         f"of {funnel.collected.problems:,} collected; {funnel.kept.twins:,} whole twins and "
         f"{funnel.kept.singles:,} singles",
     )
-    return [kept, *key_figures(built.run, built.measures)]
+    verdict, *more = key_figures(built.run, built.measures)
+    return [verdict, kept, *more]
 
 
 def _funnel_lead(built: Built) -> str:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from winosmith import debias, report
 from winosmith.build._measure import Measures
 
-__all__ = ["consensus_section"]
-
 
 def consensus_section(found: debias.ConsensusResult, measures: Measures) -> report.Section:
     """Return what each embedder found, what they agreed on, and what the floor gave back."""
@@ -55,13 +53,13 @@ def _embedders(found: debias.ConsensusResult, measures: Measures) -> report.Tabl
             int(gone.sum()),
             int((gone & (found.found == 1)).sum()),
         ]
-        if measures.panel is not None:
-            before, after = measures.panel[name]
-            row += [
-                before.accuracy if before else None,
-                after.accuracy if after else None,
-                after.chance if after else None,
-            ]
+        known = measures.verified
+        if isinstance(known, debias.Verification):
+            guesser = name if rows else debias.LINEAR  # the first one's vectors are the filter's
+            before, after = known.before[guesser], known.after[guesser]
+            row += [before.accuracy, after.accuracy, after.chance]
+        else:
+            row += [None, None, None]
         rows.append(row)
     guessed = [report.Column(name, form=".1%") for name in ("guessed before", "after", "chance")]
     return report.Table(
@@ -69,7 +67,7 @@ def _embedders(found: debias.ConsensusResult, measures: Measures) -> report.Tabl
         "guesses before and after the vote",
         ["embedder", "phases", "dropped alone", "of these by no other", *guessed],
         rows,
-        note=f"“After” is {debias.SELECTED}.",
+        note="Guessed across halves, on each of which the whole vote was held apart.",
     )
 
 

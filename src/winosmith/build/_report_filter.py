@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from winosmith import debias, report
 from winosmith.build._filter import FilterRun
-from winosmith.build._measure import Measures
+from winosmith.build._measure import STRANGER, Measures
 from winosmith.build._report_consensus import consensus_section
-
-__all__ = ["again_record", "filter_sections", "key_figures"]
 
 EXAMPLES = 4
 """Twins shown of the removed, and as many of the kept; the paper's table 2 shows two of each."""
-
-BY_ANSWERS = ("AFLite", "consensus")
-"""The subsets that hold what could not be guessed of their own answers."""
 
 ENDED = {
     "train size": "no more problems were left than a classifier is trained on",
@@ -30,21 +25,9 @@ ENDED = {
 
 
 def key_figures(run: FilterRun, measures: Measures) -> list[report.KeyFigure]:
-    """Return the figures that matter: what a linear model guesses, the excess, what was found."""
+    """Return the figures that matter: what can still be guessed, the excess, what was found."""
     chosen = run.chosen
-    before, after = measures.probes["all"], measures.probes[chosen]
-    selected = f". The second is {debias.SELECTED}" if chosen in BY_ANSWERS else ""
-    shares = [_percent(probe.accuracy if probe else None) for probe in (before, after)]
-    figures = [
-        report.KeyFigure(
-            "guessed by a linear model",
-            " → ".join(shares),
-            f"held out, before and after the filter (95 % interval {_interval(after)}); chance is "
-            f"{_percent(after.chance)}{selected}"
-            if after
-            else f"held out, before and after the filter: {NO_PROBE}",
-        )
-    ]
+    figures = [_verdict(run, measures)]
     if not any(np.any(vector) for vector in run.X):
         figures.append(
             report.KeyFigure(
@@ -88,8 +71,38 @@ def key_figures(run: FilterRun, measures: Measures) -> list[report.KeyFigure]:
     return figures
 
 
-NO_PROBE = "no figure where there are fewer than two blocks, since nothing can be held out"
-"""Why a probe says nothing. A block is what may not be parted: twins, copies, look-alikes."""
+GUESSED = "guessed by a machine"
+
+
+def _verdict(run: FilterRun, measures: Measures) -> report.KeyFigure:
+    """Return what is guessed before and after the filter, or what went in and why no more."""
+    found = measures.verified
+    if isinstance(found, str):
+        went_in = measures.before.accuracy if measures.before else None
+        return report.KeyFigure(
+            GUESSED, f"{_percent(went_in)} → —", f"before the filter; after it: {found}"
+        )
+    before, after = found.before[debias.LINEAR], found.after[debias.LINEAR]
+    others = "; ".join(
+        f"{NAMED.get(name, name)} {_percent(guess.accuracy)}"
+        for name, guess in found.after.items()
+        if name != debias.LINEAR
+    )
+    if run.method == "none":
+        value, what, apart = _percent(before.accuracy), "nothing is removed", ""
+    else:
+        value = f"{_percent(before.accuracy)} → {_percent(after.accuracy)}"
+        what, apart = "before and after the filter", " filtered apart"
+    return report.KeyFigure(
+        GUESSED,
+        value,
+        f"{what} (95 % interval {_interval(after)}); {others}; chance is "
+        f"{_percent(after.chance)}. Measured across halves{apart}, {found.splits} splits both ways",
+    )
+
+
+NAMED = {debias.LINEAR: "linear", debias.TWO_PIECE: "two-piece", STRANGER: "a stranger"}
+"""The guessers, as the report calls them."""
 
 
 def _seed_draws(run: FilterRun) -> str:
@@ -169,7 +182,7 @@ def filter_sections(
         sections.append(consensus_section(run.consensus, measures))
     if run.again:
         sections.append(_again(run))
-    sections.append(_probes(run, measures))
+    sections.append(_guessed(run, measures))
     if measures.found is not None:
         sections.append(_planted(measures, run))
     blocks = debias.assessment_blocks(measures.assessment, measures.signature)
@@ -185,10 +198,7 @@ def _phases(
     """Return what AFLite did; with the name of the first embedder where several vote."""
     phases, parameters = result.phases, result.parameters
     removed = len(result.scores) - len(result.kept)
-    drawings = [
-        report.phase_sizes([p.size for p in phases], [p.removed for p in phases]),
-        report.phase_accuracy([p.accuracy for p in phases if p.accuracy is not None]),
-    ]
+    drawings = [report.phase_sizes([p.size for p in phases], [p.removed for p in phases])]
     edges, threshold = debias.HISTOGRAM_EDGES, float(parameters["threshold"])
     histograms = (
         [
@@ -202,13 +212,8 @@ def _phases(
         else []
     )
     blocks: list[report.Block] = [
-        report.Drawing(
-            "Problems left, and the ensemble's accuracy on problems it was not trained on. From "
-            f"the second phase on that is {debias.SELECTED}.",
-            drawings,
-            signature=measures.signature,
-        )
-    ]  # fmt: skip
+        report.Drawing("Problems left after each phase.", drawings, signature=measures.signature)
+    ]
     if histograms:
         blocks.append(
             report.Drawing(
@@ -291,53 +296,47 @@ def _chance(result: debias.AfliteResult) -> list[report.Block]:
     return [drawing, report.Text([told], "note")]
 
 
-def _probes(run: FilterRun, measures: Measures) -> report.Section:
-    rows: list[list[report.Value]] = [
-        [
-            name,
-            len(run.subsets[name]),
-            probe.accuracy if probe else None,
-            _interval(probe),
-            probe.chance if probe else None,
-        ]
-        for name, probe in measures.probes.items()
-    ]
-    if measures.removed_to_kept is not None:
-        across = measures.removed_to_kept
-        name = "from removed to kept"
-        rows.append([name, across.n, across.accuracy, _interval(across), across.chance])
-    share = report.Column("guessed", form=".1%")
+def _guessed(run: FilterRun, measures: Measures) -> report.Section:
+    """Return what each guesser makes of what the filter left."""
+    title, found = "What a machine can still guess", measures.verified
+    if isinstance(found, str):
+        told = f"After the filter: {found}.{_drawn(run)}"
+        return report.Section(title, [report.Text([told], "note")])
+    share = report.Column("after", form=".1%")
     table = report.Table(
-        "Held-out accuracy of a logistic regression on the embeddings, whole blocks apart",
-        ["problems", "how many", share, report.Column("95 % interval", numeric=True),
-         report.Column("chance", form=".1%")],
-        rows,
-        note=" ".join(_probe_notes(run, measures)),
+        "Guessed of one half by what learnt from the other, each half filtered apart",
+        ["guesser", report.Column("before", form=".1%"),
+         report.Column("95 % interval", numeric=True), share,
+         report.Column("95 % interval", numeric=True), report.Column("chance", form=".1%")],
+        [
+            [NAMED.get(name, name), before.accuracy, _interval(before),
+             found.after[name].accuracy, _interval(found.after[name]), found.after[name].chance]
+            for name, before in found.before.items()
+        ],
+        note=f"{found.problems:,} problems in {found.blocks:,} blocks (twins, families, copies, "
+        f"look-alikes), dealt to halves {found.splits} times; the filter kept "
+        f"{_percent(found.kept)} of a half. Linear: on the filter’s own vectors. Two-piece: "
+        "follows a linear model of the whole half up to a margin and says the opposite beyond it, "
+        "or the reverse. A stranger: a linear model on hashed words that the filter never saw. "
+        f"Intervals are of {found.draws} resamples of the blocks, every guesser refitted."
+        f"{_drawn(run)}",
     )  # fmt: skip
-    return report.Section("What a linear model can still guess", [table])
+    lead = (
+        "A filter that sees answers keeps what disagrees with the rest of its kind, so a model "
+        "that is trained and tested on what it kept says nothing. Here the whole filter ran on "
+        "each half alone."
+    )
+    return report.Section(title, [table], lead=lead)
 
 
-def _probe_notes(run: FilterRun, measures: Measures) -> Iterator[str]:
-    if None in measures.probes.values():
-        yield f"“—”: {NO_PROBE}."
-    by_answers = [name for name in measures.probes if name in BY_ANSWERS and measures.probes[name]]
-    if by_answers:
-        yield f"The figure of {' and of '.join(by_answers)} is {debias.SELECTED}."
-    if measures.removed_to_kept is not None:
-        yield (
-            "The last row is trained on what the filter removed and tested on what it kept, whole "
-            "blocks apart" + (", and is no other." if run.chosen in BY_ANSWERS else ".")
-        )
-    if "PMI" in measures.probes:
-        yield (
-            "PMI filtering selects by the answers, too: where it keeps the twins whose words "
-            "mislead, the opposite rule guesses them."
-        )
-        if run.pool.singles:
-            yield (
-                f"It scores whole twins; of the {len(run.pool.singles):,} singles it draws as "
-                "large a share at random."
-            )
+def _drawn(run: FilterRun) -> str:
+    """Return what PMI does with problems that it has no score for."""
+    if run.method != "pmi" or not run.pool.singles:
+        return ""
+    return (
+        f" PMI filtering scores whole twins; of the {len(run.pool.singles):,} singles it draws as "
+        "large a share at random."
+    )
 
 
 def _planted(measures: Measures, run: FilterRun) -> report.Section:
@@ -401,5 +400,5 @@ def _percent(share: float | None) -> str:
     return report.shown(share, ".1%")
 
 
-def _interval(probe: debias.Probe | None) -> str:
-    return "—" if probe is None else f"{100 * probe.low:.1f}–{_percent(probe.high)}"
+def _interval(guess: debias.Guess) -> str:
+    return f"{100 * guess.low:.1f}–{_percent(guess.high)}"

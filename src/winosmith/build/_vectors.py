@@ -16,8 +16,6 @@ from winosmith import embed, models
 from winosmith.build._recipe import EmbedRecipe
 from winosmith.dataset import Dataset
 
-__all__ = ["Embedded", "embedded", "turning"]
-
 
 @dataclass(frozen=True, eq=False)
 class Embedded:
@@ -82,19 +80,23 @@ def embedded(
 
 
 def turning(chosen: EmbedRecipe) -> bool:
-    """Tell whether swapping the options of a problem turns its vector around.
+    """Tell whether swapping the options of a problem turns its vector around: by difference."""
+    return combining(chosen) == "difference"
 
-    So it does where options are combined by difference. Of a file of vectors it is known where
-    `winosmith embed` wrote it, and taken not to be so otherwise.
+
+def combining(chosen: EmbedRecipe) -> str:
+    """Return how options are combined, "difference" or "concat"; "" where nobody knows.
+
+    Of a file of vectors it is known where `winosmith embed` wrote it.
     """
     if chosen.array is None:
-        return chosen.combine == "difference"
+        return chosen.combine
     if not zipfile.is_zipfile(chosen.array):
-        return False
+        return ""
     with np.load(chosen.array, allow_pickle=False) as held:
         written = str(held["signature"]) if "signature" in held.files else "{}"
     try:
         told = json.loads(written)["parameters"]["combine"]
     except (ValueError, KeyError, TypeError):
-        return False
-    return bool(told == "difference")
+        return ""
+    return str(told)

@@ -61,6 +61,7 @@ def tell_build(folder: Path, as_json: bool) -> None:
     from winosmith.build import columns_told, copies_told, sides_told
 
     record = _record(folder)
+    _figure(record["figures"][0])
     for line in record.get("rules_used", {}).get("words", ()):
         click.echo(textwrap.fill(line, 80, subsequent_indent="  "))
     funnel = record["funnel"]
@@ -89,6 +90,7 @@ def tell_filter(folder: Path, as_json: bool) -> None:
     if _printed(folder, as_json):
         return
     record = _record(folder)
+    _figure(record["figures"][0])
     click.echo(f"{record['kept']:,} problems kept of {record['kept'] + record['dropped']:,}")
     _figures(folder, record)
 
@@ -104,11 +106,16 @@ def _record(folder: Path) -> dict[str, Any]:
 
 
 def _figures(folder: Path, record: Mapping[str, Any]) -> None:
-    """Print the key figures, each with its note on a line of its own, and their signature."""
-    from winosmith.report import shown
-
-    for figure in record["figures"]:
-        click.echo(f"{shown(figure['value'], figure['form'])} {figure['label']},")
-        click.echo(textwrap.fill(figure["note"], 100, initial_indent="  ", subsequent_indent="  "))
+    """Print the key figures after the first, where the report is, and their signature."""
+    for figure in record["figures"][1:]:
+        _figure(figure)
     click.secho(f"The report is {(folder / 'report.html').resolve()}", bold=True)
     say(f"signature {record['signature']}")
+
+
+def _figure(figure: Mapping[str, Any]) -> None:
+    """Print a key figure, with its note on a line of its own."""
+    from winosmith.report import shown
+
+    click.echo(f"{shown(figure['value'], figure['form'])} {figure['label']},")
+    click.echo(textwrap.fill(figure["note"], 100, initial_indent="  ", subsequent_indent="  "))

@@ -75,6 +75,9 @@ def _number(ctx: click.Context, param: click.Parameter, value: str | None) -> in
 @click.option("--again/--no-again", default=True, show_default=True, help="Also filter with "
               "another seed, and with vectors shaken by a ten-thousandth, and say how much of what "
               "was removed goes again; three times as long.")  # fmt: skip
+@click.option("--splits", type=click.IntRange(min=0), default=5, show_default=True, help="Into "
+              "halves that are filtered apart, to measure what can still be guessed; 0 measures "
+              "nothing.")  # fmt: skip
 @click.option("--whole-twins", is_flag=True, help="Keep twins on one side of each partition.")
 @click.option("--keep", type=int, help="How many problems pmi and random keep; by default as many "
               "as AFLite would.")  # fmt: skip
@@ -126,6 +129,7 @@ def command(**options: Any) -> None:
         "chosen": _picked(FilterRecipe, options, pmi=options["pmi_variant"]),
         "vote": _vote(options),
         "votes": read_votes(options["votes"]) if options["votes"] else (),
+        "splits": options["splits"],
         "seed": options["seed"],
     }
     if not options["force"] and finished_filter(data, out, **asked):

@@ -81,8 +81,7 @@ def command(
 
 def _tell(found: Round) -> None:
     from winosmith.build import sides_told
-    from winosmith.debias import SELECTED
-    from winosmith.rounds import selected_by_answers, told_of_training
+    from winosmith.rounds import told_of_training
 
     print_table(
         "This round" if all(change.before is None for change in found.changes) else
@@ -92,8 +91,6 @@ def _tell(found: Round) -> None:
     )  # fmt: skip
     for line in told_of_training(found.record):
         click.secho(f"{line}.", fg="yellow")
-    if selected_by_answers(found.record):
-        say(f"A linear model on what was kept is {SELECTED}.")
     for line in sides_told(found.record.get("sides")):
         click.echo(line)
     roots, fooling = found.record["roots"], found.record["fooling"]

@@ -27,7 +27,7 @@ from winosmith.debias._null import Null, null_of, twin_flipped
 from winosmith.debias._partition import training_rows
 from winosmith.debias._people import human_agreement
 from winosmith.debias._pmi import PmiResult, PmiVariant, pmi, word_pmi
-from winosmith.debias._probe import SELECTED, Probe, probe, probe_across
+from winosmith.debias._probe import Probe, probe
 from winosmith.debias._ranking import Correlation, Ranking, ranking
 from winosmith.debias._result import AfliteResult, Phase, Stopped
 from winosmith.debias._selection import HISTOGRAM_EDGES
@@ -40,7 +40,6 @@ __all__ = [
     "HISTOGRAM_EDGES",
     "LINEAR",
     "NOISE",
-    "SELECTED",
     "TWO_PIECE",
     "AfliteResult",
     "Again",
@@ -87,7 +86,6 @@ __all__ = [
     "passages",
     "pmi",
     "probe",
-    "probe_across",
     "problem_labels",
     "ranking",
     "rarefied",

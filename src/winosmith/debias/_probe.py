@@ -1,8 +1,9 @@
-"""What a linear model can still guess: the figure a filter is for, in plain per cent.
+"""What a linear model can guess of problems that no filter has selected, in plain per cent.
 
 A probe is a logistic regression trained on some problems and tested on others, whole blocks apart.
 Unlike a KL over one principal component it needs no bins, has a known chance level, and looks at
-every direction of the embedding at once.
+every direction of the embedding at once. Of what a filter by answers kept it says nothing, since
+that was selected by the answers that it is asked for: see `_verify`.
 
 The vectors of `difference` turn around when the options of a problem are swapped, and which is
 written first means nothing. So their probe has no intercept: it learns w from the problems turned
@@ -21,14 +22,6 @@ from numpy.typing import NDArray
 from winosmith.debias._groups import numbered
 from winosmith.errors import DataError
 from winosmith.threads import one_thread
-
-__all__ = ["SELECTED", "Probe", "probe", "probe_across"]
-
-SELECTED = (
-    "measured on problems that were selected by their answers, so it is too low by construction; "
-    "it does not tell that the filter overshot"
-)
-"""What is said beside every figure of a probe on what a filter by answers kept."""
 
 _Z = 1.959963984540054
 """The 97.5 % point of the normal distribution, for a 95 % interval."""
@@ -91,50 +84,6 @@ def probe(
         test = fold_of == fold
         right[test] = _right(X[~test], y[~test], X[test], y[test], C, turns)
     return _summary(right, y, group_of, turns)
-
-
-def probe_across(
-    X: NDArray[Any],
-    y: NDArray[Any],
-    train: NDArray[np.intp],
-    test: NDArray[np.intp],
-    groups: Sequence[Sequence[int]] | None = None,
-    *,
-    turns: bool = True,
-    folds: int = 5,
-    C: float = 1.0,
-    seed: int = 0,
-) -> Probe:
-    """Return the accuracy on the rows `test` of a linear model trained on the rows `train`.
-
-    Where a group has rows in both, as a twin of which one half was removed, no model is tested on
-    rows of a group that it was trained on: the groups are dealt to folds, and those of each fold
-    are tested by a model trained on the rows of `train` outside.
-
-    Args:
-        X: (n, d) embeddings.
-        y: (n,) labels, 0 or 1.
-        train: rows.
-        test: other rows.
-        groups: as for `probe`, of all rows of X; every row for itself when None.
-        turns: see `probe`.
-        folds: how many parts the groups are dealt to, where some have rows on both sides.
-        C: see `probe`.
-        seed: deals the groups.
-    """
-    group_of = np.arange(len(y)) if groups is None else numbered(groups, len(y))
-    parted = np.isin(group_of[test], group_of[train]).any()
-    fold_of = np.zeros(len(y), np.intp)
-    if parted:
-        drawn = np.random.default_rng([seed, folds]).permutation(int(group_of.max()) + 1)
-        fold_of = drawn[group_of] % folds
-    right = np.empty(len(test))
-    for fold in np.unique(fold_of[test]):
-        there = fold_of[test] == fold
-        held = np.isin(group_of[train], group_of[test[there]])
-        rows, others = train[~held], test[there]
-        right[there] = _right(X[rows], y[rows], X[others], y[others], C, turns)
-    return _summary(right, y[test], group_of[test], turns)
 
 
 def _right(

@@ -273,7 +273,7 @@ def _guessed(
         sets = [inside | True] + ([] if inside.all() else [inside])
         folds = [parts != part for part in range(FOLDS)] if name == LINEAR else []
         models = Logit(V, C=job.C).fit(
-            np.hstack([weights * rows[:, None] for rows in sets + folds])
+            np.hstack([weights * rows[:, None] for rows in sets + folds]).astype(np.float32)
         )
         with one_thread():
             margins = [others @ models[:, at * count :][:, :count] for at in range(len(sets))]

@@ -14,7 +14,6 @@ from winosmith.rounds._report import (
     changes,
     read_record,
     round_page,
-    selected_by_answers,
     told_of_training,
 )
 from winosmith.rounds._round import Round, differing, run_round
@@ -37,7 +36,6 @@ __all__ = [
     "round_of",
     "round_page",
     "run_round",
-    "selected_by_answers",
     "simulate",
     "told_of_training",
 ]

@@ -10,7 +10,6 @@ from typing import Any
 
 from winosmith import report
 from winosmith.build import sides_blocks
-from winosmith.debias import SELECTED
 from winosmith.errors import InputError
 from winosmith.metrics import told_overlap
 from winosmith.problem import Edit, Problem
@@ -93,17 +92,6 @@ def _lead(changes: Sequence[Change]) -> str:
     )
 
 
-def selected_by_answers(record: Mapping[str, Any]) -> bool:
-    """Tell whether a round kept what could not be guessed; its linear model is too low then.
-
-    See `winosmith.debias.SELECTED`.
-
-    >>> selected_by_answers({"build": {"funnel": {"steps": [{"stage": "random"}]}}})
-    False
-    """
-    return any(step["stage"] == "aflite" for step in record["build"]["funnel"]["steps"])
-
-
 def _changed(changes: Sequence[Change], record: Mapping[str, Any]) -> report.Table:
     rows: list[list[report.Value]] = [
         [change.what, *(_cell(v, change.form) for v in (change.before, change.now)), change.told]
@@ -113,8 +101,8 @@ def _changed(changes: Sequence[Change], record: Mapping[str, Any]) -> report.Tab
         "This round and the last",
         ["figure", "last round", "this round", "change"],
         rows,
-        note=f"A linear model on what was kept is {SELECTED}."
-        if selected_by_answers(record)
+        note="A linear model is measured across halves that were filtered apart."
+        if record["artifacts"]["after"] is not None
         else "",
     )
 

@@ -29,6 +29,7 @@ from winosmith.build import (
     silent,
 )
 from winosmith.dataset import Dataset
+from winosmith.debias import LINEAR
 from winosmith.errors import DataError, InputError
 from winosmith.outputs import PRIVATE, OutputFolder, sha256
 from winosmith.problem import Problem
@@ -243,12 +244,13 @@ def _valid(funnel: Mapping[str, Any]) -> float | None:
 
 
 def _artifacts(report: Mapping[str, Any], kept: str) -> dict[str, Any]:
-    """Return what a linear model guesses before and after the filter, and the KL of the kept."""
-    probes = report["measures"]["probes"]
-    subsets = {s["name"]: s for s in report["measures"]["assessment"]["subsets"]}
+    """Return what a machine guesses before and after the filter, and the KL of the kept."""
+    measures = report["measures"]
+    known, before = measures["verified"], measures["before"]
+    subsets = {s["name"]: s for s in measures["assessment"]["subsets"]}
     return {
-        "before": probes["all"] and probes["all"]["accuracy"],
-        "after": probes[kept] and probes[kept]["accuracy"],
+        "before": known["before"][LINEAR]["accuracy"] if known else before and before["accuracy"],
+        "after": known["after"][LINEAR]["accuracy"] if known else None,
         "kl": subsets[kept]["d1"].get("kl"),
     }
 

@@ -85,17 +85,6 @@ def test_no_accuracy_is_told_of_what_a_solver_was_taught(
     assert "is what the best solver gets60.0 %" in page
 
 
-def test_what_was_selected_by_its_answers_is_said_to_be_too_low(
-    db: Any, stored: Callable[..., Any], visit: Callable[..., Any]
-) -> None:
-    """The page says so of what AFLite kept, and not of what was drawn by lot."""
-    made = stored()
-    assert "too low by construction" in _text(visit().get("/rounds/round/one/"))
-    made.record["build"]["funnel"]["steps"][-1]["stage"] = "random"
-    made.save()
-    assert "too low by construction" not in _text(visit().get("/rounds/round/one/"))
-
-
 def test_what_was_kept_and_what_was_left_out_are_the_pool(
     db: Any, stored: Callable[..., Any], visit: Callable[..., Any]
 ) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from winosmith.report import shown
-from winosmith.rounds import Change, selected_by_answers
+from winosmith.rounds import Change
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.public import public_problems
 from winosmith.web.rounds import words
@@ -50,7 +50,6 @@ def results(round_: Round) -> dict[str, Any]:
         "solvers": [_solver(name, own) for name, own in record["solvers"].items()],
         "people": _people(record["people"]),
         "artifacts": record["artifacts"],
-        "selected": selected_by_answers(record),
         "changes": changed(round_),
         "fooling": len(record["fooling"]),
         "signature": record["build"]["signature"],
