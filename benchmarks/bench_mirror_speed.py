@@ -1,0 +1,83 @@
+"""Mirror against AFLite: seconds on the same twins in the same run, and seconds by units.
+
+    python benchmarks/bench_mirror_speed.py             4,000 twins of 256 numbers
+    python benchmarks/bench_mirror_speed.py --paper     23,500 x 1,024, with AFLite as in the paper
+
+The rows are those of `bench_aflite.py`; a row of one class and one of the other make a twin, and a
+twin's vector is their difference. AFLite reads the rows (n=64, the paper's m and k or their
+shares), mirror the twins: with the aim "chance" ten fits, with the aim "error" ten and those of 19
+runs with turned keys. Each is run once to compile or load what it needs, on few rows. Below that,
+mirror on an eighth of the twins, a quarter, a half and all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+
+from bench_aflite import PROCESSORS, compiled, made  # first: it sets the threads
+
+# isort: split
+import numpy as np
+
+from winosmith import debias
+
+
+def twins(rows, columns, seed):
+    """Return rows, their classes and the twins' differences; rows 2n and 2n + 1 are a twin."""
+    X, y = made(rows + rows // 10, columns, seed)
+    ones, zeros = (np.flatnonzero(y == label)[: rows // 2] for label in (1, 0))
+    if min(len(ones), len(zeros)) < rows // 2:
+        raise SystemExit(f"of one class there are too few for {rows // 2} twins; another seed?")
+    order = np.column_stack([ones, zeros]).ravel()
+    X, y = X[order], y[order]
+    return X, y, X[::2] - X[1::2]
+
+
+def timed(function, *args, times=1, **how):
+    """Return the least seconds of some calls, and what the last returned."""
+    seconds = []
+    for _ in range(times):
+        began = time.perf_counter()
+        found = function(*args, **how)
+        seconds.append(time.perf_counter() - began)
+    return min(seconds), found
+
+
+def main():
+    """Time both, print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--units", type=int, default=4_000)
+    parser.add_argument("--columns", type=int, default=256)
+    parser.add_argument("--paper", action="store_true", help="23,500 twins of 1,024 numbers")
+    parser.add_argument("--repeats", type=int, default=3, help="of mirror; the least counts")
+    parser.add_argument("--seed", type=int, default=0)
+    asked = parser.parse_args()
+    if asked.paper:
+        asked.units, asked.columns = 23_500, 1_024
+    print(f"{PROCESSORS} processors, load {os.getloadavg()[0]:.1f}")
+    compiled("numba")
+    debias.mirror(np.eye(64))
+    X, y, V = twins(2 * asked.units, asked.columns, asked.seed)
+    sizes = dict(zip(("train_size", "cutoff"), debias.suggested_sizes(len(X)), strict=True))
+    theirs, found = timed(debias.aflite, X, y, ids=range(len(X)), seed=asked.seed, **sizes)
+    print(f"{asked.units:,} twins of {asked.columns:,} numbers; AFLite: {theirs:.1f} s, "
+          f"{len(found.phases)} phases, {len(X) - len(found.kept):,} rows removed\n")  # fmt: skip
+    print("| units | aim | s | µs a unit | removed | AFLite's s over these |")
+    print("|---:|---|---:|---:|---:|---:|")
+    for part in (8, 4, 2, 1):
+        units = asked.units // part
+        for aim in ("chance", "error"):
+            seconds, result = timed(
+                debias.mirror, V[:units], aim=aim, seed=asked.seed, times=asked.repeats
+            )
+            ratio = f"{theirs / seconds:.0f}" if part == 1 else ""
+            print(f"| {units:,} | {aim} | {seconds:.2f} | {1e6 * seconds / units:.0f} | "
+                  f"{len(result.removed):,} | {ratio} |", flush=True)  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

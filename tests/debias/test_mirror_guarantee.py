@@ -1,0 +1,50 @@
+"""What mirror says of its error holds in small counts of the trial, which finds faults out."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _trials(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the trials importable."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "trials"))
+
+
+def false_shares(case, strength, draws):
+    """Return the false share of each draw, at the errors 0.1 and 0.2."""
+    import mirror_guarantee
+
+    drawn = [mirror_guarantee.outcome(seed, case, strength) for seed in range(draws)]
+    return np.array(drawn)[:, :, 0].T
+
+
+def test_no_more_is_sound_than_it_says():
+    """Of units, of copies and of items of several options, what goes is sound within the error."""
+    from mirror_guarantee import CASES, ERRORS, keeps_its_word
+
+    by_name = {case.units: case for case in CASES if not case.fault}
+    for units in ("simulated", "five copies", "2 or 5 options"):
+        for error, shares in zip(ERRORS, false_shares(by_name[units], 0.25, 12), strict=True):
+            assert keeps_its_word(shares, error), (units, error)
+
+
+def test_faults_on_purpose_are_found_out():
+    """Units not blocked, copies counted as rows, and wrong divisors break the word at 0.2."""
+    from mirror_guarantee import CASES, ERRORS, keeps_its_word
+
+    for case in CASES:
+        if case.fault:
+            shares = false_shares(case, case.strengths[0], 8)[1]
+            assert not keeps_its_word(shares, ERRORS[1]), (case.units, case.fault)
+
+
+def test_symmetric_twins_are_found_by_their_artifacts():
+    """Of symmetric practice twins, half of them planted, most of what goes is planted."""
+    import mirror_guarantee
+
+    drawn = mirror_guarantee.symmetric(3, 0.5)
+    removed = mirror_guarantee.as_it_is(drawn, 0.2, 3)
+    assert drawn.planted[removed].mean() > 0.75
+    assert len(removed) > 0.25 * len(drawn.planted)

@@ -1,0 +1,287 @@
+"""Of what mirror removes, no more is sound than it says; and what breaks the rule is found out.
+
+    python trials/mirror_guarantee.py            200 draws for each row, 1,000 of simulated units
+    python trials/mirror_guarantee.py --quick    10 and 50
+
+A draw is a set of units of which it is known which are planted; the key of every sound one is an
+even draw over its options. Filtered at an error of 0.1 and of 0.2:
+
+- the *false share*, sound removed over removed (0 where nothing is), is on average at most a point
+  above the error, whatever is planted;
+- where nothing is planted, something is removed in at most a share `error` of the draws.
+
+Units are Gaussian vectors, the planted ones pushed along one of three directions; or symmetric
+practice twins in the vectors of the light embedder, a corpus of its own for each draw; or families
+of five whose members have almost one vector and one key; or the same unit written down five times;
+or items of several options.
+
+The same with a fault on purpose must fail: families that are not blocked, copies that keep together
+but are counted one by one, items of several sizes that are counted as if all had the largest one's
+options, or as many as they have on average.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from crowd.table import Table, end
+from numpy.typing import NDArray
+
+from winosmith import debias, embed, practice
+
+STRENGTHS = (0.0, 0.1, 0.25, 0.5, 0.75)
+ERRORS = (0.1, 0.2)
+WITHIN, MANY = 0.01, 200
+"""How far the mean false share may be above the error; of fewer draws, the interval's lower end."""
+
+UNITS, WIDTH, DIRECTIONS = 1_000, 30, 3
+PUSH, OPTION_PUSH = 2.5, 3.5
+"""How far a planted unit, or the right option of one, is pushed, in standard deviations."""
+
+FAMILY = 5
+TWINS = 600
+COLUMNS = ("units", "fault on purpose", "planted", "error", "draws", "false share", "95 %",
+           "found", "something removed in")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Units of which it is known which are planted.
+
+    Attributes:
+        V: what `debias.mirror` takes.
+        planted: (U,) whether each unit is planted.
+        blocks: (U,) the block of each unit; None where each is its own.
+        items: (n,) the item of each row of `V`; None where a row is a unit.
+        key: (U,) the place of the right option among those of its item.
+    """
+
+    V: NDArray[np.float32]
+    planted: NDArray[np.bool_]
+    blocks: NDArray[np.intp] | None = None
+    items: NDArray[np.intp] | None = None
+    key: NDArray[np.intp] | None = None
+
+
+def gaussian(rng: np.random.Generator, units: int, strength: float) -> Drawn:
+    """Return units of which the planted ones are pushed along one of a few directions.
+
+    The others are turned round by the toss of a coin, though a Gaussian needs none.
+    """
+    planted = np.arange(units) < round(units * strength)
+    ways = np.linalg.qr(rng.normal(size=(WIDTH, DIRECTIONS)))[0].T
+    V = rng.normal(size=(units, WIDTH))
+    V[planted] += PUSH * ways[rng.integers(DIRECTIONS, size=planted.sum())]
+    V[~planted] *= rng.choice([-1, 1], (~planted).sum())[:, None]
+    return Drawn(V.astype(np.float32), planted)
+
+
+def simulated(seed: int, strength: float) -> Drawn:
+    """Return units that have nothing to do with each other."""
+    return gaussian(np.random.default_rng([seed, 0]), UNITS, strength)
+
+
+def symmetric(seed: int, strength: float) -> Drawn:
+    """Return symmetric practice twins in the light embedder's vectors."""
+    made = practice.corpus(TWINS, seed=seed, strength=strength, symmetric=True)
+    pool = made.dataset
+    X, turns = embed.LightEmbedder().embed(pool), 2 * debias.problem_labels(pool) - 1
+    V = [turns[one] * X[one] + turns[other] * X[other] for one, other in pool.twins]
+    planted = [pool.ids[one] in made.planted for one, _ in pool.twins]
+    return Drawn(np.asarray(V, np.float32), np.array(planted))
+
+
+def families(seed: int, strength: float, noise: float = 0.3) -> Drawn:
+    """Return families of five: almost one vector, and one key."""
+    rng = np.random.default_rng([seed, 1])
+    roots = gaussian(rng, UNITS // FAMILY, strength)
+    V = np.repeat(roots.V, FAMILY, axis=0)
+    V += noise * rng.normal(size=V.shape).astype(np.float32)
+    return Drawn(V, np.repeat(roots.planted, FAMILY), np.arange(UNITS) // FAMILY)
+
+
+def copies(seed: int, strength: float) -> Drawn:
+    """Return units that are written down five times each."""
+    return families(seed, strength, noise=0.0)
+
+
+def choices(seed: int, strength: float, sizes: tuple[int, ...]) -> Drawn:
+    """Return items with as many options as one of the sizes says; the right one is pushed."""
+    rng = np.random.default_rng([seed, 2])
+    planted = np.arange(UNITS) < round(UNITS * strength)
+    ways = np.linalg.qr(rng.normal(size=(WIDTH, DIRECTIONS)))[0].T
+    counts = rng.choice(sizes, UNITS)
+    key = rng.integers(counts)
+    V = rng.normal(size=(counts.sum(), WIDTH))
+    right = np.cumsum(counts) - counts + key
+    V[right[planted]] += OPTION_PUSH * ways[rng.integers(DIRECTIONS, size=planted.sum())]
+    return Drawn(V.astype(np.float32), planted, None, np.repeat(np.arange(UNITS), counts), key)
+
+
+Removed = NDArray[np.intp]
+Filter = Callable[[Drawn, float, int], Removed]
+
+
+def mirrored(drawn: Drawn, error: float, seed: int, *, blocked: bool = True) -> debias.MirrorResult:
+    """Filter the units, with their blocks or as if each were its own."""
+    return debias.mirror(
+        drawn.V,
+        items=drawn.items,
+        key=drawn.key,
+        blocks=drawn.blocks if blocked else None,
+        error=error,
+        seed=seed,
+    )
+
+
+def as_it_is(drawn: Drawn, error: float, seed: int) -> Removed:
+    """Return what mirror removes."""
+    return mirrored(drawn, error, seed).removed
+
+
+def unblocked(drawn: Drawn, error: float, seed: int) -> Removed:
+    """Return what mirror removes when nobody tells it of the blocks."""
+    return mirrored(drawn, error, seed, blocked=False).removed
+
+
+def miscounted(
+    drawn: Drawn, error: float, seed: int, options: Callable[[NDArray[np.intp]], float]
+) -> Removed:
+    """Return what a count of units gives, all taken as if they had as many options.
+
+    Args:
+        drawn: the units.
+        error: the error.
+        seed: of the folds.
+        options: of the sizes of all items, how many options each is taken to have.
+    """
+    margins = mirrored(drawn, error, seed).margins
+    sizes = np.full(len(margins), 2) if drawn.items is None else np.bincount(drawn.items)
+    others = options(sizes) - 1
+    for least in np.unique(np.abs(margins[margins != 0])):
+        agree = (margins >= least).sum()
+        if agree and (1 + (margins <= -least).sum()) / others <= error * agree:
+            return np.flatnonzero(margins >= least)
+    return np.empty(0, np.intp)
+
+
+@dataclass(frozen=True)
+class Case:
+    """Units, a way of filtering them, and whether that has a fault on purpose.
+
+    Attributes:
+        units: as the table calls them.
+        make: what draws them from a seed and a strength.
+        strengths: the shares that are planted.
+        fault: as the table calls it; empty without one.
+        filter: how they are filtered.
+        many: whether it is drawn five times as often.
+    """
+
+    units: str
+    make: Callable[[int, float], Drawn]
+    strengths: tuple[float, ...] = STRENGTHS
+    fault: str = ""
+    filter: Filter = as_it_is
+    many: bool = False
+
+
+SOME, NONE = (0.25,), (0.0,)
+MIXED = partial(choices, sizes=(2, 5))
+CASES = (
+    Case("simulated", simulated, many=True),
+    Case(f"{TWINS} symmetric practice twins", symmetric),
+    Case("families of five", families, NONE + SOME),
+    Case("families of five", families, NONE + SOME, "not blocked", unblocked),
+    Case("five copies", copies, NONE + SOME),
+    Case("five copies", copies, NONE, "counted as rows", partial(miscounted, options=np.max)),
+    Case("3 options", partial(choices, sizes=(3,)), NONE + SOME),
+    Case("4 options", partial(choices, sizes=(4,)), NONE + SOME),
+    Case("5 options", partial(choices, sizes=(5,)), NONE + SOME),
+    Case("2 or 5 options", MIXED, NONE + SOME),
+    Case("2 or 5 options", MIXED, SOME, "the largest", partial(miscounted, options=np.max)),
+    Case("2 or 5 options", MIXED, SOME, "the mean", partial(miscounted, options=np.mean)),
+)
+
+
+def outcome(seed: int, case: Case, strength: float) -> list[tuple[float, float]]:
+    """Return the false share and the share found of one draw, at each error."""
+    drawn = case.make(seed, strength)
+    found = []
+    for error in ERRORS:
+        removed = case.filter(drawn, error, seed)
+        planted = int(drawn.planted[removed].sum())
+        share = 1 - planted / len(removed) if len(removed) else 0.0
+        found.append((share, planted / max(1, int(drawn.planted.sum()))))
+    return found
+
+
+def interval(shares: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the mean of some shares and half the width of its 95 % interval."""
+    return float(shares.mean()), 1.96 * float(shares.std()) / np.sqrt(len(shares))
+
+
+def keeps_its_word(false: NDArray[np.float64], error: float) -> bool:
+    """Return whether the mean false share is at most a point above the error.
+
+    Where nothing is planted, the false share of a draw is 1 if something was removed.
+    """
+    mean, half = interval(false)
+    return mean - (half if len(false) < MANY else 0) <= error + WITHIN
+
+
+def tell(table: Table, case: Case, strength: float, drawn: NDArray[np.float64]) -> None:
+    """Print a row for each error.
+
+    Args:
+        table: the table.
+        case: what was drawn.
+        strength: the share that was planted.
+        drawn: (draws, errors, 2) false share and share found.
+    """
+    for error, (false, found) in zip(ERRORS, drawn.transpose(1, 2, 0), strict=True):
+        mean, half = interval(false)
+        table.row(
+            case.units, case.fault or "none", f"{strength:.0%}", error, len(false), f"{mean:.3f}",
+            f"{max(0.0, mean - half):.3f}–{mean + half:.3f}", f"{found.mean():.0%}",
+            f"{np.mean((false > 0) | (found > 0)):.1%}",
+            met=keeps_its_word(false, error) != bool(case.fault),
+        )  # fmt: skip
+
+
+def rows(draws: int) -> Iterator[tuple[Case, float, int]]:
+    """Yield each case with each strength, and how often it is drawn."""
+    for case in CASES:
+        for strength in case.strengths:
+            yield case, strength, 5 * draws if case.many else draws
+
+
+def main() -> None:
+    """Draw, filter, and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="small counts")
+    parser.add_argument("--draws", type=int, default=200, help="for each row; 5 times of simulated")
+    parser.add_argument("--units", nargs="+", help="only these, by a word of their name")
+    parser.add_argument("--workers", type=int, default=2)
+    asked = parser.parse_args()
+    draws = 10 if asked.quick else asked.draws
+    table = Table("Sound units among the removed", COLUMNS)
+    with ProcessPoolExecutor(asked.workers) as executor:
+        for case, strength, count in rows(draws):
+            if asked.units and not any(word in case.units for word in asked.units):
+                continue
+            one = partial(outcome, case=case, strength=strength)
+            drawn = list(executor.map(one, range(count), chunksize=5))
+            tell(table, case, strength, np.array(drawn))
+            print(f"{case.units}, {strength:.0%}: done", file=sys.stderr)
+    end(table)
+
+
+if __name__ == "__main__":
+    main()
