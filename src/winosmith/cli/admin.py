@@ -19,7 +19,7 @@ from winosmith.errors import InputError
 
 if TYPE_CHECKING:
     from winosmith.web import Site
-    from winosmith.web.predict.standing import Figures
+    from winosmith.web.predict.register import Figures
 
 COMMANDS = {
     "backup": "the whole site into one archive, while people work",
@@ -199,15 +199,15 @@ def models(folder: str, retry: str | None, database: str | None) -> None:
     What a model can't be loaded for is told here in full, and nowhere on the site.
     """
     site = existing_site(folder, database)
-    from winosmith.web.predict import again, standing
+    from winosmith.web.predict import asking, register
 
-    known = standing.standing()
+    known = register.standing()
     if retry is not None:
         found = next((stand.model for stand in known if stand.model.name == retry), None)
         if found is None:
             names = ", ".join(stand.model.name for stand in known) or "none"
             raise InputError(f"--retry {retry}: the site has no such model; it has {names}")
-        count = again.retry(found)
+        count = asking.retry(found)
         click.echo(f"{count:,} prediction{'s' * (count != 1)} of {retry} tried again")
         return
     if not known:

@@ -20,7 +20,7 @@ from winosmith.web._loading import load_all
 from winosmith.web._site import Site
 
 if TYPE_CHECKING:
-    from winosmith.web.predict.watching import Leash
+    from winosmith.web.predict.process import Leash
 
 __all__ = ["address_of", "listen", "run", "workers_for"]
 
@@ -128,8 +128,8 @@ def run(site: Site, door: socket.socket, *, workers: int) -> None:
     from django.db import connections
 
     from winosmith.web._worker import allow_connections
-    from winosmith.web.predict.registry import announce
-    from winosmith.web.predict.watching import Leash
+    from winosmith.web.predict.process import Leash
+    from winosmith.web.predict.register import announce
 
     announce(site.rules.models)
     connections.close_all()  # a worker must not inherit a connection
@@ -232,11 +232,11 @@ def _settings(site: Site, door: socket.socket, workers: int, leash: Leash) -> di
 def _as_worker(site: Site, leash: Leash, worker: Any) -> None:
     """Leave Ctrl-C to the master: it reaches the whole group, and would cut off requests here."""
     from winosmith.web import _lock
-    from winosmith.web.predict import watching
+    from winosmith.web.predict import process
     from winosmith.web.rounds import watching as rounds
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _lock.bounded()
     _tidying.start(site.folder)
-    watching.start(site, leash)
+    process.start(site, leash)
     rounds.start(site, leash)

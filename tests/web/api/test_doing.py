@@ -222,7 +222,7 @@ def test_a_sentence_is_perturbed_and_predicted(ann: Any) -> None:
 
     from winosmith.web.perturb.models import Version
     from winosmith.web.predict.models import Prediction, Stand
-    from winosmith.web.predict.registry import announce
+    from winosmith.web.predict.register import announce
     from winosmith.web.problems.models import Problem
 
     announce(settings.RULES.models)

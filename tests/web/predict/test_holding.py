@@ -9,9 +9,8 @@ import threading
 import time
 from pathlib import Path
 
-from winosmith.web.predict.bell import Bell, ring
-from winosmith.web.predict.holding import Doing, is_held, look, take
-from winosmith.web.predict.watching import Leash
+from winosmith.web.predict.lock import Bell, Doing, is_held, look, ring, take
+from winosmith.web.predict.process import Leash
 
 
 def test_a_lock_is_had_by_one_and_says_what_is_done(tmp_path: Path) -> None:

@@ -21,10 +21,10 @@ RULE = SolverRule("one", "random")
 def model(database: Any) -> Any:
     """Return a model that is registered, without a process."""
     from winosmith import study
-    from winosmith.web.predict import registry
+    from winosmith.web.predict import register
 
-    registry.announce([RULE])
-    return registry.register(RULE, study.made_solver(RULE, database.folder))
+    register.announce([RULE])
+    return register.register(RULE, study.made_solver(RULE, database.folder))
 
 
 def _rows(model: Any) -> list[Any]:
@@ -50,11 +50,11 @@ class Told:
 def _predict(model: Any, solver: Any, most: int = 10, limit: float = 20.0) -> list[int]:
     """Take up and predict a batch; return how large each call's batch was."""
     from winosmith import study
-    from winosmith.web.predict import solving, work
+    from winosmith.web.predict import work, worker
 
     tasks = work.claim(model, most, 60)
     made, sizes = study.MadeSolver(solver, "d", "r"), []
-    found = solving.outcomes(made, tasks, limit, lambda batch: sizes.append(len(batch)))
+    found = worker.outcomes(made, tasks, limit, lambda batch: sizes.append(len(batch)))
     work.write_down(model, found)
     return sizes
 
@@ -245,24 +245,24 @@ def test_a_late_answer_changes_nothing(model: Any) -> None:
 def test_a_new_revision_sees_the_past_again(model: Any, database: Any) -> None:
     """Another digest is another row; the old predictions stay, and all of it waits again."""
     from winosmith import study
-    from winosmith.web.predict import backfill, registry
+    from winosmith.web.predict import asking, register
     from winosmith.web.predict.asking import of
     from winosmith.web.predict.models import Model
 
     problem = row(1)
-    assert backfill.fill(model) == 1
-    assert backfill.fill(model) == 0
+    assert asking.fill(model) == 1
+    assert asking.fill(model) == 0
     _predict(model, Told((1.0, 0.0)))
     asked(2)
     other = SolverRule("one", "random", {"seed": 7})
-    newer = registry.register(other, study.made_solver(other, database.folder))
+    newer = register.register(other, study.made_solver(other, database.folder))
     assert (newer.pk != model.pk, newer.digest != model.digest) == (True, True)
     assert of(problem) == []
-    assert backfill.fill(newer) == 2
+    assert asking.fill(newer) == 2
     assert [(one.model_id, one.stand) for one in of(problem)] == [(newer.pk, "waiting")]
     assert list(Model.objects.filter(current=True)) == [newer]
     assert [one.stand for one in _rows(model)] == ["done"]  # what waited for it is gone
-    again = registry.register(RULE, study.made_solver(RULE, database.folder))
+    again = register.register(RULE, study.made_solver(RULE, database.folder))
     assert again.pk == model.pk
     assert [one.stand for one in of(problem)] == ["done"]
 
@@ -270,13 +270,13 @@ def test_a_new_revision_sees_the_past_again(model: Any, database: Any) -> None:
 def test_back_fill_is_of_what_may_be_seen(model: Any) -> None:
     """Public problems and versions that are not withdrawn wait; unfinished originals don't."""
     from winosmith.web.perturb.models import Version
-    from winosmith.web.predict import backfill
+    from winosmith.web.predict import asking
 
     public, unfinished = row(1), row(2, state="judging")
     version, withdrawn = row(3, state="judging"), row(4, state="withdrawn")
     for one in (version, withdrawn):
         Version.objects.create(problem=one, root=public, parent=public, digest=one.ref)
-    assert backfill.fill(model) == 2
+    assert asking.fill(model) == 2
     found = {one.problem.ref: one.urgent for one in _rows(model)}
     assert found == {public.ref: False, version.ref: True}
     assert unfinished.ref not in found
@@ -284,7 +284,7 @@ def test_back_fill_is_of_what_may_be_seen(model: Any) -> None:
 
 def test_batches_grow_while_they_are_quick_and_shrink_when_not() -> None:
     """The size of a batch follows how long the last one took, and never goes below its least."""
-    from winosmith.web.predict.solving import LONGEST_BATCH, MOST_AT_ONCE, Pace
+    from winosmith.web.predict.worker import LONGEST_BATCH, MOST_AT_ONCE, Pace
 
     pace = Pace()
     for _ in range(20):

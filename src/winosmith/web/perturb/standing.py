@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from winosmith.web.predict.models import Model
-from winosmith.web.predict.standing import state_of
+from winosmith.web.predict.register import state_of
 
 __all__ = ["down"]
 

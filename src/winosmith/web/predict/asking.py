@@ -1,21 +1,29 @@
-"""Asking models about a problem: written down with it, answered by processes of their own."""
+"""Asking models: about new problems at once, older ones by and by, failed ones again.
+
+A prediction is written down as waiting, with the problem; processes of the models answer it.
+"""
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
 
-from winosmith.web.predict.bell import ring
-from winosmith.web.predict.models import Model, Prediction
+from winosmith.errors import InputError
+from winosmith.web._lock import writing
+from winosmith.web.predict.lock import ring
+from winosmith.web.predict.models import Model, Prediction, Stand
+from winosmith.web.problems.models import Problem, State
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from winosmith.web.problems.models import Problem
-
-__all__ = ["ask", "ask_about", "current_models", "of", "wake"]
+    from winosmith.web.people.models import Person
 
 
 def ask(problem: Problem, urgent: bool = True) -> None:
@@ -81,3 +89,68 @@ def current_models() -> list[Model]:
 def wake() -> None:
     """Wake the processes of the models: there is something to predict."""
     ring(settings.SITE.folder)
+
+
+def retry_by(person: Person, model: Model) -> int:
+    """Let a model try again, for a moderator; return how many predictions wait for it then.
+
+    Raises:
+        InputError: the person moderates nothing.
+    """
+    if not person.moderates:
+        raise InputError(_("Only moderators let a model try again."))
+    return retry(model)
+
+
+def retry(model: Model) -> int:
+    """Let what a model was late with or failed over wait for it again; return how many."""
+    with writing():
+        transaction.on_commit(wake)
+        return model.predictions.filter(stand__in=[Stand.LATE, Stand.FAILED]).update(
+            stand=Stand.WAITING,
+            urgent=False,
+            tries=0,
+            error="",
+            leased_until=None,
+            answered_at=None,
+            seconds=None,
+            asked_at=timezone.now(),
+        )
+
+
+CHUNK = 500
+"""Rows that are added at once: some tens of milliseconds of the one who writes."""
+
+FRESH = timedelta(minutes=10)
+"""Of a version that came in while a model was not there yet: somebody may still look for it."""
+
+
+def predictable() -> QuerySet[Problem]:
+    """Return what models predict by themselves: all that is public, and every version.
+
+    A version is predicted whether judges have found it valid or not, for its contributor; never
+    what is withdrawn, replaced, or under embargo.
+    """
+    version = Q(version__isnull=False) & ~Q(state__in=[State.WITHDRAWN, State.REVISED])
+    return Problem.objects.filter(Q(public=True) | version, embargo=False, gold=False)
+
+
+def fill(model: Model) -> int:
+    """Let a chunk of what a model has not seen wait for it, the newest first; return how many."""
+    seen = Prediction.objects.filter(problem=OuterRef("pk"), model=model)
+    found = list(
+        predictable()
+        .filter(~Exists(seen))
+        .order_by("-pk")
+        .values_list("pk", "created", "version__pk")[:CHUNK]
+    )
+    if not found:
+        return 0
+    since = timezone.now() - FRESH
+    fresh = [pk for pk, created, version in found if version and created > since]
+    others = [pk for pk, *_ in found if pk not in set(fresh)]
+    with writing():
+        for problems, urgent in ((fresh, True), (others, False)):
+            if problems:
+                ask_about(problems, [model.pk], urgent=urgent)
+    return len(found)

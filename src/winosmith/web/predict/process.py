@@ -1,29 +1,35 @@
-"""The process of one model: `python -m winosmith.web.predict.process NAME`.
+"""The process of one model, `python -m winosmith.web.predict.process NAME`, and who starts it.
 
-It is started by a watcher (`watching`) with the model's lock and a pipe that ends with the server,
-loads the model once, and predicts until the pipe ends.
+A watcher is a thread in each worker of the server. Whichever finds a model's lock free takes it,
+settles what the last process was at, and hands the lock on to a new one, with a pipe that ends with
+the server; whichever finds a process late ends it. All know the same from the lock file. The
+process loads the model once, and predicts until the pipe ends.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
+import random
+import select
 import signal
+import subprocess
 import sys
 import threading
 import time
-from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
+
+from winosmith.web.predict import lock
 
 if TYPE_CHECKING:
     from winosmith.solver_rule import SolverRule
     from winosmith.study import MadeSolver
     from winosmith.web._site import Site
-    from winosmith.web.predict.holding import Hold
-    from winosmith.web.predict.working import Worker
+    from winosmith.web.predict.worker import Worker
 
-__all__ = ["LEASH", "LOCK", "end_with", "fault_file", "main"]
 
 LOCK, LEASH = "WINOSMITH_PROCESS_LOCK", "WINOSMITH_PROCESS_LEASH"
 """In the environment: the numbers of the open lock file, and of the pipe that ends with the
@@ -40,16 +46,17 @@ def main(name: str) -> NoReturn:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server
     end_with(int(os.environ[LEASH]))
     from winosmith.web import Site
-    from winosmith.web.predict.holding import Doing, Hold
 
     site = Site.from_environment()
     rule = next(rule for rule in site.rules.models if rule.name == name)
     number = int(os.environ[LOCK])
     os.set_inheritable(number, False)
-    hold = Hold(number)
+    hold = lock.Hold(number)
     before = hold.said()
     hold.say(
-        Doing(os.getpid(), before.failures, before.since, until=time.monotonic() + LOADING, rows=[])
+        lock.Doing(
+            os.getpid(), before.failures, before.since, until=time.monotonic() + LOADING, rows=[]
+        )
     )
     site.activate()
     worker = _loaded(site, rule, hold)
@@ -76,11 +83,11 @@ def end_with(leash: int) -> None:
     threading.Thread(target=wait, name="leash", daemon=True).start()
 
 
-def _loaded(site: Site, rule: SolverRule, hold: Hold) -> Worker | None:
+def _loaded(site: Site, rule: SolverRule, hold: lock.Hold) -> Worker | None:
     """Load the model and register it; None, with the reason written down, where that fails."""
     from winosmith import study
-    from winosmith.web.predict import registry
-    from winosmith.web.predict.working import Worker
+    from winosmith.web.predict import register
+    from winosmith.web.predict.worker import Worker
 
     told = fault_file(site.folder, rule.name)
     try:
@@ -91,12 +98,12 @@ def _loaded(site: Site, rule: SolverRule, hold: Hold) -> Worker | None:
             patience=site.rules.model_seconds,
         )
         _warm(made, rule)
-        model = registry.register(rule, made)
+        model = register.register(rule, made)
     except Exception as error:  # noqa: BLE001 - whatever it is, the site goes on
         _LOG.error("the model %s can't be loaded: %s: %s", rule.name, type(error).__name__, error)
         told.write_text(f"{error or type(error).__name__}\n")
-        with suppress(Exception):
-            registry.blame(rule.name, registry.NOT_LOADED)
+        with contextlib.suppress(Exception):
+            register.blame(rule.name, register.NOT_LOADED)
         return None
     told.unlink(missing_ok=True)
     return Worker(site, rule, hold, made, model)
@@ -112,6 +119,155 @@ def _warm(made: MadeSolver, rule: SolverRule) -> None:
     from winosmith import practice
 
     made.solver.score([practice.handwritten()[0].blind()])
+
+
+EVERY = 0.25
+"""Seconds between two looks."""
+
+LONGEST_WAIT = 60.0
+"""Seconds between two starts of a model that ends again and again without a prediction."""
+
+
+@dataclass
+class Leash:
+    """A pipe whose writing end the server alone has open: where it ends, the models end."""
+
+    end: int
+    server: int | None
+
+    @classmethod
+    def new(cls) -> Leash:
+        """Make one, in the server, before its workers."""
+        return cls(*os.pipe())
+
+    def drop(self) -> None:
+        """Close the writing end: in the server when it stops, and in each worker as it begins."""
+        if self.server is not None:
+            os.close(self.server)
+            self.server = None
+
+    def ended(self, seconds: float) -> bool:
+        """Wait for some seconds; return early, and True, when the server ends."""
+        return bool(select.select([self.end], [], [], seconds)[0])
+
+    def start(
+        self, site: Site, module: str, name: str, lock: int, **environment: str
+    ) -> subprocess.Popen[bytes]:
+        """Start a process of a site that inherits a lock, keeps it, and ends with the server.
+
+        Args:
+            site: whose process it is.
+            module: what runs; it finds the lock and the pipe by `process.LOCK` and `process.LEASH`.
+            name: its argument, checked by now.
+            lock: the number of the open lock file.
+            environment: what else it finds in its environment.
+        """
+        return subprocess.Popen(  # noqa: S603 - a module of ours, and a name that was checked
+            [sys.executable, "-P", "-m", module, name],
+            stdin=subprocess.DEVNULL,
+            pass_fds=(lock, self.end),
+            env={
+                **os.environ,
+                **site.environment(),
+                LOCK: str(lock),
+                LEASH: str(self.end),
+                "TOKENIZERS_PARALLELISM": "false",
+                **environment,
+            },
+        )
+
+
+def start(site: Site, leash: Leash) -> None:
+    """Watch the models of a site in a thread of this worker, until the server ends."""
+    leash.drop()
+    watcher = Watcher(site, leash)
+    threading.Thread(target=watcher.watch, name="models", daemon=True).start()
+
+
+class Watcher:
+    """Looks after the processes of a site's models."""
+
+    def __init__(self, site: Site, leash: Leash) -> None:
+        self.site, self.leash = site, leash
+        self.started: list[subprocess.Popen[bytes]] = []
+
+    def watch(self) -> None:
+        """Look after every model in turn, again and again, until the server ends."""
+        while not self.leash.ended(EVERY * random.uniform(0.8, 1.2)):  # noqa: S311 - not in step
+            for rule in self.site.rules.models:
+                try:
+                    self.look_after(rule)
+                except Exception:  # noqa: BLE001 - it is looked after again in a moment
+                    _LOG.exception("the model %s could not be looked after", rule.name)
+            self.started = [process for process in self.started if process.poll() is None]
+        for rule in self.site.rules.models:
+            if lock.is_held(self.site.folder, rule.name):
+                _end(lock.look(self.site.folder, rule.name).process)
+
+    def look_after(self, rule: SolverRule) -> None:
+        """Start the process of a model where there is none, and end it where it is late."""
+        hold = lock.take(self.site.folder, rule.name)
+        if hold is None:
+            self._end_late(rule)
+            return
+        try:
+            doing = hold.said()
+            if doing.rows:
+                _settle(doing)
+                hold.say(lock.Doing(0, doing.failures, doing.since))
+            if time.monotonic() >= doing.since + _wait(doing.failures) or _rebooted(doing):
+                self._start(rule, hold, doing.failures)
+        finally:
+            hold.close()
+
+    def _end_late(self, rule: SolverRule) -> None:
+        doing = lock.look(self.site.folder, rule.name)
+        if doing.until is not None and time.monotonic() > doing.until:
+            _end(doing.process)
+
+    def _start(self, rule: SolverRule, hold: lock.Hold, failures: int) -> None:
+        """Start a process that inherits the lock, and keeps it when this worker is gone."""
+        hold.say(lock.Doing(0, failures + 1, time.monotonic()))
+        threads = str(rule.options.get("threads", 1))
+        self.started.append(
+            self.leash.start(
+                self.site,
+                "winosmith.web.predict.process",
+                rule.name,
+                hold.number,
+                OMP_NUM_THREADS=threads,
+                OPENBLAS_NUM_THREADS=threads,
+                MKL_NUM_THREADS=threads,
+            )
+        )
+
+
+def _wait(failures: int) -> float:
+    """Return the seconds between the last start and the next: none at first, then ever more."""
+    return 0.0 if failures < 2 else min(LONGEST_WAIT, 2.0 ** (failures - 1))
+
+
+def _rebooted(doing: lock.Doing) -> bool:
+    """Tell whether the clock began anew since the last start."""
+    return doing.since > time.monotonic()
+
+
+def _settle(doing: lock.Doing) -> None:
+    from django.db import connection
+
+    from winosmith.web.predict.work import left_behind
+
+    late = doing.until is not None and time.monotonic() > doing.until
+    try:
+        left_behind(doing.rows, late)
+    finally:
+        connection.close()
+
+
+def _end(process: int) -> None:
+    if process:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from winosmith.errors import InputError
 from winosmith.web.people.gates import moderators_only
-from winosmith.web.predict import again, standing
+from winosmith.web.predict import asking, register
 from winosmith.web.predict.models import Model
 from winosmith.web.problems.once import new_key, once
 
@@ -20,7 +20,7 @@ __all__ = ["model", "models", "try_again"]
 @require_GET
 def models(request: HttpRequest) -> HttpResponse:
     """List the models that perturbations are sent to, and how far each has come."""
-    return render(request, "predict/models.html", {"models": standing.standing()})
+    return render(request, "predict/models.html", {"models": register.standing()})
 
 
 @require_GET
@@ -32,10 +32,10 @@ def model(request: HttpRequest, name: str) -> HttpResponse:
         request,
         "predict/model.html",
         {
-            "stand": standing.figures(found),
+            "stand": register.figures(found),
             "about": [(key, value) for key, value in found.about.items() if key != "solver"],
-            "revisions": standing.revisions(found),
-            "failures": standing.failures(found) if moderates else (),
+            "revisions": register.revisions(found),
+            "failures": register.failures(found) if moderates else (),
             "moderates": moderates,
             "key": new_key(),
         },
@@ -52,7 +52,7 @@ def try_again(request: HttpRequest, name: str) -> HttpResponse:
             request.user,
             request.POST.get("key", ""),
             request.path,
-            lambda: {"count": again.retry_by(request.user, found)},
+            lambda: {"count": asking.retry_by(request.user, found)},
         )
     except InputError as refused:
         messages.error(request, str(refused))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import subprocess
 
     from winosmith.web._site import Site
-    from winosmith.web.predict.watching import Leash
+    from winosmith.web.predict.process import Leash
     from winosmith.web.rounds.models import Round
 
 __all__ = ["Watcher", "start"]

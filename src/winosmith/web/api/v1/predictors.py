@@ -14,7 +14,7 @@ from pydantic import Field
 from winosmith.web.api.v1.access import asks, owner
 from winosmith.web.api.v1.keys import Key, acted
 from winosmith.web.api.v1.shapes import Shape
-from winosmith.web.predict import again, standing
+from winosmith.web.predict import asking, register
 from winosmith.web.predict.models import Model as Row
 
 __all__ = ["router"]
@@ -67,7 +67,7 @@ class Again(Shape):
 @router.get("/models", response=list[Model], summary="Models", **asks("read", public=True))
 def list_models(request: HttpRequest) -> list[dict[str, Any]]:
     """List the models that perturbations are sent to."""
-    return [_model(request, figures) for figures in standing.standing()]
+    return [_model(request, figures) for figures in register.standing()]
 
 
 @router.get("/models/{name}", response=WholeModel, summary="A model", **asks("read", public=True))
@@ -75,14 +75,14 @@ def read_model(request: HttpRequest, name: Name) -> dict[str, Any]:
     """Read what determines a model's predictions, and its former revisions."""
     row = get_object_or_404(Row, name=name, current=True)
     return {
-        **_model(request, standing.figures(row)),
+        **_model(request, register.figures(row)),
         "about": row.about,
         "revisions": [
             {
                 **{field: getattr(one, field) for field in ("revision", "digest", "since")},
                 "predictions": count,
             }
-            for one, count in standing.revisions(row)
+            for one, count in register.revisions(row)
         ],
     }
 
@@ -91,10 +91,10 @@ def read_model(request: HttpRequest, name: Name) -> dict[str, Any]:
 def try_again(request: HttpRequest, name: Name, key: Key) -> dict[str, Any]:
     """Let a model try again what it was late with or failed over."""
     row = get_object_or_404(Row, name=name, current=True)
-    return acted(request, key, lambda: {"count": again.retry_by(owner(request), row)})
+    return acted(request, key, lambda: {"count": asking.retry_by(owner(request), row)})
 
 
-def _model(request: HttpRequest, figures: standing.Figures) -> dict[str, Any]:
+def _model(request: HttpRequest, figures: register.Figures) -> dict[str, Any]:
     row = figures.model
     counts = ("state", "alive", "done", "late", "failed", "waiting", "total", "seconds")
     file = reverse("families:file", args=[f"{row.name}.jsonl"])
