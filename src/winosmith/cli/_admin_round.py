@@ -66,7 +66,7 @@ def start(folder: str, /, **options: Any) -> None:
 
 def _started(options: dict[str, Any]) -> Round:
     """Return the round that is to be carried out: a new one, or one that goes on."""
-    from winosmith.web.rounds import recipes, starting
+    from winosmith.web.rounds import recipes, rules
     from winosmith.web.rounds.models import Round
 
     name, recipe = options["name"], options["recipe"]
@@ -76,16 +76,16 @@ def _started(options: dict[str, Any]) -> Round:
         raise InputError(f"there is a round {name} already, with its recipe; leave --recipe out")
     if known is not None:
         if not known.busy:
-            starting.again(None, known)
+            rules.again(None, known)
         found: Round = Round.objects.select_related("last").get(pk=known.pk)
         return found
     table, base = recipes.read(recipe) if recipe else ({}, "")
-    return starting.start(None, name or starting.next_name(), table, base)
+    return rules.start(None, name or rules.next_name(), table, base)
 
 
 def _carry_out(folder: Path, round_: Round) -> None:
     from winosmith.web.rounds.models import Round
-    from winosmith.web.rounds.taking import carried_out_here
+    from winosmith.web.rounds.running import carried_out_here
 
     if not carried_out_here(folder, round_):
         say(f"The server is at {round_.name} already.")
@@ -140,7 +140,7 @@ def list_(folder: str, database: str | None, as_json: bool) -> None:
 def show(folder: str, name: str, database: str | None, as_json: bool) -> None:
     """Show the round NAME: how far it is, why it failed, or its figures beside the last round's."""
     existing_site(folder, database)
-    from winosmith.web.rounds.starting import round_named
+    from winosmith.web.rounds.rules import round_named
 
     found = round_named(name)
     if as_json:
@@ -157,7 +157,7 @@ def show(folder: str, name: str, database: str | None, as_json: bool) -> None:
 
 
 def _how_far(found: Round) -> None:
-    from winosmith.web.rounds.standing import standing
+    from winosmith.web.rounds.progress import standing
 
     stands = standing(found)
     if stands is None or not stands.at_work:
@@ -190,9 +190,9 @@ def _figures(found: Round) -> None:
 def cancel(folder: str, name: str, database: str | None) -> None:
     """Stop the round NAME. What it has finished is kept, and it can go on from there."""
     existing_site(folder, database)
-    from winosmith.web.rounds import starting
+    from winosmith.web.rounds import rules
 
-    starting.cancel(None, starting.round_named(name))
+    rules.cancel(None, rules.round_named(name))
     click.echo(f"{name} is cancelled")
     say(f"Let it go on with: winosmith admin round {folder} start --name {name}")
 
@@ -208,8 +208,8 @@ def publish(folder: str, name: str, database: str | None) -> None:
     are offered to be perturbed; the next round is compared with it. It can't be taken back.
     """
     existing_site(folder, database)
-    from winosmith.web.rounds import starting
+    from winosmith.web.rounds import rules
 
-    starting.publish(None, starting.round_named(name))
+    rules.publish(None, rules.round_named(name))
     click.echo(f"{name} is published")
     say(f"Everyone sees it at /rounds/round/{name}/ on the site.")

@@ -238,7 +238,7 @@ def _lists(client: Any, reader: Any, world: World, folder: Path) -> Iterator[tup
     from winosmith.web import hosting
     from winosmith.web.read.exports import FILES
     from winosmith.web.rounds.models import Round
-    from winosmith.web.rounds.pool import handed_over
+    from winosmith.web.rounds.running import handed_over
 
     yield "browse", _pages(client, "/problems/")
     yield "search", _pages(client, "/problems/?q=cup")

@@ -310,7 +310,7 @@ def test_look_alikes_stay_singles_in_every_file(
     from winosmith.web.problems import records
     from winosmith.web.problems.models import Problem, State, Twin
     from winosmith.web.rounds.models import Round
-    from winosmith.web.rounds.pool import handed_over
+    from winosmith.web.rounds.running import handed_over
 
     for half in handwritten()[:6]:
         fields = records.row_fields(half)

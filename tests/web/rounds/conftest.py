@@ -49,7 +49,7 @@ def carried(tmp_path_factory: pytest.TempPathFactory) -> Carried:
 def stored(carried: Carried) -> Callable[..., Any]:
     """Return a maker of rounds that are done, of a pool that is on the site: `stored("one")`."""
     from winosmith.web.rounds.models import Round
-    from winosmith.web.rounds.storing import store
+    from winosmith.web.rounds.running import store
 
     def make(name: str = "one", *, published: bool = True, **fields: Any) -> Any:
         from django.utils import timezone

@@ -31,16 +31,16 @@ class BreakError(BaseException):
 
 def _break_off(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Let the round break off when its step begins."""
-    from winosmith.web.rounds import telling
+    from winosmith.web.rounds import progress
 
-    place = telling.Teller._place
+    place = progress.Teller._place
 
     def broken(self: Any, title: str) -> int:
         if title == name:
             raise BreakError
         return place(self, title)
 
-    monkeypatch.setattr(telling.Teller, "_place", broken)
+    monkeypatch.setattr(progress.Teller, "_place", broken)
 
 
 def test_a_round_goes_on_after_a_break_and_accounts_for_its_pool(
@@ -48,14 +48,14 @@ def test_a_round_goes_on_after_a_break_and_accounts_for_its_pool(
 ) -> None:
     """Broken off before its solvers, it keeps pool and vectors, ends, and places every problem."""
     from winosmith.web.problems.models import Problem
-    from winosmith.web.rounds import starting
+    from winosmith.web.rounds import rules
     from winosmith.web.rounds.models import Place
-    from winosmith.web.rounds.taking import carried_out_here
+    from winosmith.web.rounds.running import carried_out_here
 
     refs = fill(TWINS)
     hidden = Problem.objects.filter(ref__in=refs[:6])
     hidden.update(embargo=True)
-    made = starting.start(None, "one", {**SMALL, "solvers": [WORDS]})
+    made = rules.start(None, "one", {**SMALL, "solvers": [WORDS]})
     with monkeypatch.context() as patch:
         _break_off(patch, "solving with words")
         with pytest.raises(BreakError):
@@ -92,7 +92,7 @@ def test_what_came_of_a_round_is_stored_once(
 ) -> None:
     """Stored again, as after an interrupt, no place and no figure changes."""
     from winosmith.web.rounds.models import Place, Round
-    from winosmith.web.rounds.storing import store
+    from winosmith.web.rounds.running import store
 
     made = stored("one")
     before = list(Place.objects.order_by("pk").values())
@@ -109,14 +109,14 @@ def test_what_came_of_a_round_is_stored_once(
 def test_the_second_round_is_compared_with_the_first(db: Any, stored: Callable[..., Any]) -> None:
     """Its solvers answer the last round's dev, and each figure stands beside the last one."""
     from winosmith.web.problems.models import Problem
-    from winosmith.web.rounds import starting
+    from winosmith.web.rounds import rules
     from winosmith.web.rounds.models import Round
-    from winosmith.web.rounds.taking import carried_out_here
+    from winosmith.web.rounds.running import carried_out_here
 
     first = stored("one")
     shutil.copytree(first.carried_in, first.folder / "results")
     Problem.objects.filter(pk__in=Problem.objects.values("pk")[:6]).update(embargo=True)
-    made = starting.start(None, "two", {**SMALL, "solvers": [CHANCE]})
+    made = rules.start(None, "two", {**SMALL, "solvers": [CHANCE]})
     assert carried_out_here(db.folder, made)
     made = Round.objects.get(pk=made.pk)
     assert (made.state, made.error) == ("done", "")
@@ -139,8 +139,8 @@ def test_the_pool_is_what_downloads_have(database: Any, person: Callable[..., An
     from winosmith.web.people.models import Person
     from winosmith.web.people.pseudonyms import pseudonym
     from winosmith.web.problems.models import Problem, State
-    from winosmith.web.rounds import starting
-    from winosmith.web.rounds.pool import handed_over
+    from winosmith.web.rounds import rules
+    from winosmith.web.rounds.running import handed_over
 
     refs = fill(14)
     Problem.objects.filter(ref=refs[0]).update(embargo=True)
@@ -148,7 +148,7 @@ def test_the_pool_is_what_downloads_have(database: Any, person: Callable[..., An
     for ref, state in zip(refs[2:6], (State.HELD, State.JUDGING, State.REJECTED, "withdrawn"),
                           strict=True):  # fmt: skip
         Problem.objects.filter(ref=ref).update(state=state)
-    made = starting.start(None, "pool", {**SMALL, "solvers": [WORDS]})
+    made = rules.start(None, "pool", {**SMALL, "solvers": [WORDS]})
     told: list[int] = []
     folder = handed_over(made, told.append)
     problems, votes = (_records(folder / name) for name in ("problems.jsonl", "votes.jsonl"))
@@ -165,19 +165,19 @@ def test_why_a_round_failed_is_told_and_it_can_go_on(
     db: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What a solver lacks is told before anything is built; put right, the round goes on."""
-    from winosmith.web.rounds import starting
+    from winosmith.web.rounds import rules
     from winosmith.web.rounds.models import Round
-    from winosmith.web.rounds.taking import carried_out_here
+    from winosmith.web.rounds.running import carried_out_here
 
     fill(TWINS, votes=False)
     away = {"name": "away", "solver": "hunting", "collection": "texts-of-mine"}
-    made = starting.start(None, "one", {**SMALL, "solvers": [away]})
+    made = rules.start(None, "one", {**SMALL, "solvers": [away]})
     carried_out_here(db.folder, made)
     made.refresh_from_db()
     assert made.state == "failed"
     assert "texts-of-mine" in made.error
     assert not (made.folder / "results").exists()
-    starting.again(None, made)
+    rules.again(None, made)
     (db.folder / "texts-of-mine").mkdir()
     (db.folder / "texts-of-mine" / "one.txt").write_text("The trophy is large.\n")
     _break_off(monkeypatch, "embedding")
@@ -189,21 +189,21 @@ def test_why_a_round_failed_is_told_and_it_can_go_on(
 
 def test_a_cancelled_round_stores_nothing(db: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Cancelled while a step is at work, a round goes no further, and says nothing of an error."""
-    from winosmith.web.rounds import starting, telling
+    from winosmith.web.rounds import progress, rules
     from winosmith.web.rounds.models import Place
-    from winosmith.web.rounds.taking import carried_out_here
+    from winosmith.web.rounds.running import carried_out_here
 
     fill(TWINS, votes=False)
-    made = starting.start(None, "one", {**SMALL, "solvers": [WORDS]})
-    noted = telling.Teller._noted
+    made = rules.start(None, "one", {**SMALL, "solvers": [WORDS]})
+    noted = progress.Teller._noted
 
     def cancelled(self: Any, **changes: object) -> None:
         if changes.get("step") == "embedding":
-            starting.cancel(None, made)
+            rules.cancel(None, made)
         noted(self, **changes)
 
-    monkeypatch.setattr("winosmith.web.rounds.holding.end", lambda *_: False)
-    monkeypatch.setattr(telling.Teller, "_noted", cancelled)
+    monkeypatch.setattr("winosmith.web.rounds.lock.end", lambda *_: False)
+    monkeypatch.setattr(progress.Teller, "_noted", cancelled)
     carried_out_here(db.folder, made)
     made.refresh_from_db()
     assert (made.state, made.error, made.record) == ("cancelled", "", None)

@@ -27,7 +27,7 @@ def test_a_round_is_everyones_once_it_is_published(
     db: Any, stored: Callable[..., Any], person: Callable[..., Any], visit: Callable[..., Any]
 ) -> None:
     """Before, moderators alone find it, by name or in the list; a visitor gets the usual 404."""
-    from winosmith.web.rounds.starting import publish
+    from winosmith.web.rounds.rules import publish
 
     made = stored(published=False)
     moderator, visitor = visit(person("eva", is_moderator=True)), visit()

@@ -16,7 +16,7 @@ from typing import Any
 from tests.web.rounds.making import FILL  # type: ignore[import-not-found]
 from tests.web.serving import PASSWORD  # type: ignore[import-not-found]
 from winosmith.testing import chat_server
-from winosmith.web.rounds import holding
+from winosmith.web.rounds import lock
 
 RECIPE = """
 roots = 2
@@ -94,7 +94,7 @@ def test_a_round_outlives_its_process_and_its_server(served: Callable[..., Any])
 
         def at_the_solver() -> int:
             """Return the process that waits for the solver; 0 while none does."""
-            doing = holding.look(site.folder)
+            doing = lock.look(site.folder)
             waits = doing is not None and doing.step == "solving with slow" and asked.is_set()
             return doing.process if doing is not None and waits else 0
 
@@ -106,7 +106,7 @@ def test_a_round_outlives_its_process_and_its_server(served: Callable[..., Any])
         os.kill(process, signal.SIGKILL)
         second = until(lambda: (found := at_the_solver()) and found != process and found)
         assert site.stop() == 0
-        assert holding.look(site.folder) is None
+        assert lock.look(site.folder) is None
         site.start()
         assert until(at_the_solver) not in (process, second)
         free.set()

@@ -13,7 +13,7 @@ from winosmith.errors import InputError, RecipeError
 
 
 def _start(by: Any = None, name: str = "one", **table: Any) -> Any:
-    from winosmith.web.rounds.starting import start
+    from winosmith.web.rounds.rules import start
 
     return start(by, name, {**SMALL, **table})
 
@@ -40,7 +40,7 @@ def test_files_that_a_recipe_names_for_its_pool_are_not_read(db: Any) -> None:
 
 def test_admins_alone_start_stop_and_publish(db: Any, person: Callable[..., Any]) -> None:
     """A moderator, and an admin who was paused, are refused everything."""
-    from winosmith.web.rounds import starting
+    from winosmith.web.rounds import rules
 
     fill(10)
     made = _start(person("adam", is_superuser=True))
@@ -50,7 +50,7 @@ def test_admins_alone_start_stop_and_publish(db: Any, person: Callable[..., Any]
     ):
         with pytest.raises(InputError, match="admins"):
             _start(who, "two")
-        for act in (starting.cancel, starting.again, starting.publish):
+        for act in (rules.cancel, rules.again, rules.publish):
             with pytest.raises(InputError, match="admins"):
                 act(who, made)
 
@@ -86,16 +86,16 @@ def test_a_pool_that_is_too_small_is_refused(db: Any) -> None:
 
 def test_there_is_one_round_at_a_time(db: Any) -> None:
     """A second one is refused while the first waits, and starts once that is cancelled."""
-    from winosmith.web.rounds import starting
+    from winosmith.web.rounds import rules
 
     fill(10)
     first = _start()
-    with pytest.raises(starting.BusyError, match="one is not over"):
+    with pytest.raises(rules.BusyError, match="one is not over"):
         _start(name="two")
-    starting.cancel(None, first)
+    rules.cancel(None, first)
     _start(name="two")
-    with pytest.raises(starting.BusyError, match="two is not over"):
-        starting.again(None, first)
+    with pytest.raises(rules.BusyError, match="two is not over"):
+        rules.again(None, first)
 
 
 def test_of_many_at_once_one_starts(database: Any) -> None:
@@ -103,7 +103,7 @@ def test_of_many_at_once_one_starts(database: Any) -> None:
     from django.db import connection
 
     from winosmith.web.rounds.models import Round
-    from winosmith.web.rounds.starting import BusyError
+    from winosmith.web.rounds.rules import BusyError
 
     fill(10, votes=False)
     came: list[str] = []
@@ -129,22 +129,22 @@ def test_of_many_at_once_one_starts(database: Any) -> None:
 
 def test_a_round_ends_once(db: Any) -> None:
     """What is over can't be cancelled; what is not done can't be published, nor twice."""
-    from winosmith.web.rounds import starting
+    from winosmith.web.rounds import rules
 
     fill(10)
     made = _start()
     with pytest.raises(InputError, match="not done"):
-        starting.publish(None, made)
-    starting.cancel(None, made)
+        rules.publish(None, made)
+    rules.cancel(None, made)
     with pytest.raises(InputError, match="ended already"):
-        starting.cancel(None, made)
+        rules.cancel(None, made)
     made.refresh_from_db()
     assert (made.state, made.busy) == ("cancelled", False)
     made.state = "done"
     made.save()
-    starting.publish(None, made)
+    rules.publish(None, made)
     with pytest.raises(InputError, match="published already"):
-        starting.publish(None, made)
+        rules.publish(None, made)
 
 
 def test_a_round_is_compared_with_the_one_that_was_published_last(

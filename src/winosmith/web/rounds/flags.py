@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy
 
 from winosmith.web.problems.models import Problem, State
-from winosmith.web.rounds import words
+from winosmith.web.rounds import results
 from winosmith.web.rounds.models import Place, Round
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Flag:
     @property
     def stage(self) -> str:
         """The stage that left it out, in words."""
-        return words.stage(self.place.stage)
+        return results.stage(self.place.stage)
 
     @property
     def score(self) -> str:

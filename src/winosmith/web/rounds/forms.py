@@ -8,7 +8,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
-from winosmith.web.rounds import recipes, starting
+from winosmith.web.rounds import recipes, rules
 
 __all__ = ["StartForm"]
 
@@ -62,7 +62,7 @@ class StartForm(forms.Form):
     )
 
     def __init__(self, data: Any = None):
-        usual = {"name": starting.next_name(), "method": "aflite", "threshold": "0.75",
+        usual = {"name": rules.next_name(), "method": "aflite", "threshold": "0.75",
                  "remove": "problems", "roots": 14}  # fmt: skip
         offered = recipes.solvers()
         usual["solvers"] = [table["name"] for table, unasked in offered if unasked]

@@ -1,21 +1,30 @@
-"""What came of a round, for its page: the funnel, sizes, solvers, agreement, what changed."""
+"""What came of a round: its page, its report, its files.
+
+The report and the files are made of what is public at the moment somebody asks. What was withdrawn,
+or put under embargo, since the round is in none of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
+from winosmith import Dataset, formats
+from winosmith.records import canonical
 from winosmith.report import shown
-from winosmith.rounds import Change
+from winosmith.rounds import Change, NextRound, round_page
+from winosmith.web.problems.lineages import as_public
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.public import public_problems
-from winosmith.web.rounds import words
-from winosmith.web.rounds.models import Round
-
-__all__ = ["Stage", "changed", "funnel", "results", "roots_of", "sizes"]
+from winosmith.web.problems.records import lean, numbers, rows
+from winosmith.web.rounds.models import Place, Round
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +83,7 @@ def funnel(record: Mapping[str, Any]) -> list[Stage]:
         left = step["kept"]["problems"]
         stages.append(
             Stage(
-                words.stage(step["stage"]),
+                stage(step["stage"]),
                 left,
                 round(100 * left / whole) if whole else 0,
                 list(step["dropped"].items()),
@@ -86,7 +95,7 @@ def funnel(record: Mapping[str, Any]) -> list[Stage]:
 def changed(round_: Round) -> list[tuple[str, str, str, str]]:
     """Return each figure in words: what it is, in the last round, in this one, the change."""
     rows = [Change(*change) for change in round_.changes]
-    return [(words.figure(c.what), _cell(c, c.before), _cell(c, c.now), c.told or "") for c in rows]
+    return [(figure(c.what), _cell(c, c.before), _cell(c, c.now), c.told or "") for c in rows]
 
 
 def _cell(change: Change, value: float | int | None) -> str:
@@ -148,3 +157,127 @@ def roots_of(round_: Round) -> list[Problem]:
     """Return the roots that a round drew for the next one, those that are public still."""
     rows = public_problems().filter(places__round=round_, places__root__isnull=False)
     return list(rows.order_by("places__root"))
+
+
+_STAGES = {
+    "": gettext_lazy("kept"),
+    "embargo": gettext_lazy("embargo"),
+    "structure": gettext_lazy("structure"),
+    "votes": gettext_lazy("votes"),
+    "copies": gettext_lazy("there more than once"),
+    "embed split": gettext_lazy("taught the encoder"),
+    "aflite": gettext_lazy("filter (AFLite)"),
+    "pmi": gettext_lazy("filter (word association)"),
+    "random": gettext_lazy("filter (drawn by lot)"),
+    "none": gettext_lazy("filter (none)"),
+}
+
+_FIGURES = {
+    "collected": gettext_lazy("public problems handed over"),
+    "valid share of what was collected": gettext_lazy("share that is well formed"),
+    "kept": gettext_lazy("kept"),
+    "train_xl": gettext_lazy("for training, whole"),
+    "dev": gettext_lazy("for development"),
+    "test": gettext_lazy("for testing"),
+    "a linear model on what was collected": gettext_lazy("a linear model guesses before"),
+    "a linear model on what was kept": gettext_lazy("a linear model guesses after"),
+    "KL along the first component, kept": gettext_lazy(
+        "how far the answers lie apart (KL, first component)"
+    ),
+    "judges agree with a kept answer": gettext_lazy("judges agree with a kept answer"),
+    "kept with all judges agreeing": gettext_lazy("kept with all judges agreeing"),
+    "people who had not judged are right": gettext_lazy("people who had not judged are right"),
+    "accuracy on this round's dev and test": gettext_lazy("accuracy"),
+    "whole twins right": gettext_lazy("whole twins right"),
+    "mean depth of its errors": gettext_lazy("mean depth of its errors"),
+    "families without an error": gettext_lazy("families without an error"),
+}
+
+
+def stage(name: str) -> str:
+    """Return the words for a stage of the funnel."""
+    return str(_STAGES.get(name, name))
+
+
+def figure(what: str) -> str:
+    """Return the words for a figure; that of a solver begins with its name."""
+    solver, colon, rest = what.rpartition(": ")
+    if colon and rest in _FIGURES:
+        return f"{solver}: {_FIGURES[rest]}"
+    return str(_FIGURES.get(what, what))
+
+
+FILES = {"kept.jsonl": True, "dropped.jsonl": False}
+"""File name → whether it holds what the round kept; else what it left out, and why."""
+
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "style-src 'unsafe-inline'",
+        "img-src data:",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+        "sandbox allow-popups allow-top-navigation-by-user-activation",
+    )
+)
+"""Of a report: it has styles of its own, and neither scripts nor this site's rights."""
+
+
+def report(round_: Round) -> str:
+    """Return the report of a round as `winosmith round` writes it, of what is public still."""
+    record = round_.record or {}
+    fooled = public_problems().filter(places__round=round_).exclude(places__fools=[])
+    found = dict(
+        Place.objects.filter(round=round_).exclude(fools=[]).values_list("problem__ref", "fools")
+    )
+    fooling = sorted(as_public(list(fooled)), key=lambda one: (-len(found[one.id]), one.id))
+    following = NextRound(
+        Dataset(as_public(roots_of(round_)), "roots"),
+        record["roots"]["asked"],
+        Dataset(fooling, "fooling"),
+        {one.id: tuple(found[one.id]) for one in fooling},
+    )
+    changes = [Change(*change) for change in round_.changes]
+    return round_page(record, changes, following, subtitle="")
+
+
+def build_report(round_: Round) -> Path | None:
+    """Return the file of the build's own report, for moderators; None where it is gone."""
+    path = round_.folder / "results" / "build" / "report.html"
+    return path if path.exists() else None
+
+
+def lines(round_: Round, *, kept: bool) -> Iterator[bytes]:
+    """Yield the problems of a round that are public still, a JSON record a line.
+
+    Args:
+        round_: one that is done.
+        kept: those that it kept; else those that it left out, with `stage`, `reason` and, where
+            AFLite guessed them, `score`, `guessed`, `asked` and `phase`.
+    """
+    for chunk in rows(numbers(_problems(round_, kept)), lean(public_problems())):
+        places = {
+            place.problem_id: place
+            for place in Place.objects.filter(round=round_, problem__in=chunk)
+        }
+        written = formats.lines(as_public(chunk), marked=True)
+        for row, line in zip(chunk, written, strict=True):
+            told = line
+            if not kept:
+                told = canonical(json.loads(line) | _why(places[row.pk])) + "\n"
+            yield told.encode("utf-8", "surrogatepass")
+
+
+def _problems(round_: Round, kept: bool) -> QuerySet[Problem]:
+    found = Place.objects.filter(round=round_)
+    found = found.filter(stage="") if kept else found.exclude(stage="")
+    return public_problems().filter(pk__in=found.values("problem")).order_by("pk")
+
+
+def _why(place: Place) -> dict[str, object]:
+    why: dict[str, object] = {"stage": place.stage, "reason": place.reason}
+    if place.score is not None:
+        for name in ("score", "guessed", "asked", "phase"):
+            why[name] = getattr(place, name)
+    return why

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from winosmith.web.rounds import views, views_results
+from winosmith.web.rounds import views
 
 __all__ = ["app_name", "urlpatterns"]
 
@@ -12,13 +12,13 @@ app_name = "rounds"
 urlpatterns = [
     path("", views.index, name="index"),
     path("start/", views.start, name="start"),
-    path("mine/", views_results.mine, name="mine"),
+    path("mine/", views.mine, name="mine"),
     path("round/<slug:name>/", views.one, name="one"),
     path("round/<slug:name>/progress/", views.progress, name="progress"),
     path("round/<slug:name>/cancel/", views.cancel, name="cancel"),
     path("round/<slug:name>/again/", views.again, name="again"),
     path("round/<slug:name>/publish/", views.publish, name="publish"),
-    path("round/<slug:name>/report/", views_results.page, name="report"),
-    path("round/<slug:name>/build-report/", views_results.build_page, name="build_report"),
-    path("round/<slug:name>/<str:which>", views_results.file, name="file"),
+    path("round/<slug:name>/report/", views.page, name="report"),
+    path("round/<slug:name>/build-report/", views.build_page, name="build_report"),
+    path("round/<slug:name>/<str:which>", views.file, name="file"),
 ]

@@ -1,4 +1,4 @@
-"""The pages of rounds: all of them, one, how far it is; and what admins do with it."""
+"""The pages of rounds: all of them, one, its report and files, flags; and what admins do."""
 
 from __future__ import annotations
 
@@ -6,27 +6,44 @@ from collections.abc import Callable
 from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.core.paginator import Paginator
+from django.http import (
+    FileResponse,
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    StreamingHttpResponse,
+)
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from winosmith.errors import InputError
 from winosmith.web.people.current import existing_writer
-from winosmith.web.people.gates import admins_only
+from winosmith.web.people.gates import admins_only, moderators_only
+from winosmith.web.people.limits import spend_reading
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.once import new_key, once
 from winosmith.web.problems.public import public_problems
 from winosmith.web.read.seen import note_read
-from winosmith.web.rounds import starting
+from winosmith.web.rounds import rules
+from winosmith.web.rounds.flags import flagged, newest, told
 from winosmith.web.rounds.forms import StartForm
 from winosmith.web.rounds.models import Round
-from winosmith.web.rounds.results import results, roots_of, sizes
-from winosmith.web.rounds.standing import standing
-from winosmith.web.rounds.starting import BusyError
-
-__all__ = ["again", "cancel", "index", "one", "progress", "publish", "seen_by", "start"]
+from winosmith.web.rounds.progress import standing
+from winosmith.web.rounds.results import (
+    FILES,
+    POLICY,
+    build_report,
+    lines,
+    report,
+    results,
+    roots_of,
+    sizes,
+)
+from winosmith.web.rounds.rules import BusyError
 
 
 @require_safe
@@ -84,7 +101,7 @@ def start(request: HttpRequest) -> HttpResponse:
         "form": form,
         "key": new_key(),
         "count": public_problems().count(),
-        "least": starting.LEAST,
+        "least": rules.LEAST,
         "last": _published().first(),
         "busy": Round.objects.filter(busy=True).first(),
     }
@@ -93,28 +110,28 @@ def start(request: HttpRequest) -> HttpResponse:
 
 def _started(request: HttpRequest, form: StartForm) -> dict[str, Any]:
     table, base = form.table()
-    return {"name": starting.start(_person(request), form.cleaned_data["name"], table, base).name}
+    return {"name": rules.start(_person(request), form.cleaned_data["name"], table, base).name}
 
 
 @require_POST
 @admins_only
 def cancel(request: HttpRequest, name: str) -> HttpResponse:
     """Stop a round, once a form."""
-    return _done(request, name, starting.cancel, _("The round is cancelled."))
+    return _done(request, name, rules.cancel, _("The round is cancelled."))
 
 
 @require_POST
 @admins_only
 def again(request: HttpRequest, name: str) -> HttpResponse:
     """Let a round that failed or was cancelled go on, once a form."""
-    return _done(request, name, starting.again, _("The round goes on where it was."))
+    return _done(request, name, rules.again, _("The round goes on where it was."))
 
 
 @require_POST
 @admins_only
 def publish(request: HttpRequest, name: str) -> HttpResponse:
     """Let everyone see what came of a round, once a form."""
-    return _done(request, name, starting.publish, _("The round is published."))
+    return _done(request, name, rules.publish, _("The round is published."))
 
 
 def _done(
@@ -185,3 +202,74 @@ def _is_admin(request: HttpRequest) -> bool:
 def _person(request: HttpRequest) -> Person:
     assert isinstance(request.user, Person)  # noqa: S101 - behind the gate of admins
     return request.user
+
+
+SIZE = 20
+"""Flags on a page."""
+
+MOST = 240
+"""Files and reports an hour for one network or account, those of downloads among them."""
+
+
+@require_safe
+def page(request: HttpRequest, name: str) -> HttpResponseBase:
+    """Show the report of a round, under a policy of its own."""
+    round_ = _over(request, name)
+    spend_reading(request, "download", MOST)
+    return _apart(HttpResponse(report(round_)))
+
+
+@require_safe
+@moderators_only
+def build_page(request: HttpRequest, name: str) -> HttpResponseBase:
+    """Show moderators the report of the round's build, as it was written then."""
+    path = build_report(_over(request, name))
+    if path is None:
+        raise Http404
+    return _apart(FileResponse(path.open("rb"), content_type="text/html; charset=utf-8"))
+
+
+@require_safe
+def file(request: HttpRequest, name: str, which: str) -> HttpResponseBase:
+    """Send what the round kept, or what it left out with the reasons, of what is public now."""
+    round_ = _over(request, name)
+    if which not in FILES:
+        raise Http404
+    spend_reading(request, "download", MOST)
+    parts = () if request.method == "HEAD" else lines(round_, kept=FILES[which])
+    response = StreamingHttpResponse(parts, content_type="application/x-ndjson")
+    response.headers["Content-Disposition"] = f'attachment; filename="{round_.name}-{which}"'
+    response.headers["X-Robots-Tag"] = "noindex"
+    return response
+
+
+@require_safe
+def mine(request: HttpRequest) -> HttpResponse:
+    """Show what the round that was published last left out of what one wrote, and why."""
+    person, round_ = existing_writer(request), newest()
+    rows = flagged(person, round_) if person and round_ else ()
+    shown = Paginator(rows, SIZE).get_page(request.GET.get("page"))
+    context = {
+        "round": round_,
+        "flags": [told(place, place.problem) for place in shown.object_list],
+        "count": shown.paginator.count,
+        "page": {
+            "newer": f"page={shown.number - 1}" if shown.has_previous() else "",
+            "older": f"page={shown.number + 1}" if shown.has_next() else "",
+        },
+    }
+    return render(request, "rounds/mine.html", context)
+
+
+def _over(request: HttpRequest, name: str) -> Round:
+    round_ = seen_by(request, name)
+    if round_.state != Round.State.DONE:
+        raise Http404
+    return round_
+
+
+def _apart(response: HttpResponseBase) -> HttpResponseBase:
+    """Let a report have its own styles, and nothing of this site."""
+    response.headers["Content-Security-Policy"] = POLICY
+    response.headers["X-Robots-Tag"] = "noindex"
+    return response

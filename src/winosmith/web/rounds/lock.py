@@ -16,8 +16,6 @@ from pathlib import Path
 from winosmith.web._beside import ROUNDS
 from winosmith.web._locked import locked
 
-__all__ = ["Doing", "Hold", "end", "look", "take", "wake", "wanted"]
-
 SIZE = 4096
 """Bytes; written as one, so that nobody reads half of it."""
 

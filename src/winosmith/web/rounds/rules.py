@@ -14,13 +14,12 @@ from django.utils.translation import gettext as _
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.problems.public import public_problems
-from winosmith.web.rounds import holding, recipes
+from winosmith.web.rounds import lock, recipes
 from winosmith.web.rounds.models import Round
 
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
 
-__all__ = ["LEAST", "BusyError", "again", "cancel", "next_name", "publish", "round_named", "start"]
 
 LEAST = 20
 """Public problems; of fewer nothing can be learnt, held out and measured."""
@@ -99,7 +98,7 @@ def cancel(by: Person | None, round_: Round) -> None:
         locked.state, locked.busy = Round.State.CANCELLED, False
         locked.ended = timezone.now()
         locked.save(update_fields=["state", "busy", "ended"])
-        transaction.on_commit(lambda: holding.end(settings.SITE.folder, locked.pk))
+        transaction.on_commit(lambda: lock.end(settings.SITE.folder, locked.pk))
 
 
 def again(by: Person | None, round_: Round) -> None:
@@ -159,7 +158,7 @@ def _saved(round_: Round) -> None:
             round_.save()
     except IntegrityError:  # somebody was quicker by a moment, on a server without turns
         raise BusyError(_("Another round, or one of this name, has just been started.")) from None
-    transaction.on_commit(lambda: holding.wake(settings.SITE.folder))
+    transaction.on_commit(lambda: lock.wake(settings.SITE.folder))
 
 
 def _locked(round_: Round) -> Round:
