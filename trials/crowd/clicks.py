@@ -105,10 +105,9 @@ def _job(problems: int) -> dict[str, Any]:
 
     from winosmith.web.judge.confirming import confirm
     from winosmith.web.judge.slots import answer, answer_local, claim
-    from winosmith.web.market.arriving import Arrival
-    from winosmith.web.market.beginning import begin
     from winosmith.web.market.providers import Claim
     from winosmith.web.market.studies import create_study
+    from winosmith.web.market.workers import Arrival, begin
     from winosmith.web.people.agree import agree
 
     pay = {

@@ -18,8 +18,8 @@ from winosmith.cli._printing import print_json, print_table, say
 from winosmith.cli.admin import address_option, database_option, existing_site, site_argument
 
 if TYPE_CHECKING:
+    from winosmith.web.market.exports import Plan
     from winosmith.web.market.models import Study
-    from winosmith.web.market.reconciling import Plan
 
 
 @click.group(cls=Group)
@@ -41,8 +41,7 @@ def print_link(study: Study, token: str, address: str) -> None:
     Raises:
         InputError: the market takes https addresses alone, and this is none.
     """
-    from winosmith.web.market.mturk import external_question
-    from winosmith.web.market.providers import PROVIDERS
+    from winosmith.web.market.providers import PROVIDERS, external_question
 
     if study.provider == "mturk":
         click.echo(external_question(address, f"/study/{token}/frame/"))
@@ -125,8 +124,7 @@ def create(folder: str, /, name: str, **options: Any) -> None:
         raise click.UsageError("--require asks for columns of --only FILE")
     existing_site(folder, options["database"])
     from winosmith.web.market.ledger import planned_wage
-    from winosmith.web.market.screening import Requirement, read_ids
-    from winosmith.web.market.studies import create_study
+    from winosmith.web.market.studies import Requirement, create_study, read_ids
 
     only: list[str] = []
     never: list[str] = []
@@ -165,7 +163,7 @@ def list_(folder: str, database: str | None, as_json: bool) -> None:
     """Show the studies of DIR: how many began, finished, and were confirmed by the market."""
     existing_site(folder, database)
     from winosmith.web.market.models import Study
-    from winosmith.web.market.progress import progress
+    from winosmith.web.market.studies import progress
 
     rows = [progress(study) for study in Study.objects.order_by("pk")]
     if as_json:
@@ -216,7 +214,7 @@ def show(
     """Show what the study NAME asks and pays, and how far it is."""
     existing_site(folder, database)
     from winosmith.web.market import studies
-    from winosmith.web.market.progress import progress
+    from winosmith.web.market.studies import progress
 
     study = studies.study_named(name)
     if places is not None:
@@ -270,8 +268,7 @@ def reconcile(
     twins that they wrote are withdrawn. Read again, the same file changes nothing.
     """
     existing_site(folder, database)
-    from winosmith.web.market.exports import read_export
-    from winosmith.web.market.reconciling import apply, plan
+    from winosmith.web.market.exports import apply, plan, read_export
     from winosmith.web.market.studies import study_named
 
     study = study_named(name)
@@ -331,8 +328,7 @@ def pay(
 ) -> None:
     """Show who did what in the study NAME, in how long, for what pay, and an hour's wage."""
     existing_site(folder, database)
-    from winosmith.web.market.ledger import COLUMNS, ledger
-    from winosmith.web.market.paying import bonus_lines, record_bonuses
+    from winosmith.web.market.ledger import COLUMNS, bonus_lines, ledger, record_bonuses
     from winosmith.web.market.studies import study_named
 
     study = study_named(name)
@@ -380,8 +376,7 @@ def _write(path: str, rows: object) -> None:
 def close(folder: str, name: str, database: str | None) -> None:
     """Let nobody new come to the study NAME; whoever is at work may finish."""
     existing_site(folder, database)
-    from winosmith.web.market.progress import progress
-    from winosmith.web.market.studies import close_study, study_named
+    from winosmith.web.market.studies import close_study, progress, study_named
 
     study = study_named(name)
     close_study(study)

@@ -33,8 +33,8 @@ def worker(n: int) -> str:
 
 def arrival(made: Any, n: int = 1, *, mark: str = "", submission: str | None = None) -> Any:
     """Return what the browser of worker `n` keeps."""
-    from winosmith.web.market.arriving import Arrival
     from winosmith.web.market.providers import Claim
+    from winosmith.web.market.workers import Arrival
 
     sent = worker(1000 + n) if submission is None else submission
     return Arrival(made.pk, Claim(worker(n), sent), mark or f"browser {n}")
@@ -42,7 +42,7 @@ def arrival(made: Any, n: int = 1, *, mark: str = "", submission: str | None = N
 
 def working(made: Any, n: int = 1, **more: Any) -> Any:
     """Let worker `n` begin a study; return their participation."""
-    from winosmith.web.market.beginning import begin
+    from winosmith.web.market.workers import begin
     from winosmith.web.people.agree import agree
 
     part = begin(made, arrival(made, n, **more))

@@ -160,8 +160,7 @@ def test_a_study_takes_no_more_than_its_places_and_some_for_returns(
 
 def test_who_is_not_to_come_does_not_begin(db: Any, rules: Any, visit: Callable[..., Any]) -> None:
     """Wrong tokens are not found; screened, of another study, too late: each is told why."""
-    from winosmith.web.market.screening import screen
-    from winosmith.web.market.studies import close_study, new_link
+    from winosmith.web.market.studies import close_study, new_link, screen
 
     made, token = m.study(market_study=m.worker(8))
     m.twin()
@@ -269,9 +268,9 @@ def test_too_many_begin_from_one_network(
     db: Any, rules: Any, visit: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The limit on beginnings from one network holds for studies, too."""
-    from winosmith.web.market import views_entry
+    from winosmith.web.market import views
 
-    monkeypatch.setattr(views_entry, "BEGINS", 1)
+    monkeypatch.setattr(views, "BEGINS", 1)
     _, token = m.study()
     m.twin()
     assert _begin(visit(), token, 1).status_code == 302

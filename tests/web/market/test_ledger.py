@@ -74,7 +74,7 @@ def test_wages_and_what_does_not_fit(db: Any, rules: Any) -> None:
 def test_seconds_are_measured_from_what_is_stored(db: Any, rules: Any) -> None:
     """From the beginning over each answer, with long gaps cut; passing on is work, too."""
     from winosmith.web.judge.models import Slot
-    from winosmith.web.market.timing import seconds_of
+    from winosmith.web.market.workers import seconds_of
 
     made, _ = m.study(3)
     for _n in range(2):
@@ -92,8 +92,7 @@ def test_seconds_are_measured_from_what_is_stored(db: Any, rules: Any) -> None:
 
 def test_what_is_due_is_paid_by_the_markets_own_file(db: Any, rules: Any, tmp_path: Path) -> None:
     """The file of bonuses holds ids, for its owner alone; once noted as paid, nothing is due."""
-    from winosmith.web.market.ledger import ledger
-    from winosmith.web.market.paying import record_bonuses
+    from winosmith.web.market.ledger import ledger, record_bonuses
 
     made, _people = _study()
     file, table = tmp_path / "bonus.csv", tmp_path / "ledger.csv"
@@ -199,10 +198,9 @@ def test_pay_of_a_job_that_is_held_waits_for_a_moderator(
 ) -> None:
     """A job done in no time is noted, brings no bonus, and is due once its votes may count."""
     from winosmith.web.judge.exclusion import resume
-    from winosmith.web.market.ledger import ledger
+    from winosmith.web.market.ledger import bonus_lines, ledger
     from winosmith.web.market.models import Participation
-    from winosmith.web.market.paying import bonus_lines
-    from winosmith.web.market.working import finish
+    from winosmith.web.market.workers import finish
 
     rules(hold_pace_seconds=3)
     made, _ = m.study(3)

@@ -33,8 +33,8 @@ def _at_once(*acts: Any) -> list[Any]:
 
 def test_one_id_begins_once(database: Any, rules: Any) -> None:
     """Of eight browsers one begins the study; of two studies one; one browser's clicks are one."""
-    from winosmith.web.market.beginning import Elsewhere, begin
     from winosmith.web.market.models import Identity, Participation
+    from winosmith.web.market.workers import Elsewhere, begin
 
     first, _ = m.study()
     second, _ = m.study()
@@ -53,8 +53,8 @@ def test_one_id_begins_once(database: Any, rules: Any) -> None:
 
 def test_places_are_no_more_for_many_at_once(database: Any, rules: Any) -> None:
     """Of sixteen that begin in the same moment as many begin as there are places and spare ones."""
-    from winosmith.web.market.beginning import Over, begin
     from winosmith.web.market.models import Participation
+    from winosmith.web.market.workers import Over, begin
 
     made, _ = m.study(places=2)
     found = _at_once(*(lambda n=n: begin(made, m.arrival(made, n)) for n in range(16)))
@@ -65,7 +65,7 @@ def test_places_are_no_more_for_many_at_once(database: Any, rules: Any) -> None:
 def test_an_answer_meets_the_markets_word(database: Any, rules: Any) -> None:
     """A rejection while the worker answers leaves no vote that counts or waits."""
     from winosmith.web.judge.models import Slot
-    from winosmith.web.market.reconciling import Change, apply
+    from winosmith.web.market.exports import Change, apply
 
     for n in range(1, 5):
         made, _ = m.study(5)

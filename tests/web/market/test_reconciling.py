@@ -29,7 +29,7 @@ def _run(*arguments: str) -> str:
 
 def _two_done(made: Any) -> tuple[list[Any], list[Any]]:
     """Let two workers each judge a problem and finish."""
-    from winosmith.web.market.working import finish
+    from winosmith.web.market.workers import finish
 
     halves, parts = [], []
     for n in (1, 2):
@@ -171,8 +171,8 @@ def test_the_results_of_mechanical_turk_are_read(db: Any, rules: Any, tmp_path: 
 
 def test_a_generic_market_needs_a_worker_and_a_status(db: Any, rules: Any, tmp_path: Path) -> None:
     """Two columns are enough; what was paid and how long it took may stand beside them."""
-    from winosmith.web.market.beginning import begin
     from winosmith.web.market.ledger import ledger
+    from winosmith.web.market.workers import begin
 
     made, _ = m.study(1, provider="generic")
     part = begin(made, m.arrival(made, submission=""))
@@ -229,7 +229,7 @@ def test_qualifications_screen(db: Any, rules: Any, tmp_path: Path) -> None:
     study = Study.objects.get(name="gate")
     assert study.invited_only
     assert Screen.objects.filter(study=study, allowed=True).count() == 1
-    from winosmith.web.market.screening import Requirement, read_ids
+    from winosmith.web.market.studies import Requirement, read_ids
 
     for text, where, require in (
         ("worker id,rate\nAAAAAAAA1,many\n", ":2: 'many' in 'rate' is no number", ["rate>=1"]),
@@ -263,7 +263,7 @@ def test_the_question_of_a_hit_is_xml(site: Any) -> None:
     """The ExternalQuestion holds the address, escaped, in MTurk's own namespace."""
     from defusedxml.ElementTree import fromstring
 
-    from winosmith.web.market.mturk import NAMESPACE, external_question
+    from winosmith.web.market.providers import NAMESPACE, external_question
 
     root = fromstring(external_question("https://x.example/", "/study/a/frame/?a=1&b=<"))
     assert root.tag == f"{{{NAMESPACE}}}ExternalQuestion"

@@ -159,7 +159,7 @@ def test_a_problem_that_comes_back_waits_for_what_was_voted(
 def test_an_answer_taken_back_is_no_work(db: Any, rules: Any) -> None:
     """An answer taken back does not count for the study, and given again it counts once."""
     from winosmith.web.judge.slots import answer, undo
-    from winosmith.web.market.working import count_done
+    from winosmith.web.market.workers import count_done
 
     made, _ = m.study(2)
     part = m.working(made)
@@ -175,7 +175,7 @@ def test_an_answer_taken_back_is_no_work(db: Any, rules: Any) -> None:
 def test_a_worker_of_two_studies_reads_nothing_twice(db: Any, rules: Any) -> None:
     """In a later study the same worker gets neither what they read before nor its other half."""
     from winosmith.web.judge.slots import claim
-    from winosmith.web.market.working import finish
+    from winosmith.web.market.workers import finish
     from winosmith.web.people.pseudonyms import pseudonym
 
     first, _ = m.study(1)

@@ -112,7 +112,7 @@ def test_whom_the_market_turned_away_gets_no_code(
 ) -> None:
     """Returned or rejected, the page says so, and shows no code."""
     from winosmith.web.market.models import Participation
-    from winosmith.web.market.working import finish
+    from winosmith.web.market.workers import finish
 
     made, _ = m.study(1)
     m.twin(halves=1)
@@ -132,7 +132,7 @@ def test_each_worker_has_a_code_of_their_own_where_the_market_gives_none(
     db: Any, rules: Any
 ) -> None:
     """Without a code of the study, nobody can pass the code of somebody else on."""
-    from winosmith.web.market.working import code_of, finish
+    from winosmith.web.market.workers import code_of, finish
 
     made, _ = m.study(1, provider="generic", code="")
     codes = set()
@@ -151,7 +151,7 @@ def test_twins_are_work_until_they_are_taken_back(
     db: Any, rules: Any, visit: Callable[..., Any]
 ) -> None:
     """Twins written since the beginning count, those withdrawn do not; a moderator looks first."""
-    from winosmith.web.market.working import standing
+    from winosmith.web.market.workers import standing
     from winosmith.web.people.models import Person
     from winosmith.web.problems.entering import _first_state
     from winosmith.web.write.rules import withdraw
@@ -178,7 +178,7 @@ def test_time_away_is_not_work(site: Any) -> None:
     """Gaps count up to the longest that is believed; one time alone is no time."""
     from datetime import datetime
 
-    from winosmith.web.market.timing import worked
+    from winosmith.web.market.workers import worked
 
     at = [datetime(2026, 1, 1, 12, minute) for minute in (0, 1, 31, 32)]
     assert worked(at, timedelta(minutes=5)) == 60 + 300 + 60

@@ -90,11 +90,10 @@ ROUTES: list[tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], s
 
 def staged() -> dict[str, str]:
     """Make a study of each kind, and a worker in each state; return sessions and links."""
-    from winosmith.web.market.arriving import Arrival
-    from winosmith.web.market.beginning import begin
     from winosmith.web.market.models import Participation
     from winosmith.web.market.providers import Claim
     from winosmith.web.market.studies import create_study
+    from winosmith.web.market.workers import Arrival, begin
     from winosmith.web.people.agree import agree
 
     usual: dict[str, Any] = {"reward": Decimal("2.50"), "currency": "GBP", "minutes": 12,

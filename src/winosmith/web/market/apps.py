@@ -15,7 +15,7 @@ class Config(AppConfig):
 
     def ready(self) -> None:
         """Connect what the site does with ids that are old, and with workers who are erased."""
-        from winosmith.web.market.leaving import forget_ids, forget_worker
+        from winosmith.web.market.workers import forget_ids, forget_worker
         from winosmith.web.people.signals import erasing, tidying
 
         tidying.connect(forget_ids, dispatch_uid="market.ids")

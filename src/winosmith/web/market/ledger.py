@@ -1,30 +1,36 @@
-"""The ledger of a study: who did what in how long, what they were paid, and an hour's wage."""
+"""The ledger of a study: who did what in how long, what they were paid, and an hour's wage.
+
+Pay beside the market's reward goes by the lines that the market's form takes.
+"""
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from decimal import ROUND_UP, Decimal
+from decimal import ROUND_UP, Decimal, InvalidOperation
+from pathlib import Path
 from statistics import median
 
 from django.utils.translation import gettext as _
 
+from winosmith.errors import InputError
+from winosmith.web._lock import writing
 from winosmith.web.judge.trust import Pace, pace
+from winosmith.web.market.keys import digest_of, unseal
 from winosmith.web.market.models import (
     COMPLETE,
     LEFT,
     SHORT,
     TURNED_AWAY,
     WAITING,
+    WORKER,
+    Identity,
     Participation,
     Study,
 )
-from winosmith.web.market.timing import seconds_of
-from winosmith.web.market.working import count_done, is_held
+from winosmith.web.market.workers import count_done, is_held, seconds_of
 from winosmith.web.people.pseudonyms import pseudonym
-
-__all__ = ["COLUMNS", "Entry", "Ledger", "ledger", "planned_wage"]
-
 
 CENT = Decimal("0.01")
 
@@ -191,3 +197,53 @@ def _warnings(study: Study, middle: Decimal | None) -> Iterator[str]:
     if middle is not None and middle < least:
         told["wage"] = f"{middle:.2f} {study.currency}"
         yield _("Half of the workers got %(wage)s an hour or less; the least is %(least)s.") % told
+
+
+def bonus_lines(book: Ledger) -> Iterator[tuple[str, str]]:
+    """Yield the market's id and the amount of everyone to whom something is due.
+
+    The one way in which ids leave the site: to whoever pays, and into no other file.
+    """
+    for entry in book.entries:
+        identity = entry.part.identities.filter(kind=WORKER).exclude(sealed="").first()
+        if entry.due and identity is not None:
+            yield unseal(identity.sealed), f"{entry.due:.2f}"
+
+
+def record_bonuses(study: Study, path: Path) -> int:
+    """Note the bonuses of a file as paid: lines of an id and an amount; return how many are new.
+
+    The amount is what the worker got as a bonus in all: the same file again changes nothing.
+
+    Raises:
+        InputError: a line is none, or its worker took no part; nothing is written then.
+    """
+    found: dict[int, Decimal] = {}
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        for at, cells in enumerate(csv.reader(file), start=1):
+            if not any(cells):
+                continue
+            part, amount = _line(study, cells, f"{path}:{at}")
+            if part in found:
+                raise InputError(f"{path}:{at}: this worker stands in the file twice")
+            found[part] = amount
+    with writing():
+        rows = Participation.objects.filter(study=study)
+        return sum(
+            rows.filter(pk=part).exclude(bonus=amount).update(bonus=amount)
+            for part, amount in found.items()
+        )
+
+
+def _line(study: Study, cells: list[str], where: str) -> tuple[int, Decimal]:
+    try:
+        worker, amount = cells[0].strip(), Decimal(cells[1].strip())
+    except (IndexError, InvalidOperation):
+        raise InputError(f"{where}: this is no line of an id and an amount") from None
+    if len(cells) != 2 or not (amount.is_finite() and 0 <= amount < 10**5):
+        raise InputError(f"{where}: this is no line of an id and an amount")
+    digest = digest_of(study.provider, WORKER, worker)
+    identity = Identity.objects.filter(study=study, kind=WORKER, digest=digest).first()
+    if identity is None:
+        raise InputError(f"{where}: nobody with this id took part in the study")
+    return identity.participation_id, round(amount, 2)

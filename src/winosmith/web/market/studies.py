@@ -1,25 +1,148 @@
-"""Studies: made, found by their secret link, closed."""
+"""Studies: made, found by their secret link, closed; who may come to them, and how far they are.
+
+Who may come is read from a file of ids or of qualifications; only digests are kept.
+"""
 
 from __future__ import annotations
 
+import csv
 import hmac
+import operator
 import re
 import secrets
-from collections.abc import Iterable, Sequence
-from decimal import Decimal
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 from django.db import IntegrityError
 from django.utils import timezone
 
+from winosmith.cells import unguarded
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.market.models import Study
+from winosmith.web.judge.models import Slot
+from winosmith.web.market.keys import digest_of
+from winosmith.web.market.models import WORKER, Participation, Screen, Study
 from winosmith.web.market.providers import PROVIDERS
-from winosmith.web.market.screening import screen
 
-__all__ = ["close_study", "create_study", "find_study", "give_places", "new_link", "study_named"]
+HEADERS = ("worker", "worker id", "workerid", "participant id", "prolific_pid", "id")
+"""What the column of ids may be called, whatever its capitals."""
+
+_SIGNS: dict[str, Callable[[Decimal, Decimal], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    "=": operator.eq,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """What a column must hold, as in "approval rate>=99".
+
+    Attributes:
+        column: as the file calls it, whatever its capitals.
+    """
+
+    column: str
+    sign: str
+    value: Decimal
+
+    @classmethod
+    def of(cls, text: str) -> Requirement:
+        """Return the requirement that a text states.
+
+        Raises:
+            InputError: it states none.
+        """
+        found = re.fullmatch(r"\s*(.+?)\s*(>=|<=|=)\s*(-?[0-9]+(?:\.[0-9]+)?)\s*", text)
+        if not found:
+            raise InputError(f'{text!r} is no requirement; write it like "approval rate>=99"')
+        return cls(found[1].lower(), found[2], Decimal(found[3]))
+
+    def holds(self, cell: str) -> bool:
+        """Tell whether a cell meets it; "98.5 %" and "5,000" are numbers.
+
+        Raises:
+            InputError: the cell is no number.
+        """
+        try:
+            value = Decimal(cell.strip().removesuffix("%").strip().replace(",", ""))
+        except InvalidOperation:
+            raise InputError(f"{cell!r} in {self.column!r} is no number") from None
+        return _SIGNS[self.sign](value, self.value)
+
+
+def read_ids(path: Path, provider: str, require: Sequence[Requirement] = ()) -> list[str]:
+    """Return the ids of a file: one a line; or a table of CSV with one column of ids.
+
+    Args:
+        path: of the file.
+        provider: whose ids they are.
+        require: what other columns must hold; rows that don't are left out.
+
+    Raises:
+        InputError: an id looks like none, or a column or a number is missing; with file and line.
+    """
+    form, ids = PROVIDERS[provider].form, []
+    for line, text in _candidates(path, require):
+        if not form.fullmatch(text):
+            raise InputError(f"{path}:{line}: this is no id of {PROVIDERS[provider].title}")
+        ids.append(text)
+    if not ids:
+        raise InputError(f"{path}: no id is left; check the file and what is required")
+    return list(dict.fromkeys(ids))
+
+
+def _candidates(path: Path, require: Sequence[Requirement]) -> Iterator[tuple[int, str]]:
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        rows = csv.reader(file)
+        header = [cell.strip().lower() for cell in next(rows, [])]
+        at = next((header.index(name) for name in HEADERS if name in header), None)
+        if at is None:
+            if len(header) > 1 or require:
+                raise InputError(f"{path}:1: no column is called {', '.join(HEADERS)}")
+            file.seek(0)
+            yield from ((n, line.strip()) for n, line in enumerate(file, 1) if line.strip())
+            return
+        for one in require:
+            if one.column not in header:
+                raise InputError(f"{path}:1: there is no column {one.column!r}")
+        for row in rows:
+            if not any(row):
+                continue
+            if len(row) != len(header):
+                raise InputError(f"{path}:{rows.line_num}: {len(row)} cells under {len(header)}")
+            try:
+                meets = all(one.holds(row[header.index(one.column)]) for one in require)
+            except InputError as error:
+                raise InputError(f"{path}:{rows.line_num}: {error}") from None
+            if meets:
+                yield rows.line_num, unguarded(row[at].strip())
+
+
+def screen(study: Study, ids: Sequence[str], *, allowed: bool) -> int:
+    """Let those alone come who are listed, or all but them; return how many are listed now."""
+    digests = (digest_of(study.provider, WORKER, one) for one in ids)
+    with writing():
+        Screen.objects.bulk_create(
+            (Screen(study=study, digest=digest, allowed=allowed) for digest in digests),
+            ignore_conflicts=True,
+        )
+        if allowed:
+            Study.objects.filter(pk=study.pk).update(invited_only=True)
+            study.invited_only = True
+    return study.screens.filter(allowed=allowed).count()
+
+
+def may_come(study: Study, digest: str) -> bool:
+    """Tell whether the worker of a digest may come to a study."""
+    said = set(Screen.objects.filter(study=study, digest=digest).values_list("allowed", flat=True))
+    return False not in said and (True in said or not study.invited_only)
+
 
 TOKEN = 24
 """Random bytes of a link: 192 bits."""
@@ -160,3 +283,62 @@ def close_study(study: Study) -> None:
 
 def _digest(token: str) -> str:
     return sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a study is.
+
+    Attributes:
+        states, verdicts: how many participations are in each.
+        provisional: votes that await the market's word.
+    """
+
+    study: Study
+    states: dict[str, int]
+    verdicts: dict[str, int]
+    provisional: int
+
+    @property
+    def began(self) -> int:
+        """How many began it."""
+        return sum(self.states.values())
+
+    def record(self) -> dict[str, Any]:
+        """Return all of it as JSON can hold it."""
+        study = self.study
+        return {
+            "study": study.name,
+            "market": study.provider,
+            "work": study.kind,
+            "amount": study.amount,
+            "places": study.places,
+            "may_begin": study.most,
+            "reward": f"{study.reward:.2f}",
+            "currency": study.currency,
+            "minutes": study.minutes,
+            "votes_count": "at once" if study.trust else "when the market confirms them",
+            "may_come": study.screens.filter(allowed=True).count() if study.invited_only else None,
+            "may_not_come": study.screens.filter(allowed=False).count(),
+            "created": study.created.isoformat(),
+            "closed": study.closed.isoformat() if study.closed else None,
+            "began": self.began,
+            "states": self.states,
+            "verdicts": self.verdicts,
+            "votes_that_wait": self.provisional,
+        }
+
+
+def progress(study: Study) -> Progress:
+    """Return how far a study is."""
+    rows = list(study.participations.values_list("pk", "state", "verdict"))
+    votes = Slot.objects.filter(
+        job__in=[pk for pk, _, _ in rows], provisional=True, excluded=False, gold=False
+    )
+    states, verdicts = (Counter(row[at] for row in rows) for at in (1, 2))
+    return Progress(
+        study,
+        {name: states[name] for name in Participation.State.values},
+        {name: verdicts[name] for name in Participation.Verdict.values},
+        votes.exclude(answered_at=None).count(),
+    )

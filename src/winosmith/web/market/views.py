@@ -1,24 +1,171 @@
-"""The pages of a study at work: how far it is, and its end."""
+"""The pages of a study: between the market's link and the work, at work, and the admin's ledger."""
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import login as log_in
+from django.db.models import Q
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_POST, require_safe
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.clickjacking import xframe_options_exempt
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from winosmith.cells import guarded
 from winosmith.errors import InputError
-from winosmith.web.market.arriving import arrival_of
-from winosmith.web.market.models import TURNED_AWAY, Participation
-from winosmith.web.market.providers import PROVIDERS
-from winosmith.web.market.working import code_of, finish, leave, part_of, standing
+from winosmith.web._lock import writing
+from winosmith.web.judge.models import Slot
+from winosmith.web.market.ledger import COLUMNS, Ledger, ledger, planned_wage
+from winosmith.web.market.models import TURNED_AWAY, WORKING, WRITE, Participation, Study
+from winosmith.web.market.providers import (
+    FRAME_POLICY,
+    PREVIEW,
+    PROVIDERS,
+    Unfilled,
+    entry_query,
+    submit_to,
+)
+from winosmith.web.market.studies import find_study, progress
+from winosmith.web.market.workers import (
+    Arrival,
+    Elsewhere,
+    NotInvited,
+    Over,
+    arrival_of,
+    begin,
+    begun,
+    code_of,
+    finish,
+    keep,
+    leave,
+    part_of,
+    standing,
+)
+from winosmith.web.people.adoption import adopt
 from winosmith.web.people.agree import missing
 from winosmith.web.people.current import existing_writer
+from winosmith.web.people.gates import admins_only
+from winosmith.web.people.limits import spend
 from winosmith.web.problems.once import new_key, once
 
-__all__ = ["end_it", "give_up", "work"]
+BEGINS = 240
+"""Times that studies may be begun within an hour from one network."""
+
+STATUS = {Over: 410, NotInvited: 403, Elsewhere: 409}
+
+
+@require_safe
+def enter(request: HttpRequest, token: str) -> HttpResponse:
+    """Take a claim out of the address at once, into a cookie that nobody else can read."""
+    study = find_study(token)
+    if study is None:
+        raise Http404
+    provider = PROVIDERS[study.provider]
+    if request.GET.get(provider.submission) == PREVIEW:
+        messages.info(request, _("Accept the work at the market first; then open it again."))
+        return redirect("market:work")
+    try:
+        claim = provider.read(request.GET, study.market_study)
+    except Unfilled as error:
+        page = {"reason": str(error), "unfilled": error, "provider": provider}
+        return render(request, "market/refused.html", page, status=422)
+    except InputError as error:
+        messages.error(request, str(error))
+        return redirect("market:work")
+    response = redirect("market:welcome")
+    keep(request, response, study, claim)
+    return response
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def welcome(request: HttpRequest) -> HttpResponse:
+    """Tell what a study asks and pays; begin it."""
+    arrival = arrival_of(request)
+    study = Study.objects.filter(pk=arrival.study).first() if arrival else None
+    if arrival is None or study is None:
+        return redirect("market:work")
+    try:
+        before = begun(study, arrival)
+        there = request.user.is_authenticated
+        if before is not None and there and request.user.pk == before.person_id:
+            return redirect("market:work")
+        page = _about(request, study, before)
+        if request.method == "POST" and page["may_begin"]:
+            return _begin(request, study, arrival)
+    except tuple(STATUS) as error:
+        return render(
+            request, "market/refused.html", {"reason": str(error)}, status=STATUS[type(error)]
+        )
+    status = 409 if request.method == "POST" else 200
+    return render(request, "market/welcome.html", page, status=status)
+
+
+def _about(request: HttpRequest, study: Study, before: Participation | None) -> dict[str, Any]:
+    """Return what the page tells, and whether somebody may begin now."""
+    part = part_of(existing_writer(request))
+    account = request.user.is_authenticated and part is None
+    busy = part is not None and part.state == WORKING
+    left = before is not None or study.kind == WRITE or _something_is_left()
+    return {
+        "study": study,
+        "provider": PROVIDERS[study.provider],
+        "wage": planned_wage(study),
+        "before": before,
+        "account": account,
+        "busy": busy,
+        "left": left,
+        "may_begin": not (account or busy) and left,
+    }
+
+
+def _something_is_left() -> bool:
+    rows = Slot.objects.filter(open=True, gold=False)
+    free = Q(lease_until=None) | Q(lease_until__lte=timezone.now())
+    return rows.filter(free).exists()
+
+
+def _begin(request: HttpRequest, study: Study, arrival: Arrival) -> HttpResponse:
+    """Begin the study, and a session for it; what was written here before joins it."""
+    spend(request, "study", BEGINS)
+    before = existing_writer(request)
+    with writing():
+        part = begin(study, arrival)
+        if before is not None and before.anonymous:
+            adopt(part.person, before)
+        request.session.flush()
+        log_in(request, part.person, backend=settings.AUTHENTICATION_BACKENDS[0])
+    if missing(part.person):
+        return redirect(f"{reverse('people:consent')}?next={reverse('market:work')}")
+    return redirect("market:work")
+
+
+@require_safe
+@xframe_options_exempt
+def frame(request: HttpRequest, token: str) -> HttpResponse:
+    """Show what MTurk frames: a link to the study, and a form that takes its code to MTurk."""
+    study = find_study(token)
+    if study is None or study.provider != "mturk":
+        raise Http404
+    assignment = request.GET.get("assignmentId", PREVIEW)
+    page = {
+        "study": study,
+        "wage": planned_wage(study),
+        "preview": assignment == PREVIEW,
+        "assignment": assignment,
+        "submit_to": submit_to(request.GET),
+        "open": f"{reverse('market:enter', args=[token])}?{entry_query(request.GET)}",
+    }
+    response = render(request, "market/frame.html", page)
+    response.headers["Content-Security-Policy"] = FRAME_POLICY
+    return response
 
 
 @require_safe
@@ -79,3 +226,38 @@ def _show(
         "error": error,
     }
     return render(request, "market/work.html", page, status=status)
+
+
+@require_safe
+@admins_only
+def studies(request: HttpRequest) -> HttpResponse:
+    """Show all studies, and how far each is."""
+    rows = [progress(study) for study in Study.objects.order_by("-pk")]
+    return render(request, "market/studies.html", {"rows": rows})
+
+
+@require_safe
+@admins_only
+def one(request: HttpRequest, name: str) -> HttpResponse:
+    """Show the ledger of a study."""
+    return render(request, "market/ledger.html", {"ledger": _ledger(name)})
+
+
+@require_safe
+@admins_only
+def table(request: HttpRequest, name: str) -> HttpResponse:
+    """Send the ledger as a table; workers are pseudonyms."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(COLUMNS)
+    writer.writerows([guarded(cell) for cell in entry.row()] for entry in _ledger(name).entries)
+    response = HttpResponse(text.getvalue(), content_type="text/csv; charset=utf-8")
+    response.headers["Content-Disposition"] = f'attachment; filename="{name}-ledger.csv"'
+    return response
+
+
+def _ledger(name: str) -> Ledger:
+    study = Study.objects.filter(name=name).first()
+    if study is None:
+        raise Http404
+    return ledger(study)

@@ -7,7 +7,7 @@ from typing import Any
 from django import template
 
 from winosmith.web.market.models import WORKING
-from winosmith.web.market.working import count_done, part_of
+from winosmith.web.market.workers import count_done, part_of
 
 __all__ = ["study_progress"]
 

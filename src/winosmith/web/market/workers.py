@@ -1,0 +1,496 @@
+"""A worker of a study, from the market's link to the end of their part.
+
+They come with a claim that their browser keeps, become a person for this study, bound to one
+browser, and work; how far they are, and for how long they worked, follows from what is stored. They
+may see what the site holds about them, and be erased.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from hashlib import sha256
+from itertools import pairwise
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError
+from django.db.models import Max, Min, Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from winosmith.errors import InputError
+from winosmith.web._lock import writing
+from winosmith.web.judge.confirming import refuse
+from winosmith.web.judge.models import Judge, Seen, Skip, Slot
+from winosmith.web.judge.nothing import why_nothing
+from winosmith.web.judge.queue import next_slot
+from winosmith.web.judge.rows import give_back
+from winosmith.web.judge.seen import block_of
+from winosmith.web.judge.taking import current
+from winosmith.web.judge.trust import stops
+from winosmith.web.market.keys import carried, carry, digest_of, own_code, seal, unseal
+from winosmith.web.market.models import (
+    COMPLETE,
+    JUDGE,
+    LEFT,
+    SHORT,
+    SUBMISSION,
+    TURNED_AWAY,
+    WAITING,
+    WORKER,
+    WORKING,
+    WRITE,
+    Identity,
+    Participation,
+    Screen,
+    Study,
+)
+from winosmith.web.market.providers import Claim
+from winosmith.web.market.studies import may_come
+from winosmith.web.people.accounts import close_doors
+from winosmith.web.people.models import Person
+from winosmith.web.problems.models import Problem, State, Twin
+
+COOKIE = "study"
+PATH = "/study/"
+SECONDS = 30 * 24 * 3600
+"""How long a browser may go on with what it began."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """Somebody came by a link of a study.
+
+    Attributes:
+        study: its number.
+        claim: whom the link named.
+        mark: random, this browser's own; with it alone work goes on that was begun.
+    """
+
+    study: int
+    claim: Claim
+    mark: str = field(repr=False)
+
+    @property
+    def browser(self) -> str:
+        """The digest of the mark, as a participation keeps it."""
+        return sha256(self.mark.encode()).hexdigest()
+
+
+def arrival_of(request: HttpRequest) -> Arrival | None:
+    """Return what this browser keeps; None where it came by no link."""
+    told: Any = carried(request.COOKIES.get(COOKIE, ""), SECONDS)
+    try:
+        return Arrival(told["study"], Claim(told["worker"], told["submission"]), told["mark"])
+    except (TypeError, KeyError):
+        return None
+
+
+def keep(request: HttpRequest, response: HttpResponse, study: Study, claim: Claim) -> None:
+    """Let the browser keep a claim, encrypted; its mark is the same for all that it begins."""
+    before = arrival_of(request)
+    mark = secrets.token_urlsafe(24) if before is None else before.mark
+    value = carry(
+        {"study": study.pk, "worker": claim.worker, "submission": claim.submission, "mark": mark}
+    )
+    response.set_cookie(
+        COOKIE,
+        value,
+        max_age=SECONDS,
+        path=PATH,
+        httponly=True,
+        samesite="Lax",
+        secure=settings.SECURE,
+    )
+
+
+IDLE = {JUDGE: timedelta(minutes=5), WRITE: timedelta(minutes=30)}
+"""The longest that counts between two traces of work: who leaves no trace for longer was away.
+A problem takes seconds; a twin, which leaves one trace when it is sent, takes many minutes."""
+
+
+def worked(times: Iterable[datetime], idle: timedelta) -> int:
+    """Return the seconds between the first and the last of some times, gaps of `idle` at most.
+
+    >>> from datetime import datetime, timedelta
+    >>> at = [datetime(2026, 1, 1, 12, minute) for minute in (0, 1, 31)]
+    >>> worked(at, timedelta(minutes=5))
+    360
+    """
+    gaps = (min(later - earlier, idle) for earlier, later in pairwise(sorted(times)))
+    return round(sum(gaps, timedelta()).total_seconds())
+
+
+def seconds_of(part: Participation) -> int:
+    """Return how many seconds somebody worked in a study, from when they began."""
+    times = [part.began]
+    if part.study.kind == WRITE:
+        rows = Twin.objects.filter(contributor=part.person_id, created__gte=part.began)
+        times += rows.values_list("created", flat=True)
+    else:
+        slots = Slot.objects.filter(holder=part.person_id).exclude(answered_at=None)
+        for found in slots.values_list("taken_at", "local_at", "answered_at"):
+            times += filter(None, found)
+        times += Skip.objects.filter(person=part.person_id).values_list("at", flat=True)
+    return worked(times, IDLE[Study.Kind(part.study.kind)])
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How far somebody is.
+
+    Attributes:
+        done, amount: problems or twins that are stored, and that the study asks for.
+        holding: a problem waits for their answer.
+        left: there is more to do for them now.
+        paused: a moderator has to look at their judging first.
+        until: when something may come back that others hold; None for nothing.
+    """
+
+    done: int
+    amount: int
+    holding: bool
+    left: bool
+    paused: bool
+    until: datetime | None
+
+    @property
+    def complete(self) -> bool:
+        """Whether all that the study asks for is stored."""
+        return self.done >= self.amount
+
+    @property
+    def short(self) -> bool:
+        """Whether nothing is left for them before the end."""
+        return not (self.complete or self.holding or self.left)
+
+
+def part_of(person: Person | None) -> Participation | None:
+    """Return a person's part in a study; None for who came by no market."""
+    if person is None or not getattr(person, "hired", False):
+        return None
+    return Participation.objects.select_related("study", "person").filter(person=person).first()
+
+
+def twins_of(part: Participation) -> QuerySet[Twin]:
+    """Return the twins that count as work: written since it began, and not taken back."""
+    rows = Twin.objects.filter(
+        contributor=part.person_id, revises=None, created__gte=part.began
+    ).filter(~Q(problems__state=State.WITHDRAWN))
+    return rows.distinct()
+
+
+def count_done(part: Participation) -> int:
+    """Return how much is stored of a part's work."""
+    if part.study.kind == WRITE:
+        return twins_of(part).count()
+    return Slot.objects.filter(job=part.pk).exclude(answered_at=None).count()
+
+
+def is_held(part: Participation) -> bool:
+    """Tell whether a worker's votes wait for a moderator."""
+    return bool(Judge.objects.filter(person=part.person_id, held__isnull=False).exists())
+
+
+def standing(part: Participation) -> Standing:
+    """Return how far somebody is, by what the database holds."""
+    done, amount = count_done(part), part.study.amount
+    if part.study.kind == WRITE:
+        return Standing(done, amount, False, done < amount, False, None)
+    judge = Judge.objects.get(person=part.person_id)
+    paused, holding = stops(judge), current(part.person) is not None
+    if done >= amount or paused or holding:
+        return Standing(done, amount, holding, False, paused, None)
+    left = next_slot(part.person, judge.cursor) is not None
+    until = None if left else why_nothing(part.person).until
+    return Standing(done, amount, False, left, False, until)
+
+
+def finish(part: Participation) -> None:
+    """End a part whose work is all stored, or for which none is left.
+
+    Raises:
+        InputError: there is more to do, or nothing was done.
+    """
+    with writing():
+        part = _locked(part)
+        if part.state != WORKING:
+            return
+        now = standing(part)
+        if now.complete:
+            end(part, COMPLETE)
+        elif now.short and now.done:
+            end(part, SHORT)
+        else:
+            raise InputError(_("There is more to do: %(done)d of %(amount)d are stored.")
+                             % {"done": now.done, "amount": now.amount})  # fmt: skip
+
+
+def leave(part: Participation) -> None:
+    """Give a part up; what is stored stays, and there is no code for it."""
+    with writing():
+        part = _locked(part)
+        if part.state == WORKING:
+            end(part, LEFT)
+
+
+def _locked(part: Participation) -> Participation:
+    rows = Participation.objects.select_for_update(of=("self",)).select_related("study", "person")
+    return rows.get(pk=part.pk)
+
+
+def end(part: Participation, state: str) -> None:
+    """End a part: no more work is given for it, and what is held goes to others."""
+    with writing():
+        Judge.objects.filter(person=part.person_id).update(quota=0)
+        held = Slot.objects.filter(holder=part.person_id, answered_at=None, open=True)
+        for slot in held:
+            give_back(slot)
+        Identity.objects.filter(participation=part).update(at_work=False)
+        part.state, part.ended, part.seconds = state, timezone.now(), seconds_of(part)
+        part.save(update_fields=["state", "ended", "seconds"])
+
+
+def code_of(part: Participation) -> str:
+    """Return the code that a worker gets now; "" for none.
+
+    Nobody gets one before all is stored, nor whom the market has turned away.
+    """
+    if part.verdict in TURNED_AWAY:
+        return ""
+    if part.state == COMPLETE:
+        return part.study.code or own_code(part.pk)
+    if part.state == SHORT:
+        return part.study.short_code
+    return ""
+
+
+LEFT_AFTER = timedelta(hours=24)
+"""After so long without a trace, work in another study counts as given up."""
+
+
+class Over(InputError):  # noqa: N818 - it reads as what happened
+    """The study takes nobody new."""
+
+
+class NotInvited(InputError):  # noqa: N818
+    """The worker is not among those who may come."""
+
+
+class Elsewhere(InputError):  # noqa: N818
+    """The id is at work already, and not in this browser."""
+
+
+def begun(study: Study, arrival: Arrival) -> Participation | None:
+    """Return what this browser began in a study by this claim; None where it began nothing.
+
+    Raises:
+        Elsewhere: the id began the study in another browser, or under another submission.
+    """
+    worker = _found(study, WORKER, arrival.claim.worker)
+    submission = worker
+    if arrival.claim.submission:
+        submission = _found(study, SUBMISSION, arrival.claim.submission)
+    if worker is None and submission is None:
+        return None
+    if worker is not None and hmac.compare_digest(worker.browser, arrival.browser):
+        return worker
+    raise Elsewhere(
+        _(
+            "The study was begun with your id in another browser, and goes on there alone. If you "
+            "can’t go on there, return your submission at the market and write to whoever runs "
+            "the study: what you did is stored."
+        )
+    )
+
+
+def _found(study: Study, kind: str, text: str) -> Participation | None:
+    rows = Identity.objects.filter(
+        study=study, kind=kind, digest=digest_of(study.provider, kind, text)
+    )
+    row = rows.select_related("participation__person", "participation__study").first()
+    return row.participation if row else None
+
+
+def begin(study: Study, arrival: Arrival) -> Participation:
+    """Make somebody of a claim, with a part in the study; the same browser gets the same again.
+
+    What the worker read in earlier studies is known to be read, so that they never judge it
+    again, nor its other half, nor what they wrote.
+
+    Raises:
+        Elsewhere: the id is at work in another browser, or in another study.
+        Over: the study is closed, or all of its places are taken.
+        NotInvited: the id is screened out.
+    """
+    try:
+        with writing():
+            return begun(study, arrival) or _begun_now(study, arrival)
+    except (IntegrityError, Elsewhere) as error:  # the same id may have begun at this moment
+        found = begun(study, arrival)
+        if found is not None:
+            return found
+        if isinstance(error, Elsewhere):
+            raise
+        raise Elsewhere(_at_work()) from None
+
+
+def _begun_now(study: Study, arrival: Arrival) -> Participation:
+    open_study = Study.objects.select_for_update().filter(pk=study.pk, closed=None).first()
+    if open_study is None:
+        raise Over(_("This study is over; it takes nobody new."))
+    most = open_study.most
+    if most is not None and open_study.participations.count() >= most:
+        raise Over(
+            _(
+                "All places of this study are taken, and those kept for people who return theirs. "
+                "Please return your submission at the market."
+            )
+        )
+    worker = digest_of(study.provider, WORKER, arrival.claim.worker)
+    if not may_come(study, worker):
+        raise NotInvited(
+            _(
+                "This study is for people who were chosen beforehand, and your id is not among "
+                "them. Please return your submission at the market."
+            )
+        )
+    earlier = _earlier(worker)
+    judges = study.kind == JUDGE
+    person = Person.objects.create_user(
+        f"worker-{secrets.token_hex(12)}", hired=True, is_judge=judges
+    )
+    made = Participation.objects.create(study=study, person=person, browser=arrival.browser)
+    for kind, text in (("worker", arrival.claim.worker), ("submission", arrival.claim.submission)):
+        if text:
+            Identity.objects.create(
+                study=study,
+                participation=made,
+                kind=kind,
+                digest=digest_of(study.provider, kind, text),
+                sealed=seal(text),
+                at_work=kind == "worker",
+            )
+    _knows(person, earlier)
+    Judge.objects.create(
+        person=person,
+        job=made.pk,
+        quota=study.amount if judges else 0,
+        provisional=not study.trust,
+        qualified=Judge.objects.filter(
+            person__in=[one.person_id for one in earlier], qualified__isnull=False
+        ).aggregate(first=Min("qualified"))["first"],
+    )
+    return made
+
+
+def _earlier(worker: str) -> list[Participation]:
+    """Return what a worker did in other studies; all of it is over.
+
+    Raises:
+        Elsewhere: one of these studies goes on.
+    """
+    rows = Participation.objects.select_related("person", "study")
+    found = list(rows.filter(identities__digest=worker).order_by("pk"))
+    for one in found:
+        if one.state == WORKING:
+            if timezone.now() - _last_act(one) < LEFT_AFTER:
+                raise Elsewhere(_at_work())
+            end(one, LEFT)
+        close_doors(one.person)
+    return found
+
+
+def _at_work() -> str:
+    return _(
+        "Your id is at work in another study here. Finish that one, or give it up, in the browser "
+        "in which you began it."
+    )
+
+
+def _last_act(one: Participation) -> datetime:
+    rows = Slot.objects.filter(holder=one.person)
+    latest = rows.aggregate(taken=Max("taken_at"), answered=Max("answered_at"))
+    written = Twin.objects.filter(contributor=one.person).aggregate(at=Max("created"))["at"]
+    return max(filter(None, (one.began, written, *latest.values())))
+
+
+def _knows(person: Person, earlier: list[Participation]) -> None:
+    """Write down that a person knows what the same worker read or wrote as somebody else."""
+    others = [one.person_id for one in earlier]
+    if not others:
+        return
+    rows = [
+        Seen(
+            person=person,
+            block=row.block,
+            twin_id=row.twin_id,
+            problem_id=row.problem_id,
+        )
+        for row in Seen.objects.filter(person__in=others)
+    ]
+    wrote: QuerySet[Problem] = Problem.objects.filter(twin__contributor__in=others)
+    rows += [
+        Seen(person=person, block=block_of(half), twin_id=half.twin_id, problem_id=half.pk)
+        for half in wrote
+    ]
+    Seen.objects.bulk_create(rows, ignore_conflicts=True)
+
+
+def forget_worker(sender: object, *, person: Person, **_: Any) -> None:
+    """Delete the market's ids of an erased person; what they were paid stays, by no name.
+
+    Votes that the market has not confirmed can't be confirmed any more: they don't count, and
+    others judge these problems. A worker whose id was screened is no longer on the list.
+    """
+    part = Participation.objects.select_related("study", "person").filter(person=person).first()
+    if part is None:
+        return
+    if part.state == WORKING:
+        end(part, LEFT)
+    if Slot.objects.filter(job=part.pk, provisional=True, excluded=False).exists():
+        refuse(part.pk, "the worker was erased before the market confirmed them")
+    ids = Identity.objects.filter(participation=part)
+    Screen.objects.filter(digest__in=ids.values("digest")).delete()
+    ids.delete()
+    Participation.objects.filter(pk=part.pk).update(browser="")
+
+
+def forget_ids(sender: object, *, before: datetime, **_: Any) -> int:
+    """Forget the ids of those whose work ended, and was settled, before the site's retention began.
+
+    Their digests stay, so that a worker never reads a problem twice.
+    """
+    settled = Identity.objects.filter(participation__ended__lt=before)
+    settled = settled.exclude(participation__verdict=WAITING).exclude(sealed="")
+    return settled.update(sealed="")
+
+
+def _kept(part: Participation) -> Iterable[Identity]:
+    return part.identities.exclude(sealed="").order_by("pk")
+
+
+def studies_of(person: Person) -> list[dict[str, Any]]:
+    """Return a person's parts in studies, with the ids by which a market knows them."""
+    rows = Participation.objects.filter(person=person).select_related("study")
+    return [
+        {
+            "market": part.study.provider,
+            "ids": {row.kind: unseal(row.sealed) for row in _kept(part)},
+            "work": part.study.kind,
+            "began": part.began,
+            "ended": part.ended,
+            "state": part.state,
+            "market_says": part.verdict,
+            "seconds": part.seconds,
+            "paid": part.paid,
+            "bonus": part.bonus,
+            "currency": part.study.currency,
+        }
+        for part in rows
+    ]
