@@ -135,7 +135,7 @@ def _answer(problem, model, rng):
 def rival(model):
     """Return what the whole of `metrics.stability` says of the family, from the database on."""
     from winosmith import metrics
-    from winosmith.web.families.data import answered_by, predictions_of
+    from winosmith.web.families.measuring import answered_by, predictions_of
     from winosmith.web.problems.records import as_dataset
 
     query = answered_by(model)

@@ -41,9 +41,8 @@ def test_they_are_those_of_the_metrics(
     kind: Any,
 ) -> None:
     """Error depths, their nulls and accuracies by depth are what `metrics.stability` says."""
-    from winosmith.web.families.answers import answers_of
-    from winosmith.web.families.figures import accuracy_by_depth, depths_of_errors
-    from winosmith.web.families.tree import DEPTHS, tree_of
+    from winosmith.web.families.figures import accuracy_by_depth, answers_of, depths_of_errors
+    from winosmith.web.families.trees import DEPTHS, tree_of
 
     found, alpha = family(), model()
     for name, problem in found.items():
@@ -68,9 +67,13 @@ def test_ties_are_worth_what_the_metrics_say(
     answer: int,
 ) -> None:  # fmt: skip
     """A tie is half right and half an error, is told as one, and ends half a path."""
-    from winosmith.web.families.answers import answers_of
-    from winosmith.web.families.figures import accuracy_by_depth, depths_of_errors, first_errors
-    from winosmith.web.families.tree import tree_of
+    from winosmith.web.families.figures import (
+        accuracy_by_depth,
+        answers_of,
+        depths_of_errors,
+        first_errors,
+    )
+    from winosmith.web.families.trees import tree_of
     from winosmith.web.problems.models import Problem
 
     Problem.objects.update(answer=answer)
@@ -104,9 +107,8 @@ def test_a_path_of_ties_ends_as_the_metrics_say(
 ) -> None:  # fmt: skip
     """On a family of one path, first errors are the survival curve of `winosmith.metrics`."""
     pytest.importorskip("lifelines", reason="lifelines is not installed (the extra `stability`)")
-    from winosmith.web.families.answers import answers_of
-    from winosmith.web.families.figures import first_errors
-    from winosmith.web.families.tree import tree_of
+    from winosmith.web.families.figures import answers_of, first_errors
+    from winosmith.web.families.trees import tree_of
     from winosmith.web.problems.records import as_problem
 
     names, alpha = ("cup", "jug", "pan")[:options], model()
@@ -153,10 +155,9 @@ def test_the_list_counts_ties_as_the_page_of_a_family_does(
     visit: Callable[..., Any], options: int,
 ) -> None:  # fmt: skip
     """On either database, a model that ties on every version has answered, and n errors agree."""
-    from winosmith.web.families.answers import answers_of
-    from winosmith.web.families.figures import depths_of_errors
+    from winosmith.web.families.figures import answers_of, depths_of_errors
     from winosmith.web.families.listing import families
-    from winosmith.web.families.tree import tree_of
+    from winosmith.web.families.trees import tree_of
 
     names = ("cup", "jug", "pan")[:options]
     root = version(None, "The cup hit the jug in the pan and the _ broke .", options=names)
@@ -192,9 +193,8 @@ def test_the_public_download_gives_the_figures_of_a_family_with_hidden_ones(
     says: Callable[..., Any],
 ) -> None:
     """With hidden versions on the way, error depths of the download are those of the page."""
-    from winosmith.web.families.answers import answers_of
-    from winosmith.web.families.figures import depths_of_errors
-    from winosmith.web.families.tree import DEPTHS, tree_of
+    from winosmith.web.families.figures import answers_of, depths_of_errors
+    from winosmith.web.families.trees import DEPTHS, tree_of
     from winosmith.web.problems.lineages import as_public
     from winosmith.web.problems.models import Problem
     from winosmith.web.problems.public import public_problems
@@ -220,9 +220,8 @@ def test_what_was_not_answered_is_no_error(
     db: Any, family: Callable[..., Any], model: Callable[..., Any], says: Callable[..., Any]
 ) -> None:
     """Versions that wait, came late or failed are in no figure but the number not answered."""
-    from winosmith.web.families.answers import answers_of
-    from winosmith.web.families.figures import depths_of_errors
-    from winosmith.web.families.tree import tree_of
+    from winosmith.web.families.figures import answers_of, depths_of_errors
+    from winosmith.web.families.trees import tree_of
 
     found, alpha = family(), model()
     says(alpha, found["root"])
@@ -250,9 +249,8 @@ def _paths(parents: list[int], wrong: list[bool], depths: list[int]) -> list[tup
 @given(st.lists(st.tuples(st.integers(0, 99), st.booleans(), st.integers(1, 6)), max_size=40))
 def test_first_errors_are_those_of_each_path(rows: list[tuple[int, bool, int]]) -> None:
     """Each path from the root ends once: in its first error, or censored at its greatest depth."""
-    from winosmith.web.families.answers import RIGHT, WRONG, Answers
-    from winosmith.web.families.figures import first_errors
-    from winosmith.web.families.tree import Tree
+    from winosmith.web.families.figures import RIGHT, WRONG, Answers, first_errors
+    from winosmith.web.families.trees import Tree
 
     parents = [-1, *(place % (number + 1) for number, (place, _, _) in enumerate(rows))]
     wrong = [False, *(bad for _, bad, _ in rows)]

@@ -75,7 +75,7 @@ def test_files_of_predictions_are_those_of_the_formats(
     version: Callable[..., Any], says: Callable[..., Any], tmp_path: Path,
 ) -> None:  # fmt: skip
     """The file of a model is, byte for byte, what `formats.write_predictions` writes."""
-    from winosmith.web.families.data import parameters
+    from winosmith.web.families.measuring import parameters
 
     alpha = model("alpha")
     found = family(alpha)

@@ -112,7 +112,7 @@ def test_a_branch_is_loaded_or_led_to(
     says: Callable[..., Any],
 ) -> None:  # fmt: skip
     """Of a parent with many versions some are shown; the rest comes as a part, or as a page."""
-    from winosmith.web.families.plan import MOST_CHILDREN
+    from winosmith.web.families.trees import MOST_CHILDREN
 
     alpha = model()
     root = version(None, "The cup hit the jug and the _ broke .")

@@ -54,9 +54,9 @@ def _answer(client: Any, path: str) -> tuple[Any, ...]:
 @pytest.fixture
 def unlimited(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a test download as often as it wants."""
-    from winosmith.web.families import views_models
+    from winosmith.web.families import views
 
-    monkeypatch.setattr(views_models, "MOST", 10_000)
+    monkeypatch.setattr(views, "MOST", 10_000)
 
 
 @pytest.mark.parametrize("who", ["visitor", "account", "moderator"])

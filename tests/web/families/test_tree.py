@@ -21,7 +21,7 @@ def _names(tree: Any, found: dict[str, Any]) -> dict[str, str | None]:
 
 def test_what_is_public_hangs_under_its_parent(db: Any, family: Callable[..., Any]) -> None:
     """Everyone sees the public versions, each under the one that it was made from."""
-    from winosmith.web.families.tree import tree_of
+    from winosmith.web.families.trees import tree_of
 
     found = family()
     tree = tree_of(found["root"], None)
@@ -34,7 +34,7 @@ def test_under_a_hidden_version_is_the_next_that_is_not(
     db: Any, family: Callable[..., Any]
 ) -> None:
     """When a version in the middle is withdrawn, what was made of it moves up in the next look."""
-    from winosmith.web.families.tree import tree_of
+    from winosmith.web.families.trees import tree_of
 
     found = family()
     assert len(tree_of(found["root"], None)) == 4
@@ -49,7 +49,7 @@ def test_own_versions_are_seen_by_their_contributor_alone(
     db: Any, family: Callable[..., Any], version: Callable[..., Any], person: Callable[..., Any]
 ) -> None:
     """Ann's version that is being judged is in her tree, not in others', and in no figure."""
-    from winosmith.web.families.tree import tree_of
+    from winosmith.web.families.trees import tree_of
 
     ann, bob, eva = person("ann"), person("bob"), person("eva", is_moderator=True)
     found = family()
@@ -80,20 +80,20 @@ def test_pages_are_never_long_and_lose_nothing(places: list[int], looked: int, a
     """Whatever a tree looks like, a page has at most some 60 versions, and the rest is counted."""
     import numpy as np
 
-    from winosmith.web.families import plan
-    from winosmith.web.families.tree import Tree
+    from winosmith.web.families import trees
+    from winosmith.web.families.trees import Tree
 
     parents = [-1, *(place % (number + 1) for number, place in enumerate(places))]
     n = len(parents)
     nothing = np.zeros(n, dtype=np.int64)
     tree = Tree(np.arange(n), np.array(parents), {"edit": nothing}, nothing == 0, np.full(n, 0.5))
     number = looked % n
-    top = plan.around(tree, number, after)
+    top = trees.around(tree, number, after)
     seen: list[int] = []
 
     def walk(shown: Any, level: int) -> None:
         seen.append(shown.number)
-        assert level <= plan.MOST_ABOVE + plan.LEVELS + 2
+        assert level <= trees.MOST_ABOVE + trees.LEVELS + 2
         below = tree.children[shown.number]
         assert [child.number for child in shown.children] <= below or shown.skipped is not None
         if shown.number not in (*tree.above(number), number):
@@ -105,9 +105,9 @@ def test_pages_are_never_long_and_lose_nothing(places: list[int], looked: int, a
             walk(child, level + 1)
 
     walk(top, 0)
-    assert len(seen) == len(set(seen)) <= plan.MOST + plan.MOST_ABOVE + 2
+    assert len(seen) == len(set(seen)) <= trees.MOST + trees.MOST_ABOVE + 2
     assert {0, number} <= set(seen)
-    if n <= plan.MOST_CHILDREN and not after and max(map(len, map(tree.above, range(n)))) < 3:
+    if n <= trees.MOST_CHILDREN and not after and max(map(len, map(tree.above, range(n)))) < 3:
         assert set(seen) == {*tree.above(number), *_under(tree, number)}
 
 

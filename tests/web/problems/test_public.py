@@ -176,11 +176,11 @@ def world(
     db: Any, person: Callable[..., Any], forgotten: None, monkeypatch: pytest.MonkeyPatch
 ) -> World:
     """Return the site with each case; lists are counted anew, and nobody downloads too much."""
-    from winosmith.web.families import board, kept, listing, views_models
+    from winosmith.web.families import board, kept, listing, views
     from winosmith.web.read import downloads
 
     monkeypatch.setattr(kept, "QUICK", 3600.0)
-    for module in (downloads, views_models):
+    for module in (downloads, views):
         monkeypatch.setattr(module, "MOST", 10_000)
     board._ENTRIES.forget()
     listing._FAMILIES.forget()
@@ -265,9 +265,9 @@ def _lists(client: Any, reader: Any, world: World, folder: Path) -> Iterator[tup
 
 def _versions(client: Any, world: World) -> Iterator[tuple[str, set[str]]]:
     """Yield each surface of families and models, with the words of versions that it shows."""
-    from winosmith.web.families.data import answered_by
-    from winosmith.web.families.tagging import _due
-    from winosmith.web.families.tree import tree_of
+    from winosmith.web.families.kinds import _due
+    from winosmith.web.families.measuring import answered_by
+    from winosmith.web.families.trees import tree_of
     from winosmith.web.predict.models import Model
 
     tree = tree_of(world.root, None)
@@ -292,7 +292,7 @@ def _counts(client: Any, world: World) -> Iterator[tuple[str, int, int]]:
     from winosmith.web.families.kinds import kinds_over_all
     from winosmith.web.families.listing import families
     from winosmith.web.families.models import EditKind
-    from winosmith.web.families.tree import _stamp
+    from winosmith.web.families.trees import _stamp
     from winosmith.web.judge.agreement import figures as judges_agree
     from winosmith.web.predict.models import Model
     from winosmith.web.problems.models import Problem

@@ -1,28 +1,32 @@
 """Which kinds of one-token edits make models fail: in one family, and over all of them.
 
-An edit makes a model fail that was right about the sentence before it and is wrong about the one
-after it; a tie is an error for what it is not worth. Each kind stands beside all one-token edits:
-what is frequent is frequent among failures.
+What kind of edit made a version of its parent is told in the background, and kept in the database.
 """
 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from django.db import connection
+from rapidfuzz.distance import Levenshtein
 
+from winosmith import __version__
 from winosmith.metrics import Proportion, proportion
-from winosmith.web.families.answers import Answers, worth
-from winosmith.web.families.tree import Bools, Floats, Ints, Tree
+from winosmith.text import tokens
+from winosmith.web._lock import writing
+from winosmith.web.families.figures import Answers, worth
+from winosmith.web.families.models import EditKind
+from winosmith.web.families.trees import Bools, Floats, Ints, Tree
+from winosmith.web.perturb.models import Version
 from winosmith.web.predict.models import Model
 from winosmith.web.problems.models import Problem
-
-__all__ = ["Kind", "Kinds", "kinds_in", "kinds_over_all"]
 
 MOST = 8
 """Kinds that a page shows by themselves; the rest are one more row."""
@@ -222,3 +226,77 @@ def kinds_over_all(model: Model) -> list[dict[str, Any]]:
 def _worth(tie: bool, right: bool | None, choice: int, scores: str, answer: int) -> float:
     """Return what an answer is worth, 0–1."""
     return worth(choice, json.loads(scores), answer) if tie else float(bool(right))
+
+
+CHUNK = 100
+"""Versions that are told in one transaction."""
+
+
+def can_tell() -> bool:
+    """Tell whether the tagger is installed (`pip install 'winosmith[language]'`)."""
+    return find_spec("HanTa") is not None
+
+
+def kind_of(before: str, after: str) -> str:
+    """Return the kind of a one-token edit by Penn tags; "" for no edit, or more than one.
+
+    Tokens are those by which depths count. What was put in has the tag that it has in the new
+    sentence, what was taken out the one that it had in the old.
+
+    >>> kind_of("The cup hit the _ .", "The red cup hit the _ .")
+    '+JJ'
+    >>> kind_of("The cup hit the _ .", "The mug hit the _ .")
+    'NN → NN'
+    >>> kind_of("The cup hit the _ .", "The red mug hit the _ .")
+    ''
+    """
+    old, new = tokens(before), tokens(after)
+    ops = list(Levenshtein.editops(old, new))
+    if len(ops) != 1:
+        return ""
+    gone = "" if ops[0].tag == "insert" else _tag(old, ops[0].src_pos)
+    here = "" if ops[0].tag == "delete" else _tag(new, ops[0].dest_pos)
+    return f"{gone} → {here}" if gone and here else f"−{gone}" if gone else f"+{here}"
+
+
+def _tag(cut: Sequence[str], at: int) -> str:
+    from winosmith.language import tag
+
+    return tag(cut)[at]
+
+
+def tell_kinds(rest: float = 1.0) -> int:
+    """Tell the kinds of edits that have not been told by this release; return how many.
+
+    Those of public versions alone. Nothing is told where the tagger is not installed.
+
+    Args:
+        rest: how many times as long as it works it sleeps, so that requests have the processor.
+    """
+    told = 0
+    while can_tell() and (due := list(_due()[:CHUNK])):
+        start = time.monotonic()
+        made = [
+            EditKind(
+                problem_id=version.pk,
+                kind=kind_of(version.parent.sentence, version.problem.sentence),
+                by=__version__,
+            )
+            for version in due
+            if version.parent is not None
+        ]
+        with writing():
+            EditKind.objects.bulk_create(
+                made, update_conflicts=True, unique_fields=["problem"], update_fields=["kind", "by"]
+            )
+        told += len(made)
+        time.sleep(rest * (time.monotonic() - start))
+    return told
+
+
+def _due() -> Sequence[Version]:
+    rows = Version.objects.filter(problem__public=True, parent__isnull=False)
+    rows = rows.exclude(problem__in=EditKind.objects.filter(by=__version__).values("problem"))
+    only = "problem__sentence", "parent__sentence"
+    found: Sequence[Version] = rows.select_related("problem", "parent").only(*only).order_by("pk")
+    return found

@@ -11,7 +11,7 @@ from django.db import connection
 from django.utils.translation import gettext_lazy as _
 
 from winosmith.metrics import counted
-from winosmith.web.families.answers import worth
+from winosmith.web.families.figures import worth
 from winosmith.web.families.kept import Kept
 from winosmith.web.perturb.models import Version
 from winosmith.web.problems.models import Problem

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from winosmith.web.families import views, views_models
+from winosmith.web.families import views
 
 __all__ = ["app_name", "urlpatterns"]
 
@@ -12,8 +12,8 @@ app_name = "families"
 urlpatterns = [
     path("", views.index, name="index"),
     path("board/", views.boards, name="board"),
-    path("models/", views_models.models, name="models"),
-    path("data/<str:name>", views_models.file, name="file"),
+    path("models/", views.models, name="models"),
+    path("data/<str:name>", views.file, name="file"),
     path("<str:ref>/", views.family, name="family"),
     path("<str:ref>/below/<str:version>/", views.below, name="below"),
 ]

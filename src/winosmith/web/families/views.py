@@ -1,42 +1,63 @@
-"""The pages of families."""
+"""The pages of families, the one that compares models over all of them, and their files."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import replace
+from typing import Any
 from urllib.parse import urlencode
 
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.cache import patch_cache_control
+from django.utils.http import parse_etags, quote_etag
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
-from winosmith.web.families import plan
-from winosmith.web.families.answers import answers_of
+from winosmith.web.families import trees
 from winosmith.web.families.board import SORTS as BOARD_SORTS
 from winosmith.web.families.board import board
-from winosmith.web.families.chart import chart
-from winosmith.web.families.figures import accuracy_by_depth, depths_of_errors, first_errors
+from winosmith.web.families.drawings import chart
+from winosmith.web.families.figures import (
+    accuracy_by_depth,
+    answers_of,
+    depths_of_errors,
+    first_errors,
+)
 from winosmith.web.families.kinds import kinds_in
-from winosmith.web.families.links import Links
 from winosmith.web.families.listing import SORTS, Family, listed
-from winosmith.web.families.look import Look, look_of, place_of, root_of
-from winosmith.web.families.measuring import look_again
-from winosmith.web.families.nodes import DEPTH_NAMES, nodes, problems_on
-from winosmith.web.families.plan import Shown
-from winosmith.web.families.tree import DEPTHS, Tree, is_public, tree_of
+from winosmith.web.families.measuring import (
+    answered_by,
+    in_families,
+    look_again,
+    measured,
+    predictions_file,
+)
+from winosmith.web.families.page import (
+    DEPTH_NAMES,
+    Links,
+    Look,
+    look_of,
+    nodes,
+    place_of,
+    problems_on,
+    root_of,
+)
+from winosmith.web.families.trees import DEPTHS, Shown, Tree, is_public, tree_of
 from winosmith.web.people.current import existing_writer
+from winosmith.web.people.limits import spend_reading
 from winosmith.web.people.models import Person
 from winosmith.web.people.pseudonyms import pseudonym
 from winosmith.web.predict.asking import current_models
 from winosmith.web.predict.models import Model
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.public import visible_to
+from winosmith.web.read.aside import Aside
+from winosmith.web.read.downloads import MOST, TYPES
+from winosmith.web.read.exports import FILES, survey, text
 from winosmith.web.read.seen import note_read
 from winosmith.web.read.terms import parse
-
-__all__ = ["below", "boards", "family", "index"]
 
 MOST_WORDS = 200
 """Characters of a search."""
@@ -77,7 +98,7 @@ def family(request: HttpRequest, ref: str) -> HttpResponseBase:
     look = look_of(request, tree)
     focus = place_of(tree, request.GET["version"]) if request.GET.get("version") else 0
     answers = [(model, answers_of(root, tree, model)) for model in look.chosen]
-    top = plan.around(tree, focus, look.after)
+    top = trees.around(tree, focus, look.after)
     shown = problems_on(tree, top)
     note_read(person, _others(tree, top, shown, hidden))
     seen = tree.as_seen()
@@ -120,7 +141,7 @@ def below(request: HttpRequest, ref: str, version: str) -> HttpResponseBase:
     if not request.htmx:
         query = look.query(version=version, after=look.after)
         return redirect(f"{reverse('families:family', args=[ref])}?{query}")
-    top = plan.under(tree, number, look.after, plan.MOST_ADDED)
+    top = trees.under(tree, number, look.after, trees.MOST_ADDED)
     shown = problems_on(tree, top)
     note_read(person, _others(tree, top, shown, hidden))
     answers = [
@@ -214,3 +235,101 @@ def _wrong(family: Family, model: Model) -> tuple[str, float, int, int]:
 def _page(request: HttpRequest) -> int:
     text = request.GET.get("page", "")
     return int(text) if text.isdecimal() and len(text) < 9 else 1
+
+
+PROBLEMS = "problems.jsonl"
+"""The name of the file of problems."""
+
+MOST_DEPTHS = 60
+"""Rows of the table by depth; the files have all."""
+
+MOST_KINDS = 20
+"""Rows of the table of edits."""
+
+
+@require_safe
+def models(request: HttpRequest) -> HttpResponse:
+    """Show how stable all models are over all families, as it was measured last."""
+    depth = request.GET.get("depth", "lineage")
+    if depth not in DEPTHS:
+        raise Http404
+    found = measured(depth)
+    answers = found.answers if found else []
+    context = {
+        "found": found,
+        "depth": depth,
+        "kind": DEPTH_NAMES[depth],
+        "tabs": [(DEPTH_NAMES[kind], f"depth={kind}", kind == depth) for kind in DEPTHS],
+        "answers": [one for one in answers if "stability" in one],
+        "faults": [one for one in answers if one["fault"]],
+        "by_depth": _by_depth(answers),
+        "kinds": _by_kind([one for one in answers if "stability" in one]),
+        "models": [(model, answered_by(model).count()) for model in current_models()],
+        "problems": in_families().count(),
+        "files": " ".join(f"{model.name}.jsonl" for model in current_models()),
+    }
+    return render(request, "families/models.html", context)
+
+
+@require_safe
+def file(request: HttpRequest, name: str) -> HttpResponseBase:
+    """Send the problems of families, or what a model predicted about them.
+
+    `problems.jsonl` are all; with `?model=NAME` those that the model answered. `NAME.jsonl` are
+    its answers; with `?of=all` those to all public problems of the site.
+    """
+    families = request.GET.get("of", "") != "all"
+    if name == PROBLEMS:
+        wanted = request.GET.get("model", "")
+        query = answered_by(_model(wanted), families=families) if wanted else in_families()
+        spend_reading(request, "download", MOST)
+        found = survey(query, FILES[PROBLEMS])
+        digest = found.digest
+        source: Aside | Generator[bytes, None, None] = text(found)
+    else:
+        model = _model(name.removesuffix(".jsonl")) if name.endswith(".jsonl") else None
+        if model is None:
+            raise Http404
+        spend_reading(request, "download", MOST)
+        digest, source = predictions_file(model, families=families)
+    tag = quote_etag(f"{digest[:32]}-{name}")
+    response: HttpResponseBase
+    known = tag in parse_etags(request.headers.get("If-None-Match", ""))
+    if known or request.method == "HEAD":
+        source.close()
+    if known:
+        response = HttpResponse(status=304)
+    else:
+        response = StreamingHttpResponse(() if request.method == "HEAD" else source)
+        response.headers["Content-Type"] = TYPES[".jsonl"]
+        response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    response.headers["ETag"] = tag
+    response.headers["X-Data-Digest"] = digest
+    response.headers["X-Robots-Tag"] = "noindex"
+    patch_cache_control(response, private=True, no_cache=True)
+    return response
+
+
+def _model(name: str) -> Model:
+    for model in current_models():
+        if model.name == name:
+            return model
+    raise Http404
+
+
+def _by_kind(answers: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any] | None]]]:
+    """Return the kinds of edits, a row a kind: all together, then the worst of any model first."""
+    of = [{kind["kind"]: kind for kind in one.get("kinds", ())} for one in answers]
+    names = {
+        name: sum(one[name]["right"] for one in of if name in one) for one in of for name in one
+    }
+    order = sorted(names, key=lambda name: (name != "", -names[name], name))
+    return [(name, [one.get(name) for one in of]) for name in order[: 1 + MOST_KINDS]]
+
+
+def _by_depth(answers: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any] | None]]]:
+    """Return the accuracies by depth, a row a depth: the roots first."""
+    told = [one["stability"] for one in answers if "stability" in one]
+    depths = sorted({int(depth) for of in told for depth in of["by_depth"] or {}})[:MOST_DEPTHS]
+    rows = [("", [of["roots"] for of in told])] if any(of["roots"] for of in told) else []
+    return [*rows, *((str(at), [of["by_depth"].get(str(at)) for of in told]) for at in depths)]

@@ -22,14 +22,19 @@ from winosmith.web.api.v1.shapes_families import (
     TreeVersions,
     VersionsWanted,
 )
-from winosmith.web.families.answers import Answers, answers_of
 from winosmith.web.families.board import board
-from winosmith.web.families.figures import accuracy_by_depth, depths_of_errors, first_errors
+from winosmith.web.families.figures import (
+    Answers,
+    accuracy_by_depth,
+    answers_of,
+    depths_of_errors,
+    first_errors,
+)
 from winosmith.web.families.listing import Family as Counted
 from winosmith.web.families.listing import listed
-from winosmith.web.families.look import place_of, root_of
 from winosmith.web.families.measuring import measured
-from winosmith.web.families.tree import DEPTHS, Tree, tree_of
+from winosmith.web.families.page import place_of, root_of
+from winosmith.web.families.trees import DEPTHS, Tree, tree_of
 from winosmith.web.predict.asking import current_models
 from winosmith.web.predict.models import Model, Prediction
 from winosmith.web.problems.models import Problem as Row

@@ -9,7 +9,7 @@ from django import template
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
-from winosmith.web.families.nodes import DEPTH_NAMES, Verdict
+from winosmith.web.families.page import DEPTH_NAMES, Verdict
 from winosmith.web.numerals import fixed
 
 __all__ = ["depth_name", "depths", "number", "points", "register", "verdicts"]

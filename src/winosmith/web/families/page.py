@@ -1,22 +1,144 @@
-"""The versions that are on a page, with all that is told about each of them."""
+"""The page of a family: what a visitor looks at, and all that is told about each version on it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import quote, urlencode
 
+from django.http import Http404, HttpRequest
+from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from winosmith.web.families.answers import Answers
-from winosmith.web.families.links import Links
-from winosmith.web.families.plan import Shown
-from winosmith.web.families.tree import DEPTHS, Tree
+from winosmith.metrics import DepthKind
+from winosmith.web.families.figures import Answers
+from winosmith.web.families.trees import DEPTHS, Shown, Tree
+from winosmith.web.people.models import Person
 from winosmith.web.perturb.edits import Piece, pieces
+from winosmith.web.predict.asking import current_models
 from winosmith.web.predict.models import Model, Prediction, Stand
 from winosmith.web.problems.models import Problem, State
+from winosmith.web.problems.public import public_problems, visible_to
 
-__all__ = ["Node", "Verdict", "nodes", "problems_on"]
+ALL = "all"
+"""In an address: all models side by side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What is looked at.
+
+    Attributes:
+        models: the current ones, in the order of `site.toml`.
+        chosen: those whose answers are shown: one, or all.
+        name: of the one; "all" for all, "" where there is no model.
+        kind: the depth by which accuracies and first errors are shown.
+        after: how many children of the version were shown already.
+    """
+
+    models: Sequence[Model]
+    chosen: Sequence[Model]
+    name: str
+    kind: DepthKind
+    after: int
+
+    @property
+    def several(self) -> bool:
+        """Whether models are looked at side by side."""
+        return len(self.chosen) > 1
+
+    def query(self, **changes: str | int) -> str:
+        """Return the query of an address that keeps what is looked at, but for the changes."""
+        kept = {"model": self.name, "depth": self.kind} | changes
+        return urlencode({key: value for key, value in kept.items() if value not in ("", 0)})
+
+
+def look_of(request: HttpRequest, tree: Tree) -> Look:
+    """Return what an address asks for; the first model and the tree's own depth by default.
+
+    Raises:
+        Http404: there is no such model, or depth.
+    """
+    models = current_models()
+    name = request.GET.get("model", models[0].name if models else "")
+    chosen = models if name == ALL else [model for model in models if model.name == name]
+    kind = next((k for k in DEPTHS if k == request.GET.get("depth", tree.kind)), None)
+    if kind is None or (name and not chosen):
+        raise Http404
+    return Look(models, chosen, name, kind, _number(request.GET.get("after", "")))
+
+
+def root_of(ref: str, person: Person | None) -> Problem:
+    """Return the problem of an address; to who may not see it, it does not exist.
+
+    A root that is not to be seen has a page while a version of it is public: the data name it, and
+    nothing but its id is told.
+
+    Raises:
+        Http404: there is none that this person may see, and no public version of it.
+    """
+    found = Problem.objects.select_related("twin", "version__root__twin").filter(ref=ref).first()
+    if found is None or not (visible_to(person, found) or _has_public_versions(found)):
+        raise Http404
+    return found
+
+
+def _has_public_versions(root: Problem) -> bool:
+    return bool(public_problems().filter(version__root=root).exclude(pk=root.pk).exists())
+
+
+def place_of(tree: Tree, ref: str) -> int:
+    """Return the number of a version in a tree.
+
+    Raises:
+        Http404: the tree has none of that name: nobody has, or not this visitor.
+    """
+    row = Problem.objects.filter(ref=ref).values_list("pk", flat=True).first()
+    if row not in tree.places:
+        raise Http404
+    return tree.places[row]
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isdecimal() and len(text) < 9 else 0
+
+
+class Links:
+    """Makes the addresses of a family's versions; one for all of a page.
+
+    Args:
+        root: the id of the root.
+        look: what is looked at: the links keep it.
+    """
+
+    def __init__(self, root: str, look: Look):
+        self.family = reverse("families:family", args=[root])
+        self._root = root
+        self._home = reverse("read:home")
+        self._kept = look.query()
+
+    def page(self, ref: str, after: int = 0) -> str:
+        """Return the address of the tree around a version."""
+        version = "" if ref == self._root else f"&version={quote(ref, safe='')}"
+        return f"{self.family}?{self._kept}{version}{_after(after)}#tree"
+
+    def fragment(self, ref: str, after: int = 0) -> str:
+        """Return the address of what is under a version, for a page that is open."""
+        return f"{self.family}below/{quote(ref, safe='')}/?{self._kept}{_after(after)}"
+
+    def perturb(self, ref: str) -> str:
+        """Return where a version is perturbed."""
+        return f"{self._home}perturb/{quote(ref, safe='')}/"
+
+    def details(self, ref: str) -> str:
+        """Return the page of the problem itself."""
+        return f"{self._home}problems/{quote(ref, safe='')}/"
+
+
+def _after(after: int) -> str:
+    return f"&after={after}" if after else ""
+
 
 DEPTH_NAMES = {"declared": _("declared"), "lineage": _("lineage"), "edit": _("edit")}
 
