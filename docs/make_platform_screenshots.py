@@ -122,7 +122,7 @@ def fill(folder: Path) -> None:
 
 def _family(people: dict[str, Any], moderator: Any) -> str:
     """Let people perturb the root, and a moderator find all but the last valid; name the last."""
-    from winosmith.web.perturb.fields import Typed
+    from winosmith.web.perturb.checking import Typed
     from winosmith.web.perturb.rules import perturb
     from winosmith.web.problems.models import Problem, State
     from winosmith.web.problems.once import new_key

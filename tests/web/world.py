@@ -125,7 +125,7 @@ def make() -> World:
 
 def _perturbed(world: World) -> str:
     """Let the owner perturb what is public; return the id of the version, which is being judged."""
-    from winosmith.web.perturb.fields import Typed
+    from winosmith.web.perturb.checking import Typed
     from winosmith.web.perturb.rules import perturb
     from winosmith.web.problems.once import new_key
 

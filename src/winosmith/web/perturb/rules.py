@@ -16,9 +16,8 @@ from winosmith.lineage import edit_script
 from winosmith.records import problem_record
 from winosmith.text import tokens
 from winosmith.web.people.agree import has_agreed
-from winosmith.web.perturb.checking import Place, examine
+from winosmith.web.perturb.checking import Place, Typed, examine
 from winosmith.web.perturb.family import lock, path_to, place
-from winosmith.web.perturb.fields import Typed
 from winosmith.web.perturb.models import Version
 from winosmith.web.predict.asking import ask
 from winosmith.web.predict.models import Model

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from winosmith.web.perturb import views, views_made
+from winosmith.web.perturb import views
 
 __all__ = ["app_name", "urlpatterns"]
 
 app_name = "perturb"
 urlpatterns: list[URLPattern] = [
     path("", views.start, name="start"),
-    path("made/<str:ref>/", views_made.made, name="made"),
-    path("made/<str:ref>/predictions/", views_made.predictions, name="predictions"),
+    path("made/<str:ref>/", views.made, name="made"),
+    path("made/<str:ref>/predictions/", views.predictions, name="predictions"),
     path("<str:ref>/", views.build, name="build"),
     path("<str:ref>/check/", views.check, name="check"),
     path("<str:ref>/revise/", views.revise, name="revise"),

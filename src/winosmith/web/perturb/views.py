@@ -1,4 +1,4 @@
-"""The pages on which a sentence is chosen and perturbed."""
+"""The pages on which a sentence is chosen and perturbed, and what came of it."""
 
 from __future__ import annotations
 
@@ -22,23 +22,19 @@ from winosmith.web.people.gates import agreed
 from winosmith.web.people.limits import TooMany, spend
 from winosmith.web.people.models import Person
 from winosmith.web.perturb import rules
-from winosmith.web.perturb.checking import Place
-from winosmith.web.perturb.choosing import Choices, listed
-from winosmith.web.perturb.examples import examples
+from winosmith.web.perturb.checking import Place, Typed
+from winosmith.web.perturb.choosing import Choices, examples, listed
 from winosmith.web.perturb.family import path_to
-from winosmith.web.perturb.fields import Typed
 from winosmith.web.perturb.models import Version
-from winosmith.web.perturb.page import checked, page
+from winosmith.web.perturb.page import checked, folded, outcome, page, steps
 from winosmith.web.perturb.rules import Refused
-from winosmith.web.problems.models import Problem
+from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.once import new_key
 from winosmith.web.problems.public import visible_to
 from winosmith.web.read.filters import capped_count
 from winosmith.web.read.pages import page as page_of
 from winosmith.web.read.seen import note_read
 from winosmith.web.read.terms import parse
-
-__all__ = ["build", "check", "check_revision", "revise", "start"]
 
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
@@ -210,3 +206,58 @@ def _shown(request: HttpRequest, context: dict[str, object], status: int = 200) 
     else:
         where = reverse("perturb:build", args=[context["parent"].ref])  # type: ignore[attr-defined]
     return render(request, "perturb/build.html", {**context, "where": where}, status=status)
+
+
+@require_safe
+def made(request: HttpRequest, ref: str) -> HttpResponse:
+    """Show a version: that it is stored, where it stands, who was fooled."""
+    person = existing_writer(request)
+    version = _version(person, ref)
+    problem = version.problem
+    path = path_to(problem)
+    seen = [row for row in path if visible_to(person, row)]
+    note_read(person, seen)
+    parent = path[-2]
+    way = steps(path, person)
+    told = outcome(person, problem, version, parent if visible_to(person, parent) else None)
+    own = told["own"]
+    context = {
+        **told,
+        "stands": version,
+        "parent": parent,
+        "here": way[-1],
+        **folded(way),
+        "anonymous": own and person is not None and person.anonymous,
+        "hints": problem.hints if own and problem.state == State.HELD else [],
+        "may_perturb": rules.may_perturb(person, problem),
+        "may_perturb_parent": rules.may_perturb(person, parent),
+        "revisable": rules.revisable(person, problem),
+        "flipped": None
+        if problem.answer is None or parent.answer is None
+        else problem.answer != parent.answer,
+    }
+    return render(request, "perturb/made.html", context)
+
+
+@require_safe
+def predictions(request: HttpRequest, ref: str) -> HttpResponse:
+    """Answer a page that waits: with nothing where nothing changed, else with what is there."""
+    person = existing_writer(request)
+    version = _version(person, ref)
+    parent = version.parent if version.parent and visible_to(person, version.parent) else None
+    context = outcome(person, version.problem, version, parent)
+    known = request.GET.get("done") == str(context["done"])
+    if known and request.GET.get("pace") == str(context["pace"]):
+        return HttpResponse(status=204)
+    return render(request, "perturb/predictions.html", context)
+
+
+def _version(person: Person | None, ref: str) -> Version:
+    """Return a version that somebody may see; of any other nobody learns that it exists."""
+    rows = Version.objects.select_related(
+        "problem__twin__contributor", "root", "parent__twin", "against"
+    )
+    found = rows.filter(problem__ref=ref, parent__isnull=False).first()
+    if found is None or not visible_to(person, found.problem):
+        raise Http404
+    return found

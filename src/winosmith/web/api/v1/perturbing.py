@@ -21,12 +21,10 @@ from winosmith.web.api.v1.shapes_perturbing import (
 from winosmith.web.people.limits import spend
 from winosmith.web.people.models import Person
 from winosmith.web.perturb import rules
-from winosmith.web.perturb.checking import Place
+from winosmith.web.perturb.checking import Place, Typed
 from winosmith.web.perturb.family import path_to
-from winosmith.web.perturb.fields import Typed
 from winosmith.web.perturb.models import Version as Row
-from winosmith.web.perturb.outcome import Shown, outcome
-from winosmith.web.perturb.page import checked
+from winosmith.web.perturb.page import Shown, checked, outcome
 from winosmith.web.problems.models import Problem as ProblemRow
 from winosmith.web.problems.models import State
 from winosmith.web.problems.once import new_key

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from winosmith.web.api.v1.faults import Malformed
 from winosmith.web.api.v1.shapes import Asked, Check, Problem, Shape
-from winosmith.web.perturb.fields import Typed
+from winosmith.web.perturb.checking import Typed
 from winosmith.web.problems.models import Problem as ProblemRow
 
 __all__ = [
