@@ -13,8 +13,6 @@ from winosmith.web.families.kept import Kept
 from winosmith.web.people.models import Person
 from winosmith.web.people.pseudonyms import pseudonym
 
-__all__ = ["SIZE", "SORTS", "Board", "Entry", "board", "entries"]
-
 SIZE = 50
 """People on a page."""
 

@@ -10,8 +10,6 @@ from typing import Generic, TypeVar
 
 from django.db import connection
 
-__all__ = ["Kept"]
-
 Value = TypeVar("Value")
 
 QUICK = 0.03

@@ -19,8 +19,6 @@ from winosmith.web.problems.public import public_problems
 from winosmith.web.read.index import matching
 from winosmith.web.read.terms import Term
 
-__all__ = ["SIZE", "SORTS", "Family", "Listed", "families", "listed"]
-
 SIZE = 20
 """Families on a page."""
 

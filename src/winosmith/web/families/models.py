@@ -5,8 +5,6 @@ from __future__ import annotations
 from django.db import models
 from django.utils import timezone
 
-__all__ = ["EditKind", "Measured"]
-
 
 class Measured(models.Model):
     """How stable the models are, by one way of counting depths.

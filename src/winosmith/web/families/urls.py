@@ -6,8 +6,6 @@ from django.urls import path
 
 from winosmith.web.families import views
 
-__all__ = ["app_name", "urlpatterns"]
-
 app_name = "families"
 urlpatterns = [
     path("", views.index, name="index"),

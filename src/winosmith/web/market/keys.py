@@ -14,8 +14,6 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
 
-__all__ = ["carried", "carry", "digest_of", "own_code", "seal", "unseal"]
-
 CODE = 10
 """Letters and digits of a completion code: 50 bits."""
 

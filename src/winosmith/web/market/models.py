@@ -10,27 +10,6 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-__all__ = [
-    "APPROVED",
-    "COMPLETE",
-    "JUDGE",
-    "LEFT",
-    "REJECTED",
-    "RETURNED",
-    "SHORT",
-    "SUBMISSION",
-    "TURNED_AWAY",
-    "WAITING",
-    "WORKER",
-    "WORKING",
-    "WRITE",
-    "Identity",
-    "Participation",
-    "Screen",
-    "Study",
-]
-
-
 SPARE, LEAST_SPARE = 0.5, 5
 """People who may begin a study beyond its places, as a share of these and at least: markets send
 somebody else for each who returns the submission or runs out of time. Ids in links are not signed,

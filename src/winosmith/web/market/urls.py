@@ -6,8 +6,6 @@ from django.urls import path
 
 from winosmith.web.market import views
 
-__all__ = ["app_name", "urlpatterns"]
-
 app_name = "market"
 urlpatterns = [
     path("", views.work, name="work"),

@@ -11,8 +11,6 @@ from rapidfuzz.distance import Levenshtein
 
 from winosmith.text import tokens
 
-__all__ = ["Piece", "pieces"]
-
 Kind = Literal["", "del", "ins"]
 
 

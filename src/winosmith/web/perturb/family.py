@@ -23,8 +23,6 @@ from winosmith.web.problems.records import as_problem
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
 
-__all__ = ["dataset_of", "depths_of", "digest_of", "lock", "path_to", "place", "root_of"]
-
 _PATH = f"""
 WITH RECURSIVE path(id, parent, back) AS (
     SELECT problem_id, parent_id, 0 FROM {Version._meta.db_table} WHERE problem_id = %s

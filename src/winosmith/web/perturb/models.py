@@ -6,8 +6,6 @@ from typing import ClassVar
 
 from django.db import models
 
-__all__ = ["Version"]
-
 
 class Version(models.Model):
     """A problem's place in its family: the root, or what was perturbed from another version.

@@ -30,8 +30,6 @@ from winosmith.web.problems.once import once
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
 
-__all__ = ["Refused", "may_perturb", "perturb", "revisable", "revise", "revise_url", "sent"]
-
 SOURCE = "person"
 """Who perturbed, as EvoGrad has it: people, a chat model, WordNet."""
 

@@ -6,8 +6,6 @@ from django.urls import URLPattern, path
 
 from winosmith.web.perturb import views
 
-__all__ = ["app_name", "urlpatterns"]
-
 app_name = "perturb"
 urlpatterns: list[URLPattern] = [
     path("", views.start, name="start"),

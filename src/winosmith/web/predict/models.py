@@ -9,8 +9,6 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-__all__ = ["Model", "Prediction", "Stand"]
-
 
 class Model(models.Model):
     """One revision of a model that the site's configuration names.

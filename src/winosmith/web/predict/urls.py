@@ -6,8 +6,6 @@ from django.urls import path
 
 from winosmith.web.predict import views
 
-__all__ = ["app_name", "urlpatterns"]
-
 app_name = "predict"
 urlpatterns = [
     path("", views.models, name="models"),

@@ -14,8 +14,6 @@ from winosmith.web.predict import asking, register
 from winosmith.web.predict.models import Model
 from winosmith.web.problems.once import new_key, once
 
-__all__ = ["model", "models", "try_again"]
-
 
 @require_GET
 def models(request: HttpRequest) -> HttpResponse:

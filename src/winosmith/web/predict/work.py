@@ -20,8 +20,6 @@ from winosmith.web._lock import writing
 from winosmith.web.predict.models import Model, Prediction, Stand
 from winosmith.web.problems.models import State
 
-__all__ = ["Outcome", "Task", "claim", "left_behind", "turn", "write_down"]
-
 MOST_TRIES = 3
 """How often a process may end over a problem before the problem is taken for the cause."""
 

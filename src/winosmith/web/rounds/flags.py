@@ -19,8 +19,6 @@ from winosmith.web.rounds.models import Place, Round
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
 
-__all__ = ["Flag", "flag_for_moderators", "flag_of", "flagged", "newest", "told"]
-
 
 @dataclass(frozen=True, slots=True)
 class Flag:

@@ -10,8 +10,6 @@ from django.utils.translation import gettext_lazy as _
 
 from winosmith.web.rounds import recipes, rules
 
-__all__ = ["StartForm"]
-
 
 class StartForm(forms.Form):
     """A name, and a recipe: a file of the site's folder, or the settings of the form."""

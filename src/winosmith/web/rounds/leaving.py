@@ -15,8 +15,6 @@ from winosmith.web.rounds.models import Place, Round
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
 
-__all__ = ["forget_texts", "forget_what_is_left"]
-
 
 def forget_texts(sender: object, *, person: Person, texts: bool, **_: Any) -> None:
     """Let reasons that may quote what an erased person wrote go, and once that is sure, the files.

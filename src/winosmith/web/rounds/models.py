@@ -12,8 +12,6 @@ from django.utils.translation import gettext_lazy as _
 
 from winosmith.web._beside import ROUNDS
 
-__all__ = ["Place", "Round"]
-
 
 class Round(models.Model):
     """One turn of the loop: what is public is filtered, solved and compared with the last round.

@@ -14,19 +14,6 @@ from winosmith.web._beside import RECIPE_NAME, RECIPES
 from winosmith.web.judge.verdicts import vote_rules
 from winosmith.web.rounds.models import Round
 
-__all__ = [
-    "LEARNER",
-    "PROBLEMS",
-    "VOTES",
-    "base_of",
-    "checked",
-    "complete",
-    "named",
-    "read",
-    "recipe_for",
-    "solvers",
-]
-
 PROBLEMS, VOTES = "problems.jsonl", "votes.jsonl"
 """The files of a pool; the votes are empty where there are none."""
 

@@ -12,8 +12,6 @@ from django.utils.safestring import SafeString, mark_safe
 from winosmith.web.families.page import DEPTH_NAMES, Verdict
 from winosmith.web.numerals import fixed
 
-__all__ = ["depth_name", "depths", "number", "points", "register", "verdicts"]
-
 register = template.Library()
 
 

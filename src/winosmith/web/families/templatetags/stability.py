@@ -11,8 +11,6 @@ from django.utils.translation import gettext as _
 
 from winosmith.web.numerals import fixed, percent
 
-__all__ = ["curve", "drawn", "error_depths", "interval", "p_value", "register", "share", "shares"]
-
 register = template.Library()
 
 Ends = Sequence[float] | None

@@ -9,8 +9,6 @@ from django import template
 from winosmith.web.market.models import WORKING
 from winosmith.web.market.workers import count_done, part_of
 
-__all__ = ["study_progress"]
-
 register = template.Library()
 
 

@@ -13,8 +13,6 @@ from winosmith.web.rounds import flags
 from winosmith.web.rounds.models import Round
 from winosmith.web.rounds.results import roots_of
 
-__all__ = ["flag_for_moderators", "flag_of", "flagged_count", "register", "wanted_roots"]
-
 register = template.Library()
 
 WANTED = 6
