@@ -45,7 +45,7 @@ from winosmith.build._stages import (
     set_aside,
     without_copies,
 )
-from winosmith.build._vectors import Embedded, combining, embedded, turning
+from winosmith.build._vectors import Embedded, combining, embedded, refuse_unturned, turning
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError, OutputError
 from winosmith.outputs import PRIVATE, OutputFolder
@@ -211,6 +211,7 @@ def _taken(
     """Read what the recipe names, and take the folder."""
     if last is not None and Path(last).resolve() == Path(out).resolve():
         raise InputError(f"{out} is to be written, and is the last build, too; choose a new folder")
+    refuse_unturned(recipe.embed, recipe.filter)
     before = None if last is None else read_last(last)
     inputs = read_inputs(recipe)
     collected, order = shuffled(inputs.dataset, recipe.seed)

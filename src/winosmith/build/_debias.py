@@ -24,7 +24,7 @@ from winosmith.build._recipe_consensus import ConsensusRecipe
 from winosmith.build._record import is_finished, problems_digest, signature_of
 from winosmith.build._report_filter import again_record, filter_sections, key_figures
 from winosmith.build._stages import DISCARDED, tuned_on
-from winosmith.build._vectors import combining, embedded, turning
+from winosmith.build._vectors import combining, embedded, refuse_unturned, turning
 from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.outputs import OutputFolder, sha256
 from winosmith.records import canonical, problem_record
@@ -94,6 +94,7 @@ def debias_to_folder(
         InputError: data or parameters that can't be used.
         OutputError: the folder can't be taken or written.
     """
+    refuse_unturned(embed, chosen)
     vote = vote or ConsensusRecipe()
     parameters = _parameters(embed, chosen, splits, seed, vote, votes)
     folder = OutputFolder.open(out, {"data": dataset.digest, **parameters}, force=force)
@@ -274,6 +275,7 @@ def _write(folder: OutputFolder, done: Debiased, parameters: dict[str, Any]) -> 
         "signature": str(done.measures.signature),
         "figures": [asdict(figure) for figure in key_figures(done.run, done.measures)],
         "aflite": done.run.aflite and done.run.aflite.record(),
+        "mirror": done.run.mirror and done.run.mirror[0].record(),
         "again": again_record(done.run),
         **({} if done.run.consensus is None else {"consensus": done.run.consensus.record()}),
         "measures": done.measures.record(),

@@ -42,6 +42,7 @@ class FilterRun:
         subsets: the ascending rows that each way of reducing kept: "all", "random", "PMI" and
             "AFLite" (only "all" with the method "none"), and "consensus" where embedders vote.
         aflite: what AFLite did, with the vectors `X`; None when it was not run.
+        mirror: what the mirror filter did, and the units that it counts; None when not run.
         consensus: what several embedders agreed on; None without a vote.
         Xs: the vectors of all embedders that voted, by name; empty without a vote.
         again: how much of what the chosen method removed other runs of it remove too, by what is
@@ -58,6 +59,7 @@ class FilterRun:
     consensus: debias.ConsensusResult | None = None
     Xs: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     again: Mapping[str, debias.Again] = field(default_factory=dict)
+    mirror: tuple[debias.MirrorResult, debias.TwinUnits] | None = None
 
     @property
     def chosen(self) -> str:
@@ -81,6 +83,8 @@ class FilterRun:
         if self.method == "aflite" and self.aflite is not None:
             phase, score = self.aflite.removed_in[row], self.aflite.scores[row]
             return f"guessed: by {score:.0%} of the ensemble in phase {phase + 1}"
+        if self.mirror is not None:
+            return _by_margin(self.mirror[0], self._unit_of[row])
         if self.method == "pmi" and row not in self._halves:
             return "random: drawn by the seed, as a single has no score, at the rate of the twins"
         if self.method == "pmi":
@@ -88,11 +92,16 @@ class FilterRun:
         return "random: drawn by the seed"
 
     @cached_property
+    def _unit_of(self) -> dict[int, int]:
+        units = self.mirror[1].rows if self.mirror is not None else ()
+        return {row: unit for unit, rows in enumerate(units) for row in rows}
+
+    @cached_property
     def _halves(self) -> frozenset[int]:
         return frozenset(row for twin in self.pool.twins for row in twin)
 
 
-NAMES = {"none": "all", "random": "random", "pmi": "PMI", "aflite": "AFLite"}
+NAMES = {"none": "all", "random": "random", "pmi": "PMI", "aflite": "AFLite", "mirror": "mirror"}
 """The methods, as the report calls what they keep."""
 
 CONSENSUS = "consensus"
@@ -111,6 +120,13 @@ def _agreed_on(found: debias.ConsensusResult, row: int) -> str:
         if run.removed_in[row] >= 0
     ]
     return f"guessed: by {len(told)} of {len(found.runs)} embedders ({', '.join(told)})"
+
+
+def _by_margin(found: debias.MirrorResult, unit: int) -> str:
+    margin = f"guessed: with a margin of {found.margins[unit]:.2f} by models that never saw it"
+    if found.threshold is not None:
+        return f"{margin}; the threshold is {found.threshold:.2f}"
+    return f"{margin}; of those {found.leaving[unit]:.0%} are too many, and go by lot"
 
 
 def run_filter(
@@ -168,6 +184,8 @@ def run_filter(
             pool, y, together, chosen, panel, on_phase=on_phase, on_draw=on_draw, **how
         )
         result = next(iter(vote.runs.values()))
+    elif chosen.method == "mirror":
+        return _mirrored(pool, X, y, together, chosen, seed, executor, baselines)
     elif chosen.method == "aflite" or chosen.keep is None:
         result = debias.aflite(
             X, y, **_settings(pool, together, chosen), on_phase=on_phase, on_draw=on_draw, **how
@@ -188,6 +206,39 @@ def run_filter(
         return FilterRun(pool, X, y, together, chosen.method, subsets, result)
     subsets[CONSENSUS] = vote.kept
     return FilterRun(pool, X, y, together, chosen.method, subsets, result, vote, panel.Xs)
+
+
+def _mirrored(
+    pool: Dataset,
+    X: NDArray[Any],
+    y: NDArray[Any],
+    together: Sequence[Sequence[int]],
+    chosen: FilterRecipe,
+    seed: int,
+    executor: Executor | None,
+    baselines: bool,
+) -> FilterRun:
+    """Run the mirror filter, which counts whole twins."""
+    units = debias.twin_units(pool, X)
+    found = debias.mirror(
+        units.V,
+        blocks=units.blocks,
+        kinds=units.kinds,
+        ids=units.ids,
+        aim=chosen.aim,
+        error=chosen.error,
+        folds=chosen.folds,
+        repeats=chosen.repeats,
+        C=chosen.C,
+        seed=seed,
+        executor=executor,
+    )
+    kept = units.rows_of(found.kept)
+    subsets = {"all": np.arange(len(pool)), NAMES["mirror"]: kept}
+    if baselines:
+        subsets["random"] = debias.subsample(len(pool), len(kept), seed=seed)
+        subsets["PMI"] = debias.pmi(pool, size=len(kept), variant=chosen.pmi, seed=seed).kept
+    return FilterRun(pool, X, y, together, chosen.method, subsets, None, mirror=(found, units))
 
 
 OTHERS = ("another seed", "shaken vectors")
@@ -218,11 +269,12 @@ def run_again(
         scratch: see `debias.aflite`.
         how: the rest of what `run_filter` takes.
     """
-    if run.method == "none" or (run.method != "aflite" and other == OTHERS[1]):
+    by_vectors = run.method in ("aflite", "mirror")
+    if run.method == "none" or (not by_vectors and other == OTHERS[1]):
         return run
     if not len(run.kept) or (run.aflite is not None and not run.aflite.phases):
         return run  # there was nothing to choose
-    size = None if run.method == "aflite" else len(run.kept)
+    size = None if by_vectors else len(run.kept)
     null: Literal["off", "stop"] = "stop" if chosen.null == "stop" else "off"  # reports cost alone
     asked = replace(chosen, keep=chosen.keep if size is None else size, null=null)
     with ExitStack() as stack:

@@ -31,7 +31,7 @@ __all__ = [
     "recipe_of",
 ]
 
-Method = Literal["aflite", "pmi", "random", "none"]
+Method = Literal["aflite", "mirror", "pmi", "random", "none"]
 
 
 @dataclass(frozen=True)
@@ -72,16 +72,21 @@ class EmbedRecipe:
 
 @dataclass(frozen=True)
 class FilterRecipe:
-    """`[filter]`: what is taken out (WinoGrande, section 3, Algorithm 1).
+    """`[filter]`: what is taken out (WinoGrande, section 3, Algorithm 1; or `debias.mirror`).
 
     Attributes:
-        method: "aflite", "pmi", "random" or "none".
+        method: "aflite", "mirror", "pmi", "random" or "none".
+        aim: of "mirror": "error" finds what gives its answer away, at a stated share of others
+            among it; "chance" leaves as many that agree with a model as disagree, at every margin.
+        error: of "mirror" with the aim "error": that share, above 0 and at most 0.2.
+        folds: of "mirror": parts of the problems; each is guessed by a model of the others.
+        repeats: of "mirror": how often they are dealt to folds; the margins are averaged.
         ensemble_size: n, the linear classifiers of a phase.
         train_size: m; None takes the paper's share of the data (10,000 of 47,000 at most).
         cutoff: k, the most that one phase removes: a number of problems, or a share of those
             left, above 0 and below 1; None takes the paper's share of all, as a number.
         threshold: tau, the score from which on a problem may be removed, 0–1.
-        C: the inverse strength of the classifiers' penalty.
+        C: the inverse strength of the classifiers' penalty, of "mirror" too.
         classifier: "logistic" regression, "ridge" (least squares) or "svm" (squared hinge).
         kernel: "numba", or "torch", on its GPU if there is one ("torch:cpu", "torch:cuda:1").
         target_size: stop when so many problems are left; None sets no such end.
@@ -99,6 +104,10 @@ class FilterRecipe:
     """
 
     method: Method = "aflite"
+    aim: Literal["error", "chance"] = "error"
+    error: float = 0.1
+    folds: int = 10
+    repeats: int = 1
     ensemble_size: int = 64
     train_size: int | None = None
     cutoff: int | float | None = None
@@ -129,6 +138,11 @@ class FilterRecipe:
             f"threshold is {self.threshold}; it must be above 0 and at most 1",
         )
         _refuse(not self.C > 0, f"C is {self.C}; it must be above 0")
+        _refuse(
+            not 0 < self.error <= 0.2, f"error is {self.error}; it must be above 0, at most 0.2"
+        )
+        _refuse(self.folds < 2, f"folds is {self.folds}; it must be 2 or more")
+        _refuse(self.repeats < 1, f"repeats is {self.repeats}; it must be 1 or more")
         _refuse(
             self.kernel.partition(":")[0] not in ("numba", "torch"),
             f'kernel is {self.kernel!r}; it must be "numba", or "torch" with or without a device',

@@ -98,6 +98,9 @@ def signature_of(
         parameters |= {"C": run.aflite.parameters["C"]}
         parameters |= {"groups": "twins"} if run.aflite.parameters["groups"] else {}
         parameters |= _unusual(run.aflite.parameters)
+    if run.mirror is not None:
+        parameters |= run.mirror[0].parameters
+        del parameters["seed"]
     if run.consensus is not None:
         parameters |= {"with": "+".join(map(described, others))} if others else {}
         parameters |= {"least": run.consensus.least}
@@ -129,6 +132,7 @@ def write_reports(folder: OutputFolder, built: Built, recipe: Mapping[str, Any])
         **({} if built.applied is None else {"rules_used": built.applied.record()}),
         "funnel": built.funnel.record(),
         "aflite": built.run.aflite and built.run.aflite.record(),
+        "mirror": built.run.mirror and built.run.mirror[0].record(),
         "again": again_record(built.run),
         **({} if built.run.consensus is None else {"consensus": built.run.consensus.record()}),
         "measures": built.measures.record(),

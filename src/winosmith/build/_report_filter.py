@@ -150,7 +150,7 @@ def _again(run: FilterRun) -> report.Section:
         + (
             "Shaken vectors: each number times 1 plus a normal draw "
             f"of {debias.NOISE:g}, about what half precision rounds off. "
-            if run.method == "aflite"
+            if run.method in ("aflite", "mirror")
             else ""
         )
         + "Jaccard: by both over by either.",
@@ -160,6 +160,8 @@ def _again(run: FilterRun) -> report.Section:
         "grow. What is removed by one run is one draw: a figure about single problems, and a "
         "small difference between two settings, may come out otherwise in another."
         if run.method == "aflite"
+        else "Another seed deals the problems to other folds, and so to other models."
+        if run.method == "mirror"
         else f"No vectors decide what this filter removes: {_seed_draws(run)}."
     )
     return report.Section("Would the same go again?", [table], lead=lead)
@@ -178,6 +180,8 @@ def filter_sections(
     sections = []
     if run.aflite is not None and run.method == "aflite":
         sections.append(_phases(run.aflite, measures, next(iter(run.Xs), None)))
+    if run.mirror is not None:
+        sections.append(_mirror(run.mirror[0], measures))
     if run.consensus is not None:
         sections.append(consensus_section(run.consensus, measures))
     if run.again:
@@ -251,6 +255,60 @@ def _first_phase(null: debias.Null) -> report.Text:
             f"{len(null.draws)} draws): so many go for nothing."
         ],
         "note",
+    )
+
+
+def _mirror(found: debias.MirrorResult, measures: Measures) -> report.Section:
+    """Return what the mirror filter found: the margins beside their mirror image."""
+    gone = np.zeros(len(found.margins), np.bool_)
+    gone[found.removed] = True
+    drawing = report.mirrored(found.margins, gone, threshold=found.threshold)
+    agree, differ = int((found.margins > 0).sum()), int((found.margins < 0).sum())
+    share = "" if found.false_share is None else (
+        f" About {_percent(found.false_share)} of what went are estimated to have had nothing that "
+        "gives them away."
+    )  # fmt: skip
+    if found.parameters["aim"] == "chance":
+        told = (
+            "At every margin as many that agree were to go as there are more of them than of those "
+            f"that disagree; who goes was drawn by lot.{share} No culprit is named."
+        )
+    elif found.threshold is None:
+        told = (
+            "Nothing was removed: at no margin are there enough that agree, for each that "
+            f"disagrees, to keep the share of false removals at {found.parameters['error']:g}."
+        )
+    elif not len(found.removed):
+        told = (
+            f"Nothing was removed: {sum(c >= found.found for c in found.turned)} of "
+            f"{len(found.turned)} runs on keys turned at random found as much."
+        )
+    else:
+        told = (
+            f"What agrees from a margin of {found.threshold:.2f} on went.{share} Of "
+            f"{len(found.turned)} runs on keys turned at random "
+            f"{sum(c >= found.found for c in found.turned) or 'none'} found as much "
+            f"(p = {found.p:.2f}). What is kept beyond the threshold only disagrees, so it is not "
+            "at chance there; the two-piece guesser is the one that uses this."
+        )
+    lead = (
+        "A twin is one unit: what there is to guess of it is which half has which answer. Models "
+        "that never saw a unit give it a margin, above zero where they are right. Where nothing "
+        "gives an answer away, one is as likely right as wrong, so those that are wrong show how "
+        "many are right by luck."
+    )
+    counts = f"{agree:,} agree, {differ:,} disagree, {found.ties:,} tie."
+    return report.Section(
+        "What the mirror shows",
+        [
+            report.Drawing(
+                "Units by margin: those that agree, beside the mirror image of those that disagree",
+                [drawing],
+                signature=measures.signature,
+            ),
+            report.Text([f"{counts} {told}"], "note"),
+        ],
+        lead=lead,
     )
 
 

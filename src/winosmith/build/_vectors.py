@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winosmith import embed, models
-from winosmith.build._recipe import EmbedRecipe
+from winosmith.build._recipe import EmbedRecipe, FilterRecipe
 from winosmith.dataset import Dataset
+from winosmith.errors import RecipeError
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +83,20 @@ def embedded(
 def turning(chosen: EmbedRecipe) -> bool:
     """Tell whether swapping the options of a problem turns its vector around: by difference."""
     return combining(chosen) == "difference"
+
+
+def refuse_unturned(embedding: EmbedRecipe, chosen: FilterRecipe) -> None:
+    """Refuse the mirror filter on vectors that stay as they are when options are swapped.
+
+    Raises:
+        RecipeError: and what to do instead.
+    """
+    if chosen.method == "mirror" and not turning(embedding):
+        raise RecipeError(
+            "the mirror filter needs vectors that turn round when options are swapped: "
+            '"difference" as combine, or a file that `winosmith embed` wrote so; of other vectors '
+            "nobody knows, and `winosmith.debias.mirror` takes arrays"
+        )
 
 
 def combining(chosen: EmbedRecipe) -> str:

@@ -211,6 +211,57 @@ def scores(
     return draw(paint, title=title, description=description)
 
 
+def mirrored(
+    margins: ArrayLike,
+    gone: ArrayLike,
+    *,
+    threshold: float | None = None,
+    title: str = "Margins and their mirror image",
+) -> Svg:
+    """Draw how many units have each margin, and beside it those with the opposite margin.
+
+    Args:
+        margins: (U,) above 0 for units that agree with a model, below it for the others.
+        gone: (U,) True for those that were taken.
+        threshold: from which on they were; None draws none.
+        title: the drawing's name.
+    """
+    held, taken = np.asarray(margins, np.float64), np.asarray(gone, np.bool_)
+    top = float(np.quantile(np.abs(held), 0.995)) if held.size and held.any() else 1.0
+    edges = np.linspace(0, max(top, threshold or 0.0) * 1.02, 31)
+    shown = np.minimum(np.abs(held), edges[-1])
+    kept, went, differ = (
+        np.histogram(shown[some], edges)[0]
+        for some in ((held > 0) & ~taken, (held > 0) & taken, held < 0)
+    )
+
+    def paint(canvas: Canvas) -> None:
+        axes = canvas.add_subplot()
+        middle, width = (edges[:-1] + edges[1:]) / 2, (edges[1] - edges[0]) * 0.86
+        axes.bar(middle, kept, width, color=KEPT, label="agree, kept")
+        axes.bar(middle, went, width, bottom=kept, color=GONE, hatch="////", edgecolor=PAGE,
+                 linewidth=0, label="agree, taken")  # fmt: skip
+        axes.step(edges, np.append(differ, differ[-1:]), where="post", color=INK, linewidth=1.4,
+                  label="disagree (mirror image)")  # fmt: skip
+        if threshold is not None:
+            axes.axvline(threshold, color=INK, linewidth=1, linestyle="--")
+        axes.legend(loc="upper right")
+        axes.set_xlabel("margin")
+        axes.set_ylabel("units")
+        axes.set_title(title)
+        _thousands(axes)
+
+    beyond = "" if threshold is None else (
+        f" From {threshold:.2f} on {int(((held >= threshold)).sum()):,} agree and "
+        f"{int((held <= -threshold).sum()):,} disagree."
+    )  # fmt: skip
+    description = (
+        f"{int((held > 0).sum()):,} units agree with models that never saw them, "
+        f"{int((held < 0).sum()):,} disagree; {int(taken.sum()):,} were taken.{beyond}"
+    )
+    return draw(paint, title=title, description=description)
+
+
 def _by_phase(axes: Axes, phases: int, what: str, title: str) -> None:
     from matplotlib.ticker import MaxNLocator
 

@@ -1,0 +1,95 @@
+"""The mirror filter in a build's report, its reasons, and what it refuses."""
+
+from __future__ import annotations
+
+import html
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from winosmith import formats, practice
+from winosmith.build import EmbedRecipe, FilterRecipe, Recipe, debias_to_folder, read_recipe
+from winosmith.cli import main
+from winosmith.embed import LightEmbedder, save_array
+from winosmith.errors import RecipeError
+
+POOL = practice.corpus(300, strength=0.6, seed=3).dataset
+
+
+def filtered(out: Path, embed: EmbedRecipe | None = None, **chosen: Any) -> Any:
+    """Filter practice twins into a folder, without other runs and halves."""
+    recipe = FilterRecipe(method="mirror", again=False, **chosen)
+    return debias_to_folder(
+        POOL, out, embed=embed or EmbedRecipe(dimensions=64), chosen=recipe, splits=0
+    )
+
+
+@pytest.mark.parametrize("aim", ["error", "chance"])
+def test_whole_twins_go_each_with_its_margin_as_the_reason(tmp_path: Path, aim: Any) -> None:
+    """Both halves of a twin have one fate, and what is dropped tells by which margin."""
+    done = filtered(tmp_path / "out", aim=aim, error=0.2)
+    dropped = list(
+        map(json.loads, (tmp_path / "out/dropped.jsonl").read_text("utf-8").splitlines())
+    )
+    assert len(dropped) > 50
+    assert not done.filtered.kept.singles
+    assert {entry["stage"] for entry in dropped} == {"mirror"}
+    last = "the threshold is" if aim == "error" else "go by lot"
+    assert all(last in entry["reason"] for entry in dropped)
+
+
+def test_the_report_states_its_error_beside_the_margins(tmp_path: Path) -> None:
+    """The page draws margins beside their mirror image; JSON has estimate and turned keys."""
+    done = filtered(tmp_path / "out", error=0.2)
+    record = json.loads((done.folder / "report.json").read_text("utf-8"))["mirror"]
+    page = html.unescape((done.folder / "report.html").read_text("utf-8"))
+    assert record["false_share"] <= 0.2
+    assert len(record["turned"]) == 19
+    assert "Margins and their mirror image" in page
+    assert f"{record['agreeing']:,} agree, {record['disagreeing']:,} disagree" in page
+    assert "found as much (p = 0.05)" in page
+
+
+def test_a_report_says_that_nothing_was_found(tmp_path: Path) -> None:
+    """Vectors of noise lead to no removal, and the page says so."""
+    noise = np.random.default_rng(0).normal(size=(len(POOL), 8)).astype(np.float32)
+    told = json.dumps({"parameters": {"combine": "difference"}})
+    save_array(tmp_path / "noise.npz", noise, POOL.ids, signature=told)
+    done = filtered(tmp_path / "out", EmbedRecipe(array=str(tmp_path / "noise.npz")))
+    assert len(done.filtered.kept) == len(POOL)
+    page = html.unescape((done.folder / "report.html").read_text("utf-8"))
+    assert "Nothing was removed" in page
+
+
+def test_vectors_that_do_not_turn_are_refused_before_any_work(tmp_path: Path) -> None:
+    """`concat`, and a file of vectors of which nobody knows, are refused with what to do."""
+    np.save(tmp_path / "x.npy", LightEmbedder(8).embed(POOL))
+    for embed in (EmbedRecipe(combine="concat"), EmbedRecipe(array=str(tmp_path / "x.npy"))):
+        with pytest.raises(RecipeError, match="turn round when options are swapped"):
+            filtered(tmp_path / "out", embed)
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_command_says_what_is_out_of_range(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`winosmith debias --method mirror --error 0.5` ends with the range."""
+    formats.write(POOL.problems, tmp_path / "twins.jsonl")
+    asked = ["debias", str(tmp_path / "twins.jsonl"), "--out", str(tmp_path / "out")]
+    assert main([*asked, "--method", "mirror", "--error", "0.5"]) == 2
+    assert "error is 0.5; it must be above 0, at most 0.2" in capsys.readouterr().err
+
+
+def test_a_recipe_names_the_mirror(tmp_path: Path) -> None:
+    """`[filter] method = "mirror"` with its own keys is read."""
+    (tmp_path / "twins.jsonl").touch()
+    (tmp_path / "r.toml").write_text(
+        'name = "a"\ndata = "twins.jsonl"\n[filter]\nmethod = "mirror"\naim = "chance"\nfolds = 5\n'
+    )
+    chosen = read_recipe(tmp_path / "r.toml").filter
+    assert isinstance(chosen, FilterRecipe)
+    assert (chosen.method, chosen.aim, chosen.folds) == ("mirror", "chance", 5)
+    assert Recipe("a", "b").filter.method == "aflite"
