@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -25,6 +28,7 @@ def command(out: str, force: bool, as_json: bool) -> None:
 
     Nothing is downloaded. DIR/pool takes the raw twins, the votes and the recipe; DIR/benchmark
     the published files and the report, which says how many of the planted artifacts were found.
+    DIR/mirror takes the same, filtered by mirror in place of AFLite.
 
     \b
     Example:
@@ -35,7 +39,49 @@ def command(out: str, force: bool, as_json: bool) -> None:
     folder = Path(out)
     say(f"Writing {TWINS:,} practice twins, {STRENGTH:.0%} of them with a planted artifact")
     recipe = write_practice(folder / "pool", twins=TWINS, strength=STRENGTH, force=force)
-    built = build(read_recipe(recipe), folder / "benchmark", force=force, step=progress)
+    read = read_recipe(recipe)
+    built = build(read, folder / "benchmark", force=force, step=progress)
+    say("The same twins by the mirror filter")
+    mirror = replace(read, filter=replace(read.filter, method="mirror", again=False))
+    build(mirror, folder / "mirror", force=force, step=progress)
     tell_build(built.folder, as_json)
     if not as_json:
+        _side_by_side(folder)
         click.echo(f"Now try your own twins: edit a copy of {recipe}")
+
+
+def _side_by_side(folder: Path) -> None:
+    """Print what AFLite and mirror did with the same twins."""
+    records = [
+        json.loads((folder / name / "report.json").read_text("utf-8"))
+        for name in ("benchmark", "mirror")
+    ]
+    click.echo(f"\n{'the same twins by':<44}{'AFLite':>8}{'mirror':>8}")
+    for what, figures in _compared(records):
+        click.echo(f"{what:<44}" + "".join(f"{figure:>8}" for figure in figures))
+
+
+def _compared(records: list[dict[str, Any]]) -> list[tuple[str, list[str]]]:
+    """Return the figures of each filter, as they are printed."""
+    from winosmith.report import shown
+
+    names = ("AFLite", "mirror")
+    found = [
+        record["measures"]["found"][name] for record, name in zip(records, names, strict=True)
+    ]
+    verified = [record["measures"]["verified"] for record in records]
+    steps = [record["funnel"]["steps"][-1]["kept"] for record in records]
+    return [
+        ("whole twins kept", [f"{step['twins']:,}" for step in steps]),
+        ("singles kept", [f"{step['singles']:,}" for step in steps]),
+        ("planted problems found", [_share(one["recall"]) for one in found]),
+        ("sound problems taken", [_share(one["false_removals"]) for one in found]),
+        ("still guessed, halves filtered apart",
+         [shown(one["after"]["linear"]["accuracy"], ".1%") for one in verified]),
+    ]  # fmt: skip
+
+
+def _share(of: dict[str, int]) -> str:
+    from winosmith.report import shown
+
+    return shown(of["count"] / of["total"], ".1%")
