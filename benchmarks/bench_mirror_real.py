@@ -1,0 +1,105 @@
+"""Mirror beside AFLite on real twins: what can still be guessed, across halves filtered apart.
+
+Of real data nobody knows what gives itself away; so each filter runs on halves of the blocks, and
+`debias.verify` measures what guessers that learnt from what is kept of one half make of the other.
+AFLite runs with the paper's shares to its own end, and to the size at which mirror's aim "chance"
+ended in the same half.
+
+    python benchmarks/bench_mirror_real.py --data $WINOSMITH_DATA/winogrande/train_xl.jsonl
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+import numpy as np
+
+from winosmith import blocks, debias, embed, formats
+
+MIRROR = {
+    "mirror, error 0.1": {"aim": "error", "error": 0.1},
+    "mirror, error 0.2": {"aim": "error", "error": 0.2},
+    "mirror, chance": {"aim": "chance"},
+}
+
+
+def mirrored(pool, X, rows, how):
+    """Return the rows that mirror keeps of some, seeing no others."""
+    units = debias.twin_units(pool.select(rows.tolist()), X[rows])
+    found = debias.mirror(units.V, blocks=units.blocks, kinds=units.kinds, ids=units.ids, **how)
+    return rows[units.rows_of(found.kept)]
+
+
+def by_aflite(pool, X, y, rows, size=None):
+    """Return the rows that AFLite keeps of some, with the paper's shares; down to a size."""
+    m, k = debias.suggested_sizes(len(rows))
+    ids = [pool.ids[row] for row in rows]
+    found = debias.aflite(X[rows], y[rows], train_size=m, cutoff=k, ids=ids, target_size=size)
+    return rows[found.kept]
+
+
+def whole(pool, kept):
+    """Return how many twins are whole among the rows kept, of those that have a row there."""
+    there = set(kept.tolist())
+    twins = [[row in there for row in twin] for twin in pool.twins]
+    return sum(map(all, twins)), sum(map(any, twins))
+
+
+def main():
+    """Filter, measure, print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", required=True, help="a file of twins")
+    parser.add_argument("--splits", type=int, default=5)
+    asked = parser.parse_args()
+    pool = formats.read(asked.data)
+    X, y, sizes = embed.LightEmbedder().embed(pool), debias.problem_labels(pool), {}
+    stranger = embed.HashedEmbedder().embed(pool)
+
+    def chance(rows):
+        kept = mirrored(pool, X, rows, MIRROR["mirror, chance"])
+        sizes[rows.tobytes()] = len(kept)
+        return kept
+
+    ways = {
+        "nothing": lambda rows: rows,
+        **{
+            name: lambda rows, how=how: mirrored(pool, X, rows, how)
+            for name, how in MIRROR.items()
+            if name != "mirror, chance"
+        },
+        "mirror, chance": chance,
+        "AFLite, as many": lambda rows: by_aflite(pool, X, y, rows, sizes[rows.tobytes()]),
+        "AFLite, its own end": lambda rows: by_aflite(pool, X, y, rows),
+    }
+    print(f"{len(pool):,} problems, {len(pool.twins):,} twins, {asked.splits} splits both ways\n")
+    print("| filter | kept | whole twins | own vectors | two-piece | stranger | seconds |")
+    print("|---|---|---|---|---|---|---|")
+    for name, way in ways.items():
+        spent, twins = [], []
+
+        def timed(rows, way=way, spent=spent, twins=twins):
+            started = time.perf_counter()
+            kept = way(rows)
+            spent.append(time.perf_counter() - started)
+            twins.append(whole(pool, kept))
+            return kept
+
+        found = debias.verify(
+            X, y, timed, blocks=blocks.blocks(pool), ids=pool.ids,
+            others={"stranger": stranger}, splits=asked.splits,
+        )  # fmt: skip
+        cells = [
+            f"{guess.accuracy:.1%} ({guess.low:.1%}–{guess.high:.1%})"
+            for guess in found.after.values()
+        ]
+        share = np.mean([both / some for both, some in twins])
+        print(
+            f"| {name} | {found.kept:.1%} | {share:.1%} | {' | '.join(cells)} "
+            f"| {np.mean(spent):.1f} |",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
