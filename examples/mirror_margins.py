@@ -1,6 +1,6 @@
 """Draw the margins of twins beside their mirror image, and say what the mirror filter makes of it.
 
-    python examples/mirror_margins.py margins.svg [FILE]
+python examples/mirror_margins.py margins.svg [FILE]
 """
 
 import sys

@@ -66,9 +66,7 @@ def _compared(records: list[dict[str, Any]]) -> list[tuple[str, list[str]]]:
     from winosmith.report import shown
 
     names = ("AFLite", "mirror")
-    found = [
-        record["measures"]["found"][name] for record, name in zip(records, names, strict=True)
-    ]
+    found = [record["measures"]["found"][name] for record, name in zip(records, names, strict=True)]
     verified = [record["measures"]["verified"] for record in records]
     steps = [record["funnel"]["steps"][-1]["kept"] for record in records]
     return [
