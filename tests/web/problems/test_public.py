@@ -296,8 +296,7 @@ def _counts(client: Any, world: World) -> Iterator[tuple[str, int, int]]:
     from winosmith.web.judge.agreement import figures as judges_agree
     from winosmith.web.predict.models import Model
     from winosmith.web.problems.models import Problem
-    from winosmith.web.read.agreement import agreement
-    from winosmith.web.read.figures import figures
+    from winosmith.web.read.figures import agreement, figures
     from winosmith.web.write.counts import counts
 
     with connection.cursor() as cursor:

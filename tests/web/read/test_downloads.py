@@ -293,8 +293,7 @@ def test_what_is_not_sent_is_let_go(handmade: Any, visit: Callable[..., Any]) ->
 
 def test_a_reader_who_leaves_keeps_nothing_open() -> None:
     """A response that ends before its first byte lets go of the file that it would have sent."""
-    from winosmith.web.read.aside import Aside, Sent
-    from winosmith.web.read.exports import gzipped
+    from winosmith.web.read.exports import Aside, Sent, gzipped
 
     with tempfile.TemporaryFile() as file:
         source = Aside(b"first", file)

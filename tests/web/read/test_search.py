@@ -47,7 +47,7 @@ def test_words_are_found(
 
     So they do for words that are rare and for words that count as common.
     """
-    monkeypatch.setattr("winosmith.web.read.fulltext.RARE", rare)
+    monkeypatch.setattr("winosmith.web.read.index.RARE", rare)
     halves = {half.ref for half in twin("trophy")}
     found = {text: _found(text) == halves for text in SEARCHES}
     assert found == SEARCHES

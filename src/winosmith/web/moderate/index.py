@@ -10,8 +10,7 @@ from django.db import connections
 from django.db.models import QuerySet
 
 from winosmith.web.problems.models import Problem
-from winosmith.web.read.fulltext import FullText
-from winosmith.web.read.terms import Term
+from winosmith.web.read.index import FullText, Term
 
 __all__ = ["drop", "ensure", "hinted", "matching"]
 

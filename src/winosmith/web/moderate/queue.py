@@ -20,7 +20,7 @@ from winosmith.web.moderate.models import Appeal
 from winosmith.web.moderate.votes import close, paused_people, suspect
 from winosmith.web.problems.lineages import of_family, of_kind
 from winosmith.web.problems.models import Problem, State, Twin
-from winosmith.web.read.terms import parse
+from winosmith.web.read.index import parse
 
 __all__ = [
     "AGES",

@@ -32,9 +32,9 @@ from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.once import new_key
 from winosmith.web.problems.public import visible_to
 from winosmith.web.read.filters import capped_count
+from winosmith.web.read.index import parse
 from winosmith.web.read.pages import page as page_of
-from winosmith.web.read.seen import note_read
-from winosmith.web.read.terms import parse
+from winosmith.web.read.problem import note_read
 
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]

@@ -13,19 +13,21 @@ from django.views.decorators.http import require_safe
 
 from winosmith import __version__
 from winosmith.web.people.limits import spend_reading, wants_page
-from winosmith.web.read.aside import Aside, Sent
 from winosmith.web.read.exports import (
     FILES,
     LOOKED,
     MOST_TOLD,
+    VOTES,
+    Aside,
+    Sent,
     Survey,
     gzipped,
     refusing,
     survey,
     text,
+    votes,
 )
 from winosmith.web.read.filters import Filters, capped_count
-from winosmith.web.read.votes import VOTES, votes
 
 __all__ = ["file", "index"]
 

@@ -1,22 +1,27 @@
-"""Downloads: the problems in any format that can be written, in constant memory.
+"""Downloads: the problems in any format that can be written, in constant memory, and the votes.
 
 A download is two walks over the same rows. The first makes the digest, the one that
 `winosmith.Dataset.digest` has of the data, and finds what does not fit into the format; the second
-writes. Formats whose records stand one after another are written while the browser reads; the
-others are written aside first. A row that is withdrawn between the walks ends the download with
-an error: a file is never other than its digest says.
+writes. Formats whose records stand one after another are written while the browser reads, tables
+in parts that all have the columns of the whole file; the others are written aside first. A row
+that is withdrawn between the walks ends the download with an error: a file is never other than its
+digest says. The judges' answers are a file of their own, in the form that `winosmith validate`
+reads.
 """
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import shutil
 import tempfile
 import zlib
 from array import array
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from io import StringIO, TextIOWrapper
-from typing import IO, overload
+from pathlib import Path
+from typing import IO, Protocol, overload
 
 from django.db.models import QuerySet
 
@@ -25,13 +30,110 @@ from winosmith import Problem as Datum
 from winosmith.errors import InputError
 from winosmith.formats import FORMATS, Format
 from winosmith.records import canonical, problem_record
+from winosmith.validate import write_votes
+from winosmith.web.judge.votes import responses
 from winosmith.web.problems.lineages import as_public, with_distances
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.public import public_problems
 from winosmith.web.problems.records import lean, numbers, rows
-from winosmith.web.read.tables import aligned, header_of, union
 
-__all__ = ["FILES", "LOOKED", "Survey", "gzipped", "refusing", "survey", "text"]
+
+class Closed(Protocol):
+    """What holds something open until it is closed: a file, or a generator that reads one."""
+
+    def close(self) -> None:
+        """Let go of it."""
+
+
+class Aside:
+    """The bytes of a file: its first line, and the rest from where it was written aside.
+
+    Args:
+        first: what comes first; perhaps nothing.
+        rest: open; it is closed once it has been read, or by `close`.
+    """
+
+    def __init__(self, first: bytes, rest: IO[bytes]):
+        self._first, self._rest = first, rest
+
+    def __iter__(self) -> Iterator[bytes]:
+        with self._rest:
+            if self._first:
+                yield self._first
+            self._rest.seek(0)
+            while part := self._rest.read(1 << 16):
+                yield part
+
+    def close(self) -> None:
+        """Forget what was written aside; who does not read it must call this."""
+        self._rest.close()
+
+
+class Sent:
+    """Parts of a response, which Django closes at its end, with what they are made from.
+
+    Args:
+        parts: what is sent.
+        source: what is closed at the end, however many of the parts were read.
+    """
+
+    def __init__(self, parts: Iterable[bytes], source: Closed):
+        self._parts, self._source = parts, source
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield from self._parts
+
+    def close(self) -> None:
+        """Let go of the source."""
+        self._source.close()
+
+
+def header_of(table: str) -> list[str]:
+    """Return the names of the columns; they never hold a line end."""
+    first = table.partition("\n")[0].removesuffix("\r")
+    return next(csv.reader([first], delimiter=_separator(first)), [])
+
+
+def _separator(line: str) -> str:
+    return "\t" if "\t" in line else ","
+
+
+def union(one: Sequence[str], other: Sequence[str]) -> list[str]:
+    """Return the columns of both, those of either in its order.
+
+    >>> union(["id", "sentence", "answer"], ["id", "sentence", "option3", "answer", "anchor"])
+    ['id', 'sentence', 'option3', 'answer', 'anchor']
+    """
+    merged, rest = list[str](), list(other)
+    for name in one:
+        if name in rest:
+            at = rest.index(name)
+            merged += [new for new in rest[:at] if new not in one]
+            rest = rest[at + 1 :]
+        merged.append(name)
+    return list(dict.fromkeys([*merged, *rest]))
+
+
+def aligned(table: str, header: Sequence[str], *, with_header: bool) -> str:
+    r"""Return a part with the columns of the whole file.
+
+    >>> aligned("a,c\r\n1,2\r\n", ["a", "b", "c"], with_header=True)
+    'a,b,c\r\n1,,2\r\n'
+    """
+    own = header_of(table)
+    if own == list(header):
+        return table if with_header else table.partition("\n")[2]
+    lines = table.partition("\n")
+    ends = "\r\n" if lines[0].endswith("\r") else "\n"
+    separator = _separator(lines[0])
+    file = StringIO(newline="")
+    writer = csv.DictWriter(file, header, restval="", delimiter=separator, lineterminator=ends)
+    if with_header:
+        writer.writeheader()
+    reader = csv.DictReader(StringIO(table, newline=""), delimiter=separator)
+    writer.writerows(reader)
+    return file.getvalue()
+
 
 FILES: dict[str, Format] = {
     f"problems{known.suffix}"
@@ -229,3 +331,28 @@ def gzipped(parts: Iterable[bytes]) -> Iterator[bytes]:
         if packed := packer.compress(part):
             yield packed
     yield packer.flush()
+
+
+VOTES = {
+    "votes.csv": "a plain table: problem_id, participant, choice …",
+    "votes.jsonl": "JSON Lines, one answer a line",
+}
+"""File name → what it is."""
+
+
+def votes(query: QuerySet[Problem], name: str) -> tuple[str, Aside]:
+    """Return a digest of the file, and its bytes, to be closed; judges are pseudonyms.
+
+    Args:
+        query: public problems, with the alias `place`.
+        name: one of `VOTES`.
+    """
+    found = rows(numbers(query.order_by("place")), public_problems())
+    folder = Path(tempfile.mkdtemp(prefix="votes-"))
+    try:
+        path = folder / name
+        write_votes((vote for chunk in found for vote in responses(chunk)), path)
+        file = path.open("rb")  # open, it lives on without its name until it is sent
+    finally:
+        shutil.rmtree(folder)
+    return hashlib.file_digest(file, "sha256").hexdigest(), Aside(b"", file)

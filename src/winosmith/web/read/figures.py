@@ -1,4 +1,4 @@
-"""The public figures: how many problems, twins and people; what judges let through.
+"""The public figures, how far judges agree, and the data card that tells of both.
 
 Only what has been decided is counted, and nothing under embargo: a figure tells no more than the
 public problems do, and how many were not found valid.
@@ -9,13 +9,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, Max, Min
+from django.conf import settings
+from django.db.models import Count, Max, Min, QuerySet
+from django.template.loader import render_to_string
+from django.utils import translation
+from django.utils.translation import gettext_lazy as _
 
+from winosmith import __version__
 from winosmith.web._kept import kept
+from winosmith.web._rules import SiteRules
+from winosmith.web.people.agree import current_documents
+from winosmith.web.people.models import Document
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.public import public_problems
-
-__all__ = ["Figures", "figures"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,3 +104,106 @@ def _figures() -> Figures:
         perturbed=perturbed["problems"],
         families=perturbed["families"],
     )
+
+
+AGREEMENTS = [
+    ("all", _("all agreed")),
+    ("most", _("most agreed")),
+    ("none", _("not judged here")),
+]
+"""What the filter offers. A public problem's most chosen option is its answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """The agreement of judges.
+
+    Attributes:
+        problems: public problems that were judged here.
+        votes: how many judgements they have.
+        right: the share of them that chose the contributor's answer, in percent.
+        unanimous: the share of the problems about which all did, in percent.
+    """
+
+    problems: int
+    votes: int
+    right: float
+    unanimous: float
+
+
+def agreeing(query: QuerySet[Problem], which: str) -> QuerySet[Problem]:
+    """Keep the problems about which judges agreed so far; one of `AGREEMENTS`."""
+    if which == "none":
+        return query.filter(verdict=None)
+    split = query.filter(verdict__counts__contains=",")
+    return (
+        split
+        if which == "most"
+        else query.exclude(verdict=None).exclude(verdict__counts__contains=",")
+    )
+
+
+def agreement() -> Agreement | None:
+    """Return the agreement about public problems; None where nobody judged.
+
+    That of a large site is kept for a while.
+    """
+    return kept("read.agreement", lambda: _Counted(figures().problems, _agreement())).agreement
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """What is kept: among how many public problems was counted, and what was found."""
+
+    problems: int
+    agreement: Agreement | None
+
+
+def _agreement() -> Agreement | None:
+    rows = public_problems().select_related(None).exclude(verdict=None).order_by()
+    found = [
+        (list(map(int, counts.split(","))), problems)
+        for counts, problems in rows.values_list("verdict__counts").annotate(n=Count("id"))
+        if counts
+    ]
+    problems = sum(n for _counts, n in found)
+    votes = sum(sum(counts) * n for counts, n in found)
+    if not votes:
+        return None
+    right = sum(counts[0] * n for counts, n in found)
+    unanimous = sum(n for counts, n in found if len(counts) == 1)
+    return Agreement(problems, votes, 100 * right / votes, 100 * unanimous / problems)
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What the card is made of.
+
+    Attributes:
+        figures: what is public.
+        agreement: of the judges, about public problems; None where nobody judged.
+        rules: the site's settings.
+        documents: what contributors agree to, in the versions that hold now.
+    """
+
+    figures: Figures
+    agreement: Agreement | None
+    rules: SiteRules
+    documents: list[Document]
+
+
+def card_of() -> Card:
+    """Return the card of the site as it stands."""
+    return Card(figures(), agreement(), settings.RULES, current_documents())
+
+
+def card_markdown(card: Card, address: str) -> str:
+    """Return the card as Markdown, in the site's language whoever asks for it.
+
+    Args:
+        card: from `card_of`.
+        address: of the site.
+    """
+    context: dict[str, Any] = {"card": card, "address": address, "version": __version__}
+    with translation.override(settings.LANGUAGE_CODE):
+        return render_to_string("read/card.md", context)

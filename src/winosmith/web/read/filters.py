@@ -17,9 +17,8 @@ from winosmith.web.perturb.models import Version
 from winosmith.web.problems.lineages import of_family, of_kind
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.public import public_problems
-from winosmith.web.read.agreement import AGREEMENTS, agreeing
-from winosmith.web.read.index import matching
-from winosmith.web.read.terms import parse
+from winosmith.web.read.figures import AGREEMENTS, agreeing
+from winosmith.web.read.index import matching, parse
 
 __all__ = ["Filters", "capped_count"]
 

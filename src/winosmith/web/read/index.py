@@ -1,20 +1,184 @@
-"""The full-text index of public problems alone.
+"""The search of problems: what somebody searches for, and the index that finds it.
 
-What is not public is not in it, so neither results, counts, order nor the time that a search
-takes tell anything about it.
+SQLite has an external-content FTS5 table with triggers on the table of problems, PostgreSQL a GIN
+index on an expression; the database itself keeps both in step. Both know whole words in any case,
+and neither finds accents that are not asked for. The site has two: here the one of public problems
+alone for everyone, and for moderators one of all (`winosmith.web.moderate.index`). What is not
+public is not in the first, so neither results, counts, order nor the time that a search takes tell
+anything about it.
 """
 
 from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from django.db import connections
 from django.db.models import BigIntegerField, F, QuerySet
 from django.db.models.expressions import RawSQL
 
 from winosmith.web.problems.models import Problem
-from winosmith.web.read.fulltext import FullText
-from winosmith.web.read.terms import Term
 
-__all__ = ["drop", "ensure", "matching"]
+MOST_TERMS = 20
+"""Terms that one search may have; those after them are left out."""
+
+_PARTS = re.compile(r'(-?)(?:"([^"]*)"?|(\S+))')
+_WORD = re.compile(r"[^\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """Words that must follow each other, or that must not.
+
+    Attributes:
+        words: in lower case, letters and digits alone.
+        wanted: False for what must not occur.
+    """
+
+    words: tuple[str, ...]
+    wanted: bool = True
+
+
+def parse(text: str) -> list[Term]:
+    """Return the terms of a search; all of the wanted ones must occur.
+
+    >>> [(" ".join(term.words), term.wanted) for term in parse('cup "the jug" -broke')]
+    [('cup', True), ('the jug', True), ('broke', False)]
+    >>> parse("doesn't _ ...")
+    [Term(words=('doesn', 't'), wanted=True)]
+    """
+    terms = []
+    for minus, phrase, word in _PARTS.findall(text):
+        words = tuple(_WORD.findall((phrase or word).lower()))
+        if words:
+            terms.append(Term(words, wanted=not minus))
+    return terms[:MOST_TERMS]
+
+
+RARE = 1000
+"""Problems: what fits fewer is read at once and sorted; of more, a page's are soon met with."""
+
+_TRIGGERS = ("insert", "update", "delete")
+_VECTOR = "to_tsvector('simple', problems_problem.sentence)"
+
+
+class FullText:
+    """One index.
+
+    Args:
+        table: its name, and the beginning of its triggers' names.
+        only: the column of truth that is set for the problems in it; "" for all.
+    """
+
+    def __init__(self, table: str, only: str = ""):
+        self.table, self._only = table, only
+
+    def ensure(self, alias: str = "default") -> None:
+        """Make the index where it is missing, filled with what belongs into it now.
+
+        A migration that rebuilds the table of problems drops what hangs on it, so this runs after
+        every migration.
+        """
+        with connections[alias].cursor() as cursor:
+            if connections[alias].vendor == "postgresql":
+                cursor.execute(
+                    f"CREATE INDEX IF NOT EXISTS {self.table} ON problems_problem "
+                    f"USING gin ({_VECTOR}){self._where('problems_problem')}"
+                )
+                return
+            cursor.execute(
+                "SELECT count(*) FROM sqlite_master WHERE name = %s "
+                "OR type = 'trigger' AND name IN (%s, %s, %s)",
+                [self.table, *(f"{self.table}_{name}" for name in _TRIGGERS)],
+            )
+            if cursor.fetchone()[0] < 1 + len(_TRIGGERS):
+                for statement in self._sqlite():
+                    cursor.execute(statement)
+
+    def drop(self, alias: str = "default") -> None:
+        """Take the index away."""
+        with connections[alias].cursor() as cursor:
+            if connections[alias].vendor == "postgresql":
+                cursor.execute(f"DROP INDEX IF EXISTS {self.table}")
+                return
+            for name in _TRIGGERS:
+                cursor.execute(f"DROP TRIGGER IF EXISTS {self.table}_{name}")
+            cursor.execute(f"DROP TABLE IF EXISTS {self.table}")
+
+    def said(self, terms: Iterable[Term]) -> str:
+        """Return what SQLite's MATCH takes; one term or more is wanted.
+
+        Words are letters and digits alone, so none can end its quotation marks.
+        """
+        wanted, unwanted = _parted(terms)
+        text = "(" + " AND ".join(f'"{words}"' for words in wanted) + ")"
+        return text + "".join(f' NOT "{words}"' for words in unwanted)
+
+    def rows(self, terms: Iterable[Term]) -> tuple[str, list[str]]:
+        """Return SQLite's query of the numbers of problems that fit, and its values."""
+        return f"SELECT rowid FROM {self.table} WHERE {self.table} MATCH %s", [self.said(terms)]  # noqa: S608
+
+    def condition(self, terms: Iterable[Term]) -> tuple[str, list[str]]:
+        """Return PostgreSQL's condition on a problem, and its values."""
+        wanted, unwanted = _parted(terms)
+        parts = ["phraseto_tsquery('simple', %s)"] * len(wanted)
+        parts += ["!!phraseto_tsquery('simple', %s)"] * len(unwanted)
+        return f"{_VECTOR} @@ ({' && '.join(parts)})", [*wanted, *unwanted]
+
+    def rare(self, terms: Iterable[Term], alias: str = "default") -> list[int] | None:
+        """Return the numbers of all problems that fit, in no order; None where they are many.
+
+        A database that is asked for the newest of what fits has to choose between walking all
+        problems and reading the index, and knows rare words too little to choose well: among a
+        million problems PostgreSQL took three seconds to see that there was none.
+        """
+        if connections[alias].vendor == "postgresql":
+            fits, values = self.condition(terms)
+            also = f" AND {self._only}" if self._only else ""
+            rows = f"SELECT id FROM problems_problem WHERE {fits}{also}"  # noqa: S608
+        else:
+            rows, values = self.rows(terms)
+        with connections[alias].cursor() as cursor:
+            cursor.execute(f"{rows} LIMIT {RARE + 1}", values)
+            found = [number for (number,) in cursor.fetchall()]
+        return None if len(found) > RARE else found
+
+    def _where(self, row: str) -> str:
+        return f" WHERE {row}.{self._only}" if self._only else ""
+
+    def _sqlite(self) -> Sequence[str]:
+        table = self.table
+        add = (
+            f"INSERT INTO {table}(rowid, sentence) SELECT new.id, new.sentence{self._where('new')};"
+        )
+        take = (
+            f"INSERT INTO {table}({table}, rowid, sentence) "
+            f"SELECT 'delete', old.id, old.sentence{self._where('old')};"
+        )
+        trigger = f"CREATE TRIGGER IF NOT EXISTS {table}"
+        changed = "old.id <> new.id OR old.sentence <> new.sentence"
+        if self._only:
+            changed += f" OR old.{self._only} <> new.{self._only}"
+        return (
+            f"CREATE VIRTUAL TABLE IF NOT EXISTS {table} USING fts5(sentence, "
+            "content='problems_problem', content_rowid='id', "
+            "tokenize='unicode61 remove_diacritics 0')",
+            f"{trigger}_insert AFTER INSERT ON problems_problem BEGIN {add} END",
+            f"{trigger}_delete AFTER DELETE ON problems_problem BEGIN {take} END",
+            f"{trigger}_update AFTER UPDATE ON problems_problem "
+            f"WHEN {changed} BEGIN {take} {add} END",
+            f"INSERT INTO {table}({table}) VALUES ('delete-all')",  # noqa: S608
+            f"INSERT INTO {table}(rowid, sentence) "  # noqa: S608
+            f"SELECT id, sentence FROM problems_problem p{self._where('p')}",
+        )
+
+
+def _parted(terms: Iterable[Term]) -> tuple[list[str], list[str]]:
+    """Return the words of wanted terms, and of unwanted ones."""
+    told = [(" ".join(term.words), term.wanted) for term in terms]
+    return [words for words, wanted in told if wanted], [words for words, ok in told if not ok]
+
 
 _INDEX = FullText("read_search", "public")
 

@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
 from django.db.models import Exists, OuterRef
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from winosmith import practice
+from winosmith.validate import StructureRules
 from winosmith.web.people.current import existing_writer
 from winosmith.web.people.pseudonyms import pseudonym
 from winosmith.web.perturb.models import Version
 from winosmith.web.perturb.rules import may_perturb
 from winosmith.web.problems.models import Problem, Twin
 from winosmith.web.problems.public import public_problems, visible_to, waits_until
-from winosmith.web.read.cards import card_markdown, card_of
-from winosmith.web.read.figures import figures
+from winosmith.web.read.figures import card_markdown, card_of, figures
 from winosmith.web.read.filters import Filters, capped_count
-from winosmith.web.read.guides import guides
-from winosmith.web.read.judged import judged
+from winosmith.web.read.index import parse
 from winosmith.web.read.pages import page
-from winosmith.web.read.seen import note_read
-from winosmith.web.read.terms import parse
-from winosmith.web.read.versions import family_of
-
-__all__ = [
-    "browse",
-    "card",
-    "card_text",
-    "forgery_suspected",
-    "guidelines",
-    "home",
-    "problem",
-]
+from winosmith.web.read.problem import family_of, judged, note_read
 
 
 @require_safe
@@ -125,3 +116,97 @@ def _by_twin(problems: list[Problem]) -> list[tuple[Twin, str, list[Problem]]]:
     """Return neighbours of one twin together, with who wrote them, the older half first."""
     groups = [list(halves) for _, halves in groupby(problems, key=lambda found: found.twin_id)]
     return [(halves[0].twin, _credit(halves[0].twin), halves[::-1]) for halves in groups]
+
+
+GOOD = ("a6ed7e2a3673", "a24f68d1337b", "0258b8f13fd4", "12255c3853b9")
+"""The twins of `winosmith.practice.handwritten` that are shown: two social, two physical."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bad:
+    """A twin that breaks a rule.
+
+    Attributes:
+        halves: each a sentence, its options, and the right one.
+        why: what is wrong with it.
+        source: where it is printed; "" for one of ours.
+    """
+
+    halves: tuple[tuple[str, tuple[str, str], str], ...]
+    why: str
+    source: str = ""
+
+
+PREDATORS = "The lions ate the zebras because the _ are {}."
+TREE = "The tree fell down and crashed through the roof of my house. Now, I have to get the _ {}."
+CUP = "Mia put the cup beside the jug on the wobbly shelf in the kitchen, and then the _ {}."
+LOAN = "Paula lent Nadia her good umbrella on the way to the station, because _ was {}."
+
+
+def guides() -> dict[str, Any]:
+    """Return the rules and the examples for the page."""
+    rules = StructureRules()
+    handwritten = practice.handwritten()
+    least, most = rules.length or (0, 0)
+    return {
+        "least": least,
+        "most": most,
+        "overlap": round(100 * (rules.overlap or 0)),
+        "good": [
+            [
+                (half.sentence, half.options, half.options[half.answer or 0])
+                for half in handwritten
+                if half.twin_id == twin
+            ]
+            for twin in GOOD
+        ],
+        "bad": _bad(),
+    }
+
+
+def _bad() -> list[Bad]:
+    lions, tree = ("lions", "zebras"), ("tree", "roof")
+    return [
+        Bad(
+            (
+                (PREDATORS.format("predators"), lions, "lions"),
+                (PREDATORS.format("meaty"), lions, "zebras"),
+            ),
+            _(
+                "Word association answers it: predators goes with lions, whatever the sentence "
+                "says. A judge who sees only the words around the blank is right already."
+            ),
+            "Rahman and Ng (2012), as printed in Sakaguchi et al. (2020), table 1",
+        ),
+        Bad(
+            (
+                (TREE.format("removed"), tree, "tree"),
+                (TREE.format("repaired"), tree, "roof"),
+            ),
+            _(
+                "One removes trees and repairs roofs in any story. The sentence before the blank "
+                "is not needed."
+            ),
+            "Levesque et al. (2011), as printed in Sakaguchi et al. (2020), table 1",
+        ),
+        Bad(
+            (
+                (CUP.format("broke"), ("cup", "jug"), "cup"),
+                (CUP.format("stood still"), ("cup", "jug"), "jug"),
+            ),
+            _(
+                "Both options fit both halves: nothing in the sentence says which of the two "
+                "it was."
+            ),
+        ),
+        Bad(
+            (
+                (LOAN.format("kind"), ("Paula", "Nadia"), "Paula"),
+                (LOAN.format("generous"), ("Paula", "Nadia"), "Paula"),
+            ),
+            _(
+                "The answer does not flip: both halves are about Paula. The trigger has to turn "
+                "it round."
+            ),
+        ),
+    ]

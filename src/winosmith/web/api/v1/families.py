@@ -38,8 +38,8 @@ from winosmith.web.families.trees import DEPTHS, Tree, tree_of
 from winosmith.web.predict.asking import current_models
 from winosmith.web.predict.models import Model, Prediction
 from winosmith.web.problems.models import Problem as Row
-from winosmith.web.read.seen import note_read
-from winosmith.web.read.terms import parse
+from winosmith.web.read.index import parse
+from winosmith.web.read.problem import note_read
 
 __all__ = ["router"]
 

@@ -29,7 +29,7 @@ from winosmith.web.problems.models import Problem as ProblemRow
 from winosmith.web.problems.models import State
 from winosmith.web.problems.once import new_key
 from winosmith.web.problems.public import visible_to
-from winosmith.web.read.seen import note_read
+from winosmith.web.read.problem import note_read
 
 __all__ = ["router"]
 

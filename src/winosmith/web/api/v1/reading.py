@@ -24,13 +24,11 @@ from winosmith.web.api.v1.shapes_reading import (
 from winosmith.web.perturb.rules import may_perturb
 from winosmith.web.problems.models import Problem as Row
 from winosmith.web.problems.public import visible_to, waits_until
-from winosmith.web.read import agreement, exports, votes
-from winosmith.web.read import figures as counted
+from winosmith.web.read.exports import FILES, VOTES
+from winosmith.web.read.figures import agreement, figures
 from winosmith.web.read.filters import Filters, capped_count
-from winosmith.web.read.judged import judged
 from winosmith.web.read.pages import Page, page
-from winosmith.web.read.seen import note_read
-from winosmith.web.read.versions import family_of
+from winosmith.web.read.problem import family_of, judged, note_read
 
 __all__ = ["router"]
 
@@ -118,7 +116,7 @@ def _family(found: dict[str, Any]) -> dict[str, Any]:
 def list_downloads(request: HttpRequest, wanted: Query[ProblemFilters]) -> list[dict[str, str]]:
     """Name the files of what the filters leave: problems in every format, and judges' answers."""
     kept = filtered(wanted).kept().urlencode()
-    known = {name: known.title for name, known in exports.FILES.items()} | votes.VOTES
+    known = {name: known.title for name, known in FILES.items()} | VOTES
     return [
         {
             "name": name,
@@ -133,13 +131,13 @@ def list_downloads(request: HttpRequest, wanted: Query[ProblemFilters]) -> list[
 @router.get("/figures", response=Figures, summary="Figures", **asks("read", public=True))
 def read_figures(request: HttpRequest) -> dict[str, Any]:
     """Count what is public now."""
-    found = counted.figures()
+    found = figures()
     days = {name: getattr(found, name) for name in ("since", "until")}
     return {
         **asdict(found),
         **{name: at.date() if at else None for name, at in days.items()},
         "rejected": found.rejected,
-        "agreement": agreement.agreement(),
+        "agreement": agreement(),
     }
 
 

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from winosmith.problem import BLANK
 from winosmith.web.perturb.edits import Piece
-from winosmith.web.read.terms import Term
+from winosmith.web.read.index import Term
 
 __all__ = ["cell", "edited", "register", "sentence"]
 

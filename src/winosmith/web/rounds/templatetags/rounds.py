@@ -8,7 +8,7 @@ from django import template
 
 from winosmith.web.people.current import existing_writer
 from winosmith.web.problems.models import Problem
-from winosmith.web.read.seen import note_read
+from winosmith.web.read.problem import note_read
 from winosmith.web.rounds import flags
 from winosmith.web.rounds.models import Round
 from winosmith.web.rounds.results import roots_of
