@@ -19,7 +19,7 @@ from winosmith import formats, practice
 TAKE = """
 from winosmith.web.people.models import Person
 from winosmith.web.take.answering import answer, finish
-from winosmith.web.take.enrolling import enrol
+from winosmith.web.take.sheets import enrol
 from winosmith.web.take.models import Round
 from winosmith.web.take.sheets import sheet_of
 made = Round.objects.get()

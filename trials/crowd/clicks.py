@@ -137,9 +137,8 @@ def _test(problems: int) -> dict[str, Any]:
     from winosmith import Dataset, Problem
     from winosmith.web.people.models import Person
     from winosmith.web.take.answering import answer, finish
-    from winosmith.web.take.closing import close_round
-    from winosmith.web.take.enrolling import enrol
-    from winosmith.web.take.opening import open_round
+    from winosmith.web.take.rounds import close_round, open_round
+    from winosmith.web.take.sheets import enrol
 
     from .sentences import twin_of
 

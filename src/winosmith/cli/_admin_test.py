@@ -66,7 +66,7 @@ def open_(folder: str, /, **options: Any) -> None:
     """  # noqa: D301
     site = existing_site(folder, options["database"])
     from winosmith.web import hosting
-    from winosmith.web.take.opening import open_round
+    from winosmith.web.take.rounds import open_round
 
     dataset = read_data(options["file"], options["format_name"])
     if options["new_ids"]:
@@ -109,7 +109,7 @@ def list_(folder: str, database: str | None, as_json: bool) -> None:
     """Show the rounds of DIR: how many sheets are out, handed in and given up."""
     existing_site(folder, database)
     from winosmith.web.take.models import Round
-    from winosmith.web.take.progress import standing
+    from winosmith.web.take.rounds import standing
 
     rows = [standing(round_) for round_ in Round.objects.order_by("pk")]
     if as_json:
@@ -160,8 +160,7 @@ def close(folder: str, name: str, drop: bool, database: str | None) -> None:
     Moderators see them on the site from then on.
     """
     existing_site(folder, database)
-    from winosmith.web.take.closing import close_round
-    from winosmith.web.take.progress import standing
+    from winosmith.web.take.rounds import close_round, standing
 
     row = standing(close_round(name, drop=drop))
     figures = row.round.figures or {}
@@ -192,8 +191,8 @@ def results(
     problems with their answers in private/schemas.jsonl. People stand under random codes.
     """
     existing_site(folder, database)
-    from winosmith.web.take.closing import round_named
-    from winosmith.web.take.writing_out import write_results
+    from winosmith.web.take.results import write_results
+    from winosmith.web.take.rounds import round_named
 
     counts = write_results(round_named(name), out, force=force)
     if as_json:
@@ -226,7 +225,7 @@ def publish(folder: str, name: str, database: str | None, as_json: bool) -> None
     existing_site(folder, database)
     from dataclasses import asdict
 
-    from winosmith.web.take.closing import publish_round
+    from winosmith.web.take.rounds import publish_round
 
     released = publish_round(name)
     if as_json:

@@ -117,7 +117,7 @@ def _write(output: OutputFolder, name: str, records: Records) -> int:
 def _write_tests(output: OutputFolder) -> dict[str, int]:
     """Write each round of human tests; return how many answers each has."""
     from winosmith.web.take.models import Round
-    from winosmith.web.take.writing_out import write_round
+    from winosmith.web.take.results import write_round
 
     counts = {}
     for round_ in Round.objects.order_by("pk"):

@@ -63,7 +63,7 @@ def twins(count: int, start: int = 0, singles: int = 0) -> Dataset:
 @pytest.fixture
 def opened(rules: Any) -> Callable[..., Any]:
     """Return what opens a round: `opened(twins(6), orders=2)`."""
-    from winosmith.web.take.opening import open_round
+    from winosmith.web.take.rounds import open_round
 
     def make(dataset: Dataset | None = None, **options: Any) -> Any:
         name = options.pop("name", f"round-{next(_numbers)}")

@@ -125,7 +125,7 @@ def test_a_question_stands_as_on_paper(ann: Any, opened: Maker) -> None:
 
 def test_time_is_measured_without_a_script_too(ann: Any, opened: Maker) -> None:
     """What passed between page and form counts; a script's seconds do, but never more than that."""
-    from winosmith.web.take import timing
+    from winosmith.web.take.answering import mark_shown, seconds_seen
 
     sitting = _begin(ann, opened())
     _send(ann, sitting, 1, letter="A", seconds="")
@@ -137,9 +137,9 @@ def test_time_is_measured_without_a_script_too(ann: Any, opened: Maker) -> None:
     assert seconds[1] > 0
     assert seconds[3] <= 0.01
     assert seconds[4] == 0
-    mark = timing.mark_shown(sitting, 1)
-    assert timing.seconds_seen(mark, "1", sitting, 2) == 0
-    assert timing.seconds_seen("forged" + mark, "1", sitting, 1) == 0
+    mark = mark_shown(sitting, 1)
+    assert seconds_seen(mark, "1", sitting, 2) == 0
+    assert seconds_seen("forged" + mark, "1", sitting, 1) == 0
 
 
 def test_a_form_that_is_sent_twice_counts_once(ann: Any, opened: Maker) -> None:
@@ -232,8 +232,8 @@ def test_moderators_see_how_far_a_round_is_and_then_its_results(
     opened: Maker, person: Maker, visit: Maker, ann: Any
 ) -> None:
     """Progress by code while it is open, figures when it is closed; others see neither."""
-    from winosmith.web.take.closing import close_round
-    from winosmith.web.take.enrolling import enrol
+    from winosmith.web.take.rounds import close_round
+    from winosmith.web.take.sheets import enrol
 
     made, eva = opened(twins(6), orders=2), person("eva", is_moderator=True)
     for number in range(4):

@@ -22,8 +22,8 @@ Maker = Callable[..., Any]
 def test_a_round_is_closed_when_all_are_done(opened: Maker, person: Maker) -> None:
     """Sheets that are out keep it open, or are dropped on purpose; nobody comes afterwards."""
     from winosmith.web.take.answering import Over, answer
-    from winosmith.web.take.closing import close_round
-    from winosmith.web.take.enrolling import enrol
+    from winosmith.web.take.rounds import close_round
+    from winosmith.web.take.sheets import enrol
 
     made, ann, bob = opened(), person("ann"), person("bob")
     fill(ann, enrol(ann, made, {}))
@@ -46,8 +46,8 @@ def test_publishing_releases_what_was_asked_with_its_other_halves(
     from winosmith.web.problems.models import Problem
     from winosmith.web.problems.public import public_problems
     from winosmith.web.problems.records import as_problem
-    from winosmith.web.take.closing import close_round, publish_round
-    from winosmith.web.take.enrolling import enrol
+    from winosmith.web.take.rounds import close_round, publish_round
+    from winosmith.web.take.sheets import enrol
 
     data = twins(4, singles=11)
     made, ann = opened(data), person("ann")
@@ -71,8 +71,8 @@ def test_publishing_releases_what_was_asked_with_its_other_halves(
 
 def test_nothing_is_published_that_another_round_asks(opened: Maker, person: Maker) -> None:
     """Problems of a round that is open stay hidden until it is closed."""
-    from winosmith.web.take.closing import close_round, publish_round
-    from winosmith.web.take.enrolling import enrol
+    from winosmith.web.take.rounds import close_round, publish_round
+    from winosmith.web.take.sheets import enrol
 
     data, ann = twins(4), person("ann")
     first, second = opened(data), opened(data, seed=1)
@@ -88,9 +88,9 @@ def test_results_are_those_of_the_same_answers_in_forms(
     """What the round's files give is what the HTML forms' files of the same answers give."""
     from winosmith import formats, humans
     from winosmith.validate import read_votes
-    from winosmith.web.take.closing import close_round
-    from winosmith.web.take.enrolling import enrol
-    from winosmith.web.take.writing_out import write_results
+    from winosmith.web.take.results import write_results
+    from winosmith.web.take.rounds import close_round
+    from winosmith.web.take.sheets import enrol
 
     made = opened(twins(6, singles=11), orders=2)
     by_hand: list[tuple[Any, dict[int, str]]] = []
@@ -152,9 +152,9 @@ def test_erasing_somebody_leaves_their_answers_to_nobody(opened: Maker, person: 
     from winosmith.humans import DECLARED, Declared
     from winosmith.web.people.erasure import erase
     from winosmith.web.take.answering import remark
-    from winosmith.web.take.closing import close_round
-    from winosmith.web.take.enrolling import enrol
     from winosmith.web.take.models import Sitting, Subject
+    from winosmith.web.take.rounds import close_round
+    from winosmith.web.take.sheets import enrol
 
     made = opened(declared=(*DECLARED, Declared("home", "Where do you live?")))
     ann, bob = person("ann"), person("bob")
@@ -183,9 +183,8 @@ def test_an_erased_text_leaves_the_sheets_and_the_results(
     from winosmith.validate import read_votes
     from winosmith.web.people.erasure import erase
     from winosmith.web.problems.models import Twin
-    from winosmith.web.take.enrolling import enrol
-    from winosmith.web.take.sheets import sheet_of
-    from winosmith.web.take.writing_out import write_results
+    from winosmith.web.take.results import write_results
+    from winosmith.web.take.sheets import enrol, sheet_of
 
     data, eve, ann = twins(4), person("eve"), person("ann")
     made = opened(data)
@@ -214,8 +213,8 @@ def test_times_are_forgotten_when_the_site_forgets_them(opened: Maker, person: M
     from django.utils import timezone
 
     from winosmith.web.people.retention import tidy
-    from winosmith.web.take.closing import close_round
-    from winosmith.web.take.enrolling import enrol
+    from winosmith.web.take.rounds import close_round
+    from winosmith.web.take.sheets import enrol
 
     made, ann = opened(), person("ann")
     sitting = enrol(ann, made, {})
@@ -233,7 +232,7 @@ def test_times_are_forgotten_when_the_site_forgets_them(opened: Maker, person: M
 def test_the_file_about_oneself_holds_ones_answers(opened: Maker, person: Maker) -> None:
     """All that a test stores about somebody is in their own file, and no problem's id."""
     from winosmith.web.people.mine import data_about
-    from winosmith.web.take.enrolling import enrol
+    from winosmith.web.take.sheets import enrol
 
     data, ann = twins(4), person("ann")
     sitting = enrol(ann, opened(data), {"native": "yes"})

@@ -31,8 +31,8 @@ def test_forty_people_at_once_get_balanced_sheets(
     database: Any, opened: Maker, person: Maker
 ) -> None:
     """Each of two orders of two tests is given to ten, however many windows each person has."""
-    from winosmith.web.take.enrolling import enrol
     from winosmith.web.take.models import Sitting, Subject
+    from winosmith.web.take.sheets import enrol
 
     made = opened(twins(8), orders=2)
     people = [person(f"s{number}") for number in range(40)]
@@ -48,8 +48,8 @@ def test_two_windows_never_bring_two_halves(database: Any, opened: Maker, person
     from winosmith.web.judge.models import Slot
     from winosmith.web.judge.slots import claim
     from winosmith.web.problems.models import Problem
-    from winosmith.web.take.enrolling import enrol
     from winosmith.web.take.models import Sitting
+    from winosmith.web.take.sheets import enrol
 
     data = twins(6, singles=11)
     hosting.import_problems(data, "judging")
@@ -87,7 +87,7 @@ def test_answers_of_two_tabs_at_once_are_all_kept(
     """Two tabs that send different questions, each twice, lose nothing and count nothing twice."""
     from winosmith.web.problems.once import new_key, once
     from winosmith.web.take.answering import answer
-    from winosmith.web.take.enrolling import enrol
+    from winosmith.web.take.sheets import enrol
 
     made, ann = opened(twins(10)), person("ann")
     sitting = enrol(ann, made, {})

@@ -92,7 +92,7 @@ def test_nobody_gets_both_halves_and_versions_are_taken_alike_often(
     opened: Maker, person: Maker
 ) -> None:
     """Twelve people take all they may: each version six times, each order thrice, no twin twice."""
-    from winosmith.web.take.enrolling import enrol
+    from winosmith.web.take.sheets import enrol
 
     made = opened(twins(6, singles=12), orders=2)
     given: Counter[str] = Counter()
@@ -113,7 +113,7 @@ def test_nobody_gets_both_halves_and_versions_are_taken_alike_often(
 
 def test_a_second_window_gets_the_same_sheet(opened: Maker, person: Maker) -> None:
     """Whoever has a sheet out is given that one again, and none of another round."""
-    from winosmith.web.take.enrolling import enrol
+    from winosmith.web.take.sheets import enrol
 
     ann, first, other = person("ann"), opened(), opened(twins(5, start=30))
     sitting = enrol(ann, first, {})
@@ -127,7 +127,7 @@ def test_nobody_is_tested_on_what_they_judged_or_wrote(opened: Maker, person: Ma
     from winosmith.web import hosting
     from winosmith.web.judge.slots import answer, answer_local, claim
     from winosmith.web.problems.models import Twin
-    from winosmith.web.take.enrolling import enrol
+    from winosmith.web.take.sheets import enrol
 
     data = twins(4, singles=11)
     hosting.import_problems(data[:8], "judging")
@@ -147,8 +147,7 @@ def test_a_version_of_ones_family_counts_as_known(opened: Maker, person: Maker) 
     """Who wrote a perturbation of a problem gets no sheet that asks the problem or its half."""
     from winosmith.web.perturb.models import Version
     from winosmith.web.problems.models import Problem, State, Twin
-    from winosmith.web.take.enrolling import enrol
-    from winosmith.web.take.knowing import known
+    from winosmith.web.take.sheets import enrol, known
 
     data, ann = twins(4, singles=11), person("ann")
     made = opened(data)
@@ -171,7 +170,7 @@ def test_subjects_judge_neither_half_of_what_they_were_asked(
     from winosmith.web import hosting
     from winosmith.web.judge.slots import claim
     from winosmith.web.take.answering import give_up
-    from winosmith.web.take.enrolling import enrol
+    from winosmith.web.take.sheets import enrol
 
     rules(both_halves=both_halves)
     data = twins(4)
@@ -188,7 +187,7 @@ def test_whoever_is_in_a_test_gets_nothing_to_judge(opened: Maker, person: Maker
     from winosmith.web import hosting
     from winosmith.web.judge.slots import claim, current
     from winosmith.web.take.answering import finish
-    from winosmith.web.take.enrolling import enrol
+    from winosmith.web.take.sheets import enrol
 
     hosting.import_problems(twins(3, start=40), "judging")
     made, ann = opened(), person("ann")
@@ -204,7 +203,7 @@ def test_whoever_is_in_a_test_gets_nothing_to_judge(opened: Maker, person: Maker
 def test_only_people_with_an_account_take_tests(opened: Maker, person: Maker) -> None:
     """Anonymous, paused and erased people get no sheet."""
     from winosmith.web.people.models import Person
-    from winosmith.web.take.enrolling import enrol
+    from winosmith.web.take.sheets import enrol
 
     made = opened()
     for who in (Person.objects.create_anonymous(), person("ann", is_active=False)):
@@ -215,7 +214,7 @@ def test_only_people_with_an_account_take_tests(opened: Maker, person: Maker) ->
 def test_answers_are_changed_until_the_sheet_is_handed_in(opened: Maker, person: Maker) -> None:
     """The last letter counts and seconds add up; a wrong letter, and a late answer, are refused."""
     from winosmith.web.take.answering import Over, answer, finish
-    from winosmith.web.take.enrolling import enrol
+    from winosmith.web.take.sheets import enrol
 
     ann, eve, made = person("ann"), person("eve"), opened()
     sitting = enrol(ann, made, {})
@@ -238,7 +237,7 @@ def test_answers_are_changed_until_the_sheet_is_handed_in(opened: Maker, person:
 def test_what_people_tell_of_themselves_is_what_was_asked(opened: Maker, person: Maker) -> None:
     """Choices are held to, other names are dropped, and long texts are refused."""
     from winosmith.humans import DECLARED, Declared
-    from winosmith.web.take.enrolling import enrol
+    from winosmith.web.take.sheets import enrol
 
     made = opened(declared=(*DECLARED, Declared("age", "How old are you?")))
     ann = person("ann")
@@ -254,7 +253,7 @@ def test_codes_tell_nothing(opened: Maker, person: Maker) -> None:
     """Codes are random: not the name, not the pseudonym, another in each round."""
     from winosmith.web.people.pseudonyms import pseudonym
     from winosmith.web.take.answering import finish
-    from winosmith.web.take.enrolling import enrol
+    from winosmith.web.take.sheets import enrol
 
     ann, codes = person("ann"), set()
     for made in (opened(), opened(twins(5, start=30))):
@@ -269,8 +268,8 @@ def test_a_sheet_filled_in_no_time_is_in_no_figures_until_it_may(
     db: Any, rules: Any, opened: Any, person: Any, visit: Any
 ) -> None:
     """A sheet handed in at once is held; the round's page lets it count, and figures follow."""
-    from winosmith.web.take.closing import close_round
-    from winosmith.web.take.enrolling import enrol
+    from winosmith.web.take.rounds import close_round
+    from winosmith.web.take.sheets import enrol
 
     made = opened(twins(8))
     rules(hold_pace_seconds=3)
@@ -296,7 +295,7 @@ def test_a_sheet_filled_in_with_care_is_held_by_nobody(
     from datetime import timedelta
 
     from winosmith.web.take.answering import finish
-    from winosmith.web.take.enrolling import enrol
+    from winosmith.web.take.sheets import enrol
 
     made = opened(twins(8))
     rules(hold_pace_seconds=3)

@@ -9,7 +9,7 @@ KEY = "{:032x}"
 
 IN_A_TEST = """
 from winosmith.web.people.models import Person
-from winosmith.web.take.enrolling import enrol
+from winosmith.web.take.sheets import enrol
 from winosmith.web.take.models import Round
 enrol(Person.objects.get(name="the-moderator"), Round.objects.get(name="open"), {})
 """
@@ -90,9 +90,8 @@ def staged(people: dict[str, Any]) -> dict[str, str]:
     """Make an open round that somebody is in, a closed one, and one that nobody took."""
     from tests.web.take.conftest import fill, twins  # type: ignore[import-not-found]
     from winosmith.humans import DECLARED, Declared
-    from winosmith.web.take.closing import close_round
-    from winosmith.web.take.enrolling import enrol
-    from winosmith.web.take.opening import open_round
+    from winosmith.web.take.rounds import close_round, open_round
+    from winosmith.web.take.sheets import enrol
 
     asked = (*DECLARED, Declared("home", "Where do you live?"))
     opened, _ = open_round(twins(6), "open", declared=asked)

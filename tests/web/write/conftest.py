@@ -27,7 +27,7 @@ ANCHORS = ("water", "garden", "hose")
 
 def typed(**changes: str) -> Any:
     """Return the form above as it is typed, with changes."""
-    from winosmith.web.write.fields import Typed
+    from winosmith.web.write.checking import Typed
 
     return Typed.of({**FORM, **changes})
 

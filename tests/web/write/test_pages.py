@@ -116,7 +116,7 @@ def test_near_duplicates_are_shown_as_far_as_one_may_see_them(
     from winosmith import Dataset, Problem
     from winosmith.web.problems.lookalikes import remember_published
     from winosmith.web.problems.models import Problem as Row
-    from winosmith.web.write.fields import Typed
+    from winosmith.web.write.checking import Typed
     from winosmith.web.write.rules import submit
 
     client, _one, address = opened

@@ -90,7 +90,7 @@ def test_a_refusal_writes_nothing_and_names_the_fields(
 
 def test_an_empty_form_is_told_the_first_things_alone(site: Any) -> None:
     """Of a half that is not written, and of both together, nothing more is said than to write."""
-    from winosmith.web.write.fields import Typed
+    from winosmith.web.write.checking import Typed
     from winosmith.web.write.rules import _faults
 
     assert _faults(Typed(), ANCHORS) == {

@@ -29,7 +29,7 @@ from winosmith.web.problems.halves import Half
 from winosmith.web.problems.hints import live_hints
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.public import visible_to
-from winosmith.web.write.fields import LONGEST_OPTION, LONGEST_SENTENCE
+from winosmith.web.write.checking import LONGEST_OPTION, LONGEST_SENTENCE
 
 
 def down(model: Model) -> str:

@@ -16,7 +16,7 @@ class Config(AppConfig):
     def ready(self) -> None:
         """Connect what the site does with people who took tests."""
         from winosmith.web.people.signals import erasing, tidying
-        from winosmith.web.take.leaving import forget_subject, forget_times
+        from winosmith.web.take.subjects import forget_subject, forget_times
 
         tidying.connect(forget_times, dispatch_uid="take.times")
         erasing.connect(forget_subject, dispatch_uid="take.subjects")

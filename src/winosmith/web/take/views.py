@@ -1,24 +1,37 @@
-"""The pages before a test: which there are, and what one agrees to."""
+"""The pages of tests: what one may take, one question at a time, and how far the rounds are."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, cast
 
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
+from winosmith import humans
 from winosmith.errors import InputError
-from winosmith.web.people.gates import accounts_only, agreed
+from winosmith.web.people.gates import accounts_only, agreed, moderators_only
 from winosmith.web.people.limits import spend
 from winosmith.web.people.models import Person
 from winosmith.web.problems.once import new_key, once
-from winosmith.web.take.enrolling import LONGEST, enrol, may_take, next_sheet, unfinished
-from winosmith.web.take.models import Round, Sitting
-from winosmith.web.take.sheets import minutes
-
-__all__ = ["about", "start"]
+from winosmith.web.take import answering
+from winosmith.web.take.answering import mark_shown, seconds_seen
+from winosmith.web.take.models import Remark, Round, Sitting
+from winosmith.web.take.results import shown_results
+from winosmith.web.take.rounds import let_count, standing, subjects_of
+from winosmith.web.take.sheets import (
+    LONGEST,
+    enrol,
+    instructions_of,
+    may_take,
+    minutes,
+    next_sheet,
+    sheet_of,
+    unfinished,
+)
 
 ENROLMENTS = 60
 """Times that somebody may begin a test within an hour; each shows them a sheet."""
@@ -119,3 +132,269 @@ def _size(round_: Round) -> dict[str, int]:
         "shortest": minutes(min(counts)),
         "longest_minutes": minutes(max(counts)),
     }
+
+
+SENDS = 4000
+"""Forms of tests that somebody may send within an hour: one a second, and as many when pages are
+hidden and shown again."""
+
+NOTES = {"source": "recognised", "word": "word"}
+"""Fields of a question's page, and what is noted by them."""
+
+
+@accounts_only
+@agreed
+def sheet(request: HttpRequest, ref: str) -> HttpResponseBase:
+    """Lead to where somebody is on their sheet; before the first question, tell how it goes."""
+    sitting = _sitting(request, ref)
+    asked = sheet_of(sitting.sheet)
+    if sitting.state != Sitting.State.GIVEN:
+        return _over(request, sitting)
+    if sitting.at > len(asked):
+        return redirect("take:end", ref=ref)
+    if sitting.at > 1 or sitting.answers.exists():
+        return redirect("take:question", ref=ref, number=sitting.at)
+    page = {
+        "sitting": sitting,
+        "sheet": asked,
+        "told": instructions_of(asked),
+        "minutes": minutes(len(asked)),
+    }
+    return render(request, "take/instructions.html", page)
+
+
+@accounts_only
+@agreed
+def question(request: HttpRequest, ref: str, number: int) -> HttpResponseBase:
+    """Show a question; store what is answered, and go on, go back, or stay."""
+    sitting = _sitting(request, ref)
+    asked = sheet_of(sitting.sheet)
+    if not 1 <= number <= len(asked):
+        raise Http404
+    if request.method == "POST":
+        return _answered(request, sitting, asked[number])
+    if sitting.state != Sitting.State.GIVEN:
+        return redirect("take:sheet", ref=ref)
+    return _question(request, sitting, asked, number)
+
+
+def _answered(request: HttpRequest, sitting: Sitting, item: humans.Item) -> HttpResponseBase:
+    person, sent = cast(Person, request.user), request.POST
+    to = {"next": item.number + 1, "back": item.number - 1}.get(sent.get("do", "next"))
+
+    def act() -> dict[str, Any]:
+        spend(person, "test", SENDS)
+        seconds = seconds_seen(sent.get("shown", ""), sent.get("seconds", ""), sitting, item.number)
+        for name, kind in NOTES.items():
+            if name in sent:
+                answering.note(person, sitting.ref, item.number, kind, sent[name])
+        letter = sent.get("letter", "")
+        answering.answer(person, sitting.ref, item.number, letter, seconds, to=to)
+        return {}
+
+    def again(error: str) -> HttpResponse:
+        return _question(request, sitting, sheet_of(sitting.sheet), item.number, error=error)
+
+    return _act(request, sitting, act, _place(sitting, to or item.number), again)
+
+
+def _place(sitting: Sitting, number: int) -> str:
+    """Return the address of a question, or of the end behind the last one."""
+    if number > len(sitting.sheet.record["items"]):
+        return reverse("take:end", args=[sitting.ref])
+    return reverse("take:question", args=[sitting.ref, max(1, number)])
+
+
+def _act(
+    request: HttpRequest,
+    sitting: Sitting,
+    act: Callable[[], dict[str, Any]],
+    to: str,
+    again: Callable[[str], HttpResponse],
+) -> HttpResponseBase:
+    """Do what a form asks, once, and lead on; a script is told where to, a page is led there."""
+    try:
+        once(cast(Person, request.user), request.POST.get("key", ""), request.path, act)
+    except answering.Over as error:
+        return render(request, "take/over.html", {"reason": str(error)}, status=409)
+    except InputError as error:
+        return again(str(error))
+    if request.POST.get("do") == "stay":
+        return HttpResponse(status=204)
+    if request.headers.get("Accept") == "application/json":
+        return JsonResponse({"to": to})
+    return redirect(to)
+
+
+def _question(
+    request: HttpRequest, sitting: Sitting, asked: humans.Sheet, number: int, *, error: str = ""
+) -> HttpResponse:
+    item, sent = asked[number], request.POST
+    stored = sitting.answers.filter(number=number).first()
+    noted = dict(sitting.remarks.filter(number=number).values_list("kind", "text"))
+    letter = sent.get("letter", "") if error else stored.letter if stored else ""
+    page = {
+        "sitting": sitting,
+        "item": item,
+        "of": len(asked),
+        "answered": sitting.answers.exclude(letter="").count(),
+        "asks": instructions_of(asked)["question"],
+        "choices": [
+            {"letter": sign, "text": text, "chosen": sign == letter}
+            for sign, text in zip(item.letters, item.options, strict=True)
+        ],
+        "ambiguous": humans.AMBIGUOUS,
+        "is_ambiguous": letter == humans.AMBIGUOUS,
+        "notes": {
+            name: sent.get(name, "") if error else noted.get(kind, "")
+            for name, kind in NOTES.items()
+        },
+        "longest": LONGEST,
+        "shown": mark_shown(sitting, number),
+        "key": new_key(),
+        "error": error,
+    }
+    return render(request, "take/question.html", page, status=422 if error else 200)
+
+
+@accounts_only
+@agreed
+def end(request: HttpRequest, ref: str) -> HttpResponseBase:
+    """Show what is empty, and what one noted; take a note more, or the whole sheet."""
+    sitting = _sitting(request, ref)
+    if request.method != "POST":
+        if sitting.state != Sitting.State.GIVEN:
+            return redirect("take:sheet", ref=ref)
+        return _end(request, sitting)
+    person, sent = cast(Person, request.user), request.POST
+    what, _, which = sent.get("do", "").partition(" ")
+
+    def act() -> dict[str, Any]:
+        spend(person, "test", SENDS)
+        if what == "note":
+            answering.remark(person, ref, which, sent.get("number", ""), sent.get("text", ""))
+        elif what == "take-back":
+            answering.take_back(person, ref, which)
+        elif what == "finish":
+            answering.finish(person, ref)
+        return {}
+
+    to = reverse("take:sheet" if what == "finish" else "take:end", args=[ref])
+    return _act(request, sitting, act, to, lambda error: _end(request, sitting, error=error))
+
+
+def _end(request: HttpRequest, sitting: Sitting, *, error: str = "") -> HttpResponse:
+    count = len(sitting.sheet.record["items"])
+    full = set(sitting.answers.exclude(letter="").values_list("number", flat=True))
+    wrong = request.POST.get("do", "").partition(" ")[2] if error else ""
+    page = {
+        "sitting": sitting,
+        "of": count,
+        "answered": len(full),
+        "missing": [number for number in range(1, count + 1) if number not in full],
+        "kinds": [
+            {
+                "kind": kind,
+                "rows": sitting.remarks.filter(kind=kind).order_by("number", "pk"),
+                "wrong": wrong == kind,
+                "number": request.POST.get("number", "") if wrong == kind else "",
+                "text": request.POST.get("text", "") if wrong == kind else "",
+                "key": new_key(),
+            }
+            for kind in Remark.Kind.values
+        ],
+        "longest": LONGEST,
+        "key": new_key(),
+        "error": error,
+    }
+    return render(request, "take/end.html", page, status=422 if error else 200)
+
+
+@accounts_only
+@agreed
+def leave(request: HttpRequest, ref: str) -> HttpResponseBase:
+    """Ask whether a sheet shall really be given up; give it up."""
+    sitting = _sitting(request, ref)
+    person = cast(Person, request.user)
+
+    def ask(error: str = "") -> HttpResponse:
+        page = {"sitting": sitting, "key": new_key(), "error": error}
+        return render(request, "take/give_up.html", page, status=422 if error else 200)
+
+    def act() -> dict[str, Any]:
+        answering.give_up(person, ref)
+        return {}
+
+    if request.method == "POST":
+        return _act(request, sitting, act, reverse("take:sheet", args=[ref]), ask)
+    if sitting.state != Sitting.State.GIVEN:
+        return redirect("take:sheet", ref=ref)
+    return ask()
+
+
+def _over(request: HttpRequest, sitting: Sitting) -> HttpResponse:
+    """Thank who is done, and tell whether there is a further test for them."""
+    round_ = sitting.subject.round
+    try:
+        next_sheet(cast(Person, request.user), round_)
+        further = True
+    except InputError:
+        further = False
+    page = {"sitting": sitting, "round": round_, "further": further}
+    return render(request, "take/thanks.html", page)
+
+
+def _sitting(request: HttpRequest, ref: str) -> Sitting:
+    """Return a sheet of whoever is there; for others there is none."""
+    rows = Sitting.objects.select_related("sheet", "subject__round")
+    found = rows.filter(ref=ref, subject__person=cast(Person, request.user)).first()
+    if found is None:
+        raise Http404
+    return found
+
+
+@require_safe
+@moderators_only
+def rounds(request: HttpRequest) -> HttpResponse:
+    """Show all rounds and how far each is."""
+    rows = [standing(round_) for round_ in Round.objects.order_by("-created")]
+    return render(request, "take/progress.html", {"rows": rows})
+
+
+@require_safe
+@moderators_only
+def one(request: HttpRequest, name: str) -> HttpResponse:
+    """Show how far a round is; once it is closed, what people answered, by code and by item."""
+    round_ = Round.objects.filter(name=name).first()
+    if round_ is None:
+        raise Http404
+    return _round(request, round_)
+
+
+@require_POST
+@moderators_only
+def count(request: HttpRequest, name: str) -> HttpResponse:
+    """Let a sheet count that is held for its pace."""
+    round_ = Round.objects.filter(name=name).first()
+    if round_ is None:
+        raise Http404
+    try:
+        let_count(round_, request.POST.get("sheet", ""), cast(Person, request.user))
+    except InputError as error:
+        return _round(request, round_, str(error))
+    return redirect("take:round", name=name)
+
+
+def _round(request: HttpRequest, round_: Round, error: str = "") -> HttpResponse:
+    subjects = subjects_of(round_)
+    page: dict[str, Any] = {
+        "standing": standing(round_),
+        "round": round_,
+        "held": [one for one in subjects if one["held"]],
+        "error": error,
+    }
+    if round_.state == Round.State.CLOSED:
+        page["results"] = shown_results(round_)
+    else:
+        page["subjects"] = subjects
+    return render(request, "take/round.html", page, status=422 if error else 200)

@@ -1,10 +1,10 @@
-"""Drafts: started with a topic, saved as somebody types, never overwritten unseen."""
+"""Drafts: started with a topic, saved as somebody types, never overwritten unseen, and dropped."""
 
 from __future__ import annotations
 
 import secrets
-from datetime import timedelta
-from typing import TYPE_CHECKING, Literal
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Literal
 
 from django.conf import settings
 from django.utils import timezone
@@ -14,24 +14,12 @@ from winosmith.errors import InputError
 from winosmith.topics import Topic, open_topics
 from winosmith.web._lock import writing
 from winosmith.web.problems.models import Twin
-from winosmith.web.write.fields import Typed
+from winosmith.web.write.checking import Typed
 from winosmith.web.write.models import Draft
 
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
 
-__all__ = [
-    "MOST",
-    "Stale",
-    "discard",
-    "draft_of",
-    "drafts_of",
-    "draw",
-    "redraw",
-    "save",
-    "start",
-    "stop_if_long",
-]
 
 MOST = 50
 """Drafts that one person may have."""
@@ -181,3 +169,19 @@ def _other_words(draft: Draft) -> Topic:
         if set(drawn.anchors) != set(draft.anchors):
             break
     return drawn
+
+
+if TYPE_CHECKING:
+    from winosmith.web.people.models import Person
+
+
+def drop_old_drafts(sender: object, *, before: datetime, **_: Any) -> int:
+    """Delete the drafts that were last saved before the site's retention began."""
+    deleted, _rows = Draft.objects.filter(saved__lt=before).delete()
+    return deleted
+
+
+def drop_drafts(sender: object, *, person: Person, **_: Any) -> int:
+    """Delete all drafts of somebody who is erased."""
+    deleted, _rows = Draft.objects.filter(person=person).delete()
+    return deleted

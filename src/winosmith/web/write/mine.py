@@ -1,35 +1,141 @@
-"""The pages of one's own twins: how they stand, what judges said, what can be done."""
+"""One's own twins: how many, how they stand, what judges said, and what can be done."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from winosmith.errors import InputError
+from winosmith.web._kept import kept
 from winosmith.web.judge.votes import Vote, votes_of
 from winosmith.web.moderate import appeals
 from winosmith.web.people.current import existing_writer
 from winosmith.web.people.models import Person
+from winosmith.web.perturb.edits import pieces
 from winosmith.web.perturb.family import root_of
+from winosmith.web.perturb.models import Version
 from winosmith.web.perturb.rules import revise_url
 from winosmith.web.problems.hints import live_hints
 from winosmith.web.problems.models import Problem, State, Twin
 from winosmith.web.problems.once import new_key, once
-from winosmith.web.problems.public import waits_until
+from winosmith.web.problems.public import public_problems, visible_to, waits_until
 from winosmith.web.write import rules
-from winosmith.web.write.counts import counts
-from winosmith.web.write.preview import preview
-from winosmith.web.write.versions import place_of, places_of
+from winosmith.web.write.page import preview
 
-__all__ = ["SIZE", "about", "appeal", "revise", "twin", "twins", "twins_of", "withdraw"]
+if TYPE_CHECKING:
+    from winosmith.web.people.models import Person
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many.
+
+    Attributes:
+        today: twins that the person wrote since midnight, in the site's time.
+        waiting: twins of theirs of which a half awaits a moderator.
+        judging: of which a half is being judged.
+        valid: of which both halves were found valid.
+        site: public problems of the site.
+        goal: how many valid problems the site wants; 0 for none.
+    """
+
+    today: int
+    waiting: int
+    judging: int
+    valid: int
+    site: int
+    goal: int
+
+    @property
+    def share(self) -> int:
+        """How much of the goal is reached, in per cent, 0–100."""
+        return min(100, self.site * 100 // self.goal) if self.goal else 0
+
+
+def counts(person: Person | None) -> Counts:
+    """Return the counts of a person; None for somebody who has not written yet.
+
+    Where there are many problems, or many of the person, the counts are those of a moment ago.
+    """
+    site, goal = (
+        kept("write.public", lambda: _Counted(public_problems().count())).problems,
+        settings.RULES.goal,
+    )
+    if person is None:
+        return Counts(0, 0, 0, 0, site, goal)
+    mine = kept(f"write.counts.{person.pk}", lambda: _mine_now(person))
+    today, waiting, judging, valid = mine.counts
+    return Counts(today, waiting, judging, valid, site, goal)
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """What is kept: over how many problems was counted, and the counts of a person's twins."""
+
+    problems: int
+    counts: Sequence[int] = ()
+
+
+def _mine_now(person: Person) -> _Counted:
+    midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
+    halves = Problem.objects.filter(twin=OuterRef("pk"), gold=False)
+    having = {
+        state: Exists(halves.filter(state=state))
+        for state in (State.HELD, State.JUDGING, State.VALID)
+    }
+    all_valid = having[State.VALID] & ~Exists(halves.exclude(state=State.VALID))
+    found = Twin.objects.filter(contributor=person).aggregate(
+        today=Count("pk", filter=Exists(halves) & Q(created__gte=midnight)),
+        waiting=Count("pk", filter=having[State.HELD]),
+        judging=Count("pk", filter=having[State.JUDGING]),
+        valid=Count("pk", filter=all_valid),
+        twins=Count("pk"),
+    )
+    twins = found.pop("twins")
+    return _Counted(2 * twins, tuple(found.values()))
+
+
+if TYPE_CHECKING:
+    from winosmith.web.people.models import Person
+    from winosmith.web.problems.models import Twin
+
+
+def place_of(person: Person | None, twin: Twin) -> dict[str, Any] | None:
+    """Return what stands beside a perturbed problem of one's own; None beside a twin.
+
+    The problem, its version with the depths, and its parent with the edits from it: None where the
+    parent is not, or no longer, for this person to see.
+    """
+    return places_of(person, [twin]).get(twin.pk)
+
+
+def places_of(person: Person | None, twins: Iterable[Twin]) -> dict[int, dict[str, Any]]:
+    """Return the same for many twins at once, by their keys; original ones are left out."""
+    rows = Version.objects.filter(problem__twin__in=list(twins), parent__isnull=False)
+    found: dict[int, dict[str, Any]] = {}
+    for version in rows.select_related("problem", "parent__twin").order_by("problem"):
+        problem, above = version.problem, version.parent
+        parent = above if above and visible_to(person, above) else None
+        told = {
+            "problem": problem,
+            "version": version,
+            "parent": parent,
+            "pieces": pieces(parent.sentence, problem.sentence) if parent else None,
+        }
+        found.setdefault(problem.twin_id, told)
+    return found
+
 
 SIZE = 20
 """Twins on a page."""

@@ -24,9 +24,8 @@ from winosmith.web.problems.hints import hints
 from winosmith.web.problems.models import Done, Problem, State, Twin
 from winosmith.web.problems.once import once
 from winosmith.web.problems.states import stay
-from winosmith.web.write.checking import anchor_of, examine
+from winosmith.web.write.checking import Typed, anchor_of, examine
 from winosmith.web.write.drafts import revision
-from winosmith.web.write.fields import Typed
 from winosmith.web.write.models import Draft
 
 if TYPE_CHECKING:

@@ -22,9 +22,9 @@ from winosmith.web.people.limits import TooMany, spend
 from winosmith.web.people.models import Person
 from winosmith.web.problems.once import new_key, once
 from winosmith.web.write import drafts, rules
-from winosmith.web.write.counts import counts
+from winosmith.web.write.checking import Typed
 from winosmith.web.write.drafts import Stale
-from winosmith.web.write.fields import Typed
+from winosmith.web.write.mine import counts
 from winosmith.web.write.models import Draft
 from winosmith.web.write.page import checked, page
 from winosmith.web.write.rules import Refused

@@ -24,7 +24,7 @@ from winosmith.web.api.v1.shapes_drafts import (
 from winosmith.web.people.limits import spend
 from winosmith.web.people.models import Person
 from winosmith.web.write import drafts, rules
-from winosmith.web.write.fields import Typed
+from winosmith.web.write.checking import Typed
 from winosmith.web.write.models import Draft as Row
 from winosmith.web.write.page import checked
 from winosmith.web.write.views import STARTS

@@ -33,8 +33,6 @@ from winosmith.web.people.pseudonyms import pseudonym
 from winosmith.web.problems.models import Problem as Row
 from winosmith.web.problems.models import Twin as TwinRow
 from winosmith.web.write import mine, rules
-from winosmith.web.write.counts import counts
-from winosmith.web.write.versions import place_of
 
 __all__ = ["router"]
 
@@ -55,7 +53,7 @@ def read_me(request: HttpRequest) -> dict[str, Any]:
             request.build_absolute_uri(reverse("people:text", args=[text.kind, text.version]))
             for text in missing(person)
         ],
-        "counts": counts(person),
+        "counts": mine.counts(person),
         "token": caller(request).token,
     }
 
@@ -118,7 +116,7 @@ def revise(request: HttpRequest, ref: Ref, key: Key) -> dict[str, Any]:
     """Open the draft that revises a twin; a perturbation is revised by /versions/{ref}/revise."""
     person = owner(request)
     twin = _own(person, ref)
-    version = place_of(person, twin)
+    version = mine.place_of(person, twin)
     if version is not None:
         return {"draft": None, "version": version["problem"].ref}
     made = acted(request, key, lambda: {"draft": rules.revise(person, twin).ref})

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from winosmith.web.api.v1.shapes import Asked, Check, Near, Shape
-from winosmith.web.write.fields import Typed
+from winosmith.web.write.checking import Typed
 
 __all__ = [
     "Draft",

@@ -1,4 +1,4 @@
-"""What becomes of tests when somebody is erased, and when the site forgets how long things took."""
+"""What the site holds of a person's tests: told to them, and forgotten in its time."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from winosmith.web.take.models import Answer, Remark, Round, Sheet, Sitting, Sub
 
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
-
-__all__ = ["forget_subject", "forget_times"]
 
 
 def forget_subject(sender: object, *, person: Person, texts: bool, **_: Any) -> None:
@@ -84,3 +82,35 @@ def forget_times(sender: object, *, before: datetime, **_: Any) -> int:
             round_.figures["pace"] = []
             round_.save(update_fields=["figures"])
     return changed
+
+
+if TYPE_CHECKING:
+    from winosmith.web.people.models import Person
+
+
+def tests_of(person: Person) -> list[dict[str, Any]]:
+    """Return the sheets that a person was given with their answers, as JSON can hold them."""
+    rows = Sitting.objects.filter(subject__person=person).order_by("pk")
+    return [
+        {
+            "round": row.subject.round.name,
+            "code": row.subject.code,
+            "agreed": row.subject.agreed,
+            "told": row.subject.declared,
+            "sheet": row.sheet.code,
+            "state": row.state,
+            "given": row.given,
+            "ended": row.ended,
+            "seconds_a_question": row.pace,
+            "held_for_its_pace": row.held,
+            "answers": [
+                {"question": a.number, "letter": a.letter, "seconds": a.seconds, "at": a.at}
+                for a in row.answers.order_by("number")
+            ],
+            "noted": [
+                {"kind": r.kind, "question": r.number, "text": r.text}
+                for r in row.remarks.order_by("pk")
+            ],
+        }
+        for row in rows.select_related("subject__round", "sheet")
+    ]

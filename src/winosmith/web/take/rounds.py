@@ -1,0 +1,408 @@
+"""A round of a test: opened under embargo with its sheets, watched, closed, and published.
+
+Only what the round used is published; the rest stays under embargo.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from django.core.exceptions import ValidationError
+from django.db.models import Count, Q
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from winosmith import Dataset, humans
+from winosmith.errors import InputError
+from winosmith.web._import import import_problems
+from winosmith.web._lock import writing
+from winosmith.web.problems.embargoes import lift, put_under
+from winosmith.web.problems.models import Problem, State
+from winosmith.web.problems.records import as_problem
+from winosmith.web.problems.states import stay
+from winosmith.web.take.models import Material, Round, Sheet, Sitting
+from winosmith.web.take.results import dataset_of, figures_of
+from winosmith.web.take.sheets import minutes, refs
+
+CONSENT = """\
+What you do
+
+You read short texts, one after another, and say of each what a certain word in it stands for. \
+There are {questions} questions; that takes about {minutes} minutes. You can stop whenever you \
+like, close the browser, and go on later, also on another device. You may give up at any time, and \
+need not say why. It tests the texts, not you.
+
+What is kept
+
+Your answers, for how long each question was before you, what you note about a text or a word, and \
+what you choose to tell of yourself on this page. They stand under a random code. One list on this \
+site knows which code is yours, so that you are never shown a text whose counterpart you know. The \
+texts that you were shown count as read: you will not be asked to judge them or their counterparts \
+here. Times are forgotten after as many days as this site keeps such things.
+
+Who sees it
+
+Those who run the test see the answers under the codes, and may publish them so, without any name. \
+Nobody is told which answers are yours. If you are erased from this site, so is your entry in the \
+list of codes, with everything that you wrote in words of your own; your answers stay as nobody's.
+
+What we ask of you
+
+Answer by yourself, and do not ask a program. Show the texts to nobody, and do not put them on the \
+web: people and machines that come after you must not know them.
+"""
+
+
+def consent_text(questions: list[int]) -> str:
+    """Return the text for sheets of so many questions; headings are lines without a stop.
+
+    Args:
+        questions: how many each sheet has.
+    """
+    least, most = min(questions), max(questions)
+    return CONSENT.format(
+        questions=str(most) if least == most else f"{least} to {most}",
+        minutes=str(minutes(most))
+        if minutes(least) == minutes(most)
+        else f"{minutes(least)} to {minutes(most)}",
+    )
+
+
+if TYPE_CHECKING:
+    from winosmith.dataset import Dropped
+
+
+CHUNK = 500
+"""Problems that are looked up at once."""
+
+
+def open_round(
+    dataset: Dataset,
+    name: str,
+    *,
+    versions: Sequence[str] = ("a", "b"),
+    orders: int = 1,
+    seed: int = 0,
+    title: str = humans.TITLE,
+    declared: Sequence[humans.Declared] = humans.DECLARED,
+    consent: str | None = None,
+    public: bool = False,
+) -> tuple[Round, tuple[Dropped, ...]]:
+    """Open a test of problems to the people of the site.
+
+    Problems that the site does not have enter it as valid and under embargo; those that it has,
+    by their id, go under embargo unless they are public. Interrupted, the same call goes on.
+
+    Args:
+        dataset: problems with their answers.
+        name: small letters, digits and dashes; part of the addresses.
+        versions: as `humans.make_sheets` takes them, as are the next three.
+        orders: of each test.
+        seed: deals the halves, draws the orders, and settles who gets what.
+        title: what stands at the top.
+        declared: what people may tell of themselves.
+        consent: what they agree to before; None for the text that ships.
+        public: problems that everyone can read already may be asked all the same.
+
+    Returns:
+        The round, and the problems on no sheet with the reason.
+
+    Raises:
+        InputError: the name is taken or none; a problem has no answer, or is another one on the
+            site, or is public, withdrawn, rejected or a gold question there.
+        DataError: no sheets can be made of these problems.
+    """
+    _check_name(name)
+    _check_answers(dataset)
+    rows = _known(dataset)
+    for row in rows.values():
+        _check_known(row, dataset, public)
+    humans.make_sheets(dataset, versions=versions, orders=orders, seed=seed, title=title)
+    import_problems(dataset, "valid", embargo=True)
+    rows = _known(dataset)
+    held = Dataset(
+        (as_problem(_hidden(rows[problem_id])) for problem_id in dataset.ids), dataset.name
+    )
+    made = humans.make_sheets(held, versions=versions, orders=orders, seed=seed, title=title)
+    with writing():
+        _check_name(name)
+        _embargo(rows.values())
+        opened = Round.objects.create(
+            name=name,
+            title=title,
+            data=held.blind().digest,
+            seed=seed,
+            consent=consent or consent_text([len(sheet) for sheet in made.sheets]),
+            declared=[_declared(each) for each in declared],
+        )
+        Material.objects.bulk_create(
+            Material(round=opened, problem=rows[problem_id], place=place)
+            for place, problem_id in enumerate(held.ids)
+        )
+        Sheet.objects.bulk_create(_row(opened, sheet) for sheet in made.sheets)
+    return opened, made.left_out
+
+
+def _check_name(name: str) -> None:
+    try:
+        Round._meta.get_field("name").clean(name, None)
+    except ValidationError:
+        raise InputError(
+            _("%r can't name a round; use up to 40 letters, digits and dashes") % name
+        ) from None
+    if Round.objects.filter(name=name).exists():
+        raise InputError(_("there is a round %r already; choose another name") % name)
+
+
+def _check_answers(dataset: Dataset) -> None:
+    for problem in dataset:
+        if problem.answer is None:
+            raise InputError(
+                f"the problem {problem.id!r} has no answer, so nothing that people answer can be "
+                "compared with it"
+            )
+
+
+def _known(dataset: Dataset) -> dict[str, Problem]:
+    """Return the rows that the site has of these problems, by id."""
+    rows: dict[str, Problem] = {}
+    for start in range(0, len(dataset), CHUNK):
+        found = Problem.objects.filter(ref__in=dataset.ids[start : start + CHUNK])
+        rows.update((row.ref, row) for row in found.select_related("twin__contributor"))
+    return rows
+
+
+def _check_known(row: Problem, dataset: Dataset, public: bool) -> None:
+    if row.gold or row.state not in (State.VALID, State.JUDGING):
+        what = "a gold question" if row.gold else State(row.state).label
+        raise InputError(f"the problem {row.ref!r} can't be asked: on this site it is {what}")
+    if row.answer != dataset[dataset.row(row.ref)].answer:
+        raise InputError(f"the problem {row.ref!r} has another answer on this site")
+    if row.public and not public:
+        raise InputError(
+            f"the problem {row.ref!r} is public on this site, so that anybody may have read both "
+            "halves; take others, or say with --public-too that it shall be asked all the same"
+        )
+
+
+def _hidden(row: Problem) -> Problem:
+    """Return a row with the embargo that the round brings."""
+    if not row.public:
+        row.embargo = True
+    return row
+
+
+def _embargo(rows: Any) -> None:
+    """Put what is not public under embargo, and write down that it was."""
+    for row in Problem.objects.filter(pk__in=[row.pk for row in rows if row.embargo]):
+        if not row.embargo:
+            put_under(row)
+            stay(row, by=None, kind="embargo", reason=_("it is asked in a human test"))
+
+
+def _declared(each: humans.Declared) -> dict[str, Any]:
+    return {"name": each.name, "asked": each.asked, "choices": list(each.choices)}
+
+
+def _row(opened: Round, sheet: humans.Sheet) -> Sheet:
+    return Sheet(
+        round=opened,
+        code=sheet.code,
+        test=sheet.test,
+        order=sheet.order,
+        record=humans.sheet_record(sheet),
+    )
+
+
+if TYPE_CHECKING:
+    from winosmith.web.people.models import Person
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """What became of a round's problems.
+
+    Attributes:
+        used: how many the round asked.
+        alternates: their other halves that it did not ask, released with them.
+        withheld: how many stay under embargo.
+        canary: the line that all of them carry.
+    """
+
+    used: int
+    alternates: int
+    withheld: int
+    canary: str
+
+
+def round_named(name: str) -> Round:
+    """Return a round; raises InputError with the names that there are."""
+    found = Round.objects.filter(name=name).first()
+    if found is None:
+        known = ", ".join(Round.objects.order_by("name").values_list("name", flat=True))
+        raise InputError(f"there is no round {name!r}; there are: {known or 'none yet'}")
+    return found
+
+
+def close_round(name: str, *, drop: bool = False) -> Round:
+    """Let nobody take a round any more, and find its results.
+
+    Args:
+        name: of the round.
+        drop: sheets that are still out count as given up.
+
+    Raises:
+        InputError: there is no such round, it is closed, or sheets are out.
+    """
+    with writing():
+        locked = Round.objects.select_for_update(no_key=True).get(pk=round_named(name).pk)
+        if locked.state == Round.State.CLOSED:
+            raise InputError(_("the round %r is closed already") % name)
+        out = Sitting.objects.filter(subject__round=locked, state=Sitting.State.GIVEN)
+        if (count := out.count()) and not drop:
+            told = ngettext("%d sheet is still out", "%d sheets are still out", count) % count
+            raise InputError(_("%s; wait, or count them as given up with --drop") % told)
+        now = timezone.now()
+        out.update(state=Sitting.State.DROPPED, ended=now)
+        locked.state, locked.closed = Round.State.CLOSED, now
+        locked.save(update_fields=["state", "closed"])
+    locked.figures = figures_of(locked)
+    with writing():
+        locked.save(update_fields=["figures"])
+    return locked
+
+
+def let_count(round_: Round, ref: str, by: Person) -> None:
+    """Let a sheet count that was held for its pace; a closed round's figures are taken anew.
+
+    Raises:
+        InputError: it is not held.
+    """
+    with writing():
+        rows = Sitting.objects.filter(subject__round=round_, ref=ref, held=True)
+        if not rows.update(held=False, looked_by=by):
+            raise InputError(_("This sheet is not held; open the page again."))
+    if round_.state == Round.State.CLOSED:
+        round_.figures = figures_of(round_)
+        with writing():
+            round_.save(update_fields=["figures"])
+
+
+def publish_round(name: str) -> Released:
+    """Make public what a closed round asked, with the other halves; the rest stays as it is.
+
+    That is the policy of Davis et al. (2016, section 6). All of the round's problems carry a
+    canary from now on.
+
+    Raises:
+        InputError: the round is open, or was published; or another open round asks some of this.
+        DataError: nobody was given a sheet.
+    """
+    with writing():
+        locked = Round.objects.select_for_update(no_key=True).get(pk=round_named(name).pk)
+        if locked.state != Round.State.CLOSED:
+            raise InputError(f"the round {name!r} is open; close it first")
+        if locked.published:
+            raise InputError(f"the round {name!r} was published {locked.published:%Y-%m-%d}")
+        dataset = dataset_of(locked)
+        given = Sheet.objects.filter(round=locked, sittings__isnull=False).distinct()
+        used = refs(given) & set(dataset.ids)
+        after = humans.publish(dataset, used)
+        _check_free(locked, after.released.ids)
+        for row in _rows(after.withheld.ids):
+            _mark(row, after.canary)
+        for row in _rows(after.released.ids):
+            lift(row)
+            row.released = True
+            _mark(row, after.canary)
+            stay(row, by=None, kind="publish", reason=_("the human test %r is over") % name)
+        locked.published = timezone.now()
+        locked.save(update_fields=["published"])
+    return Released(len(used), after.alternates, len(after.withheld), after.canary)
+
+
+def _rows(ids: Iterable[str]) -> list[Problem]:
+    return list(Problem.objects.filter(ref__in=list(ids)).select_for_update(no_key=True))
+
+
+def _mark(row: Problem, canary: str) -> None:
+    extra = {**(row.record.get("extra") or {}), humans.CANARY: canary}
+    row.record = {**row.record, "extra": extra}
+    row.save(update_fields=["released", "record"])
+
+
+def _check_free(closed: Round, ids: Iterable[str]) -> None:
+    others = Round.objects.filter(
+        state=Round.State.OPEN, materials__problem__ref__in=list(ids)
+    ).exclude(pk=closed.pk)
+    if other := others.first():
+        raise InputError(
+            f"the round {other.name!r} is open and has some of these problems; close it first"
+        )
+
+
+_COUNTS = {
+    state: Count("sittings", filter=Q(sittings__state=state), distinct=True)
+    for state in Sitting.State.values
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How far a round is.
+
+    Attributes:
+        round: the round.
+        problems: in its data.
+        sheets: a row each: code, test, order, questions, and how many are being taken (`given`),
+            handed in (`done`), given up (`dropped`).
+        given, done, dropped: the same over all sheets.
+    """
+
+    round: Round
+    problems: int
+    sheets: list[dict[str, Any]]
+    given: int
+    done: int
+    dropped: int
+
+
+def standing(round_: Round) -> Standing:
+    """Return how far a round is."""
+    rows = round_.sheets.annotate(**_COUNTS).order_by("test", "order")
+    sheets = [
+        {
+            "code": row.code,
+            "test": row.test,
+            "order": row.order,
+            "questions": len(row.record["items"]),
+            **{state: getattr(row, state) for state in _COUNTS},
+        }
+        for row in rows
+    ]
+    totals = {state: sum(sheet[state] for sheet in sheets) for state in _COUNTS}
+    return Standing(round_, round_.materials.count(), sheets, **totals)
+
+
+def subjects_of(round_: Round) -> list[dict[str, Any]]:
+    """Return each sheet that is or was out: whose by code, how far; what they answered, never."""
+    rows = Sitting.objects.filter(subject__round=round_).select_related("subject", "sheet")
+    rows = rows.annotate(answered=Count("answers", filter=~Q(answers__letter="")))
+    return [
+        {
+            "code": row.subject.code,
+            "sheet": row.sheet.code,
+            "state": row.get_state_display(),
+            "answered": row.answered,
+            "of": len(row.sheet.record["items"]),
+            "given": row.given,
+            "ended": row.ended,
+            "pace": row.pace,
+            "held": row.held,
+            "ref": row.ref,
+        }
+        for row in rows.order_by("pk")
+    ]
