@@ -285,7 +285,7 @@ UNUSED = {"409.html": "for areas that have no page of their own for it"}
 
 def staged() -> dict[str, str]:
     """Make the small site of `world`, and what pages need beside it; return what is named."""
-    from winosmith.web.moderate import batches, roles
+    from winosmith.web.moderate import batches, people
     from winosmith.web.moderate.queue import Where
     from winosmith.web.people.invitations import reset
     from winosmith.web.people.pseudonyms import pseudonym
@@ -307,7 +307,7 @@ def staged() -> dict[str, str]:
     )
     _agreeing([world.people[name] for name in ("judge", "moderator", "admin", "owner", "other")])
     left = batches.picked(admin, "let-through", [("held-a", 99), ("held-b", 0)], LONG)
-    roles.appoint(admin, world.people["owner"], "pause", LONG)
+    people.appoint(admin, world.people["owner"], "pause", LONG)
     refs = {
         **world.refs,
         "way back": reset(world.people["other"], 30).split("/")[-2],

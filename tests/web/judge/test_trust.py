@@ -114,7 +114,7 @@ def test_accounts_of_one_address_are_held_together(
 ) -> None:
     """The third account of an address on one problem holds all three; others are not touched."""
     from winosmith.web.judge.models import Slot
-    from winosmith.web.moderate.roles import together
+    from winosmith.web.moderate.people import together
 
     rules(hold_accounts=3)
     problems = [twin(halves=1)[0] for _ in range(3)]
@@ -309,7 +309,7 @@ def test_discarded_votes_leave_their_places_to_others(
 ) -> None:
     """A place whose vote is discarded is opened anew; three honest judges decide the problem."""
     from winosmith.web.judge.models import Slot
-    from winosmith.web.moderate.roles import appoint, carry_out, unfinished
+    from winosmith.web.moderate.people import appoint, carry_out, unfinished
 
     rules(hold_pace_seconds=3)
     (problem,) = twin(halves=1)

@@ -45,7 +45,7 @@ def crowd(db: Any, person: Any, twin: Any) -> dict[str, Any]:
 
 def test_everybody_on_the_page_is_as_on_their_own(crowd: dict[str, Any]) -> None:
     """What is read at once for all is what is read for each of them alone."""
-    from winosmith.web.moderate.crowd import member, page
+    from winosmith.web.moderate.people import member, page
 
     shown = {one.person.name: one for one in page().members}
     assert shown == {name: member(person) for name, person in crowd.items()}
@@ -72,7 +72,7 @@ def test_more_people_ask_no_more_of_the_database(db: Any, person: Any, twin: Any
     from django.db import connection
     from django.test.utils import CaptureQueriesContext
 
-    from winosmith.web.moderate.crowd import page
+    from winosmith.web.moderate.people import page
 
     def asked() -> int:
         with CaptureQueriesContext(connection) as queries:
@@ -92,7 +92,7 @@ def test_who_wrote_much_is_counted_now_and_then(
 ) -> None:
     """Somebody's figures are of a moment ago once they have written much, others' of now."""
     from winosmith.web import _kept
-    from winosmith.web.moderate.contributors import written_by_each
+    from winosmith.web.moderate.people import written_by_each
 
     monkeypatch.setattr(_kept, "A_SECOND", 3)
     ann, bob = person("ann"), person("bob")

@@ -218,7 +218,7 @@ def test_the_log_filters(
     db: Any, person: Any, moderator: Any, twin: Any, visit: Any, do: Any
 ) -> None:
     """By who, what, problem and day the log shows those entries and no others."""
-    from winosmith.web.moderate.log import Asked, logged
+    from winosmith.web.moderate.log import LogFilters, logged
     from winosmith.web.people.pseudonyms import pseudonym
     from winosmith.web.problems.states import move
 
@@ -230,7 +230,7 @@ def test_the_log_filters(
     day = half.events.first().at.date().isoformat()
 
     def kinds(**asked: str) -> list[str]:
-        return [event.kind for event in logged(Asked(**asked))]
+        return [event.kind for event in logged(LogFilters(**asked))]
 
     assert kinds() == ["withdraw", "accept", "verdict"]
     assert kinds(who="site") == ["verdict"]

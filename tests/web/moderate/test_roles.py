@@ -10,7 +10,7 @@ from winosmith.errors import InputError
 
 
 def _appoint(person: Any, other: Any, kind: str, reason: str = "because") -> Any:
-    from winosmith.web.moderate.roles import appoint
+    from winosmith.web.moderate.people import appoint
 
     return appoint(person, other, kind, reason)
 
@@ -126,7 +126,7 @@ def _excluded(judge: Any) -> int:
 
 def test_many_votes_are_taken_out_bit_by_bit(voted: Any, visit: Any) -> None:
     """What one request has no time for is told on the judge's page, and any moderator goes on."""
-    from winosmith.web.moderate.roles import carry_out, unfinished
+    from winosmith.web.moderate.people import carry_out, unfinished
     from winosmith.web.people.pseudonyms import pseudonym
 
     eva, bob = voted
@@ -147,7 +147,7 @@ def test_many_votes_are_taken_out_bit_by_bit(voted: Any, visit: Any) -> None:
 def test_a_form_sent_again_overrules_nothing_later(voted: Any) -> None:
     """Votes that were counted again stay so when the older decision is carried out once more."""
     from winosmith.web.judge.models import Slot
-    from winosmith.web.moderate.roles import carry_out
+    from winosmith.web.moderate.people import carry_out
 
     eva, bob = voted
     first = _appoint(eva, bob, "exclude", "guesses")

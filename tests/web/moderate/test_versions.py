@@ -146,7 +146,7 @@ def test_versions_are_counted_with_what_somebody_wrote(
     person: Callable[..., Any], moderator: Callable[..., Any], visit: Callable[..., Any]
 ) -> None:
     """A contributor's record tells how many of their problems are perturbed ones."""
-    from winosmith.web.moderate.contributors import written_by
+    from winosmith.web.moderate.people import written_by
     from winosmith.web.people.pseudonyms import pseudonym
 
     ann = person("ann")

@@ -50,7 +50,7 @@ def test_an_embargo_goes_down_the_tree(db: Any, person: Callable[..., Any]) -> N
 
 def test_what_is_covered_has_no_embargo_to_lift(db: Any, person: Callable[..., Any]) -> None:
     """Lifting is refused where the parent is under embargo; one's own set on top falls to that."""
-    from winosmith.web.moderate.undoing import undo
+    from winosmith.web.moderate.deciding import undo
 
     mod = person("mod", is_moderator=True)
     top = root()

@@ -24,7 +24,7 @@ class Config(AppConfig):
 def _keep_indexes(using: str, **_: Any) -> None:
     from django.db import connections
 
-    from winosmith.web.moderate.index import ensure
+    from winosmith.web.moderate.queue import ensure
 
     if "problems_problem" in connections[using].introspection.table_names():
         ensure(using)

@@ -1,33 +1,36 @@
 """Doing the same to many problems: in chunks that let others write in between, and undoing it.
 
 Each chunk is one transaction with the note how far the batch came: after a kill it goes on where
-it stopped, and nothing is done twice.
+it stopped, and nothing is done twice. Here is also what the forms of the queue ask for: what is to
+be done, to which problems, and why.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from django.db import transaction
 from django.db.models import Max
+from django.http import QueryDict
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.moderate.actions import ACTIONS, UNDO
-from winosmith.web.moderate.deciding import LONGEST, Conflict, decide
+from winosmith.web.moderate.actions import ACTIONS, UNDO, Action, in_the_log
+from winosmith.web.moderate.deciding import LONGEST, Conflict, decide, undo
 from winosmith.web.moderate.models import Batch
 from winosmith.web.moderate.queue import Where, found
-from winosmith.web.moderate.undoing import undo
 from winosmith.web.problems.models import Event, Problem
 from winosmith.web.problems.once import new_key
 
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
 
-__all__ = ["CHUNK", "Stand", "all_matching", "go_on", "picked", "stand", "take_back", "undo_one"]
 
 CHUNK = 40
 """Problems of one transaction: about a tenth of a second in which others wait to write."""
@@ -123,7 +126,7 @@ def undo_one(person: Person, event: Event, reason: str) -> Batch:
     """Undo one decision, whatever it was done together with.
 
     Raises:
-        InputError: it can't be taken back; see `undoing.undo`.
+        InputError: it can't be taken back; see `deciding.undo`.
     """
     _check(person, UNDO, reason)
     with writing():
@@ -204,3 +207,123 @@ def _leave(batch: Batch, ref: str, why: str) -> None:
     batch.left_count += 1
     if len(batch.left) < NAMED:
         batch.left = [*batch.left, [ref, why]]
+
+
+if TYPE_CHECKING:
+    from winosmith.web.moderate.models import Batch
+    from winosmith.web.people.models import Person
+
+
+MOST_PICKED = 200
+"""Problems picked by hand; more than one page has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a moderator wants to do, before the reason.
+
+    Attributes:
+        action: None where it is none.
+        picks: problems' ids, each with the newest event that the moderator saw.
+        everything: all that `where` finds, instead of what is picked.
+        where: the filter of the list.
+        back: the page to return to.
+    """
+
+    action: Action | None
+    picks: tuple[tuple[str, int], ...]
+    everything: bool
+    where: Where
+    back: str
+
+    @classmethod
+    def read(cls, form: QueryDict) -> Asked:
+        """Return what a form says; a pick that is none is left out."""
+        parts = [pick.rpartition(":") for pick in form.getlist("pick")[:MOST_PICKED]]
+        picks = tuple((ref, int(seen)) for ref, _colon, seen in parts if _is_key(seen))
+        return cls(
+            ACTIONS.get(form.get("action", "")),
+            picks,
+            form.get("everything") == "1",
+            Where.read(form.get("where", "")),
+            back_to(form.get("back", "")),
+        )
+
+    def problems(self) -> list[Problem]:
+        """Return the picked problems."""
+        refs = [] if self.everything else [ref for ref, _seen in self.picks]
+        query = Problem.objects.filter(ref__in=refs).select_related("twin__contributor")
+        return list(query.order_by("pk"))
+
+    def count(self, at: Stand) -> int:
+        """Return how many problems are meant."""
+        if not self.everything:
+            return len(self.picks)
+        return found(self.where).filter(pk__lte=at[1]).count()
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmed:
+    """The reason, and what the moderator was told before.
+
+    Attributes:
+        preset: the number of one of the action's reasons; -1 for none of them.
+        text: in the moderator's own words.
+        at: what was newest when the count was shown.
+        expected: the count.
+    """
+
+    preset: int
+    text: str
+    at: Stand
+    expected: int
+
+    @classmethod
+    def read(cls, form: QueryDict) -> Confirmed:
+        """Return what a form says."""
+        event, newest, expected, preset = (
+            int(form.get(name, "")) if _is_key(form.get(name, "")) else -1
+            for name in ("event", "newest", "expected", "preset")
+        )
+        return cls(preset, form.get("text", "").strip(), (max(event, 0), newest), max(expected, 0))
+
+    def reason(self, action: Action) -> str:
+        """Return the reason as the log keeps it."""
+        known = 0 <= self.preset < len(action.reasons)
+        return " ".join(
+            filter(None, (in_the_log(action.reasons[self.preset]) if known else "", self.text))
+        )
+
+    def begin(self, person: Person, action: Action, asked: Asked) -> Batch:
+        """Do it to what is picked, or begin to do it to all that match.
+
+        Raises:
+            Conflict: the only problem has changed since.
+            InputError: see `picked`; or the number that match is another by now.
+        """
+        name, reason = action.name, self.reason(action)
+        if not asked.everything:
+            return picked(person, name, asked.picks, reason)
+        count = asked.count(self.at)
+        if count != self.expected:
+            raise InputError(
+                _("%(now)d problems match by now, not %(then)d; look again and confirm.")
+                % {"now": count, "then": self.expected}
+            )
+        return all_matching(person, name, asked.where, reason, at=self.at, expected=self.expected)
+
+
+def back_to(path: str) -> str:
+    """Return a page of the moderators to go back to; the queue where the path is none of them."""
+    home = reverse("moderate:queue")
+    safe = path.startswith(home) and url_has_allowed_host_and_scheme(path, allowed_hosts=None)
+    if not safe:
+        return home
+    bare, _mark, query = path.partition("?")
+    kept = QueryDict(query, mutable=True)
+    kept.pop("done", None)
+    return f"{bare}?{kept.urlencode()}" if kept else bare
+
+
+def _is_key(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 18

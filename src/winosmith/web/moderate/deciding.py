@@ -1,4 +1,7 @@
-"""Deciding about one problem: who may, in which state, and whether it is still what was seen."""
+"""Deciding about one problem: who may, in which state, and whether it is still what was seen.
+
+What a moderator did can be taken back, as long as nothing happened to the problem since.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.moderate.actions import ACTIONS, CLOSING, UNDO, Action
 from winosmith.web.moderate.appeals import open_appeal, settle
+from winosmith.web.moderate.models import Appeal
+from winosmith.web.moderate.votes import answered_since
 from winosmith.web.problems.embargoes import COVERING, lift, put_under
 from winosmith.web.problems.models import Event, Problem, State
 from winosmith.web.problems.public import LATE
@@ -21,19 +26,6 @@ if TYPE_CHECKING:
 
     from winosmith.web.people.models import Person
 
-__all__ = [
-    "LONGEST",
-    "Conflict",
-    "actions_for",
-    "decide",
-    "last_event",
-    "locked",
-    "may_decide",
-    "moved",
-    "must_decide",
-    "set_embargo",
-    "standing",
-]
 
 LONGEST = 2000
 """Characters of a reason."""
@@ -238,3 +230,68 @@ def set_embargo(
     else:
         lift(problem, by=person)
     return stay(problem, by=person, kind=kind, reason=reason, batch=batch, undoes=undoes)
+
+
+if TYPE_CHECKING:
+    from winosmith.web.people.models import Person
+
+
+def undoable(person: Person, problem: Problem) -> Event | None:
+    """Return the decision on a problem that the person can take back now: the last that holds."""
+    held = standing(problem)
+    if not held or not may_decide(person, problem) or _no_undo(held[-1], problem, held):
+        return None
+    return held[-1]
+
+
+def undo(person: Person, event: Event, *, reason: str, batch: str) -> Event:
+    """Take a moderator's decision back: the problem stands where it stood before.
+
+    Args:
+        person: a moderator; not only the one who decided.
+        event: a decision. What was taken back after it does not count as something that happened.
+        reason: for the contributor.
+        batch: the mark of all that is taken back together.
+
+    Returns:
+        The new event; it names the one that it takes back.
+
+    Raises:
+        InputError: the event is no decision, was taken back already, something happened since, or
+            the problem is the person's own.
+    """
+    with writing():
+        problem = locked(event.problem_id)
+        must_decide(person, problem)
+        if hindrance := _no_undo(event, problem, standing(problem)):
+            raise InputError(hindrance)
+        if event.kind in ("embargo", "lift"):
+            back = event.kind == "lift"
+            return set_embargo(person, problem, back, UNDO, reason, batch, undoes=event)
+        taken = (
+            moved(person, problem, State(event.before), UNDO, reason, batch, undoes=event)
+            if event.before != event.after
+            else stay(problem, by=person, kind=UNDO, reason=reason, batch=batch, undoes=event)
+        )
+        Appeal.objects.filter(answer=event).update(answer=None)
+        return taken
+
+
+def _no_undo(event: Event, problem: Problem, held: list[Event]) -> str:
+    """Return why an event can't be taken back; empty where it can."""
+    if event.kind not in ACTIONS or not event.batch:
+        return _("it is no moderator's decision")
+    if not any(one.pk == event.pk for one in held):
+        return _("it was taken back already")
+    if held[-1].pk != event.pk or problem.state != event.after:
+        return _("something happened to it since")
+    if Appeal.objects.filter(answer=event).exists() and open_appeal(problem):
+        return _("another appeal came since")
+    return _votes_since(event)
+
+
+def _votes_since(event: Event) -> str:
+    """Return that judges have voted because of the event: their work is not thrown away."""
+    if event.after == State.JUDGING and answered_since(event.problem_id, event.at):
+        return _("judges have voted on it since; hold it instead")
+    return ""

@@ -1,24 +1,100 @@
-"""Everything about a problem that a moderator's decision may rest on."""
+"""Everything about a problem that a moderator's decision may rest on, with its family."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from winosmith.web.judge.votes import Vote, skips_of, votes_of
-from winosmith.web.moderate import undoing
-from winosmith.web.moderate.contributors import written_by
-from winosmith.web.moderate.deciding import actions_for
-from winosmith.web.moderate.family import family_of
+from winosmith.web.moderate.deciding import actions_for, undoable
+from winosmith.web.moderate.people import written_by
 from winosmith.web.moderate.rows import Row, entry, rows
+from winosmith.web.people.pseudonyms import pseudonym
+from winosmith.web.perturb.edits import Piece, pieces
+from winosmith.web.perturb.family import path_to
+from winosmith.web.perturb.models import Version
+from winosmith.web.predict import asking
 from winosmith.web.problems.lookalikes import lookalikes
 from winosmith.web.problems.models import Problem
 
 if TYPE_CHECKING:
-    from winosmith.web.people.models import Person
+    from winosmith.web.predict.models import Prediction
+    from winosmith.web.problems.models import Problem
 
-__all__ = ["dossier"]
+
+ENDS = 6
+"""Steps that are shown of a long way, at either end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A version on the way from the root.
+
+    Attributes:
+        pieces: the sentence, with what was changed of the one before.
+        skipped: how many steps before this one are not shown.
+    """
+
+    problem: Problem
+    version: Version
+    pieces: list[Piece]
+    skipped: int = 0
+
+
+def family_of(problem: Problem) -> dict[str, Any] | None:
+    """Return what the page of a problem shows of its family; None where it has none.
+
+    Its root; the steps from there to the problem; what the site's models make of it; where the
+    queue shows the family, and what its contributor wrote of it.
+    """
+    path = path_to(problem)
+    versions = {version.problem_id: version for version in _versions(path)}
+    if not versions:
+        return None
+    root = path[0]
+    contributor = problem.twin.contributor
+    return {
+        "root": root,
+        "path": path,
+        "steps": list(_steps(path, versions)),
+        "predictions": [_told(problem, one) for one in asking.of(problem)],
+        "size": Version.objects.filter(root=root).count(),
+        "all": _queue(root),
+        "theirs": _queue(root, by=pseudonym(contributor)) if contributor else "",
+    }
+
+
+def _versions(path: Sequence[Problem]) -> Sequence[Version]:
+    return list(Version.objects.filter(problem__in=[problem.pk for problem in path]))
+
+
+def _steps(path: Sequence[Problem], versions: dict[int, Version]) -> Iterator[Step]:
+    shown = [at for at in range(len(path)) if at < ENDS or at >= len(path) - ENDS]
+    last = -1
+    for at in shown:
+        problem, before = path[at], path[max(0, at - 1)]
+        marked = pieces(before.sentence, problem.sentence)
+        yield Step(problem, versions[problem.pk], marked, at - last - 1)
+        last = at
+
+
+def _told(problem: Problem, one: Prediction) -> dict[str, Any]:
+    known = one.choice is not None and not one.tie
+    chose = problem.options[one.choice] if known else ""
+    return {"prediction": one, "chose": chose, "stand": one.get_stand_display()}
+
+
+def _queue(root: Problem, **more: str) -> str:
+    return f"{reverse('moderate:queue')}?{urlencode({'state': '', 'family': root.ref, **more})}"
+
+
+if TYPE_CHECKING:
+    from winosmith.web.people.models import Person
 
 
 def dossier(reader: Person, problem: Problem) -> dict[str, Any]:
@@ -31,7 +107,7 @@ def dossier(reader: Person, problem: Problem) -> dict[str, Any]:
     family = family_of(problem)
     contributor = problem.twin.contributor
     events = problem.events.select_related("actor", "problem__twin").order_by("-pk")
-    last = undoing.undoable(reader, problem)
+    last = undoable(reader, problem)
     return {
         "problem": problem,
         "halves": _halves(reader, problem),

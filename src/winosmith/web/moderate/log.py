@@ -14,13 +14,13 @@ from django.utils.translation import gettext_lazy as _
 
 from winosmith.cells import guarded
 from winosmith.web.moderate.actions import ACTIONS, UNDO
-from winosmith.web.moderate.contributors import person_of
+from winosmith.web.moderate.people import person_of
 from winosmith.web.people.models import Person
 from winosmith.web.people.pseudonyms import pseudonym
 from winosmith.web.problems.models import Event
 from winosmith.web.problems.public import LATE
 
-__all__ = ["COLUMNS", "Asked", "known_as", "lines", "logged", "what_is_done"]
+__all__ = ["COLUMNS", "LogFilters", "known_as", "lines", "logged", "what_is_done"]
 
 COLUMNS = ("event", "at", "who", "what", "problem", "before", "after", "reason", "batch", "undoes")
 
@@ -41,7 +41,7 @@ _PAST = {
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class LogFilters:
     """Which entries somebody asks for; empty texts ask for nothing in particular.
 
     Attributes:
@@ -61,12 +61,12 @@ class Asked:
     batch: str = ""
 
     @classmethod
-    def read(cls, query: QueryDict) -> Asked:
+    def read(cls, query: QueryDict) -> LogFilters:
         """Return what the query asks for."""
         return cls(**{f.name: query.get(f.name, "").strip()[:120] for f in fields(cls)})
 
 
-def logged(asked: Asked) -> QuerySet[Event]:
+def logged(asked: LogFilters) -> QuerySet[Event]:
     """Return the entries asked for, the newest first."""
     query = Event.objects.select_related("problem__twin", "actor").order_by("-pk")
     if asked.who == "site":
@@ -90,7 +90,7 @@ def known_as(person: Person | None) -> str:
     return person.name if person.moderates else pseudonym(person)
 
 
-def lines(asked: Asked) -> Iterator[str]:
+def lines(asked: LogFilters) -> Iterator[str]:
     """Yield the log as CSV, line by line; no cell is a formula to a spreadsheet."""
     writer = csv.writer(_Echo())
     yield writer.writerow(COLUMNS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from winosmith.web.moderate import views, views_gold, views_log, views_people
+from winosmith.web.moderate import views, views_people
 
 __all__ = ["app_name", "urlpatterns"]
 
@@ -17,10 +17,10 @@ urlpatterns = [
     path("undo/", views.undo, name="undo"),
     path("batches/<str:mark>/", views.batch, name="batch"),
     path("batches/<str:mark>/go-on/", views.go_on, name="go_on"),
-    path("contests/", views_gold.contests, name="contests"),
-    path("contests/<int:number>/settle/", views_gold.settle, name="settle"),
-    path("log/", views_log.log, name="log"),
-    path("log.csv", views_log.download, name="log_csv"),
+    path("contests/", views.contests, name="contests"),
+    path("contests/<int:number>/settle/", views.settle, name="settle"),
+    path("log/", views.log, name="log"),
+    path("log.csv", views.download, name="log_csv"),
     path("people/", views_people.people, name="people"),
     path("agreement/", views_people.agreement, name="agreement"),
     path("agreement.csv", views_people.agreement_csv, name="agreement_csv"),

@@ -1,32 +1,34 @@
-"""The pages of the queue: the list, one problem, what a reason is asked for, what was done."""
+"""The pages of the queue: the list, one problem, what is asked, what was done; gold; the log."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from django.conf import settings
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from winosmith.errors import InputError
+from winosmith.web.judge import gold
+from winosmith.web.judge.models import Contest
 from winosmith.web.judge.trust import enough_gold
-from winosmith.web.moderate import batches, rows
+from winosmith.web.moderate import batches
 from winosmith.web.moderate.actions import ACTIONS, UNDO
-from winosmith.web.moderate.asking import Asked, Confirmed, back_to
-from winosmith.web.moderate.deciding import Conflict
+from winosmith.web.moderate.batches import Asked, Confirmed, back_to
+from winosmith.web.moderate.deciding import LONGEST, Conflict
 from winosmith.web.moderate.dossier import dossier
-from winosmith.web.moderate.log import what_is_done
-from winosmith.web.moderate.models import Batch
+from winosmith.web.moderate.log import LogFilters, lines, logged, what_is_done
+from winosmith.web.moderate.models import Appointment, Batch
 from winosmith.web.moderate.queue import AGES, KINDS, ONLY, TABS, Where, page, waiting
+from winosmith.web.moderate.rows import entry, rows
 from winosmith.web.moderate.votes import note_read
 from winosmith.web.people.gates import moderators_only
+from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Event, Problem, State
 from winosmith.web.problems.once import new_key, once
-
-__all__ = ["act", "ask", "batch", "go_on", "problem", "queue", "undo"]
 
 
 @require_GET
@@ -46,7 +48,7 @@ def queue(request: HttpRequest) -> HttpResponse:
             "query": where.query(),
             "here": request.get_full_path(),
             "page": shown,
-            "rows": rows.rows(request.user, shown.problems),
+            "rows": rows(request.user, shown.problems),
             "actions": [action for action in ACTIONS.values() if action.starts & where.states()],
             "tabs": [(query, label, Where.read(query) == where) for query, label in TABS],
             "waiting": waiting(),
@@ -182,7 +184,7 @@ def _ask(
             "error": error,
             "at": at,
             "count": asked.count(at),
-            "rows": rows.rows(request.user, asked.problems()),
+            "rows": rows(request.user, asked.problems()),
             "key": new_key(),
         },
         status=200 if error is None else 422,
@@ -198,8 +200,8 @@ def _conflict(
         "asked": asked,
         "confirmed": confirmed,
         "error": conflict,
-        "row": rows.rows(request.user, [problem])[0],
-        "since": [rows.entry(event) for event in conflict.since],
+        "row": rows(request.user, [problem])[0],
+        "since": [entry(event) for event in conflict.since],
         "key": new_key(),
     }
     return render(request, "moderate/conflict.html", context, status=409)
@@ -223,3 +225,111 @@ def _done(request: HttpRequest) -> dict[str, Any] | None:
         "undo": made.action != UNDO and not Batch.objects.filter(undoes=made).exists(),
         "key": new_key(),
     }
+
+
+MOST = 50
+"""Contests on the page, the oldest first."""
+
+
+@require_GET
+@moderators_only
+def contests(request: HttpRequest) -> HttpResponse:
+    """Show what judges contest, and what was settled last."""
+    return _contests(request)
+
+
+@require_POST
+@moderators_only
+def settle(request: HttpRequest, number: int) -> HttpResponse:
+    """Settle one contest, once: the judge is right and the question retires, or it stands."""
+    one = get_object_or_404(Contest, pk=number)
+    upheld, words = request.POST.get("upheld") == "1", request.POST.get("answer", "")
+
+    def act() -> dict[str, Any]:
+        if not 1 <= len(words.strip()) <= LONGEST:
+            raise InputError(_("answer the judge in 1 to %d characters") % LONGEST)
+        gold.settle(one, request.user, upheld=upheld, answer=words)
+        return {"contest": one.pk}
+
+    try:
+        once(request.user, request.POST.get("key", ""), request.path, act)
+    except InputError as error:
+        return _contests(request, error, one.pk, words)
+    return redirect("moderate:contests")
+
+
+def _contests(
+    request: HttpRequest, error: InputError | None = None, number: int = 0, words: str = ""
+) -> HttpResponse:
+    query = Contest.objects.select_related(
+        "slot__problem__twin__contributor", "slot__problem__as_gold"
+    )
+    waiting = [_shown(request.user, one) for one in query.filter(upheld=None).order_by("at")[:MOST]]
+    context = {
+        "waiting": waiting,
+        "settled": query.exclude(upheld=None).order_by("-pk")[:20],
+        "error": error,
+        "number": number,
+        "words": words,
+        "key": new_key(),
+    }
+    return render(request, "moderate/contests.html", context, status=409 if error else 200)
+
+
+def _shown(reader: Person, one: Contest) -> dict[str, Any]:
+    problem, chosen = one.slot.problem, one.slot.choice
+    return {
+        "contest": one,
+        "row": rows(reader, [problem])[0],
+        "chose": "" if chosen is None else problem.options[chosen],
+        "own": one.slot.holder_id == reader.pk,
+    }
+
+
+SIZE = 50
+"""Entries on a page."""
+
+LOGGED = ("submit", "verdict", "recount", "appeal", "revise", *ACTIONS, UNDO)
+"""What the filter offers; another kind can be typed into the address."""
+
+
+@require_GET
+@moderators_only
+def log(request: HttpRequest) -> HttpResponse:
+    """Show what was done, the newest first."""
+    asked = LogFilters.read(request.GET)
+    query, before = logged(asked), request.GET.get("before", "")
+    if before.isascii() and before.isdigit() and len(before) <= 18:
+        query = query.filter(pk__lt=int(before))
+    events = list(query[: SIZE + 1])
+    kept = request.GET.copy()
+    kept.pop("before", None)
+    older = kept.copy()
+    if len(events) > SIZE:
+        older["before"] = events[SIZE - 1].pk
+    return render(
+        request,
+        "moderate/log.html",
+        {
+            "asked": asked,
+            "kinds": [(kind, what_is_done(kind)) for kind in LOGGED],
+            "entries": [entry(event) for event in events[:SIZE]],
+            "older": older.urlencode() if len(events) > SIZE else "",
+            "newest": kept.urlencode() if before else None,
+            "query": kept.urlencode(),
+            "appointments": Appointment.objects.select_related("person", "actor").order_by("-pk")[
+                :20
+            ],
+        },
+    )
+
+
+@require_GET
+@moderators_only
+def download(request: HttpRequest) -> StreamingHttpResponse:
+    """Stream what was done as CSV."""
+    response = StreamingHttpResponse(
+        lines(LogFilters.read(request.GET)), content_type="text/csv; charset=utf-8"
+    )
+    response.headers["Content-Disposition"] = 'attachment; filename="audit-log.csv"'
+    return response

@@ -11,9 +11,10 @@ from django.views.decorators.http import require_GET, require_POST
 
 from winosmith.errors import InputError
 from winosmith.web.judge.trust import CAREFUL, GOLD, mistaken, suspect
-from winosmith.web.moderate import crowd, matrix, roles
-from winosmith.web.moderate.contributors import person_of
+from winosmith.web.moderate import matrix
+from winosmith.web.moderate import people as members
 from winosmith.web.moderate.models import Appointment
+from winosmith.web.moderate.people import person_of
 from winosmith.web.numerals import percent
 from winosmith.web.people.gates import moderators_only
 from winosmith.web.people.models import Person
@@ -43,12 +44,12 @@ def people(request: HttpRequest) -> HttpResponse:
     text, found = _asked(request)
     if found is not None:
         return redirect("moderate:person", name=pseudonym(found))
-    shown = crowd.page(only=request.GET.get("only", ""), before=request.GET.get("before", ""))
+    shown = members.page(only=request.GET.get("only", ""), before=request.GET.get("before", ""))
     context = {
         "page": shown,
         "text": text,
         "only": request.GET.get("only", ""),
-        "kinds": crowd.ONLY.items(),
+        "kinds": members.ONLY.items(),
         "mistaken": _mistaken(),
     }
     return render(request, "moderate/people.html", context)
@@ -106,9 +107,9 @@ def appoint(request: HttpRequest, name: str) -> HttpResponse:
     def act() -> dict[str, list[int]]:
         people = [other]
         if kind.endswith(TOGETHER):
-            people += roles.together(other)
+            people += members.together(other)
         said, reason = kind.removesuffix(TOGETHER), request.POST.get("reason", "")
-        made = [roles.appoint(request.user, one, said, reason) for one in people]
+        made = [members.appoint(request.user, one, said, reason) for one in people]
         return {"appointments": [one.pk for one in made]}
 
     try:
@@ -119,7 +120,7 @@ def appoint(request: HttpRequest, name: str) -> HttpResponse:
         )
         rows = Appointment.objects.select_related("person", "actor")
         for made in rows.filter(pk__in=result["appointments"]).order_by("pk"):
-            roles.carry_out(made)
+            members.carry_out(made)
     except InputError as error:
         return _person(request, other, error, request.POST.get("reason", ""), kind)
     return redirect("moderate:person", name=name)
@@ -127,9 +128,9 @@ def appoint(request: HttpRequest, name: str) -> HttpResponse:
 
 def _gone_on(request: HttpRequest, other: Person) -> HttpResponse:
     """Go on with what a moderator decided about many votes; any other one may, too."""
-    waiting = roles.unfinished(other)
-    if waiting is not None and roles.may_appoint(request.user, other):
-        roles.carry_out(waiting[0])
+    waiting = members.unfinished(other)
+    if waiting is not None and members.may_appoint(request.user, other):
+        members.carry_out(waiting[0])
     return redirect("moderate:person", name=pseudonym(other))
 
 
@@ -147,13 +148,13 @@ def _person(
     reason: str = "",
     kind: str = "",
 ) -> HttpResponse:
-    one = crowd.member(other)
+    one = members.member(other)
     held = one.judged.held
     suspects = suspect(held) if held is not None else Problem.objects.none()
     context = {
         "one": one,
         "other": other,
-        "others": [pseudonym(who) for who in roles.together(other)],
+        "others": [pseudonym(who) for who in members.together(other)],
         "together": [(k, _label_together(k)) for k in ("resume", "discard")],
         "suspects": suspects.order_by("-pk")[:MOST],
         "suspect_count": suspects.count(),
@@ -161,8 +162,10 @@ def _person(
         "named": other.name if request.user.is_superuser and not other.anonymous else "",
         "erasable": request.user.is_superuser and not other.erased,
         "own": other.pk == request.user.pk,
-        "unfinished": roles.unfinished(other) if roles.may_appoint(request.user, other) else None,
-        "possible": [(k.value, _label(k)) for k in roles.possible(request.user, other)],
+        "unfinished": members.unfinished(other)
+        if members.may_appoint(request.user, other)
+        else None,
+        "possible": [(k.value, _label(k)) for k in members.possible(request.user, other)],
         "appointments": other.appointments.select_related("actor").order_by("-pk"),
         "problems": f"{reverse('moderate:queue')}?state=&by={pseudonym(other)}",
         "error": error,

@@ -3,7 +3,7 @@
 SQLite has an external-content FTS5 table with triggers on the table of problems, PostgreSQL a GIN
 index on an expression; the database itself keeps both in step. Both know whole words in any case,
 and neither finds accents that are not asked for. The site has two: here the one of public problems
-alone for everyone, and for moderators one of all (`winosmith.web.moderate.index`). What is not
+alone for everyone, and for moderators one of all (`winosmith.web.moderate.queue`). What is not
 public is not in the first, so neither results, counts, order nor the time that a search takes tell
 anything about it.
 """

@@ -27,8 +27,8 @@ from winosmith.web.api.v1.shapes_moderating import (
 )
 from winosmith.web.moderate import batches
 from winosmith.web.moderate.actions import ACTIONS
-from winosmith.web.moderate.asking import Asked as AskedFor
-from winosmith.web.moderate.asking import Confirmed
+from winosmith.web.moderate.batches import Asked as AskedFor
+from winosmith.web.moderate.batches import Confirmed
 from winosmith.web.moderate.dossier import dossier
 from winosmith.web.moderate.models import Batch as BatchRow
 from winosmith.web.moderate.queue import found, page, waiting

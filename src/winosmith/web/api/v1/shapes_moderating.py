@@ -9,7 +9,7 @@ from django.http import QueryDict
 from pydantic import Field
 
 from winosmith.web.api.v1.shapes import Asked, Near, Problem, Ref, Shape
-from winosmith.web.moderate.asking import MOST_PICKED
+from winosmith.web.moderate.batches import MOST_PICKED
 from winosmith.web.moderate.deciding import LONGEST
 from winosmith.web.moderate.queue import Where
 

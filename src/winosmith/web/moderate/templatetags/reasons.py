@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django import template
 
-from winosmith.web.moderate import reasons
+from winosmith.web.moderate import actions
 
 __all__ = ["register", "told"]
 
@@ -13,5 +13,5 @@ register = template.Library()
 
 @register.filter
 def told(reason: str) -> str:
-    """Return a reason in the language of the page; see `moderate.reasons`."""
-    return reasons.told(reason)
+    """Return a reason in the language of the page; see `moderate.actions`."""
+    return actions.told(reason)
