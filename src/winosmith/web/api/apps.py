@@ -18,7 +18,7 @@ class Config(AppConfig):
 
     def ready(self) -> None:
         """Connect what the site does with tokens."""
-        from winosmith.web.api.tidying import drop_dead_tokens, drop_tokens
+        from winosmith.web.api.tokens import drop_dead_tokens, drop_tokens
         from winosmith.web.people.signals import erasing, tidying
 
         tidying.connect(drop_dead_tokens, dispatch_uid="api.tokens")

@@ -1,13 +1,14 @@
-"""What people may do with tokens: make, know again, revoke; and whose one is."""
+"""What people may do with tokens: make, know again, revoke; whose one is, and when it goes."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -16,23 +17,11 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.api.models import Token
 from winosmith.web.people.gates import may_judge
+from winosmith.web.people.models import Person
 
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
 
-__all__ = [
-    "DAYS",
-    "LONGEST",
-    "MOST",
-    "SCOPES",
-    "find",
-    "holds",
-    "make",
-    "offered",
-    "revoke",
-    "revoke_all",
-    "tokens_of",
-]
 
 PREFIX = "ws_"
 """How every token begins, so that one that strayed into a file is known for what it is."""
@@ -146,3 +135,14 @@ def revoke_all(person: Person) -> int:
 
 def _digest(text: str) -> str:
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def drop_dead_tokens(sender: Any, before: datetime, **_: Any) -> int:
+    """Delete what ran out or was revoked before a time; return how many there were."""
+    dead = Q(expires__lt=before) | Q(revoked__lt=before)
+    return int(Token.objects.filter(dead).delete()[0])
+
+
+def drop_tokens(sender: Any, person: Person, **_: Any) -> None:
+    """Delete the tokens of somebody who is erased."""
+    Token.objects.filter(person=person).delete()

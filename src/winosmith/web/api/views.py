@@ -1,15 +1,23 @@
-"""The page about the API, and its description for programs."""
+"""The page about the API, its description for programs, and the page of one's tokens."""
 
 from __future__ import annotations
 
 import json
+from typing import Any, cast
 
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
 from django.utils.cache import get_conditional_response, patch_cache_control, set_response_etag
-from django.views.decorators.http import require_safe
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-__all__ = ["description", "index"]
+from winosmith.errors import InputError
+from winosmith.web.api import tokens as rules
+from winosmith.web.people.gates import accounts_only
+from winosmith.web.people.models import Person
+from winosmith.web.problems.once import new_key, once
 
 
 @require_safe
@@ -39,3 +47,86 @@ def description(request: HttpRequest) -> HttpResponse:
         request, etag=answer.headers["ETag"], response=answer
     )
     return kept
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@accounts_only
+def tokens(request: HttpRequest) -> HttpResponseBase:
+    """Show one's tokens, and make a new one, whose text is shown this once."""
+    person = cast(Person, request.user)
+    if request.method != "POST":
+        return _shown(request, person)
+    made: list[str] = []
+
+    def act() -> dict[str, Any]:
+        token, text = rules.make(
+            person,
+            request.POST.get("name", ""),
+            request.POST.getlist("scope"),
+            _days(request.POST.get("days", "")),
+        )
+        made.append(text)  # of the text itself nothing is kept, not even with the form's key
+        return {"token": token.pk}
+
+    try:
+        once(person, request.POST.get("key", ""), request.path, act)
+    except InputError as error:
+        return _shown(request, person, error=str(error), typed=request.POST, status=422)
+    if not made:
+        messages.info(
+            request, _("This token was made already, and is shown once; else make another one.")
+        )
+        return redirect("tokens:mine")
+    return _shown(request, person, text=made[0])
+
+
+@require_POST
+@accounts_only
+def revoke(request: HttpRequest, number: int) -> HttpResponseBase:
+    """Let one of one's tokens work no more; again, it does nothing."""
+    person = cast(Person, request.user)
+    if not person.tokens.filter(pk=number).exists():
+        raise Http404
+    rules.revoke(person, number)
+    messages.success(request, _("This token works no more."))
+    return redirect("tokens:mine")
+
+
+@require_POST
+@accounts_only
+def revoke_all(request: HttpRequest) -> HttpResponseBase:
+    """Let none of one's tokens work any more."""
+    count = rules.revoke_all(cast(Person, request.user))
+    said = ngettext("%d token works no more.", "%d tokens work no more.", count)
+    messages.success(request, said % count)
+    return redirect("tokens:mine")
+
+
+def _days(text: str) -> int:
+    """Return how many days a form asks for; 0, which no token works for, where it is no number."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
+
+
+def _shown(
+    request: HttpRequest,
+    person: Person,
+    *,
+    text: str = "",
+    error: str = "",
+    typed: Any = None,
+    status: int = 200,
+) -> HttpResponse:
+    chosen = typed.getlist("scope") if typed else ["read"]
+    context = {
+        "tokens": rules.tokens_of(person),
+        "text": text,
+        "error": error,
+        "key": new_key(),
+        "name": typed.get("name", "") if typed else "",
+        "days": typed.get("days", "") if typed else rules.DAYS,
+        "longest": rules.LONGEST,
+        "scopes": [
+            (scope, rules.SCOPES[scope], scope in chosen) for scope in rules.offered(person)
+        ],
+    }
+    return render(request, "api/tokens.html", context, status=status)

@@ -1,31 +1,26 @@
-"""Judging: take a problem, answer from the local context and as a whole, or pass it on."""
+"""Judging: take a problem, answer from the local context and as a whole, or pass it on.
+
+The shapes of what is asked and told come first, then the operations.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from datetime import datetime
+from typing import Annotated, Any, Literal
 
 from django.conf import settings
 from django.http import Http404, HttpRequest
 from django.utils.translation import gettext as _
 from ninja import Router
+from pydantic import Field
 
 from winosmith.web.api.v1.access import asks, owner
 from winosmith.web.api.v1.faults import Denied
 from winosmith.web.api.v1.keys import Key, acted
-from winosmith.web.api.v1.shapes import Ref
-from winosmith.web.api.v1.shapes_judging import (
-    Answered,
-    CheckedAnswer,
-    Contested,
-    LocalAnswer,
-    ProblemMeant,
-    Skipped,
-    Standing,
-    WholeAnswer,
-)
+from winosmith.web.api.v1.shapes import Asked, Ref, Shape
 from winosmith.web.judge import gold
-from winosmith.web.judge.answering import undoable
+from winosmith.web.judge.answering import LONGEST, undoable
 from winosmith.web.judge.models import Contest, Judge, Slot
 from winosmith.web.judge.nothing import why_nothing
 from winosmith.web.judge.queue import next_slot
@@ -36,7 +31,106 @@ from winosmith.web.judge.trust import stops, training
 from winosmith.web.people.limits import address, spend
 from winosmith.web.people.models import Person
 
-__all__ = ["router"]
+Choice = Annotated[int, Field(ge=0, le=4, description="the index of an option")]
+
+Comment = Annotated[str, Field(max_length=LONGEST)]
+
+
+class ShownOption(Shape):
+    """An option, and its index in the problem: they stand in an order of this judge's own."""
+
+    choice: int
+    text: str
+
+
+class HeldProblem(Shape):
+    """A problem that you hold: the words around its blank alone, or the whole of it."""
+
+    problem: str = Field(description="stands for it here, for you alone; no problem's id")
+    step: Literal["local", "whole"]
+    sentence: str = Field(description="`_` stands for the blank")
+    options: list[ShownOption]
+    taken: datetime
+    until: datetime | None = Field(description="afterwards somebody else may take it")
+
+
+class Nothing(Shape):
+    """Why nothing is left for you: places that are on your own problems, known to you, or held."""
+
+    own: int
+    seen: int
+    held: int
+    until: datetime | None
+
+
+class Standing(Shape):
+    """What you hold; else whether something is left, and why not."""
+
+    holding: HeldProblem | None
+    left: bool = Field(description="whether there is a problem to claim")
+    training: bool = Field(description="pass the training on the site's page /judge/ first")
+    held: bool = Field(description="your votes decide nothing until a moderator has looked")
+    paused: bool = Field(description="you get no further problem until a moderator has looked")
+    in_a_test: bool = Field(description="finish the human test that you are in first")
+    nothing: Nothing | None
+    undo: str | None = Field(description="the problem whose answer can be taken back, for a minute")
+
+
+class Answered(Standing):
+    """What you hold after an answer; `checked` where the last one was a question with a key."""
+
+    checked: str | None
+
+
+class CheckedAnswer(Shape):
+    """How a question with a known answer went."""
+
+    problem: str
+    sentence: str
+    options: list[str]
+    choice: int | None
+    answer: int | None
+    right: bool
+    explanation: str
+    contested: bool
+
+
+class LocalAnswer(Asked):
+    """An answer from the local context."""
+
+    problem: Ref
+    choice: Choice
+
+
+class WholeAnswer(Asked):
+    """An answer to the whole problem; null is neither, for what is ambiguous."""
+
+    problem: Ref
+    choice: Choice | None = None
+    ambiguous: bool = False
+    associative: bool = False
+    comment: Comment = ""
+
+
+class Skipped(Asked):
+    """Why a problem is passed on."""
+
+    problem: Ref
+    reason: Literal["known", "unsure", "broken", "upsetting", "other"]
+    comment: Comment = ""
+
+
+class ProblemMeant(Asked):
+    """Which problem is meant."""
+
+    problem: Ref
+
+
+class Contested(Asked):
+    """Why the known answer is wrong."""
+
+    text: str = Field(min_length=1, max_length=2000)
+
 
 router = Router(tags=["judge"])
 
