@@ -32,7 +32,7 @@ from winosmith.web.problems.lineages import as_public
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.public import public_problems
 from winosmith.web.problems.records import lean, numbers, rows
-from winosmith.web.read.aside import Aside
+from winosmith.web.read.exports import Aside
 
 
 def in_families() -> QuerySet[Problem]:

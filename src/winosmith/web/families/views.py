@@ -53,11 +53,10 @@ from winosmith.web.predict.asking import current_models
 from winosmith.web.predict.models import Model
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.public import visible_to
-from winosmith.web.read.aside import Aside
 from winosmith.web.read.downloads import MOST, TYPES
-from winosmith.web.read.exports import FILES, survey, text
-from winosmith.web.read.seen import note_read
-from winosmith.web.read.terms import parse
+from winosmith.web.read.exports import FILES, Aside, survey, text
+from winosmith.web.read.index import parse
+from winosmith.web.read.problem import note_read
 
 MOST_WORDS = 200
 """Characters of a search."""

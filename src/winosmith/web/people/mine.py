@@ -28,7 +28,7 @@ def data_about(person: Person) -> dict[str, Any]:
     Every table that points at people is in it, also one that is added later.
     """
     from winosmith.web.market.workers import studies_of
-    from winosmith.web.take.mine import tests_of
+    from winosmith.web.take.subjects import tests_of
 
     told: dict[str, Any] = {
         "name": None if person.anonymous else person.name,

@@ -21,7 +21,7 @@ from winosmith.web.perturb.models import Version
 from winosmith.web.problems.entering import GONE
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.public import visible_to
-from winosmith.web.write.fields import LONGEST_OPTION, LONGEST_SENTENCE, tidy
+from winosmith.web.write.checking import LONGEST_OPTION, LONGEST_SENTENCE, tidy
 
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person

@@ -27,7 +27,7 @@ from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.once import new_key, once
 from winosmith.web.problems.public import public_problems
-from winosmith.web.read.seen import note_read
+from winosmith.web.read.problem import note_read
 from winosmith.web.rounds import rules
 from winosmith.web.rounds.flags import flagged, newest, told
 from winosmith.web.rounds.forms import StartForm
