@@ -7,8 +7,6 @@ from dataclasses import replace
 from winosmith.dataset import Dataset
 from winosmith.problem import Extra, Lineage, Problem
 
-__all__ = ["anonymous"]
-
 
 def anonymous(dataset: Dataset, name: str) -> Dataset:
     """Return the data set with new ids for problems, twins and families, numbered by their rows.

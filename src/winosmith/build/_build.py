@@ -50,8 +50,6 @@ from winosmith.dataset import Dataset
 from winosmith.errors import InputError, OutputError
 from winosmith.outputs import PRIVATE, OutputFolder
 
-__all__ = ["Built", "build", "finished_build"]
-
 VECTORS = f"{PRIVATE}/embeddings.npy"
 TOLD = f"{PRIVATE}/embeddings.json"
 PHASES = f"{PRIVATE}/aflite.npz"

@@ -15,8 +15,6 @@ from typing import Any, Literal
 from winosmith.blocks import contradictions, copies
 from winosmith.dataset import Dataset
 
-__all__ = ["COPIES", "Copies", "Once", "copies_record", "copies_told", "once"]
-
 Copies = Literal["once", "keep"]
 """What a recipe says of them."""
 

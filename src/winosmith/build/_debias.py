@@ -29,8 +29,6 @@ from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.outputs import OutputFolder, sha256
 from winosmith.records import canonical, problem_record
 
-__all__ = ["Debiased", "debias_to_folder", "finished_filter"]
-
 VECTORS, PHASES, PAGE = "embeddings.npy", "phases.npz", "report.html"
 """The page is written last."""
 

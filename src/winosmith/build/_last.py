@@ -19,8 +19,6 @@ from winosmith.outputs import PRIVATE, OutputFolder
 from winosmith.problem import Extra, Lineage, Problem
 from winosmith.records import canonical, dropped_problem, problem_of, problem_record
 
-__all__ = ["LastBuild", "digest_of", "read_last", "sides_record", "write_sides"]
-
 CHECKSUMS = "checksums.sha256"
 IDS = f"{PRIVATE}/ids.jsonl"
 SIDES_FILE = f"{PRIVATE}/sides.jsonl"

@@ -14,8 +14,6 @@ from winosmith.build._recipe import EmbedRecipe
 from winosmith.build._recipe_consensus import ARRAYS, ConsensusRecipe
 from winosmith.outputs import OutputFolder, sha256
 
-__all__ = ["Panel", "described", "embedders", "lent", "place_of"]
-
 COMBINES = ("difference", "concat")
 
 

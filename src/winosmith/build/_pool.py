@@ -18,8 +18,6 @@ from winosmith.problem import Problem
 if TYPE_CHECKING:
     from winosmith.build._recipe import Recipe
 
-__all__ = ["Files", "names_of", "paths_of", "read_pool", "read_pool_votes"]
-
 Files = str | tuple[str, ...]
 """What a recipe names: a file, or several."""
 

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from winosmith.debias import Phase
 
-__all__ = ["Advance", "Step", "silent", "watched"]
-
 Advance = Callable[[int, str], None]
 """Is told how much of a step is done, and a note."""
 

@@ -16,8 +16,6 @@ from winosmith.outputs import PRIVATE, OutputFolder
 from winosmith.problem import Problem
 from winosmith.records import canonical, problem_record
 
-__all__ = ["Verdict", "columns_record", "columns_told", "publish", "write_scores"]
-
 
 @dataclass(frozen=True, slots=True)
 class Verdict:

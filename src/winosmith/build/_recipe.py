@@ -20,17 +20,6 @@ from winosmith.errors import RecipeError
 from winosmith.records import read_toml
 from winosmith.validate import StructureRules, VoteRules
 
-__all__ = [
-    "EmbedRecipe",
-    "FilesRecipe",
-    "FilterRecipe",
-    "MeasureRecipe",
-    "Recipe",
-    "SplitRecipe",
-    "read_recipe",
-    "recipe_of",
-]
-
 Method = Literal["aflite", "mirror", "pmi", "random", "none"]
 
 

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from winosmith.errors import RecipeError
 
-__all__ = ["ARRAYS", "ConsensusRecipe"]
-
 ARRAYS = (".npy", ".npz")
 """What the names of files of vectors end in."""
 

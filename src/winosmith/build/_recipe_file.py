@@ -12,8 +12,6 @@ from winosmith.build._pool import names_of
 from winosmith.build._recipe import Recipe
 from winosmith.build._recipe_consensus import ARRAYS
 
-__all__ = ["recipe_table", "recipe_toml"]
-
 
 def recipe_table(recipe: Recipe) -> dict[str, Any]:
     """Return the recipe as a table, every default written out, files by their names alone.

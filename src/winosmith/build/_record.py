@@ -27,17 +27,6 @@ from winosmith.report import Signature
 if TYPE_CHECKING:
     from winosmith.build._build import Built
 
-__all__ = [
-    "LAST",
-    "is_finished",
-    "problems_digest",
-    "public_recipe",
-    "secret_inputs",
-    "signature_of",
-    "write_reports",
-    "write_run",
-]
-
 LAST = "checksums.sha256"
 """The file that a build writes last."""
 

@@ -15,8 +15,6 @@ from winosmith.build._report_sides import sides_blocks
 if TYPE_CHECKING:
     from winosmith.build._build import Built
 
-__all__ = ["report_page"]
-
 SETS = {
     "train_xs": "the first whole twins of train_xl",
     "train_s": "the first whole twins of train_xl",

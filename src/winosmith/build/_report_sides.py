@@ -8,8 +8,6 @@ from typing import Any
 
 from winosmith import report
 
-__all__ = ["sides_blocks", "sides_told"]
-
 
 def sides_told(record: Mapping[str, Any] | None) -> list[str]:
     """Return the sentences: what stayed, what is new, and where blocks joined two sides.

@@ -15,8 +15,6 @@ from winosmith.blocks import SIDES, Former, Side, former_sides, joined, side_kep
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 
-__all__ = ["SIZES", "Disjoint", "Joint", "Split", "nested_sizes", "split"]
-
 Disjoint = Literal["twin", "contributor", "source"]
 """What stays on one side of a split beside twins, families and copies: all that one contributor
 wrote, all of one source, or nothing more."""

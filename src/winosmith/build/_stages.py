@@ -20,17 +20,6 @@ from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import RecipeError
 from winosmith.records import parsed
 
-__all__ = [
-    "DISCARDED",
-    "Inputs",
-    "Stages",
-    "check",
-    "read_inputs",
-    "set_aside",
-    "tuned_on",
-    "without_copies",
-]
-
 DISCARDED = "embed split", "discarded: it fine-tuned the encoder"
 """The stage and the reason of problems that fine-tuned an encoder."""
 

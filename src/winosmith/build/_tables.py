@@ -11,8 +11,6 @@ from typing import Any, Literal, TypeVar
 
 from winosmith.errors import RecipeError
 
-__all__ = ["constructed"]
-
 Kind = TypeVar("Kind")
 
 

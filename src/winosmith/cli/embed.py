@@ -25,8 +25,6 @@ from winosmith.dataset import Dataset
 from winosmith.errors import InputError, OutputError
 from winosmith.models import TrainingSettings
 
-"""Short names of encoders on the hub."""
-
 SETTINGS = TrainingSettings()
 """The defaults of fine-tuning."""
 

@@ -12,7 +12,7 @@ import textwrap
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -60,9 +60,6 @@ from winosmith.metrics import (
 )
 from winosmith.outputs import write_aside
 from winosmith.records import parsed
-
-if TYPE_CHECKING:
-    from winosmith.metrics import Graded, Overlap, Score
 
 _FILE = click.Path(exists=True, dir_okay=False)
 

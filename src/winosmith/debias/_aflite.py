@@ -22,8 +22,6 @@ from winosmith.debias._settings import DRAWS, NullMode, Remove, Settings
 from winosmith.debias._sizes import suggested_sizes
 from winosmith.errors import DataError, InputError
 
-__all__ = ["aflite"]
-
 
 def aflite(
     X: ArrayLike,

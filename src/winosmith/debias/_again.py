@@ -19,8 +19,6 @@ from numpy.typing import ArrayLike, NDArray
 from winosmith.debias._scratch import scratch_folder, scratch_matrix
 from winosmith.errors import InputError
 
-__all__ = ["NOISE", "Again", "again", "shaken"]
-
 NOISE = 1e-4
 """How far numbers are shaken, as a share of themselves: about what half precision rounds off, or
 another machine in an encoder."""

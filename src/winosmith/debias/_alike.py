@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from winosmith.debias._groups import numbered
 from winosmith.debias._partition import ALIKE, generator
 
-__all__ = ["alike"]
-
 
 def alike(
     groups: tuple[tuple[int, ...], ...], kept: NDArray[np.bool_], draws: int, seed: int

@@ -34,8 +34,6 @@ from winosmith.debias._assess_settings import AssessmentSettings
 from winosmith.debias._groups import numbered
 from winosmith.debias._null import flipped
 
-__all__ = ["Assessment", "Subset", "assess"]
-
 
 @dataclass(frozen=True, slots=True)
 class Subset:

@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 
 from winosmith.threads import one_thread
 
-__all__ = ["RANGE", "answer_axis"]
-
 RANGE = (-4.0, 4.0)
 """What the bins span, in standard deviations; what lies outside is in the outermost bins."""
 

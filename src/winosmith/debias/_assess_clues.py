@@ -35,8 +35,6 @@ from winosmith.debias._groups import numbered
 from winosmith.errors import DataError
 from winosmith.metrics import first_of_twins
 
-__all__ = ["Clue", "find_clues"]
-
 Kind = Literal["beside", "option", "order"]
 
 _PLAINEST_FIRST: tuple[Kind, ...] = ("order", "option", "beside")

@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from winosmith.debias._rows import checked_labels
 from winosmith.errors import DataError
 
-__all__ = ["checked_embeddings", "checked_rows_of"]
-
 
 def checked_embeddings(X: NDArray[Any], y: ArrayLike) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Return finite rows and their labels, 0 and 1; a column alone gets one of zeros beside it."""

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from winosmith.debias._null import Null
 from winosmith.errors import DataError
 
-__all__ = ["Along", "Binning", "Direction", "divergence"]
-
 Direction = Literal["1||2", "2||1", "mean"]
 
 _MOST_BINS = 100_000

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from winosmith.threads import one_thread
 
-__all__ = ["Axes", "principal_axes"]
-
 _CHUNK = 8_192
 """Rows taken to double precision at once, so that 47,000 × 1,024 need no second copy."""
 

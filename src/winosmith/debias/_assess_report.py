@@ -10,8 +10,6 @@ from winosmith.debias._assess_clues import Clue
 from winosmith.debias._assess_kl import Along
 from winosmith.debias._assess_words import Associations, MarkedProblem
 
-__all__ = ["assessment_blocks", "leads_table", "passages"]
-
 
 def assessment_blocks(
     assessment: Assessment, signature: report.Signature | str = ""

@@ -8,8 +8,6 @@ from typing import Literal
 from winosmith.debias._assess_kl import Direction
 from winosmith.errors import DataError
 
-__all__ = ["AssessmentSettings"]
-
 
 @dataclass(frozen=True, slots=True)
 class AssessmentSettings:

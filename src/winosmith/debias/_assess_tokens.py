@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from winosmith import text
 from winosmith.problem import BLANK, Problem
 
-__all__ = ["Reading", "read_problem"]
-
 _BOUNDARY = frozenset(
     """, ; : . ! ? -- — and but or so because since although though while whereas as if when unless
     until yet""".split()

@@ -12,8 +12,6 @@ import numpy as np
 from winosmith.dataset import Dataset
 from winosmith.debias._assess_clues import Clue, find_clues
 
-__all__ = ["Associations", "Leads", "Mark", "MarkedProblem", "associations"]
-
 _SHOWN = 3
 """Clues shown of one problem; weaker ones only blur the picture."""
 

@@ -34,8 +34,6 @@ from winosmith.debias._scratch import gather, is_mapped, scratch_matrix
 from winosmith.errors import DataError
 from winosmith.parallel import ordered_map
 
-__all__ = ["Basis", "aligned", "basis_of", "ridge", "width_of"]
-
 LINE = 16
 """float32 values in a cache line of 64 bytes."""
 

@@ -24,8 +24,6 @@ from winosmith.debias._settings import DRAWS, Settings
 from winosmith.debias._share import Votes
 from winosmith.errors import InputError
 
-__all__ = ["by_chance", "chance", "counted", "threshold_null"]
-
 OnDraw = Callable[[int], object]
 """Is told how many draws of a null are done."""
 

@@ -24,9 +24,6 @@ from winosmith.debias._start import Start
 from winosmith.errors import OutputError
 from winosmith.outputs import write_aside
 
-__all__ = ["Progress", "load", "save"]
-
-
 BROKEN = (EOFError, zipfile.BadZipFile)
 """What numpy raises, beside the usual, for a file that is cut off."""
 

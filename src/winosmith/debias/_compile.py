@@ -11,8 +11,6 @@ from types import ModuleType
 
 import numpy as np
 
-__all__ = ["kernel", "many_outputs"]
-
 PATIENCE = 0.7
 """Seconds after which the wait is announced; the code of an earlier run loads in 0.3."""
 

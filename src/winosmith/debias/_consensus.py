@@ -23,8 +23,6 @@ from winosmith.debias._rows import checked_rows
 from winosmith.debias._settings import Remove
 from winosmith.errors import DataError, InputError
 
-__all__ = ["checkpoint_of", "consensus"]
-
 
 def consensus(
     Xs: Mapping[str, ArrayLike],

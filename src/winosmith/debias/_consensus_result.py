@@ -13,8 +13,6 @@ from winosmith.debias._floor import given_back
 from winosmith.debias._result import AfliteResult
 from winosmith.errors import InputError
 
-__all__ = ["ConsensusResult", "decided"]
-
 Rows = NDArray[np.intp]
 
 

@@ -15,8 +15,6 @@ from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError
 from winosmith.records import json_lines
 
-__all__ = ["Dynamics", "read_dynamics"]
-
 Floats = NDArray[np.float64]
 
 

@@ -27,8 +27,6 @@ from winosmith.debias._start import Measured, Start, first_start, start_at
 from winosmith.parallel import Holder, ordered_map, workers_of
 from winosmith.threads import one_thread
 
-__all__ = ["Ensemble", "assembled", "threads"]
-
 Floats = NDArray[np.float64]
 
 

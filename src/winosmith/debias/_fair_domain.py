@@ -15,8 +15,6 @@ from winosmith.problem import BLANK, Problem
 from winosmith.text import content_words
 from winosmith.threads import one_thread
 
-__all__ = ["domain_measures"]
-
 TOPICS, COMPONENTS = 20, 50
 """Clusters of sentences, and dimensions that they are found in."""
 

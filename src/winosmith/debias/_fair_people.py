@@ -14,8 +14,6 @@ from winosmith.debias._dynamics import Dynamics
 from winosmith.debias._figure import Mask, Measure, share_of
 from winosmith.debias._people import ambiguous, fresh_right, human_agreement, vote_counts
 
-__all__ = ["label_measures", "people_measures"]
-
 
 def people_measures(pool: Dataset, votes: Sequence[Response]) -> Iterator[Measure]:
     """Yield the agreement of judges, and the accuracy of people who had not judged.

@@ -14,8 +14,6 @@ from winosmith.debias._figure import Mask, Measure, share_of
 from winosmith.problem import BLANK
 from winosmith.text import content_words, tokens
 
-__all__ = ["rarefied", "word_measures"]
-
 
 def word_measures(pool: Dataset, smallest: Mask) -> Iterator[Measure]:
     """Yield length, distinct-1 and distinct-2, and how far apart the sentences are.

@@ -24,8 +24,6 @@ from winosmith.errors import DataError
 from winosmith.metrics import clusters, human_accuracy
 from winosmith.report import Signature, sign
 
-__all__ = ["Fairness", "KeptSet", "fairness"]
-
 
 @dataclass(frozen=True)
 class KeptSet:

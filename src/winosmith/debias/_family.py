@@ -20,19 +20,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "CLOSE",
-    "FAMILIES",
-    "LOGISTIC",
-    "RIDGE",
-    "SVM",
-    "curvature",
-    "loss",
-    "outputs_of",
-    "present_classes",
-    "residual",
-]
-
 Floats = NDArray[np.float64]
 
 LOGISTIC, RIDGE, SVM = 0, 1, 2

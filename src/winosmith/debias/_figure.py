@@ -9,8 +9,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["About", "Figure", "Mask", "Measure", "compared", "share_of"]
-
 About = Literal["people", "labels", "domain", "words"]
 
 Mask = NDArray[np.bool_]

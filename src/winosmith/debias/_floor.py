@@ -15,8 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from winosmith.errors import DataError, InputError
 
-__all__ = ["agreed_units", "check_floor", "given_back"]
-
 
 def check_floor(floor: float, agreed: float, known: bool) -> None:
     """Refuse a floor that is no share, or one with nothing to stand on.

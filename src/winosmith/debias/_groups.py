@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from winosmith.errors import DataError
 
-__all__ = ["group_numbers", "numbered"]
-
 
 def group_numbers(
     groups: Sequence[Hashable], order: NDArray[np.intp] | None = None

@@ -20,20 +20,6 @@ import numpy as np
 
 from winosmith.debias._family import CLOSE, LOGISTIC, RIDGE
 
-__all__ = [
-    "BLOCK",
-    "FLUSH",
-    "add_curvature",
-    "add_gradients",
-    "compiled",
-    "count_votes",
-    "four",
-    "largest",
-    "one",
-    "sign",
-    "softmax",
-]
-
 BLOCK = 128
 """Rows of a block: with 1,024 dimensions 0.5 MB, half of a usual second level cache."""
 

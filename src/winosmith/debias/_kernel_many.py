@@ -13,8 +13,6 @@ import numpy as np
 from winosmith.debias._family import LOGISTIC, RIDGE
 from winosmith.debias._kernel import BLOCK, FLUSH, compiled, four, one, sign, softmax
 
-__all__ = ["add_gradients_of_many"]
-
 Array = Any  # for the type checker; what they hold is said where they are used
 
 

@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 
-__all__ = ["problem_labels"]
-
 
 def problem_labels(data: Dataset) -> NDArray[np.int8]:
     """Return the answers of two-option problems as labels, 0 or 1, in order.

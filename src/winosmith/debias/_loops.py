@@ -18,8 +18,6 @@ from winosmith.debias._compile import kernel, many_outputs
 from winosmith.debias._solver import Gradient
 from winosmith.errors import InputError
 
-__all__ = ["KERNELS", "Gradient", "Loops", "bound", "check_kernel"]
-
 Floats = NDArray[np.float64]
 Places = NDArray[np.int32]
 

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from winosmith.debias._family import LOGISTIC, curvature, loss, residual
 
-__all__ = ["newton"]
-
 Floats = NDArray[np.float64]
 
 STEPS = 100

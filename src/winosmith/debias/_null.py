@@ -18,8 +18,6 @@ from winosmith.debias._groups import numbered
 from winosmith.debias._partition import FLIPS, generator
 from winosmith.debias._settings import DRAWS, check_draws
 
-__all__ = ["Null", "flipped", "null_from", "null_of", "twin_flipped"]
-
 Labels = TypeVar("Labels", bound=np.generic)
 
 

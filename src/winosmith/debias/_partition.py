@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from winosmith.errors import DataError
 
-__all__ = ["ALIKE", "BOOTSTRAP", "FLIPS", "TIES", "VOTES", "fitting", "generator", "training_rows"]
-
 TIES, FLIPS, VOTES, ALIKE, BOOTSTRAP = (2**32 - number for number in range(1, 6))
 """They stand in for a classifier's number where a phase, a draw of a null, of a subset or of a
 bootstrap, or a vote of embedders needs a generator of its own. (A key of two numbers would not do:

@@ -12,8 +12,6 @@ from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.problem import MAX_OPTIONS
 
-__all__ = ["SUBJECTS", "ambiguous", "fresh_right", "human_agreement", "vote_counts"]
-
 Floats = NDArray[np.float64]
 
 SUBJECTS = 3

@@ -24,8 +24,6 @@ from winosmith.debias._settings import Settings
 from winosmith.debias._share import Votes
 from winosmith.debias._start import Start
 
-__all__ = ["Run", "begun", "phases"]
-
 REFRESH = 4
 """Phases after which the solver's Hessian is measured again, on the rows that are then left."""
 

@@ -24,8 +24,6 @@ from winosmith.metrics import (
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["PmiResult", "PmiVariant", "pmi", "word_pmi"]
-
 PmiVariant = Literal["signed", "absolute", "max", "pairwise"]
 
 Floats = NDArray[np.float64]

@@ -21,8 +21,6 @@ from winosmith.debias._partition import BOOTSTRAP, generator
 from winosmith.errors import DataError, InputError
 from winosmith.metrics import Proportion, proportion
 
-__all__ = ["Correlation", "Ranking", "ranking"]
-
 Floats = NDArray[np.float64]
 
 

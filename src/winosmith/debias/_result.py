@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from winosmith.debias._null import Null
 
-__all__ = ["AfliteResult", "Phase", "Stopped"]
-
 Stopped = Literal["train size", "cutoff", "one class", "target size", "chance"]
 """Why AFLite stopped: no more rows than the training size were left (Algorithm 1, line 2), fewer
 than the cutoff were at the threshold (line 14), or only one class was left; the target size was

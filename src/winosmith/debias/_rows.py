@@ -17,8 +17,6 @@ from winosmith.debias._groups import group_numbers
 from winosmith.debias._scratch import refuse_without_room, scratch_folder
 from winosmith.errors import DataError
 
-__all__ = ["CHUNK", "Rows", "checked_labels", "checked_rows", "order_of_ids"]
-
 CHUNK = 2048
 """Rows that are converted at a time, so that no second copy of the data is held in float64."""
 

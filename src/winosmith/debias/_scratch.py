@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 
 from winosmith.errors import OutputError
 
-__all__ = ["gather", "is_mapped", "refuse_without_room", "scratch_folder", "scratch_matrix"]
-
 REGION = 1 << 26
 """Bytes of a region, which is put in order in memory."""
 

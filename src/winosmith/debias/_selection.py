@@ -15,18 +15,6 @@ from numpy.typing import NDArray
 
 from winosmith.debias._partition import TIES, generator
 
-__all__ = [
-    "BINS",
-    "HISTOGRAM_EDGES",
-    "Counts",
-    "Selection",
-    "at_threshold",
-    "histogram",
-    "pooled",
-    "scores",
-    "select",
-]
-
 BINS = 20
 """Bins of a score histogram, each 0.05 wide and open at the right, but for the last."""
 

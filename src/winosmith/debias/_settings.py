@@ -11,8 +11,6 @@ from winosmith.debias._family import FAMILIES
 from winosmith.debias._loops import check_kernel
 from winosmith.errors import InputError
 
-__all__ = ["DRAWS", "NullMode", "Remove", "Settings", "check_draws"]
-
 Remove = Literal["rows", "groups"]
 """What goes or stays as one: each row, or each group of rows whole."""
 

@@ -20,8 +20,6 @@ from winosmith.debias._solver import minimise
 from winosmith.debias._start import Start, without
 from winosmith.threads import one_thread
 
-__all__ = ["Share", "Votes", "train_and_vote"]
-
 Floats = NDArray[np.float64]
 
 ROUGH = 0.3

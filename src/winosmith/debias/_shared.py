@@ -23,8 +23,6 @@ from winosmith.debias._basis import Basis
 from winosmith.errors import DataError, OutputError
 from winosmith.parallel import Holder
 
-__all__ = ["Held", "fetch", "needs_file", "shared"]
-
 Arrays = tuple[NDArray[np.float32], NDArray[np.float32]]
 
 _held: dict[str, Arrays] = {}

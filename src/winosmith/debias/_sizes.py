@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["PAPER_CUTOFF", "PAPER_ROWS", "PAPER_TRAIN_SIZE", "suggested_sizes"]
-
 PAPER_ROWS = 47_000
 PAPER_TRAIN_SIZE = 10_000
 PAPER_CUTOFF = 500

@@ -27,8 +27,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Fit", "Gradient", "minimise"]
-
 Floats = NDArray[np.float64]
 Pair = tuple[Floats, Floats, Floats]
 Gradient = Callable[[Floats, NDArray[np.intp]], Floats]

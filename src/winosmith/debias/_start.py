@@ -24,8 +24,6 @@ from winosmith.debias._loops import Loops
 from winosmith.debias._solver import minimise
 from winosmith.parallel import ordered_map
 
-__all__ = ["ABSENT", "Measured", "Start", "first_start", "start_at", "without"]
-
 Floats = NDArray[np.float64]
 Places = NDArray[np.int32]
 Part = TypeVar("Part")

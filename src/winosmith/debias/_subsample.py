@@ -11,8 +11,6 @@ from winosmith.debias._groups import numbered
 from winosmith.debias._partition import fitting
 from winosmith.errors import InputError
 
-__all__ = ["subsample"]
-
 
 def subsample(
     rows: int,

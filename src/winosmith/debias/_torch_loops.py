@@ -27,8 +27,6 @@ from winosmith.debias._solver import Gradient
 from winosmith.errors import InputError
 from winosmith.extras import require
 
-__all__ = ["TorchLoops"]
-
 Floats = NDArray[np.float64]
 Places = NDArray[np.int32]
 Tensor = Any  # torch is not there for the type checker

@@ -1,7 +1,7 @@
 """WordNet (Fellbaum 1998), from Debian's package or from nltk's data; nothing is downloaded.
 
 The reader is nltk's. Debian's dictionary files lack `lexnames`, and nltk reads only below the
-folders that it knows; `_Reader` answers both.
+folders that it knows; `_reader` answers both.
 """
 
 from __future__ import annotations

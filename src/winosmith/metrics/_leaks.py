@@ -160,6 +160,11 @@ class _Evidence:
 def _evidence(of: Sequence[Hashable], answers: Ints, groups: Ints, folds: Ints) -> _Evidence | None:
     """Return how well a tell predicts, or None when it has fewer than two values.
 
+    It is fitted by putting each of its values down for the answer that goes with it most often in
+    some folds, and measured on the others: the accuracy is that of four, each predicted from the
+    other three. The folds are of whole blocks (twins, families, copies), since what ties answers
+    together is not independent.
+
     Args:
         of: the tell's value for each row; rows with None are left out.
         answers: (n,) the 0-based answer of each row.
@@ -211,6 +216,14 @@ def _accuracy(table: Ints, coded: Ints, folds: Ints, answers: Ints) -> float:
 
 
 def _p_value(table: Ints, coded: Ints, folds: Ints, answers: Ints, groups: Ints) -> float:
+    """Return the probability of what a tell predicts being chance.
+
+    It is asked twice: one fold predicts the three others, and three predict the one. A group in
+    which the tell is right more often than always saying the most frequent answer is a win, the
+    reverse a loss, and a sign test (McNemar 1947) gives the probability of so many wins; twice the
+    smaller probability is kept. Pooling all folds in one test would not do: they depend on each
+    other, and of clean data sets 15 % failed such a test at 10 %.
+    """
     p_values = []
     for fitted_on in ([0], [1, 2, 3]):
         said, most = _fitted(table, fitted_on)

@@ -1,4 +1,8 @@
-"""How much people who answered the same items agree: Krippendorff's alpha and Fleiss' kappa."""
+"""How much people who answered the same items agree: Krippendorff's alpha and Fleiss' kappa.
+
+Alpha is written here because the package that has it (krippendorff 0.9) is under the GPL, and
+nltk's loops take minutes for a bootstrap; tests hold it to nltk's and to the published examples.
+"""
 
 from __future__ import annotations
 

@@ -43,8 +43,6 @@ import numpy as np
 from winosmith.practice._draft import EMPHASES, Draft, draw_options
 from winosmith.practice._frames import Fillers, Frame
 
-__all__ = ["ARTIFACTS", "Artifact", "Habit", "habits", "plant"]
-
 Artifact = Literal["association", "length", "polarity", "position"]
 """The kinds of artifact."""
 

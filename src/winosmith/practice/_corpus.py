@@ -16,8 +16,6 @@ from winosmith.practice._draft import Draft, pick
 from winosmith.practice._repertoire import drafts
 from winosmith.problem import Origin, Problem
 
-__all__ = ["PracticeCorpus", "corpus"]
-
 STRENGTH = 0.5
 """The default share of planted twins; AFLite took 0.7 of WinoGrande (section 3)."""
 

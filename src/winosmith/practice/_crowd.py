@@ -12,8 +12,6 @@ from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.problem import Problem
 
-__all__ = ["crowd", "participants"]
-
 NOTICES = 0.75
 """How likely a judge marks a problem that is ambiguous, or answerable by association."""
 

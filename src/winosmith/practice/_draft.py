@@ -21,8 +21,6 @@ import numpy as np
 
 from winosmith.practice._frames import Fillers, Frame
 
-__all__ = ["EMPHASES", "Draft", "draw", "draw_options", "pick"]
-
 EMPHASES = (" quite clearly", " quite obviously", " most certainly", " most definitely")
 """What may stand after the blank; all have two words, so that they lengthen a half alike."""
 

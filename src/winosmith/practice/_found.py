@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from winosmith.errors import DataError
 
-__all__ = ["Found", "Share", "found"]
-
 
 @dataclass(frozen=True, slots=True)
 class Share:

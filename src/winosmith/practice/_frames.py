@@ -30,8 +30,6 @@ from typing import Literal
 
 from winosmith.text import words
 
-__all__ = ["Domain", "Fillers", "Frame", "fillers", "frames"]
-
 Domain = Literal["social", "physical"]
 """The two domains of WinoGrande (section 2)."""
 

@@ -9,8 +9,6 @@ from importlib import resources
 from winosmith.dataset import Dataset
 from winosmith.records import problem_of
 
-__all__ = ["handwritten"]
-
 
 @cache
 def handwritten() -> Dataset:

@@ -11,8 +11,6 @@ from winosmith.practice._artifacts import ARTIFACTS, Artifact, Habit, habits, pl
 from winosmith.practice._draft import Draft, draw, pick
 from winosmith.practice._frames import Domain, fillers, frames
 
-__all__ = ["drafts"]
-
 DOMAINS: tuple[Domain, ...] = ("social", "physical")
 
 ATTEMPTS = 500

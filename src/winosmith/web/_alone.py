@@ -9,8 +9,6 @@ from pathlib import Path
 
 from winosmith.errors import InputError
 
-__all__ = ["claim", "running"]
-
 LOCK = "server.lock"
 
 PATIENCE = 10.0

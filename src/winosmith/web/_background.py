@@ -13,8 +13,6 @@ from django.db import connection
 
 from winosmith.web._locked import locked
 
-__all__ = ["Background"]
-
 
 class Background:
     """Work in a thread of this process; of all processes of the site, one at a time does it.

@@ -28,8 +28,6 @@ from winosmith.web import _dump
 from winosmith.web._beside import files_beside, is_beside
 from winosmith.web._site import Site
 
-__all__ = ["Contents", "backup", "restore"]
-
 LAYOUT = 2
 """Of the archive; a higher number is from a newer version of winosmith."""
 

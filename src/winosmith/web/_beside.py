@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["RECIPES", "RECIPE_NAME", "ROUNDS", "files_beside", "is_beside"]
-
 RECIPES = "recipes"
 """In the site's folder: what its admins put there."""
 

@@ -13,8 +13,6 @@ from urllib.parse import unquote, urlsplit
 from winosmith.errors import InputError
 from winosmith.extras import require
 
-__all__ = ["check_sqlite", "copy_sqlite", "dump_postgresql", "restore_postgresql"]
-
 
 def copy_sqlite(source: Path, target: Path) -> None:
     """Copy a database by SQLite's backup API: all pages of one moment; writers go on meanwhile.

@@ -18,8 +18,6 @@ from winosmith import formats
 from winosmith.outputs import PRIVATE, OutputFolder
 from winosmith.records import canonical, problem_record
 
-__all__ = ["Exported", "chunks", "export", "one_moment"]
-
 Records = Iterable[dict[str, Any]]
 
 

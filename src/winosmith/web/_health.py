@@ -17,8 +17,6 @@ from django.db import Error, InterfaceError, OperationalError, connection, trans
 
 from winosmith.web._lock import wait_for_locks
 
-__all__ = ["wrong"]
-
 AWAY = "the database does not answer"
 LOCKED = (
     "the database is locked, by another program or by a long write of the site's own; pages can be "

@@ -17,8 +17,6 @@ from winosmith.web._import_versions import add_versions, below_embargoes
 if TYPE_CHECKING:
     from winosmith.web.problems.models import Problem, Twin
 
-__all__ = ["ATTENTION", "EXPLANATION", "Imported", "import_problems", "with_new_ids"]
-
 As = Literal["judging", "valid", "gold"]
 
 CHUNK = 250

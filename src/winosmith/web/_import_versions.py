@@ -13,8 +13,6 @@ from winosmith.web._chunked import chunked
 if TYPE_CHECKING:
     from winosmith.web.problems.models import Problem
 
-__all__ = ["add_versions", "below_embargoes"]
-
 CHUNK = 500
 """Rows that are asked for, or written, at once."""
 

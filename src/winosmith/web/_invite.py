@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["first_admin_path"]
-
 
 def first_admin_path(minutes: int) -> str | None:
     """Return the path of a new link for the first admin; None when there is an admin.

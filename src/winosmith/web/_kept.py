@@ -7,8 +7,6 @@ from typing import Protocol, TypeVar
 
 from django.core.cache import cache
 
-__all__ = ["A_SECOND", "Counted", "kept", "kept_each"]
-
 A_SECOND = 1000
 """Problems for each of which figures are kept a second longer: counting so many takes 1 to 20 ms,
 so that at most a fiftieth of a worker's time goes into it."""

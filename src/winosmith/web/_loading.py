@@ -5,8 +5,6 @@ from __future__ import annotations
 from importlib import import_module
 from pathlib import Path
 
-__all__ = ["load_all"]
-
 
 def load_all() -> None:
     """Load every view, every template, and what the association meter learns with.

@@ -19,8 +19,6 @@ from django.conf import settings
 from django.db import OperationalError, connection, transaction
 from django.db.backends.signals import connection_created
 
-__all__ = ["PATIENCE", "bounded", "since", "wait_for_locks", "writing"]
-
 PATIENCE = 5.0
 """Seconds that a request waits for its turn to write, those in which it waited for a thread among
 them."""

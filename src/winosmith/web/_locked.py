@@ -6,8 +6,6 @@ import fcntl
 import os
 from pathlib import Path
 
-__all__ = ["locked"]
-
 
 def locked(path: Path) -> int | None:
     """Open a lock file and lock it; return its number, or None while somebody has the lock."""

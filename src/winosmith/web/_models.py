@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from winosmith.solver_rule import SolverRule
 
-__all__ = ["BUILT_IN"]
-
 BUILT_IN = (SolverRule("association", "association"), SolverRule("hunting", "hunting"))
 """What every site has without a download: word association and knowledge hunting, learnt from what
 ships with winosmith. `models = []` in `site.toml` switches them off."""

@@ -12,8 +12,6 @@ from winosmith.errors import RecipeError
 from winosmith.solver_rule import SolverRule
 from winosmith.web._models import BUILT_IN
 
-__all__ = ["SiteRules"]
-
 Review = Literal["none", "flagged", "all"]
 Signup = Literal["open", "invited"]
 

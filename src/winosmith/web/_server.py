@@ -22,8 +22,6 @@ from winosmith.web._site import Site
 if TYPE_CHECKING:
     from winosmith.web.predict.process import Leash
 
-__all__ = ["address_of", "listen", "run", "workers_for"]
-
 LEFT_FREE = 10
 """Connections of a PostgreSQL server that stay free for `winosmith admin` and its own admin, beside
 one for each model of the site."""

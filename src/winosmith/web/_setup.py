@@ -13,8 +13,6 @@ from winosmith.errors import InputError
 from winosmith.outputs import write_aside
 from winosmith.web._site import Site
 
-__all__ = ["opened", "prepare", "write_settings"]
-
 SETTINGS = Path(__file__).with_name("first_site.toml")
 """The settings as they are built in, each with what it means, all commented out."""
 

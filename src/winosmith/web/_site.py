@@ -13,8 +13,6 @@ from winosmith.errors import InputError
 from winosmith.extras import require
 from winosmith.web._rules import SiteRules
 
-__all__ = ["Site"]
-
 FOLDER, DATABASE, ADDRESS = "WINOSMITH_SITE", "WINOSMITH_DATABASE", "WINOSMITH_PUBLIC_URL"
 """How a site travels to worker processes: by the environment, as Django's settings expect."""
 

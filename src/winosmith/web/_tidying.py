@@ -15,8 +15,6 @@ from pathlib import Path
 
 from winosmith.web._locked import locked
 
-__all__ = ["start", "tidy_when_due"]
-
 DAY = 24 * 3600.0
 HOUR = 3600.0
 

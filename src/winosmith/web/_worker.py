@@ -26,8 +26,6 @@ from waitress.task import ThreadedTaskDispatcher
 
 from winosmith.web import _lock
 
-__all__ = ["THREADS", "Buffering", "allow_connections"]
-
 SENT_WITHIN = 30.0
 """Seconds within which a request must have come whole, its body and all, from its first byte on."""
 

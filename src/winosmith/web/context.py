@@ -9,8 +9,6 @@ from django.http import HttpRequest
 
 from winosmith import __version__
 
-__all__ = ["site"]
-
 
 def site(request: HttpRequest) -> dict[str, Any]:
     """Return what the templates that all pages share need."""

@@ -12,8 +12,6 @@ from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 
-__all__ = ["AGAIN", "failed", "refuse_nul"]
-
 AGAIN = 5
 """Seconds until a browser or a program may try again: a database restarts in about as many."""
 

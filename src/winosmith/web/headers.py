@@ -6,8 +6,6 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponseBase
 
-__all__ = ["security_headers"]
-
 POLICY = "; ".join(
     (
         "default-src 'none'",

@@ -14,8 +14,6 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-__all__ = ["choose"]
-
 LONGEST = 1000
 """Characters of an address that somebody is led back to; a longer one leads to the first page."""
 

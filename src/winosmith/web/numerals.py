@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from django.utils.formats import number_format
 
-__all__ = ["fixed", "percent"]
-
 
 def fixed(value: float, digits: int) -> str:
     """Return a number with so many decimals."""

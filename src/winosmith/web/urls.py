@@ -7,8 +7,6 @@ from django.urls import include, path
 
 from winosmith.web import languages
 
-__all__ = ["handler500", "urlpatterns"]
-
 handler500 = "winosmith.web.failing.failed"
 
 urlpatterns = [

@@ -13,8 +13,6 @@ from django.core.wsgi import get_wsgi_application
 
 from winosmith.web import _health
 
-__all__ = ["HEALTH", "application"]
-
 HEALTH = "/healthz"
 
 Environ = dict[str, Any]

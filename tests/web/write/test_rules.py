@@ -217,7 +217,8 @@ def test_only_the_contributor_revises_or_withdraws(
 def test_a_withdrawn_twin_is_out_of_judging(db: Any, contributor: Callable[..., Any]) -> None:
     """Withdrawing hides both halves and closes their slots; a second time there is nothing."""
     from winosmith.web.judge.models import Slot
-    from winosmith.web.write.rules import may_revise, may_withdraw, withdraw
+    from winosmith.web.problems.entering import may_revise
+    from winosmith.web.write.rules import may_withdraw, withdraw
 
     ann = contributor()
     twin = submitted(ann)
@@ -272,8 +273,8 @@ def test_a_contributor_withdraws_what_a_moderator_withdrew(
 
 def test_what_is_released_or_valid_is_not_revised(db: Any, contributor: Callable[..., Any]) -> None:
     """A twin whose halves are both valid, or that was released, keeps its text."""
+    from winosmith.web.problems.entering import may_revise
     from winosmith.web.problems.models import Problem
-    from winosmith.web.write.rules import may_revise
 
     ann = contributor()
     valid, released = submitted(ann), submitted(ann)

@@ -17,8 +17,6 @@ from django.utils.cache import (
 )
 from django.views.decorators.csrf import csrf_exempt
 
-__all__ = ["door"]
-
 
 @csrf_exempt  # who somebody is comes from the Authorization header, which no other site can send
 def door(request: HttpRequest, rest: str) -> HttpResponse:

@@ -6,8 +6,6 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-__all__ = ["Token"]
-
 
 class Tokens(models.QuerySet["Token"]):
     """Tokens, by what they are good for."""

@@ -9,8 +9,6 @@ from typing import Any
 
 from winosmith.web.api.v1.document import document, operations
 
-__all__ = ["Field", "Operation", "reference"]
-
 REF = "#/components/schemas/"
 
 

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db.models import Q
 from django.utils import timezone
@@ -18,10 +18,6 @@ from winosmith.web._lock import writing
 from winosmith.web.api.models import Token
 from winosmith.web.people.gates import may_judge
 from winosmith.web.people.models import Person
-
-if TYPE_CHECKING:
-    from winosmith.web.people.models import Person
-
 
 PREFIX = "ws_"
 """How every token begins, so that one that strayed into a file is known for what it is."""

@@ -6,8 +6,6 @@ from django.urls import path
 
 from winosmith.web.api import door, views
 
-__all__ = ["app_name", "urlpatterns"]
-
 app_name = "api"
 urlpatterns = [
     path("", views.index, name="index"),

@@ -6,8 +6,6 @@ from django.urls import path
 
 from winosmith.web.api import views
 
-__all__ = ["app_name", "urlpatterns"]
-
 app_name = "tokens"
 urlpatterns = [
     path("", views.tokens, name="mine"),

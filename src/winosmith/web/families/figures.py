@@ -1,6 +1,8 @@
 """How stable a model is on one family: its answers laid beside the tree, and their figures.
 
-Error depths stand beside their null; accuracy by depth and first errors follow.
+Error depths stand beside their null; accuracy by depth and first errors follow. They are the
+figures of `winosmith.metrics.stability` for a family, without what only many families can give
+(intervals, p values): fast enough to be counted at every look.
 """
 
 from __future__ import annotations

@@ -1,6 +1,11 @@
 """Which kinds of one-token edits make models fail: in one family, and over all of them.
 
-What kind of edit made a version of its parent is told in the background, and kept in the database.
+An edit makes a model fail that was right about the sentence before it and is wrong about the one
+after it; a tie is an error for what it is not worth. Each kind stands beside all one-token edits:
+what is frequent is frequent among failures.
+
+What kind of edit made a version of its parent is told in the background, and kept in the database:
+tagging a sentence takes about a millisecond, so no request waits for it.
 """
 
 from __future__ import annotations

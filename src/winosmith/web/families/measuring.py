@@ -1,6 +1,9 @@
 """Measuring all models over all families: outside of requests, kept in the database.
 
-The data are files, too, to measure again: the problems, and what each model made of them.
+The figures are those of `winosmith.metrics.stability`. A look at their page starts a thread where
+something else would come out now; nobody waits for it. One process measures at a time. The data are
+files, too: `winosmith score` gives the same figures for the problems and the predictions that are
+downloaded here.
 """
 
 from __future__ import annotations

@@ -226,7 +226,7 @@ def nodes(
 
     Args:
         tree: the family.
-        top: from `plan`.
+        top: from `trees.around` or `trees.under`.
         problems: from `problems_on`.
         answers: the models that are looked at; one alone with all its answers, to count what is
             wrong in branches that are folded.

@@ -13,8 +13,6 @@ from winosmith.web._kept import kept
 from winosmith.web.judge.models import Gold, Slot, Verdict
 from winosmith.web.problems.models import Problem
 
-__all__ = ["LAST_OF_ONE", "Agreed", "Figures", "figures", "with_others"]
-
 LAST = 10_000
 """Problems that alpha is taken over: the last that were decided."""
 

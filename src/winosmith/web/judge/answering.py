@@ -22,20 +22,6 @@ from winosmith.web.problems.models import State
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
 
-__all__ = [
-    "LONGEST",
-    "UNDO",
-    "Gone",
-    "answer",
-    "answer_and_go_on",
-    "answer_local",
-    "skip",
-    "skip_and_go_on",
-    "so_far",
-    "undo",
-    "undoable",
-]
-
 LONGEST = 2000
 """Characters of a comment."""
 

@@ -9,8 +9,6 @@ from winosmith.web.judge.exclusion import count_again
 from winosmith.web.judge.models import Judge, Slot
 from winosmith.web.judge.rows import locked
 
-__all__ = ["confirm", "refuse"]
-
 
 def confirm(job: int, reason: str, *, refused: bool = False) -> int:
     """Let the answers of a job be votes; problems that waited for them alone are decided.

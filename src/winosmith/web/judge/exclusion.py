@@ -25,18 +25,6 @@ if TYPE_CHECKING:
     from winosmith.web.people.models import Person
     from winosmith.web.problems.models import Problem
 
-__all__ = [
-    "confirm_votes",
-    "count_again",
-    "discard_votes",
-    "drop_waiting",
-    "exclude_votes",
-    "include_votes",
-    "pause",
-    "resume",
-    "votes_to_change",
-]
-
 
 def resume(person: Person, by: Person) -> None:
     """Let a judge who is held go on; pace and gold questions are measured anew from now.

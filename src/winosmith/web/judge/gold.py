@@ -22,15 +22,6 @@ if TYPE_CHECKING:
     from winosmith.web.people.models import Person
     from winosmith.web.problems.models import Problem
 
-__all__ = [
-    "add_gold",
-    "contest",
-    "draw_gold",
-    "settle",
-    "take_back",
-    "told",
-]
-
 _chance = secrets.SystemRandom()
 
 

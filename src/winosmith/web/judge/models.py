@@ -9,8 +9,6 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-__all__ = ["Contest", "Gold", "Judge", "Seen", "Skip", "Slot", "Verdict"]
-
 
 class Slot(models.Model):
     """One place for one judge on one problem, with the answer that they gave there.

@@ -15,8 +15,6 @@ from winosmith.web.judge.seen import unseen
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
 
-__all__ = ["Nothing", "why_nothing"]
-
 MOST = 1000
 """Slots that are counted; more than these is told as "1000"."""
 

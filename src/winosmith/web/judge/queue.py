@@ -14,8 +14,6 @@ from winosmith.web.judge.seen import unseen
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
 
-__all__ = ["fresh", "next_slot", "returned"]
-
 
 def returned(person: Person, now: datetime) -> QuerySet[Slot]:
     """Return the slots whose lease ran out and that the person may take, the longest ago first."""

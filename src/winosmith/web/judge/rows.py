@@ -16,18 +16,6 @@ from winosmith.web.judge.models import Slot
 if TYPE_CHECKING:
     from winosmith.web.problems.models import Problem
 
-__all__ = [
-    "add_slots",
-    "close_slots",
-    "counted",
-    "give_back",
-    "locked",
-    "open_new",
-    "open_slots",
-    "place_of",
-    "standing",
-]
-
 CHUNK = 500
 """Slots that are added by one statement."""
 

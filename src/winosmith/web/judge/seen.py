@@ -19,17 +19,6 @@ if TYPE_CHECKING:
     from winosmith.web.people.models import Person
     from winosmith.web.problems.models import Problem, Twin
 
-__all__ = [
-    "block_of",
-    "has_seen",
-    "inherit_seen",
-    "lock_reader",
-    "note_all",
-    "note_seen",
-    "spend",
-    "unseen",
-]
-
 
 def lock_reader(person: Person) -> None:
     """Let nobody give a person something else to read until the transaction ends.

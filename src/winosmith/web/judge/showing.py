@@ -11,8 +11,6 @@ from winosmith.problem import BLANK
 from winosmith.web.judge.models import Slot
 from winosmith.web.judge.taking import needs_local, shown_first
 
-__all__ = ["shown"]
-
 
 def shown(slot: Slot, typed: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the page of a slot shows.

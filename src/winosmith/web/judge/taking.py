@@ -24,19 +24,6 @@ if TYPE_CHECKING:
     from winosmith.web.people.models import Person
     from winosmith.web.problems.models import Problem
 
-__all__ = [
-    "claim",
-    "current",
-    "go_on",
-    "gone_on",
-    "in_a_test",
-    "job_is_done",
-    "judge_of",
-    "lease",
-    "needs_local",
-    "shown_first",
-]
-
 
 def lease() -> timedelta:
     """Return how long a problem waits for who took it."""

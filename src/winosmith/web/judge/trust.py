@@ -32,35 +32,6 @@ from winosmith.web.problems.states import stay
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
 
-__all__ = [
-    "ADDRESS",
-    "CAREFUL",
-    "GOLD",
-    "MODERATOR",
-    "PACE",
-    "Pace",
-    "Training",
-    "askable",
-    "check",
-    "enough_gold",
-    "forget_origins",
-    "hold",
-    "lift_if_unfounded",
-    "mistaken",
-    "origin",
-    "pace",
-    "record",
-    "records",
-    "release",
-    "stops",
-    "suspect",
-    "trained",
-    "training",
-    "untrained",
-    "waiting",
-    "weigh",
-]
-
 HOUR = timedelta(hours=1)
 
 PACE, GOLD, ADDRESS, TRAINING, MODERATOR = Judge.Cause.values

@@ -6,8 +6,6 @@ from django.urls import path
 
 from winosmith.web.judge import views, views_site
 
-__all__ = ["app_name", "urlpatterns"]
-
 app_name = "judge"
 urlpatterns = [
     path("", views.turn, name="turn"),

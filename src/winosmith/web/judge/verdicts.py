@@ -22,8 +22,6 @@ from winosmith.web.problems.states import move
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
 
-__all__ = ["decide", "settle_votes", "vote_rules"]
-
 
 def vote_rules() -> VoteRules:
     """Return the rules of `winosmith.validate` that this site decides by.

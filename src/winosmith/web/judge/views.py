@@ -35,7 +35,6 @@ from winosmith.web.people.limits import address, spend
 from winosmith.web.people.models import Person
 from winosmith.web.problems.once import new_key, once
 
-__all__ = ["checked", "contest", "local", "pass_on", "take", "take_back", "turn", "whole"]
 Done = tuple[dict[str, Any], Slot | None]
 """What came of a form, for whoever sends it again, and the slot that is held now."""
 

@@ -9,8 +9,6 @@ from django.views.decorators.http import require_GET
 from winosmith.web.judge.agreement import figures
 from winosmith.web.numerals import percent
 
-__all__ = ["agreement"]
-
 
 @require_GET
 def agreement(request: HttpRequest) -> HttpResponse:

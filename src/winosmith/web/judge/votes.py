@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from winosmith.web.people.models import Person
     from winosmith.web.problems.models import Problem
 
-__all__ = ["Vote", "forget_timings", "responses", "skips_of", "votes_of"]
-
 CHUNK = 500
 """Problems whose votes are read at once, and answers whose timings are forgotten at once."""
 

@@ -25,8 +25,6 @@ from winosmith.web._lock import writing
 from winosmith.web.people.agree import publish
 from winosmith.web.people.models import Document, Session
 
-__all__ = ["DocumentAdmin", "ReadOnly"]
-
 AREAS = ("people", "problems", "write", "judge", "moderate", "perturb", "predict")
 """The applications whose tables are shown."""
 

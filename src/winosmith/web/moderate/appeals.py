@@ -15,8 +15,6 @@ from winosmith.web.problems.states import stay
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
 
-__all__ = ["APPEALED", "LONGEST", "appeal", "may_appeal", "open_appeal", "settle"]
-
 LONGEST = 2000
 """Characters of an appeal."""
 

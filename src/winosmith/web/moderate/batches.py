@@ -209,11 +209,6 @@ def _leave(batch: Batch, ref: str, why: str) -> None:
         batch.left = [*batch.left, [ref, why]]
 
 
-if TYPE_CHECKING:
-    from winosmith.web.moderate.models import Batch
-    from winosmith.web.people.models import Person
-
-
 MOST_PICKED = 200
 """Problems picked by hand; more than one page has."""
 

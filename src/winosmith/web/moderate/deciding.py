@@ -232,10 +232,6 @@ def set_embargo(
     return stay(problem, by=person, kind=kind, reason=reason, batch=batch, undoes=undoes)
 
 
-if TYPE_CHECKING:
-    from winosmith.web.people.models import Person
-
-
 def undoable(person: Person, problem: Problem) -> Event | None:
     """Return the decision on a problem that the person can take back now: the last that holds."""
     held = standing(problem)

@@ -23,8 +23,8 @@ from winosmith.web.problems.lookalikes import lookalikes
 from winosmith.web.problems.models import Problem
 
 if TYPE_CHECKING:
+    from winosmith.web.people.models import Person
     from winosmith.web.predict.models import Prediction
-    from winosmith.web.problems.models import Problem
 
 
 ENDS = 6
@@ -91,10 +91,6 @@ def _told(problem: Problem, one: Prediction) -> dict[str, Any]:
 
 def _queue(root: Problem, **more: str) -> str:
     return f"{reverse('moderate:queue')}?{urlencode({'state': '', 'family': root.ref, **more})}"
-
-
-if TYPE_CHECKING:
-    from winosmith.web.people.models import Person
 
 
 def dossier(reader: Person, problem: Problem) -> dict[str, Any]:

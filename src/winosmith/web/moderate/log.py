@@ -20,8 +20,6 @@ from winosmith.web.people.pseudonyms import pseudonym
 from winosmith.web.problems.models import Event
 from winosmith.web.problems.public import LATE
 
-__all__ = ["COLUMNS", "LogFilters", "known_as", "lines", "logged", "what_is_done"]
-
 COLUMNS = ("event", "at", "who", "what", "problem", "before", "after", "reason", "batch", "undoes")
 
 _PAST = {

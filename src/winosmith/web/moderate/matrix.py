@@ -27,19 +27,6 @@ from winosmith.web.people.pseudonyms import pseudonym
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-__all__ = [
-    "COLUMNS",
-    "LEAST",
-    "MOST",
-    "Cell",
-    "Found",
-    "Matrix",
-    "Pair",
-    "lines",
-    "matrix",
-    "paired",
-]
-
 LEAST = 20
 """Problems that two judges both judged, for a cell. From so many on, the 95 % interval of a pair
 that agrees on half of them reaches 20 points to each side (Wilson's); with fewer, a cell would be

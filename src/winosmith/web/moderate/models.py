@@ -9,8 +9,6 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-__all__ = ["Appeal", "Appointment", "Batch"]
-
 
 class Batch(models.Model):
     """What one moderator did at once, to one problem or to a hundred thousand.

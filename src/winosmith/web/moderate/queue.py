@@ -311,8 +311,3 @@ def waiting() -> dict[str, int]:
         "contests": Contest.objects.filter(upheld=None)[:1000].count(),
         "paused": paused_people()[:1000].count(),
     }
-
-
-def has_open_appeal() -> Exists:
-    """Return the annotation that tells whether an appeal on a problem is open."""
-    return Exists(Appeal.objects.filter(problem=OuterRef("pk"), answer=None))

@@ -18,6 +18,9 @@ from winosmith.web.perturb.models import Version
 from winosmith.web.problems.models import Event, Problem
 from winosmith.web.problems.public import waits_until
 
+if TYPE_CHECKING:
+    from winosmith.web.people.models import Person
+
 
 class Piece(NamedTuple):
     """A run of a sentence.
@@ -67,10 +70,6 @@ def _add(runs: list[Piece], word: str, differs: bool) -> None:
 def _trimmed(runs: list[Piece]) -> list[Piece]:
     """Return the runs without the space that was added after the last word."""
     return [*runs[:-1], runs[-1]._replace(text=runs[-1].text.removesuffix(" "))] if runs else []
-
-
-if TYPE_CHECKING:
-    from winosmith.web.people.models import Person
 
 
 @dataclass(frozen=True, slots=True)

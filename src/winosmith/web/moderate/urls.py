@@ -6,8 +6,6 @@ from django.urls import path
 
 from winosmith.web.moderate import views, views_people
 
-__all__ = ["app_name", "urlpatterns"]
-
 app_name = "moderate"
 urlpatterns = [
     path("", views.queue, name="queue"),

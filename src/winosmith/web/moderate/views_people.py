@@ -22,8 +22,6 @@ from winosmith.web.people.pseudonyms import pseudonym
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.once import new_key, once
 
-__all__ = ["agreement", "agreement_csv", "appoint", "people", "person"]
-
 GO_ON = "go-on"
 """What the form sends that goes on with a change of many votes."""
 

@@ -20,18 +20,6 @@ from winosmith.web.people.gates import may_judge
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem, State
 
-__all__ = [
-    "Judged",
-    "answered_since",
-    "close",
-    "is_paused",
-    "judged_by",
-    "judged_by_each",
-    "note_read",
-    "paused_people",
-    "suspect",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Judged:

@@ -24,8 +24,6 @@ from winosmith.web.people.limits import address, network, refund, spend
 from winosmith.web.people.models import Invitation, Person, new_salt
 from winosmith.web.problems.characters import look
 
-__all__ = ["JOINS", "Doors", "close_doors", "enter", "new_password", "open_doors", "sign_up"]
-
 RESERVED = re.compile(
     "|".join(map(look, ("anonymous-", "erased-", "worker-")))
     + f"|p-[{look('0123456789abcdef')}]{{12}}"

@@ -8,8 +8,6 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.people.models import Agreement, Person
 
-__all__ = ["adopt"]
-
 
 def adopt(account: Person, anonymous: Person) -> None:
     """Move everything of a person without an account to one; they never judge what they wrote.

@@ -11,15 +11,6 @@ from winosmith.web._lock import writing
 from winosmith.web.people.models import Agreement, Document, Person
 from winosmith.web.people.texts import shipped
 
-__all__ = [
-    "agree",
-    "current_documents",
-    "first_documents",
-    "has_agreed",
-    "missing",
-    "publish",
-]
-
 
 def _current() -> QuerySet[Document]:
     newer = Document.objects.filter(kind=OuterRef("kind"), version__gt=OuterRef("version"))

@@ -7,8 +7,6 @@ from typing import Any
 from django.apps import AppConfig
 from django.db.models.signals import post_migrate
 
-__all__ = ["Config"]
-
 
 class Config(AppConfig):
     """Names the application; each start of a site makes the texts that it still lacks."""

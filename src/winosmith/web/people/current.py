@@ -13,8 +13,6 @@ from winosmith.web._lock import writing
 from winosmith.web.people.models import Person
 from winosmith.web.people.sessions import WRITER
 
-__all__ = ["existing_writer", "writer"]
-
 
 def existing_writer(request: HttpRequest) -> Person | None:
     """Return who writes here, by the session alone; None before a first contribution."""

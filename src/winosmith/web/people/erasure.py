@@ -17,8 +17,6 @@ from winosmith.web.perturb.models import Version
 from winosmith.web.predict.models import Prediction
 from winosmith.web.problems.models import Done, Event, Problem, State, Twin
 
-__all__ = ["ERASED_SENTENCE", "HIDDEN", "erase", "hide"]
-
 ERASED_SENTENCE, ERASED_OPTIONS = "_", ["1", "2"]
 """What stands in place of an erased text: a problem still, so that nothing trips over it."""
 

@@ -10,8 +10,6 @@ from django.utils.translation import gettext_lazy as _
 
 from winosmith.web.people.invitations import FIELDS
 
-__all__ = ["EraseForm", "InviteForm", "JoinForm", "LoginForm", "NewPasswordForm", "PasswordForm"]
-
 
 def _password(label: Any, kind: str, help_text: Any = "") -> forms.CharField:
     return forms.CharField(

@@ -17,16 +17,6 @@ from winosmith.web.people.agree import missing
 from winosmith.web.people.current import existing_writer
 from winosmith.web.people.models import Person
 
-__all__ = [
-    "accounts_only",
-    "admins_only",
-    "agreed",
-    "judges_only",
-    "may_judge",
-    "moderators_only",
-    "safe_next",
-]
-
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 

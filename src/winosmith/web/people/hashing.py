@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from django.contrib.auth.hashers import Argon2PasswordHasher
 
-__all__ = ["Argon2"]
-
 
 class Argon2(Argon2PasswordHasher):
     """Argon2id with the least that OWASP asks for: 19 MiB, two passes, one thread.

@@ -16,10 +16,6 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.people.models import Invitation, Person
 
-__all__ = [
-    "Role", "find", "invite", "may_invite", "over", "reset", "take_back", "use", "ways_back",
-]  # fmt: skip
-
 Role = Literal["contributor", "judge", "moderator", "admin"]
 
 FIELDS: dict[str, tuple[str, ...]] = {

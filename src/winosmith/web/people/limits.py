@@ -23,17 +23,6 @@ from winosmith.web._lock import PATIENCE, since, writing
 from winosmith.web.people.models import Hits, Person
 from winosmith.web.people.pseudonyms import keyed
 
-__all__ = [
-    "TooMany",
-    "address",
-    "answer_too_many",
-    "network",
-    "refund",
-    "spend",
-    "spend_reading",
-    "wants_page",
-]
-
 HOUR = timedelta(hours=1)
 
 SOON = 1.0

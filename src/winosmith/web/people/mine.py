@@ -13,8 +13,6 @@ from winosmith.web.perturb.models import Version
 from winosmith.web.problems.models import Event, Problem
 from winosmith.web.problems.public import visible_to
 
-__all__ = ["data_about"]
-
 HIDDEN = {
     *("id", "digest", "key", "session_key", "session_data", "person", "holder", "contributor"),
     *("gold", "n", "place", "block", "cursor"),

@@ -18,8 +18,6 @@ from django.utils.translation import gettext_lazy as _
 
 from winosmith.web.problems.characters import look
 
-__all__ = ["Agreement", "Document", "Hits", "Invitation", "Person", "Session"]
-
 
 def new_salt() -> str:
     """Return 32 random hex digits: what a pseudonym, or a log-in, hangs on until they change."""

@@ -11,8 +11,6 @@ from django.conf import settings
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
 
-__all__ = ["keyed", "pseudonym"]
-
 
 def keyed(purpose: str, text: str) -> str:
     """Return a digest that only the holder of the site's key can make; 64 hex digits."""

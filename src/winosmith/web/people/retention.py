@@ -13,8 +13,6 @@ from winosmith.web.people.models import Hits, Invitation, Person, Session
 from winosmith.web.people.signals import tidying
 from winosmith.web.problems.models import Done, Event, Twin
 
-__all__ = ["tidy"]
-
 HITS = timedelta(days=1)
 """How long hits are of use: the last hour reaches into the one before. Never longer than
 `SiteRules.retention_days`, whose least is a day."""

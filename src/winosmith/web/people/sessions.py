@@ -16,8 +16,6 @@ from django.utils import timezone
 from winosmith.web._lock import writing
 from winosmith.web.people.models import Session
 
-__all__ = ["WRITER", "SessionStore"]
-
 WRITER = "writer"
 """Under this a session keeps who writes in it without an account."""
 

@@ -9,7 +9,5 @@ from __future__ import annotations
 
 from django.dispatch import Signal
 
-__all__ = ["erasing", "tidying"]
-
 tidying = Signal()
 erasing = Signal()

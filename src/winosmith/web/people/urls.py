@@ -6,8 +6,6 @@ from django.urls import URLPattern, path
 
 from winosmith.web.people import views_entry, views_invitations, views_law, views_me
 
-__all__ = ["app_name", "urlpatterns"]
-
 app_name = "people"
 urlpatterns: list[URLPattern] = [
     path("", views_me.me, name="me"),

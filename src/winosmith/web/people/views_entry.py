@@ -36,8 +36,6 @@ from winosmith.web.people.invitations import find, over
 from winosmith.web.people.limits import spend
 from winosmith.web.people.models import Invitation, Person
 
-__all__ = ["join", "login", "logout", "password"]
-
 BACKEND = settings.AUTHENTICATION_BACKENDS[0]
 
 

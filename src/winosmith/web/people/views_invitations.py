@@ -17,8 +17,6 @@ from winosmith.web.people.forms import InviteForm
 from winosmith.web.people.gates import moderators_only
 from winosmith.web.people.models import Invitation, Person
 
-__all__ = ["invitations", "take_back"]
-
 DAY = 24 * 60
 
 

@@ -16,8 +16,6 @@ from winosmith.web.people.gates import safe_next
 from winosmith.web.people.limits import spend
 from winosmith.web.people.models import Document
 
-__all__ = ["consent", "text", "texts"]
-
 CONSENTS = 240
 """People without an account who may begin within an hour from one network."""
 

@@ -26,8 +26,6 @@ from winosmith.web.people.pseudonyms import pseudonym
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.once import new_key, once
 
-__all__ = ["data", "erase", "erase_other", "hide", "me"]
-
 
 @require_safe
 def me(request: HttpRequest) -> HttpResponseBase:

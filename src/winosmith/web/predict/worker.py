@@ -22,13 +22,12 @@ from winosmith.chat import ChatError
 from winosmith.errors import DataError, InputError
 from winosmith.study import MadeSolver
 from winosmith.web.predict import asking, work
-from winosmith.web.predict.lock import Bell
+from winosmith.web.predict.lock import Bell, Hold
 from winosmith.web.predict.work import Outcome, Task
 
 if TYPE_CHECKING:
     from winosmith.solver_rule import SolverRule
     from winosmith.web._site import Site
-    from winosmith.web.predict.lock import Hold
     from winosmith.web.predict.models import Model
 
 

@@ -15,8 +15,6 @@ from winosmith.text import content_words, tokens
 from winosmith.web.problems.association_learnt import Pairs, latest
 from winosmith.web.problems.halves import AnyHalf
 
-__all__ = ["Meter", "Reading", "association", "reading"]
-
 TELLING = 0.1
 """Nats by which a word must favour the right option to be named: odds of 1.1 to 1."""
 

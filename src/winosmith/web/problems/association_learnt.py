@@ -22,8 +22,6 @@ from winosmith.outputs import write_aside
 from winosmith.web._background import Background
 from winosmith.web.problems.public import public_problems
 
-__all__ = ["Learning", "Pairs", "latest", "learn"]
-
 EVERY = 600.0
 """Seconds after which the site learns anew."""
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import unicodedata
 
-__all__ = ["foreign_lookalikes", "invisible", "look", "seen"]
-
 _ONE_SHAPE = str.maketrans("l10", "iio")
 """Signs of ASCII that many typefaces draw alike, after capitals are gone (UTS 39, table 1)."""
 

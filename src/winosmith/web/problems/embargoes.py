@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from winosmith.web.people.models import Person
     from winosmith.web.perturb.models import Version
 
-__all__ = ["COVERING", "cover_below", "covering", "is_covered", "lift", "put_under"]
-
 COVERING = {True: "cover", False: "uncover"}
 """Kinds of the events of versions that follow what stands above them: nobody decided about them."""
 

@@ -18,8 +18,6 @@ from winosmith.web.problems.states import move
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
 
-__all__ = ["GONE", "enter", "may_revise", "new_ref", "own_problems", "replace", "retire"]
-
 OPEN = (State.HELD, State.JUDGING, State.REJECTED)
 """Where a problem stands when a revision may help it."""
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-__all__ = ["AnyHalf", "Half"]
-
 
 class AnyHalf(Protocol):
     """A sentence with its options and answer: `Half`, `winosmith.Problem`, the model `Problem`."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from winosmith.web.people.models import Person
     from winosmith.web.problems.models import Problem
 
-__all__ = ["hints", "live_hints", "lookalike_hints", "text_hints"]
-
 MOST_NAMED = 3
 """Findings of one kind that a hint names."""
 

@@ -15,14 +15,9 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from winosmith import Extra
 from winosmith import Problem as Datum
-from winosmith.lineage import MEASURED
+from winosmith.lineage import DISTANCE, MEASURED
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.records import as_problem
-
-__all__ = ["DISTANCE", "as_public", "of_family", "of_kind", "with_distances"]
-
-DISTANCE = "evograd.distance"
-"""The extra key of a depth that can't be counted from the data (`winosmith.formats`, EvoGrad)."""
 
 
 def as_public(rows: Sequence[Problem]) -> list[Datum]:

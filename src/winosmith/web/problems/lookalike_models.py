@@ -6,8 +6,6 @@ from typing import ClassVar
 
 from django.db import models
 
-__all__ = ["Remembered", "Shingle"]
-
 
 class Remembered(models.Model):
     """A sentence that new ones are compared with: a problem of the site, or a published one.

@@ -27,16 +27,6 @@ if TYPE_CHECKING:
     from winosmith.web.people.models import Person
     from winosmith.web.problems.models import Problem
 
-__all__ = [
-    "LEAST",
-    "Lookalike",
-    "forget",
-    "lookalikes",
-    "lookalikes_of",
-    "remember",
-    "remember_published",
-]
-
 LEAST = 0.7
 """The share of words from which a sentence counts as near: that of the halves of a twin."""
 

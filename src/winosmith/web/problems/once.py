@@ -15,8 +15,6 @@ from winosmith.web.problems.models import Done
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
 
-__all__ = ["Reused", "new_key", "once"]
-
 
 class Reused(InputError):  # noqa: N818
     """A key that another form was sent with."""

@@ -27,16 +27,6 @@ if TYPE_CHECKING:
 
     from winosmith.web.people.models import Person
 
-__all__ = [
-    "LATE",
-    "public_problems",
-    "publish_due",
-    "questions",
-    "settle",
-    "visible_to",
-    "waits_until",
-]
-
 OPEN = (State.HELD, State.JUDGING)
 """Where a half stands that its twin waits for, unless it is an attention question."""
 

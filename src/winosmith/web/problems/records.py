@@ -15,17 +15,6 @@ from winosmith.records import problem_of, problem_record
 from winosmith.web.people.pseudonyms import pseudonym
 from winosmith.web.problems.models import Problem, State
 
-__all__ = [
-    "as_dataset",
-    "as_problem",
-    "in_order",
-    "lean",
-    "numbers",
-    "row_fields",
-    "rows",
-    "twin_fields",
-]
-
 CHUNK = 1000
 """Rows that are read at once: what an export holds in memory."""
 

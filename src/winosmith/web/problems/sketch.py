@@ -13,8 +13,6 @@ from hashlib import blake2b
 from winosmith.problem import BLANK
 from winosmith.text import FUNCTION_WORDS, overlap, tokens
 
-__all__ = ["STORED", "compared", "shared", "shingles", "sketch"]
-
 STORED = 8
 """Numbers that a sentence is stored under, beside the one of the whole."""
 

@@ -14,8 +14,6 @@ from winosmith.web.problems.public import settle
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
 
-__all__ = ["MOVES", "move", "stay"]
-
 MOVES = {
     State.HELD: {State.JUDGING, State.REJECTED, State.WITHDRAWN, State.REVISED},
     State.JUDGING: {State.HELD, State.VALID, State.REJECTED, State.WITHDRAWN, State.REVISED},

@@ -11,8 +11,6 @@ from collections.abc import Iterable, Sequence
 from winosmith.text import FUNCTION_WORDS, words
 from winosmith.web.problems.characters import seen
 
-__all__ = ["contact_data", "flagged_words", "full_names", "shouting"]
-
 _CONTACTS = re.compile(
     r"""[\w.+-]+@[\w-]+\.[\w.-]*\w                                   # an e-mail address
     | \b(?:https?://|www\.)\S+                                       # an address of the web

@@ -29,8 +29,6 @@ from winosmith.web.read.exports import (
 )
 from winosmith.web.read.filters import Filters, capped_count
 
-__all__ = ["file", "index"]
-
 MOST = 240
 """Downloads an hour from one network or account: each walks over all that is asked for."""
 

@@ -20,8 +20,6 @@ from winosmith.web.problems.public import public_problems
 from winosmith.web.read.figures import AGREEMENTS, agreeing
 from winosmith.web.read.index import matching, parse
 
-__all__ = ["Filters", "capped_count"]
-
 DOMAINS = ("social", "physical")
 """WinoGrande's two (section 2); whatever else a topic source names is "other"."""
 

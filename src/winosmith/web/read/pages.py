@@ -11,8 +11,6 @@ from django.http import QueryDict
 from winosmith.web.people.pseudonyms import keyed
 from winosmith.web.problems.models import Problem
 
-__all__ = ["Page", "page", "sealed", "unsealed"]
-
 SIZE = 20
 """Problems on a page."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db.models import Q
 
@@ -54,10 +54,6 @@ def judged(problem: Problem) -> Judged | None:
             vote.local_choice is not None and vote.local_choice == problem.answer for vote in votes
         ),
     )
-
-
-if TYPE_CHECKING:
-    from winosmith.web.people.models import Person
 
 
 def family_of(person: Person | None, problem: Problem) -> dict[str, Any] | None:

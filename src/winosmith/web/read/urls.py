@@ -6,8 +6,6 @@ from django.urls import path
 
 from winosmith.web.read import downloads, views
 
-__all__ = ["app_name", "urlpatterns"]
-
 app_name = "read"
 urlpatterns = [
     path("", views.home, name="home"),

@@ -19,7 +19,7 @@ from winosmith.web.take.models import Answer, Remark, Sitting
 from winosmith.web.take.sheets import LONGEST, sheet_of
 
 if TYPE_CHECKING:
-    from winosmith.web.take.models import Sitting
+    from winosmith.web.people.models import Person
 
 
 FEWEST = 5
@@ -74,10 +74,6 @@ def pace_of(sitting: Sitting) -> float | None:
         return None
     gaps = pairwise([min(sitting.given, times[0]), *times])
     return round(median((later - earlier).total_seconds() for earlier, later in gaps), 1)
-
-
-if TYPE_CHECKING:
-    from winosmith.web.people.models import Person
 
 
 MOST_REMARKS = 200

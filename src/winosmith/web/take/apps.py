@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from django.apps import AppConfig
 
-__all__ = ["Config"]
-
 
 class Config(AppConfig):
     """Names the application, and joins what tidies up and what erases."""

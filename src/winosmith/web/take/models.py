@@ -9,8 +9,6 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-__all__ = ["Answer", "Material", "Remark", "Round", "Sheet", "Sitting", "Subject"]
-
 
 class Round(models.Model):
     """One test of a set of problems on people: its sheets, and who takes them.

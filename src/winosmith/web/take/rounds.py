@@ -27,6 +27,10 @@ from winosmith.web.take.models import Material, Round, Sheet, Sitting
 from winosmith.web.take.results import dataset_of, figures_of
 from winosmith.web.take.sheets import minutes, refs
 
+if TYPE_CHECKING:
+    from winosmith.dataset import Dropped
+    from winosmith.web.people.models import Person
+
 CONSENT = """\
 What you do
 
@@ -54,6 +58,7 @@ What we ask of you
 Answer by yourself, and do not ask a program. Show the texts to nobody, and do not put them on the \
 web: people and machines that come after you must not know them.
 """
+"""What people agree to before a test; whoever opens a round may put another text in its place."""
 
 
 def consent_text(questions: list[int]) -> str:
@@ -69,10 +74,6 @@ def consent_text(questions: list[int]) -> str:
         if minutes(least) == minutes(most)
         else f"{minutes(least)} to {minutes(most)}",
     )
-
-
-if TYPE_CHECKING:
-    from winosmith.dataset import Dropped
 
 
 CHUNK = 500
@@ -215,10 +216,6 @@ def _row(opened: Round, sheet: humans.Sheet) -> Sheet:
         order=sheet.order,
         record=humans.sheet_record(sheet),
     )
-
-
-if TYPE_CHECKING:
-    from winosmith.web.people.models import Person
 
 
 @dataclass(frozen=True, slots=True)

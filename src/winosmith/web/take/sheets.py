@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
@@ -24,7 +24,7 @@ from winosmith.web.problems.models import Problem, Twin
 from winosmith.web.take.models import Material, Round, Sheet, Sitting, Subject
 
 if TYPE_CHECKING:
-    from winosmith.web.take.models import Sheet
+    from winosmith.web.people.models import Person
 
 
 SECONDS_A_QUESTION = 18.3
@@ -53,12 +53,6 @@ def refs(sheets: Iterable[Sheet]) -> set[str]:
 def instructions_of(sheet: humans.Sheet) -> dict[str, Any]:
     """Return what those who take a sheet are told, as on paper; nobody is there to be asked."""
     return humans.instructions(humans.has_blanks(sheet), (), paper=False, alone=True)
-
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
-
-    from winosmith.web.people.models import Person
 
 
 def _by_family(rows: QuerySet[Problem]) -> QuerySet[Problem]:
@@ -91,10 +85,6 @@ def note_sheet(person: Person, sheet: Sheet) -> None:
     twins = set(Problem.objects.filter(ref__in=asked).values_list("twin", flat=True))
     halves = sorted(Problem.objects.filter(twin__in=twins), key=lambda row: row.ref not in asked)
     note_all(person, halves)
-
-
-if TYPE_CHECKING:
-    from winosmith.web.people.models import Person
 
 
 SIGNS = "23456789BCDFGHJKLMNPQRSTVWXZ"

@@ -84,10 +84,6 @@ def forget_times(sender: object, *, before: datetime, **_: Any) -> int:
     return changed
 
 
-if TYPE_CHECKING:
-    from winosmith.web.people.models import Person
-
-
 def tests_of(person: Person) -> list[dict[str, Any]]:
     """Return the sheets that a person was given with their answers, as JSON can hold them."""
     rows = Sitting.objects.filter(subject__person=person).order_by("pk")

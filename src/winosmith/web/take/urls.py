@@ -6,8 +6,6 @@ from django.urls import path
 
 from winosmith.web.take import views
 
-__all__ = ["app_name", "urlpatterns"]
-
 app_name = "take"
 urlpatterns = [
     path("", views.start, name="start"),

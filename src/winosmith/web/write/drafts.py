@@ -171,10 +171,6 @@ def _other_words(draft: Draft) -> Topic:
     return drawn
 
 
-if TYPE_CHECKING:
-    from winosmith.web.people.models import Person
-
-
 def drop_old_drafts(sender: object, *, before: datetime, **_: Any) -> int:
     """Delete the drafts that were last saved before the site's retention began."""
     deleted, _rows = Draft.objects.filter(saved__lt=before).delete()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
@@ -26,15 +26,13 @@ from winosmith.web.perturb.edits import pieces
 from winosmith.web.perturb.family import root_of
 from winosmith.web.perturb.models import Version
 from winosmith.web.perturb.rules import revise_url
+from winosmith.web.problems.entering import may_revise, own_problems
 from winosmith.web.problems.hints import live_hints
 from winosmith.web.problems.models import Problem, State, Twin
 from winosmith.web.problems.once import new_key, once
 from winosmith.web.problems.public import public_problems, visible_to, waits_until
 from winosmith.web.write import rules
 from winosmith.web.write.page import preview
-
-if TYPE_CHECKING:
-    from winosmith.web.people.models import Person
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +102,6 @@ def _mine_now(person: Person) -> _Counted:
     )
     twins = found.pop("twins")
     return _Counted(2 * twins, tuple(found.values()))
-
-
-if TYPE_CHECKING:
-    from winosmith.web.people.models import Person
-    from winosmith.web.problems.models import Twin
 
 
 def place_of(person: Person | None, twin: Twin) -> dict[str, Any] | None:
@@ -202,7 +195,7 @@ def appeal(request: HttpRequest, ref: str) -> HttpResponse:
 
     def act(person: Person, found: Twin) -> str:
         wanted = request.POST.get("problem", "")
-        half = next((one for one in rules.own_problems(person, found) if one.ref == wanted), None)
+        half = next((one for one in own_problems(person, found) if one.ref == wanted), None)
         if half is None:
             raise InputError(_("This half is not part of the twin; open the page again."))
         appeals.appeal(person, half, request.POST.get("text", ""))
@@ -231,7 +224,7 @@ def _acted(request: HttpRequest, ref: str, act: Callable[[Person, Twin], str]) -
 def _own(request: HttpRequest, ref: str) -> tuple[Person, Twin]:
     person = existing_writer(request)
     found = Twin.objects.select_related("revises").filter(ref=ref, contributor=person).first()
-    if person is None or found is None or not rules.own_problems(person, found):
+    if person is None or found is None or not own_problems(person, found):
         raise Http404
     return person, found
 
@@ -245,7 +238,7 @@ def about(person: Person, found: Twin, error: str = "", sent: Any = None) -> dic
         error: why nothing came of what was asked for.
         sent: the form that was sent, to be shown again.
     """
-    problems = rules.own_problems(person, found)
+    problems = own_problems(person, found)
     held = any(problem.state == State.HELD for problem in problems)
     sent = sent or {}
     readings = preview(rules.typed_of(found)) if len(problems) == 2 else [()] * len(problems)
@@ -271,7 +264,7 @@ def about(person: Person, found: Twin, error: str = "", sent: Any = None) -> dic
         "hints": _hints(person, found, problems) if held else [],
         "anonymous": person.anonymous,
         "may_withdraw": rules.may_withdraw(person, found),
-        "may_revise": rules.may_revise(person, found),
+        "may_revise": may_revise(person, found),
         "later": Twin.objects.filter(revises=found).first(),
         "key": new_key(),
         "error": error,

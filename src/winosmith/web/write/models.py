@@ -10,8 +10,6 @@ from django.utils import timezone
 
 from winosmith.web.problems.once import new_key
 
-__all__ = ["Draft"]
-
 
 class Draft(models.Model):
     """A topic with what somebody has typed for it so far.
@@ -20,7 +18,7 @@ class Draft(models.Model):
         ref: its address, and the key under which it is sent: one draft becomes one twin, from
             however many windows it is sent.
         topic: the title of the topic; `text` is its text, `anchors` the words drawn from it.
-        typed: what the form holds, as `fields.Typed.as_form` has it.
+        typed: what the form holds, as `checking.Typed.as_form` has it.
         version: rises with each save, so that no window overwrites what another one saved.
         revises: the twin that it will replace; None for a new one.
     """

@@ -23,6 +23,10 @@ from winosmith.web.write.checking import (
     examine,
 )
 
+if TYPE_CHECKING:
+    from winosmith.web.people.models import Person
+    from winosmith.web.write.models import Draft
+
 
 class Piece(NamedTuple):
     """A stretch of a sentence: plain, the filled blank, or where the halves differ."""
@@ -83,11 +87,6 @@ def _pieces(half: list[str], marked: set[int], option: str) -> tuple[Piece, ...]
             add(option, "filled")
         add(after, kind)
     return tuple(pieces)
-
-
-if TYPE_CHECKING:
-    from winosmith.web.people.models import Person
-    from winosmith.web.write.models import Draft
 
 
 MOST_NEAR = 3

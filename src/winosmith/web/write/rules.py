@@ -31,18 +31,6 @@ from winosmith.web.write.models import Draft
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
 
-__all__ = [
-    "Refused",
-    "may_revise",
-    "may_withdraw",
-    "own_problems",
-    "revise",
-    "sent",
-    "submit",
-    "typed_of",
-    "withdraw",
-]
-
 SOURCE = "crowd"
 """Of what is written on the site, in the data."""
 

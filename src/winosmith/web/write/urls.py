@@ -6,8 +6,6 @@ from django.urls import URLPattern, path
 
 from winosmith.web.write import mine, views
 
-__all__ = ["app_name", "urlpatterns"]
-
 app_name = "write"
 urlpatterns: list[URLPattern] = [
     path("", views.start, name="start"),

@@ -29,8 +29,6 @@ from winosmith.web.write.models import Draft
 from winosmith.web.write.page import checked, page
 from winosmith.web.write.rules import Refused
 
-__all__ = ["check", "discard", "draft", "save", "start"]
-
 STARTS = 5
 """Topics that may be drawn for each twin that may be written."""
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from winosmith.web.api.models import Token
     from winosmith.web.people.models import Person
 
-__all__ = ["Caller", "asks", "caller", "owner", "reader"]
-
 
 @dataclass(frozen=True, slots=True)
 class Caller:

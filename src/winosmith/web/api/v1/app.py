@@ -24,8 +24,6 @@ from winosmith.web.api.v1 import (
     reading,
 )
 
-__all__ = ["api", "resolver"]
-
 
 def _known_alone(operation: Any) -> None:
     """Let an operation refuse parameters that it does not know, such as misspelt ones.

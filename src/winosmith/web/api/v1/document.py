@@ -9,8 +9,6 @@ from winosmith.web.api.v1.app import api
 from winosmith.web.api.v1.faults import MEANINGS, TYPE
 from winosmith.web.api.v1.shapes import Error
 
-__all__ = ["ROOT", "document", "operations"]
-
 ROOT = "/api/v1"
 
 ABOUT = """What the pages of this site do, for programs.

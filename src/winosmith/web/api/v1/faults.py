@@ -24,8 +24,6 @@ from winosmith.web.perturb.rules import Refused as PerturbationRefused
 from winosmith.web.write.drafts import Stale
 from winosmith.web.write.rules import Refused as TwinRefused
 
-__all__ = ["MEANINGS", "TYPE", "Denied", "Malformed", "Mismatch", "answer", "join"]
-
 TYPE = "application/problem+json"
 
 MEANINGS: Mapping[int, Any] = {

@@ -15,8 +15,6 @@ from winosmith.web.api.v1.faults import Mismatch
 from winosmith.web.problems.models import Done
 from winosmith.web.problems.once import Reused, once
 
-__all__ = ["Key", "acted", "done_before", "note"]
-
 Key = Annotated[
     str,
     Header(

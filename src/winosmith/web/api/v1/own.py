@@ -25,6 +25,7 @@ from winosmith.web.moderate import appeals
 from winosmith.web.people.agree import missing
 from winosmith.web.people.models import Person
 from winosmith.web.people.pseudonyms import pseudonym
+from winosmith.web.problems.entering import own_problems
 from winosmith.web.problems.models import Problem as Row
 from winosmith.web.problems.models import Twin as TwinRow
 from winosmith.web.write import mine, rules
@@ -223,7 +224,7 @@ def appeal(request: HttpRequest, ref: Ref, sent: Appeal, key: Key) -> dict[str, 
     """Ask a moderator to look again at a half that was decided against."""
 
     def act(person: Person, twin: TwinRow) -> None:
-        halves = {half.ref: half for half in rules.own_problems(person, twin)}
+        halves = {half.ref: half for half in own_problems(person, twin)}
         if sent.problem not in halves:
             raise InputError(_("This half is not part of the twin; open the page again."))
         appeals.appeal(person, halves[sent.problem], sent.text)
@@ -260,7 +261,7 @@ def _acted(
 def _own(person: Person, ref: str) -> TwinRow:
     """Return one's own twin; of anybody else's nobody learns that it exists."""
     found = TwinRow.objects.filter(ref=ref, contributor=person).first()
-    if found is None or not rules.own_problems(person, found):
+    if found is None or not own_problems(person, found):
         raise Http404
     return found
 

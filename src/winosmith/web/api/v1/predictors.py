@@ -17,8 +17,6 @@ from winosmith.web.api.v1.shapes import Shape
 from winosmith.web.predict import asking, register
 from winosmith.web.predict.models import Model as Row
 
-__all__ = ["router"]
-
 router = Router(tags=["models"])
 
 Name = Annotated[str, Field(pattern=r"^[-A-Za-z0-9_]{1,30}$")]

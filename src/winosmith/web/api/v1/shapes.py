@@ -11,21 +11,6 @@ from winosmith.records import problem_record
 from winosmith.web.problems.lineages import as_public
 from winosmith.web.problems.models import Problem as Row
 
-__all__ = [
-    "Asked",
-    "Check",
-    "Edit",
-    "Error",
-    "Fault",
-    "Lineage",
-    "Near",
-    "Origin",
-    "Problem",
-    "Ref",
-    "Shape",
-    "problems",
-]
-
 Ref = Annotated[str, Field(min_length=1, max_length=80, pattern=r"^[^/\x00-\x1f]+$")]
 """An id: of a problem, a twin, a draft, a batch."""
 

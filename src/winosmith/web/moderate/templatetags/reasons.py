@@ -6,8 +6,6 @@ from django import template
 
 from winosmith.web.moderate import actions
 
-__all__ = ["register", "told"]
-
 register = template.Library()
 
 

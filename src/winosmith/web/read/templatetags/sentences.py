@@ -15,8 +15,6 @@ from winosmith.problem import BLANK
 from winosmith.web.perturb.edits import Piece
 from winosmith.web.read.index import Term
 
-__all__ = ["cell", "edited", "register", "sentence"]
-
 register = template.Library()
 
 _BLANK = format_html('<span class="blank">{}</span>', BLANK)
