@@ -84,6 +84,20 @@ def _faults(module: str, source: str) -> list[str]:
     return faults
 
 
+def _listed(tree: ast.Module) -> Iterator[set[str]]:
+    """Yield the names in the module's `__all__`, if it has one."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            yield set(ast.literal_eval(node.value))
+
+
+def _aliases(tree: ast.Module) -> Iterator[ast.alias]:
+    """Yield what a module imports by name at its top."""
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom):
+            yield from node.names
+
+
 MODULES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
 
 
@@ -98,6 +112,32 @@ def test_everything_stands_on_a_floor() -> None:
     places = {module.removesuffix(".py").split("/")[0] for module in MODULES}
     homeless = places - frozenset().union(*FLOORS)
     assert {place for place in homeless if not place.startswith("_")} == {TESTING}
+
+
+def test_the_map_names_what_is_there() -> None:
+    """Each private module and each area of the site that ARCHITECTURE.md names is there."""
+    stems = {part.removesuffix(".py") for module in MODULES for part in module.split("/")}
+    named = re.findall(r"(?<!\w)_[a-z]\w*", TABLE)
+    areas = re.findall(r"^(\w+) {3,}\S", TABLE.partition("## The platform")[2], re.MULTILINE)
+    assert len(named) > 30
+    assert len(areas) > 10
+    assert [name for name in {*named, *areas} if name not in stems | {"locale"}] == []
+
+
+def test_only_what_hands_on_lists_its_names() -> None:
+    """A module inside a folder has `__all__` for what others define; what it defines needs none."""
+    listing = {
+        module: ast.parse((PACKAGE / module).read_text("utf-8"))
+        for module in MODULES
+        if "/" in module and not module.endswith("__init__.py")
+    }
+    needless = [
+        module
+        for module, tree in listing.items()
+        for names in _listed(tree)
+        if not names & {alias.asname or alias.name for alias in _aliases(tree)}
+    ]
+    assert needless == []
 
 
 def test_the_table_has_seven_floors() -> None:

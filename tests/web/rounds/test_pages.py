@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -62,6 +62,14 @@ def test_the_page_has_the_figures_of_the_record(
     ):
         assert told in page
     assert "of them kept" not in page  # neither training set holds the other
+
+
+def test_each_filter_of_a_recipe_has_words(db: Any) -> None:
+    """The funnel names whatever filter a recipe can choose in the reader's language."""
+    from winosmith.build._recipe import Method
+    from winosmith.web.rounds.results import stage
+
+    assert all(stage(method).startswith("filter (") for method in get_args(Method))
 
 
 def test_no_accuracy_is_told_of_what_a_solver_was_taught(

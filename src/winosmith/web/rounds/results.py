@@ -167,6 +167,7 @@ _STAGES = {
     "copies": gettext_lazy("there more than once"),
     "embed split": gettext_lazy("taught the encoder"),
     "aflite": gettext_lazy("filter (AFLite)"),
+    "mirror": gettext_lazy("filter (mirror)"),
     "pmi": gettext_lazy("filter (word association)"),
     "random": gettext_lazy("filter (drawn by lot)"),
     "none": gettext_lazy("filter (none)"),
