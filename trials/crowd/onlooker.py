@@ -32,7 +32,8 @@ def look_on(
     opened(folder, database, gold_every=0, wait_days=wait_days, **UNWATCHED)
     from django.test import Client
 
-    from winosmith.web.judge import slots
+    from winosmith.web.judge.answering import answer, answer_local
+    from winosmith.web.judge.taking import claim
     from winosmith.web.people.models import Person
     from winosmith.web.problems.models import Problem
 
@@ -45,14 +46,14 @@ def look_on(
     votes, tired = 0, 0
     while tired < 20:
         judge = rng.choice(judges)
-        slot = slots.claim(judge)
+        slot = claim(judge)
         if slot is None:
             tired += 1
             continue
         tired, votes = 0, votes + 1
         right = int(slot.problem.answer or 0)
-        slots.answer_local(judge, slot.ref, rng.randrange(2))
-        slots.answer(judge, slot.ref, right if rng.random() < 0.9 else 1 - right)
+        answer_local(judge, slot.ref, rng.randrange(2))
+        answer(judge, slot.ref, right if rng.random() < 0.9 else 1 - right)
         for half in Problem.objects.filter(twin=slot.problem.twin_id, state="judging"):
             others = Problem.objects.filter(twin=half.twin_id).exclude(pk=half.pk)
             (other,) = others.values_list("ref", flat=True)

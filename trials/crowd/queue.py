@@ -147,18 +147,19 @@ def _rows(first: int, count: int, contributors: list[int]) -> dict[str, list[Any
 
 def _claims(judges: list[Any]) -> Iterator[float]:
     """Let judges take problem after problem and answer; yield how long each taking took."""
-    from winosmith.web.judge import slots
+    from winosmith.web.judge.answering import answer, answer_local
+    from winosmith.web.judge.taking import claim
     from winosmith.web.people.models import Person
 
     people = [Person.objects.get(pk=judge.key) for judge in judges]
     while True:
         for person in people:
             start = time.perf_counter()
-            slot = slots.claim(person)
+            slot = claim(person)
             yield time.perf_counter() - start
             assert slot is not None
-            slots.answer_local(person, slot.ref, 0)
-            slots.answer(person, slot.ref, slot.problem.answer)
+            answer_local(person, slot.ref, 0)
+            answer(person, slot.ref, slot.problem.answer)
 
 
 def _read_much(key: int, twins: int) -> None:

@@ -35,8 +35,6 @@ def race(folder: Path, database: str | None, how: Race) -> dict[str, Any]:
     from . import careless, inside
 
     if how.fault:
-        from winosmith.web.judge import slots  # noqa: F401 - where the fault is put in
-
         careless.FAULTS[how.fault]()
     people = inside.make_people("judge", how.judges, is_judge=True)
     for writer in people[:5]:
@@ -64,7 +62,7 @@ def _judge(key: int, seed: int, happened: dict[str, int], lock: threading.Lock) 
     from django.db import DatabaseError, connection
 
     from winosmith.errors import InputError
-    from winosmith.web.judge import slots
+    from winosmith.web.judge import answering, taking
     from winosmith.web.people.models import Person
 
     rng = random.Random(key * 7919 + seed)  # noqa: S311
@@ -76,8 +74,8 @@ def _judge(key: int, seed: int, happened: dict[str, int], lock: threading.Lock) 
 
     def answer(ref: str) -> None:
         try:
-            slots.answer_local(person, ref, rng.randrange(2))
-            slots.answer(person, ref, rng.randrange(2))
+            answering.answer_local(person, ref, rng.randrange(2))
+            answering.answer(person, ref, rng.randrange(2))
         except InputError:
             count("refused")
         except DatabaseError:
@@ -87,7 +85,7 @@ def _judge(key: int, seed: int, happened: dict[str, int], lock: threading.Lock) 
 
     while idle < 3:
         try:
-            slot = slots.claim(person)
+            slot = taking.claim(person)
         except (InputError, DatabaseError):
             count("errors")
             slot = None

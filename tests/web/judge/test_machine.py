@@ -60,7 +60,7 @@ class Judging(RuleBasedStateMachine):
     @rule(who=PERSON)
     def take(self, who: int) -> None:
         """Take the next problem: one that is held, or one never read but in part."""
-        from winosmith.web.judge.slots import claim, current
+        from winosmith.web.judge.taking import claim, current
 
         person = self.people[who]
         held, slot = current(person), claim(person)
@@ -71,7 +71,8 @@ class Judging(RuleBasedStateMachine):
     @rule(who=PERSON)
     def look(self, who: int) -> None:
         """Answer from the local context, so that the whole is shown."""
-        from winosmith.web.judge.slots import answer_local, current
+        from winosmith.web.judge.answering import answer_local
+        from winosmith.web.judge.taking import current
 
         person = self.people[who]
         slot = current(person)
@@ -82,7 +83,7 @@ class Judging(RuleBasedStateMachine):
     @rule(who=PERSON, choice=st.integers(0, 1), held=st.booleans(), other=st.integers(0, 5))
     def send(self, who: int, choice: int, held: bool, other: int) -> None:
         """Answer what is held, or something that need not be."""
-        from winosmith.web.judge.slots import current
+        from winosmith.web.judge.taking import current
         from winosmith.web.problems.once import new_key
 
         person = self.people[who]
@@ -98,7 +99,7 @@ class Judging(RuleBasedStateMachine):
             self._send(*self.keys[at % len(self.keys)])
 
     def _send(self, person: Any, key: str, ref: str, choice: int) -> None:
-        from winosmith.web.judge.slots import answer, answer_local
+        from winosmith.web.judge.answering import answer, answer_local
         from winosmith.web.problems.once import once
 
         def act() -> dict[str, Any]:
@@ -113,7 +114,8 @@ class Judging(RuleBasedStateMachine):
     @rule(who=PERSON)
     def pass_on(self, who: int) -> None:
         """Pass on what is held."""
-        from winosmith.web.judge.slots import current, skip
+        from winosmith.web.judge.answering import skip
+        from winosmith.web.judge.taking import current
 
         slot = current(self.people[who])
         if slot is not None:
@@ -123,8 +125,7 @@ class Judging(RuleBasedStateMachine):
     @rule(who=PERSON)
     def take_back(self, who: int) -> None:
         """Take the last answer back."""
-        from winosmith.web.judge.answering import undoable
-        from winosmith.web.judge.slots import undo
+        from winosmith.web.judge.answering import undo, undoable
 
         slot = undoable(self.people[who])
         if slot is not None:
@@ -143,7 +144,7 @@ class Judging(RuleBasedStateMachine):
     @rule(at=st.integers(0, 5))
     def hold_and_let_through(self, at: int) -> None:
         """Close a problem, and open it again."""
-        from winosmith.web.judge.slots import close_slots, open_slots
+        from winosmith.web.judge.rows import close_slots, open_slots
 
         problem = self.problems[at]
         problem.refresh_from_db()

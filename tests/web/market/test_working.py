@@ -36,7 +36,7 @@ def _twins(part: Any, count: int) -> list[Any]:
 
 def test_the_code_comes_when_all_is_stored(db: Any, rules: Any, visit: Callable[..., Any]) -> None:
     """Before, no page shows it and to finish is refused; after, no answer is taken back."""
-    from winosmith.web.judge.slots import Gone, undo
+    from winosmith.web.judge.answering import Gone, undo
 
     made, _ = m.study(2)
     part = m.working(made)
@@ -91,7 +91,7 @@ def test_what_is_given_up_goes_to_others(
     db: Any, rules: Any, person: Any, visit: Callable[..., Any]
 ) -> None:
     """Who gives up gets no code and no more work; what they held is somebody else's at once."""
-    from winosmith.web.judge.slots import claim
+    from winosmith.web.judge.taking import claim
 
     made, _ = m.study(2)
     m.twin(halves=1)

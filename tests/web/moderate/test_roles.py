@@ -79,7 +79,7 @@ def test_a_paused_judge_gets_nothing_until_they_may_again(
     db: Any, person: Any, moderator: Any, twin: Any, do: Any
 ) -> None:
     """While paused a judge claims no problem; afterwards they do."""
-    from winosmith.web.judge.slots import claim
+    from winosmith.web.judge.taking import claim
     from winosmith.web.moderate.votes import is_paused
 
     eva, bob = moderator(), person("bob", is_judge=True)

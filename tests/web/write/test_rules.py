@@ -236,7 +236,7 @@ def test_who_judged_a_twin_does_not_judge_its_revision(
     db: Any, contributor: Callable[..., Any]
 ) -> None:
     """Whoever has read a version of a twin gets no half of the next one, nor of the one after."""
-    from winosmith.web.judge.slots import claim
+    from winosmith.web.judge.taking import claim
 
     ann, bob = contributor(), contributor("bob")
     first = submitted(ann)

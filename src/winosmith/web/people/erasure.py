@@ -101,7 +101,7 @@ def _drop_traces(person: Person) -> None:
 
 def _blank(person: Person) -> None:
     """Withdraw and blank what is not released; the rows stay for the counts and the log."""
-    from winosmith.web.judge.slots import close_slots
+    from winosmith.web.judge.rows import close_slots
     from winosmith.web.problems.lookalikes import forget
     from winosmith.web.problems.states import move
 

@@ -115,7 +115,7 @@ def replace(person: Person, twin: Twin) -> bool:
 
 def retire(person: Person, problem: Problem, to: State, kind: str, reason: str) -> None:
     """Move a problem out of everybody's sight, judges' included."""
-    from winosmith.web.judge.slots import close_slots
+    from winosmith.web.judge.rows import close_slots
 
     event = move(problem, to, by=person, kind=kind, reason=reason)
     if event.before == State.JUDGING:

@@ -17,7 +17,7 @@ from ninja.errors import HttpError, ValidationError
 
 from winosmith.errors import InputError
 from winosmith.web.failing import AGAIN
-from winosmith.web.judge.slots import Gone
+from winosmith.web.judge.answering import Gone
 from winosmith.web.moderate.deciding import Conflict
 from winosmith.web.people.limits import TooMany
 from winosmith.web.perturb.rules import Refused as PerturbationRefused

@@ -20,13 +20,12 @@ from winosmith.web.api.v1.faults import Denied
 from winosmith.web.api.v1.keys import Key, acted
 from winosmith.web.api.v1.shapes import Asked, Ref, Shape
 from winosmith.web.judge import gold
-from winosmith.web.judge.answering import LONGEST, undoable
+from winosmith.web.judge.answering import LONGEST, answer, answer_local, skip, undo, undoable
 from winosmith.web.judge.models import Contest, Judge, Slot
 from winosmith.web.judge.nothing import why_nothing
 from winosmith.web.judge.queue import next_slot
 from winosmith.web.judge.showing import shown
-from winosmith.web.judge.slots import answer, answer_local, claim, current, skip, undo
-from winosmith.web.judge.taking import go_on, in_a_test
+from winosmith.web.judge.taking import claim, current, go_on, in_a_test
 from winosmith.web.judge.trust import stops, training
 from winosmith.web.people.limits import address, spend
 from winosmith.web.people.models import Person
