@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from winosmith import Dataset, Problem, debias
 from winosmith.debias import MirrorResult, mirror
 from winosmith.debias._logit import Logit
-from winosmith.debias._mirror import _threshold
+from winosmith.debias._mirror import _steps, _threshold
 from winosmith.errors import DataError, InputError
 
 
@@ -230,6 +230,25 @@ def test_where_nothing_gives_itself_away_nothing_is_removed() -> None:
     assert lost <= 3
 
 
+def test_an_error_below_a_twentieth_takes_more_runs() -> None:
+    """At an error of 0.04 one of 25 runs is the real one, so that its find can be told."""
+    V, key = planted(2, 600, 0.5)
+    found = mirror(V, key=key, error=0.04)
+    assert len(found.turned) == 24
+    assert found.p == 0.04
+    assert (found.removed < 300).sum() > 100
+
+
+def test_keys_of_a_block_are_turned_by_one_step_of_a_cycle() -> None:
+    """Items of as many options turn alike; of two and three, each pair of turns is as likely."""
+    blocks = np.repeat(np.arange(6_000), 3)
+    steps = _steps(np.tile([2, 3, 3], 6_000), blocks, np.random.default_rng(0)).reshape(-1, 3)
+    assert (steps[:, 1] == steps[:, 2]).all()
+    pairs = np.bincount(3 * steps[:, 0] + steps[:, 1])
+    assert pairs.shape == (6,)
+    assert abs(pairs - 1_000).max() < 5 * np.sqrt(1_000)
+
+
 def test_a_find_that_turned_keys_match_is_not_removed() -> None:
     """Fifty copies that are no block look like a find; their turned keys find as much."""
     rng = np.random.default_rng(1)
@@ -250,6 +269,23 @@ def test_thinning_leaves_as_many_for_as_against_at_every_margin() -> None:
         assert abs((some > 0).mean() - 0.5) < 3 * 0.5 / np.sqrt(len(some))
     assert found.false_share is not None
     assert abs((found.removed >= 2400).mean() - found.false_share) < 0.05
+
+
+def test_a_lot_is_told_by_the_id_alone() -> None:
+    """By another seed, among fewer units, what went goes wherever it is as likely to; no id, no."""
+    V, key = planted(8, 2000, 0.4)
+    names = [f"twin {number}" for number in range(2000)]
+    one = mirror(V, key=key, ids=names, aim="chance")
+    other = mirror(V[500:], key=key[500:], ids=names[500:], aim="chance", seed=1)
+    gone, again = np.zeros(2000, np.bool_), np.zeros(1500, np.bool_)
+    gone[one.removed], again[other.removed] = True, True
+    likelier = gone[500:] & (other.leaving >= one.leaving[500:])
+    assert likelier.sum() > 50
+    assert again[likelier].all()
+    unnamed = [mirror(V, key=key, aim="chance", seed=seed).removed for seed in (0, 1)]
+    assert len(np.setxor1d(*unnamed)) > 2 * len(
+        np.setxor1d(one.removed, mirror(V, key=key, ids=names, aim="chance", seed=1).removed)
+    )
 
 
 def test_thinning_treats_kinds_apart() -> None:
@@ -349,6 +385,24 @@ def test_a_twin_is_one_unit_with_all_copies_of_its_halves() -> None:
     assert more.V.tolist() == units.V.tolist()
     assert more.rows == ((0, 1, 4), (2, 3))
     assert more.kinds == ("twin", "twin")
+
+
+def test_the_order_of_the_rows_changes_no_bit_of_a_unit() -> None:
+    """Twins with two copies of a half have the same vectors, ids and kinds in any order of rows."""
+    twins = [problem for number in range(30) for problem in _twin(f"cup {number}", number % 2)]
+    copied = [Problem(f"{one.id} {n}", one.sentence, one.options, one.answer)
+              for one in twins[::2] for n in range(2)]  # fmt: skip
+    pool = Dataset([*twins, *copied])
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(len(pool), 6)).astype(np.float32)
+    order = rng.permutation(len(pool))
+    one, other = (
+        debias.twin_units(pool, X),
+        debias.twin_units(pool.select(order.tolist()), X[order]),
+    )
+    at = [other.ids.index(name) for name in one.ids]
+    assert other.V[at].tobytes() == one.V.tobytes()
+    assert [other.kinds[unit] for unit in at] == list(one.kinds)
 
 
 def test_a_family_is_one_block_and_lookalikes_are_not() -> None:

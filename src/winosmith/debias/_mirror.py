@@ -16,6 +16,8 @@ stands for 1/(K − 1) sound ones that are led by their key.
 
 from __future__ import annotations
 
+import hashlib
+import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -35,7 +37,8 @@ Aim = Literal["error", "chance"]
 """What a run is for: to find culprits at a stated error, or to leave no trace."""
 
 RUNS = 19
-"""Runs with turned keys: with the real one 20, so that shares of a twentieth can be told."""
+"""The fewest runs with turned keys: with the real one 20, so that shares of a twentieth can be
+told. An error below that takes more."""
 
 TOGETHER = 5
 """Runs that are fitted at once."""
@@ -63,7 +66,7 @@ class MirrorResult:
         threshold: the margin from which on units go; None where no margin is large enough, and
             with the aim "chance".
         false_share: the estimate of the share of sound ones among what reaches the threshold (or,
-            with the aim "chance", among what was to go); None where nothing does.
+            with the aim "chance", among what was to go); None where nothing was removed.
         found: what reaches the threshold before the test by turned keys, in blocks; with the aim
             "chance" what agrees minus what is expected of sound units.
         turned: the same figure in each run with turned keys; empty where none was needed.
@@ -133,24 +136,27 @@ def mirror(
     logit that was fitted to the others: the options' vectors times one shared vector of weights,
     no intercept, nothing centred. `repeats` deals are averaged.
 
-    aim "error" finds culprits. In each block the unit with the largest margin counts. The threshold
-    is the least t at which::
+    aim "error" finds culprits. In each block one unit counts, that with the largest lead, whether
+    it agrees or not. The threshold is the least t at which::
 
         (1/(K_min - 1) + sum over m <= -t of 1/(K - 1)) / #{m >= t}  <=  error
 
     and what agrees from there on goes, but only if it is more than what all but a share `error` of
     20 runs find: the real one, and 19 in which the keys of whole blocks were turned at random,
-    whatever they were. So where nothing gives an answer away, something is removed in at most that
-    share of data sets, exactly; where something does, the mean share of sound blocks among those
-    removed is at most `error`, up to what a unit's key adds to the weights by which others are
-    scored (measured: within a point). What is kept is *not* at chance: beyond the threshold only
-    those that disagree are left.
+    whatever they were (more runs where `error` is below a twentieth). So where all keys that these
+    turns can make are as likely, something is removed in at most that share of data sets, exactly;
+    where something gives answers away, the mean share of sound blocks among those removed is at
+    most `error`, up to what a unit's key adds to the weights by which others are scored (measured:
+    within a point; where numbers of options are mixed there is the measurement and no proof). What
+    is kept is *not* at chance: beyond the threshold only those that disagree are left.
 
     aim "chance" leaves no trace along the margin, and names no culprit. A unit that agrees at
     margin m goes with probability 1 − D(m)/((K − 1) A(m)), where D and A are the shares of those
     that disagree and agree at that margin (isotonic regression; kinds, and numbers of options,
-    apart), by a seeded draw. Then as many agree as sound ones would, at every margin. `error` and
-    the 19 runs have no part in it; running it again on what it kept voids all of the above.
+    apart). Then as many agree as sound ones would, at every margin. A unit's lot is told by its id,
+    so that another seed, other vectors or more units change little of what goes; without `ids` it
+    is drawn by the seed. `error` and the 19 runs have no part in it; running it again on what it
+    kept voids all of the above.
 
     An option that is found may be known, not given away: a unit can be guessed because the answer
     is true. Vectors that see the options alone, not the question, or the difference of a twin's
@@ -179,7 +185,7 @@ def mirror(
         folds: 2 or more; at most as many as blocks.
         repeats: deals of the blocks to folds, 1 or more.
         C: inverse strength of the penalty, above 0; see `winosmith.debias._logit`.
-        seed: 0 or more, of the deals, the turns and the draws.
+        seed: 0 or more, of the deals, the turns, and the lots of units without ids.
         executor: who fits the runs with turned keys; a thread for each processor when None.
         on_run: called with the runs done and all runs.
 
@@ -225,20 +231,20 @@ def mirror(
             heads = _heads(margins, units.blocks)
             threshold, found = _threshold(margins[heads], units.options[heads], error)
             leaving = np.zeros(len(margins))
-            total = 1 + (RUNS if found else 0)
-            asked(1, total)
+            runs = max(RUNS, math.ceil(1 / error) - 1) if found else 0
+            asked(1, 1 + runs)
             turned = ()
             if threshold is not None:
                 counts = partial(_turned, units, logit, deals, folds, seed, error)
-                parts = [range(a, min(a + TOGETHER, RUNS)) for a in range(0, RUNS, TOGETHER)]
+                parts = [range(a, min(a + TOGETHER, runs)) for a in range(0, runs, TOGETHER)]
                 for part in ordered_map(counts, parts, executor):
                     turned += part
-                    asked(1 + len(turned), total)
+                    asked(1 + len(turned), 1 + runs)
                 agreeing = np.zeros(int(units.blocks.max()) + 1, np.bool_)
                 agreeing[units.blocks[heads[margins[heads] >= threshold]]] = True
                 leaving = ((margins >= threshold) & agreeing[units.blocks]).astype(np.float64)
     p = (1 + sum(count >= found for count in turned)) / (1 + len(turned)) if turned else 1.0
-    goes = leaving > np.random.default_rng([seed, 2]).random(len(leaving))
+    goes = leaving > _lots(units.order, ids, seed)
     if aim == "error" and p > error:
         goes[:], leaving = False, np.zeros(len(margins))
     return _result(
@@ -413,8 +419,6 @@ def _hashed(rows: NDArray[np.float32]) -> list[NDArray[Any]]:
 
 
 def _digest(values: NDArray[np.float32]) -> bytes:
-    import hashlib
-
     return hashlib.blake2b((values + np.float32(0)).tobytes(), digest_size=16).digest()
 
 
@@ -509,6 +513,19 @@ def _threshold(margins: Floats, options: Numbers, error: float) -> tuple[float |
     return float(leads[good[-1]]), int(agree[: good[-1] + 1].sum())
 
 
+def _steps(options: Numbers, blocks: Numbers, rng: np.random.Generator) -> Numbers:
+    """Return how many places each unit's key is turned by: one draw for each block.
+
+    The draws of a block are the steps of a cycle whose length each of its numbers of options
+    divides. They are a group, without which the share of runs that find as much is not exact
+    (Hemerik & Goeman 2018, "Exact testing with random permutations").
+    """
+    cycle = np.ones(int(blocks.max()) + 1, np.intp)
+    np.lcm.at(cycle, blocks, options)
+    step = np.floor(rng.random(len(cycle)) * cycle).astype(np.intp)
+    return np.asarray(step[blocks] % options, np.intp)
+
+
 def _turned(
     units: _Units,
     logit: Logit,
@@ -521,8 +538,7 @@ def _turned(
     """Return what is found where the keys of whole blocks are turned at random."""
     keys = np.empty((len(units.key), len(runs)), np.intp)
     for at, run in enumerate(runs):
-        drawn = np.random.default_rng([seed, 3, run]).random(int(units.blocks.max()) + 1)
-        turn = np.floor(drawn[units.blocks] * units.options).astype(np.intp)
+        turn = _steps(units.options, units.blocks, np.random.default_rng([seed, 3, run]))
         keys[:, at] = (
             units.key * (1 - 2 * turn)
             if units.starts is None
@@ -552,6 +568,15 @@ def _leaving(margins: Floats, options: Numbers, kinds: Numbers) -> Floats:
             stays = differs / ((number - 1) * (1 - differs))
         leaving[rows] = np.where(margins[rows] > 0, 1 - np.minimum(stays, 1), 0.0)
     return leaving
+
+
+def _lots(order: Numbers, ids: Sequence[Hashable] | None, seed: int) -> Floats:
+    """Return a number in [0, 1) for each unit: by its id, or by the seed where it has none."""
+    if ids is None:
+        return np.random.default_rng([seed, 2]).random(len(order))
+    names = (str(ids[unit]).encode("utf-8", "surrogatepass") for unit in order)
+    told = (hashlib.blake2b(name, digest_size=8).digest() for name in names)
+    return np.array([(int.from_bytes(one, "big") >> 11) / 2**53 for one in told])
 
 
 def _result(

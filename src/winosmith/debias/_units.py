@@ -67,15 +67,15 @@ def twin_units(pool: Dataset, X: NDArray[Any]) -> TwinUnits:
     first = [alike.get(row, row) for row in range(len(pool))]
     share = (1 / np.bincount(first, minlength=len(pool))[first]).astype(np.float32)
     rows = [sorted(group) for group in joined(pool.groups, [[one] for one in first])]
-    V = np.stack(
-        [(X[group].astype(np.float32) * (signs * share)[group, None]).sum(axis=0) for group in rows]
-    )
+    ids, weights = pool.ids, (signs * share)[:, None]
+    # summed by id, or another order of the rows would change the last bit
+    summed = [sorted(group, key=ids.__getitem__) for group in rows]
+    V = np.stack([(X[group].astype(np.float32) * weights[group]).sum(axis=0) for group in summed])
     block_of = {row: at for at, block in enumerate(blocks(pool, lookalikes=False)) for row in block}
-    ids = pool.ids
     return TwinUnits(
         V=V,
         rows=tuple(map(tuple, rows)),
         blocks=tuple(block_of[group[0]] for group in rows),
         kinds=tuple("twin" if len({first[row] for row in g}) > 1 else "single" for g in rows),
-        ids=tuple(min(ids[row] for row in group) for group in rows),
+        ids=tuple(ids[group[0]] for group in summed),
     )
