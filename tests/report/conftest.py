@@ -32,7 +32,6 @@ def draw_all() -> dict[str, tuple[report.Svg, ...]]:
         "funnel": (report.funnel([("collected", 7000), ("valid", 4760), ("kept", 1100)]),),
         "phases": (
             report.phase_sizes([400, 300, 250], [100, 50, 12]),
-            report.phase_accuracy([0.71, 0.62, 0.55]),
             report.phase_chance([300, 200, 80], [(90, 60, 120), (88, 61, 117), (85, 60, 110)]),
         ),
         "scores": (report.scores(np.linspace(0, 1, 21), np.arange(20), 0.75),),

@@ -120,10 +120,6 @@ def test_descriptions_tell_the_figures() -> None:
     assert phases.description == (
         "400 problems at the start of phase 1, 250 left after phase 2; 150 were taken."
     )
-    assert report.phase_accuracy([0.7, 0.6]).description == (
-        "0.700 in phase 1, 0.600 in phase 2; chance is 0.500."
-    )
-    assert report.phase_accuracy([None, 0.6]).description.startswith("— in phase 1, 0.600 in")
     chance = report.phase_chance([300, 90], [(100.2, 80, 120), (101, 82, 119.6)])
     assert chance.description == (
         "phase 1: 300 found, 100 by chance (80 to 120); "
@@ -142,7 +138,6 @@ def test_nothing_to_draw_is_no_error() -> None:
     empty = [
         report.funnel([]),
         report.phase_sizes([], []),
-        report.phase_accuracy([]),
         report.phase_chance([], []),
         report.phase_chance([0], [(0, 0, 0)]),
         *report.clouds([report.Cloud("none", np.empty((0, 2)), [])]),

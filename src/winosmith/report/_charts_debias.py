@@ -92,39 +92,6 @@ def phase_sizes(
     return draw(paint, title=title, description=description)
 
 
-def phase_accuracy(
-    accuracy: Sequence[float | None],
-    *,
-    chance: float = 0.5,
-    title: str = "Held-out accuracy of the ensemble",
-) -> Svg:
-    """Draw the ensemble's mean accuracy on held-out problems (0–1) by phase, beside chance.
-
-    A phase without a held-out prediction (None) is left out.
-    """
-    phases = np.arange(1, len(accuracy) + 1)
-    values = np.array([np.nan if value is None else value for value in accuracy])
-
-    def paint(canvas: Canvas) -> None:
-        axes = canvas.add_subplot()
-        axes.axhline(chance, color=NULL, linestyle=(0, (4, 3)))
-        axes.text(0.99, chance, "chance", va="bottom", ha="right", color=MUTED,
-                  transform=axes.get_yaxis_transform())  # fmt: skip
-        axes.plot(phases, values, color=INK, marker="o", markersize=4, linewidth=1.6)
-        low, high = np.nanmin([chance, *values]), np.nanmax([chance, *values])
-        room = 0.12 * max(high - low, 0.05)
-        axes.set_ylim(low - room, high + room)
-        _by_phase(axes, len(phases), "accuracy", title)
-
-    description = "No phase was run."
-    if len(accuracy):
-        description = (
-            f"{shown(accuracy[0])} in phase 1, {shown(accuracy[-1])} in phase {len(accuracy)}; "
-            f"chance is {shown(chance)}."
-        )
-    return draw(paint, title=title, description=description)
-
-
 def phase_chance(
     found: Sequence[float],
     chance: Sequence[tuple[float, float, float]],
