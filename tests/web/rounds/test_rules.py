@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
@@ -29,6 +29,19 @@ def test_a_round_is_started_with_what_the_site_takes_for_granted(db: Any) -> Non
     assert made.recipe["votes"]["undecided"] == "keep"
     assert made.recipe["votes"]["correct"] == "off"
     assert made.recipe["name"] == "one"
+
+
+def test_each_filter_of_a_recipe_has_words_on_the_site(db: Any) -> None:
+    """Authors read why theirs was left out, and the funnel what did it, by every filter."""
+    from winosmith.build import FilterRecipe
+    from winosmith.web.problems.models import Problem
+    from winosmith.web.rounds.flags import told
+    from winosmith.web.rounds.models import Place
+    from winosmith.web.rounds.results import stage
+
+    for method in {*get_args(get_type_hints(FilterRecipe)["method"])} - {"none"}:
+        assert stage(method) != method
+        assert told(Place(stage=method, reason="as it stands"), Problem()).reason != "as it stands"
 
 
 def test_files_that_a_recipe_names_for_its_pool_are_not_read(db: Any) -> None:

@@ -100,19 +100,22 @@ def told(place: Place, problem: Problem) -> Flag:
     return Flag(place, problem, str(reason) or place.reason, str(advice))
 
 
-_WORDS = {
-    "aflite": (
-        gettext_lazy(
-            "Simple linear models guessed its answer. They see nothing but numbers that stand for "
-            "its words, and had not been taught this sentence, so something in the words gives the "
-            "answer away."
-        ),
-        gettext_lazy(
-            "Look for words that go with one answer by themselves: a praising or a blaming word, "
-            "an option that is long, odd, or usually right. Use the same words in both halves but "
-            "for the trigger, and choose options of which either could be the answer."
-        ),
+_GUESSED = (
+    gettext_lazy(
+        "Simple linear models guessed its answer. They see nothing but numbers that stand for "
+        "its words, and had not been taught this sentence, so something in the words gives the "
+        "answer away."
     ),
+    gettext_lazy(
+        "Look for words that go with one answer by themselves: a praising or a blaming word, "
+        "an option that is long, odd, or usually right. Use the same words in both halves but "
+        "for the trigger, and choose options of which either could be the answer."
+    ),
+)
+
+_WORDS = {
+    "aflite": _GUESSED,
+    "mirror": _GUESSED,
     "pmi": (
         gettext_lazy("Over all the pool, its words go with its answer more than by chance."),
         gettext_lazy(
