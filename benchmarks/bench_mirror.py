@@ -62,7 +62,7 @@ def by_aflite(way, pool, X, seed):
     In whole twins a phase takes the halves together, since they have one score.
     """
     chosen = build.FilterRecipe(remove=AFLITE[way])
-    found = build.run_filter(pool, X, chosen, seed=seed).aflite
+    found = build.run_filter(pool, X, chosen, seed=seed, baselines=False).aflite
     gone = np.setdiff1d(np.arange(len(pool)), found.kept)
     order = gone[np.lexsort((-found.scores[gone], found.removed_in[gone]))].tolist()
     return {"removed": order}

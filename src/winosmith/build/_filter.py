@@ -289,7 +289,8 @@ def run_again(
             X = moved[0]
             if panel is not None:
                 others = replace(panel, Xs=dict(zip(panel.Xs, moved, strict=True)))
-        found = run_filter(run.pool, X, asked, seed=number, panel=others, scratch=scratch, **how)
+        more: dict[str, Any] = {"panel": others, "scratch": scratch, "baselines": False, **how}
+        found = run_filter(run.pool, X, asked, seed=number, **more)
     compared = debias.again(run.kept, found.kept, len(run.pool))
     return replace(run, again={**run.again, other: compared})
 

@@ -451,7 +451,7 @@ def _examples(run: FilterRun, measures: Measures, shown: Sequence[int]) -> repor
 
 
 def _status(run: FilterRun, row: int) -> str:
-    return run.reasons.get(row, "kept").replace("guessed: by", "removed: guessed by")
+    return run.reasons.get(row, "kept").replace("guessed: ", "removed: guessed ")
 
 
 def _percent(share: float | None) -> str:

@@ -116,7 +116,7 @@ def command(**options: Any) -> None:
     """Filter DATA: remove what a machine can guess from embeddings.
 
     AFLite takes problems one by one (WinoGrande, Algorithm 1). --method mirror takes whole twins,
-    needs a hundredth of the work, and states the share of sound twins among those that it removes.
+    and with --aim error it says how large a share of those that it removes may be sound.
 
     With --with, several embedders vote: AFLite runs for each, and a problem is dropped when --least
     of them find it predictable. --floor keeps what people agree on, whatever embedders find.
