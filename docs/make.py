@@ -39,7 +39,7 @@ ROOT = make_outputs.ROOT
 
 README = ROOT / "README.md"
 
-_MEASURED = re.compile(r"`python (benchmarks/[^`]*--svg docs/images[^`]*)`")
+_MEASURED = re.compile(r"`python ((?:benchmarks|examples)/[^`]*--svg docs/images[^`]*)`")
 _TABLE = re.compile(r"^\|.*\|\n\|[-|: ]+\|\n(?:\|.*\|\n)+", re.MULTILINE)
 
 

@@ -35,7 +35,8 @@ TOLERANCE = 0.15
 
 _BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _PROGRESS = re.compile(
-    r"^(again, [\w ]+|\w+): [\d,]+( of [\d,]+)?( phase \d+(, draw \d+ of its null)?)?\n",
+    r"^(again, [\w ]+|filtering halves apart|\w+): [\d,]+( of [\d,]+)?"
+    r"( phase \d+(, draw \d+ of its null)?)?\n",
     re.MULTILINE,
 )
 _NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?![\w])")

@@ -1,22 +1,26 @@
 """Draw the margins of twins beside their mirror image, and say what the mirror filter makes of it.
 
-python examples/mirror_margins.py margins.svg [FILE]
+python examples/mirror_margins.py --svg FOLDER [FILE]
 """
 
-import sys
+import argparse
 from pathlib import Path
 
 import numpy as np
 
 from winosmith import debias, embed, formats, practice, report
 
-pool = formats.read(sys.argv[2]) if sys.argv[2:] else practice.corpus(1_000, strength=0.4).dataset
+parser = argparse.ArgumentParser(description="Draw margins beside their mirror image.")
+parser.add_argument("--svg", type=Path, default=Path(), help="the folder for the drawing")
+parser.add_argument("file", nargs="?", help="twins; practice twins when left out")
+asked = parser.parse_args()
+pool = formats.read(asked.file) if asked.file else practice.corpus(1_000, strength=0.4).dataset
 units = debias.twin_units(pool, embed.LightEmbedder().embed(pool))
 found = debias.mirror(units.V, blocks=units.blocks, kinds=units.kinds, ids=units.ids, error=0.2)
 
 gone = np.isin(np.arange(len(found.margins)), found.removed)
 drawing = report.mirrored(found.margins, gone, threshold=found.threshold)
-Path(sys.argv[1]).write_text(drawing.markup, "utf-8")
+(asked.svg / "mirror-margins.svg").write_text(drawing.markup, "utf-8")
 print(f"{len(found.margins):,} units: {(found.margins > 0).sum():,} agree,", end=" ")
 print(f"{(found.margins < 0).sum():,} disagree, {found.ties:,} tie")
 if found.threshold is not None and found.false_share is not None:

@@ -69,6 +69,16 @@ def test_own_embedder(run: Run, tmp_path: Path) -> None:
     assert found > lost
 
 
+def test_mirror_margins(run: Run, tmp_path: Path) -> None:
+    """The margins are drawn, more agree than disagree, and what went is told with its error."""
+    printed = run("mirror_margins.py")
+    assert (tmp_path / "mirror-margins.svg").read_text("utf-8").startswith("<svg")
+    counts = re.search(r"(\d+) agree, (\d+) disagree", printed)
+    assert counts is not None
+    assert int(counts[1]) > 2 * int(counts[2])
+    assert re.search(r"about (\d\d\.\d)% of them sound", printed)
+
+
 def test_check_twins(run: Run) -> None:
     """Each dropped problem of the example is told with another reason."""
     printed = run("check_twins.py")

@@ -285,8 +285,8 @@ def test_an_encoder_is_tuned_on_the_target(
     assert (tmp_path / "t" / "tuned" / "copa" / "all" / "model").is_dir()
     assert (tmp_path / "t" / "predictions-ft" / "copa.jsonl").is_file()
     leaked = _run(
-        transfer_command, tmp_path / "few.xml", "--model", tmp_path / "m", "--out",
-        tmp_path / "u", "--tune", tmp_path / "few.xml",
+        transfer_command, tmp_path / "test.xml", "--model", tmp_path / "m", "--out",
+        tmp_path / "u", "--tune", tmp_path / "test.xml",
     )  # fmt: skip
     assert "40 texts of" in leaked.stderr
 

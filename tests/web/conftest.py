@@ -56,6 +56,7 @@ def db(ready_site: Any) -> Iterator[Any]:
     with transaction.atomic():
         yield ready_site
         transaction.set_rollback(True)
+    shutil.rmtree(ready_site.folder / "rounds", ignore_errors=True)  # nothing rolls files back
 
 
 @pytest.fixture(scope="session")

@@ -63,10 +63,11 @@ def lift(problem: Problem, *, by: Person | None = None) -> int:
     if is_covered(problem):
         Version.objects.filter(problem=problem).update(covered=True)
         return 0
-    Problem.objects.filter(pk=problem.pk).update(embargo=False)
+    lifted = Problem.objects.filter(pk=problem.pk, embargo=True).update(embargo=False)
     Version.objects.filter(problem=problem).update(covered=False)
     freed = _spread([problem.pk], by, embargo=False)
-    for some in chunked([problem.pk, *freed], CHUNK):
+    # what was under none is public already, or waits by its own right
+    for some in chunked([problem.pk, *freed] if lifted else freed, CHUNK):
         twins = Problem.objects.filter(pk__in=some).values_list("twin", flat=True)
         settle(set(twins), new=some)
     problem.became(embargo=False)
