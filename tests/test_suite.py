@@ -164,3 +164,20 @@ def test_every_test_of_wordnet_skips_without_it() -> None:
         if asks.search(text := file.read_text("utf-8")) and "need_wordnet()" not in text
     }
     assert lacking == set()
+
+
+def test_every_folder_of_tests_is_collected() -> None:
+    """No folder has a name that pytest passes over by itself, as it does "build" unless told."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        passed_over = tomllib.load(file)["tool"]["pytest"]["ini_options"]["norecursedirs"]
+    assert "build" not in passed_over
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    collected = set(re.findall(r"^tests/([\w/]+\.py)", done.stdout, re.MULTILINE))
+    there = {p.relative_to(ROOT / "tests").as_posix() for p in ROOT.glob("tests/**/test_*.py")}
+    assert there - collected == set()

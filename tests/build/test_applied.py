@@ -49,11 +49,13 @@ def test_a_recipe_can_ask_for_the_rules_everywhere(pool: dict[str, str], tmp_pat
     assert 'rules = "winogrande"' in recipe
 
 
-def test_the_command_says_first_which_rules_were_used(
+def test_the_command_says_after_its_verdict_which_rules_were_used(
     pool: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The first line of `winosmith build` is that of `winosmith check`."""
+    """`winosmith build` begins with what is guessed; the line on rules is `winosmith check`'s."""
     lines = ['name = "mine"', *(f'{key} = "{Path(file).name}"' for key, file in pool.items())]
     (tmp_path / "mine.toml").write_text("\n".join([*lines, '[filter]\nmethod = "none"\n']))
     assert main(["build", str(tmp_path / "mine.toml"), "--out", str(tmp_path / "out")]) == 0
-    assert capsys.readouterr().out.startswith("Rules: WinoGrande's for authors, on 60 of 67;")
+    verdict, rules = capsys.readouterr().out.split("Rules: ", 1)
+    assert "guessed by a machine" in verdict.partition("\n")[0]
+    assert rules.startswith("WinoGrande's for authors, on 60 of 67;")

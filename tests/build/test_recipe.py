@@ -31,7 +31,10 @@ def test_defaults_are_the_papers():
         ({"sead": 1}, "unknown key 'sead'; did you mean 'seed'?"),
         ({"filter": {"treshold": 1.0}}, "unknown key 'filter.treshold'; did you mean 'threshold'?"),
         ({"filter": {"zzz": 1}}, "unknown key 'filter.zzz'; the keys are method, "),
-        ({"filter": {"method": "af"}}, "filter.method is 'af'; it must be one of aflite, pmi, "),
+        (
+            {"filter": {"method": "af"}},
+            "filter.method is 'af'; it must be one of aflite, mirror, pmi, ",
+        ),
         ({"filter": 3}, r"filter must be a table: \[filter\]"),
         ({"seed": "1"}, "seed is '1'; it must be a whole number"),
         ({"seed": True}, "seed is True; it must be a whole number"),
