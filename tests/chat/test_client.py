@@ -8,6 +8,8 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -237,6 +239,15 @@ def test_processes_share_a_cache(tmp_path: Path) -> None:
     assert len(outputs[0]) == 60
     found = Cache(tmp_path / "c").find(map(str, range(60)))
     assert found["59"] == Reply(outputs[0][59], 0, 59)
+
+
+def test_threads_share_a_cache_that_is_new(tmp_path: Path) -> None:
+    """Eight threads that keep replies in new files at once wait for each other; none fails."""
+    for number in range(25):
+        cache = Cache(tmp_path / str(number))
+        with ThreadPoolExecutor(8) as executor:
+            list(executor.map(cache.keep, map(str, range(40)), repeat(Reply(""))))
+        assert _count(cache) == 40
 
 
 def test_progress_counts_the_replies(server: Any, client: Make, tmp_path: Path) -> None:

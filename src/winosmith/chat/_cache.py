@@ -80,12 +80,13 @@ class Cache:
             if not self.path.exists():
                 self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
                 os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
-            with closing(sqlite3.connect(self.path, timeout=_WAIT)) as db:
-                db.execute("PRAGMA journal_mode = WAL")
+            with closing(sqlite3.connect(self.path, timeout=_WAIT)) as db, db:
                 db.execute("PRAGMA synchronous = FULL")  # each reply may have cost money
-                with db:
-                    db.execute(_TABLE)
-                    yield db
+                # A writer from the first statement on, in the file's own mode: SQLite waits for
+                # others here, but neither for a change to WAL nor for a reader to become a writer.
+                db.execute("BEGIN IMMEDIATE")
+                db.execute(_TABLE)
+                yield db
         except (sqlite3.Error, OSError, ValueError, TypeError) as error:
             raise ChatError(
                 f"{self.path}: the kept replies can't be used ({error}); make room, change its "
