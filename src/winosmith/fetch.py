@@ -2,7 +2,8 @@
 
 Only HTTPS is used, redirects included; a download is resumed where it stopped, checked against
 its SHA-256 where one is known, and takes its name only when it is complete; archives are checked
-for paths and sizes before they are unpacked.
+for paths and sizes before they are unpacked. (pooch checks digests, but it neither resumes nor
+bounds a size, and it follows redirects to plain HTTP.)
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ import urllib.request
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from http.client import HTTPException, HTTPMessage, HTTPResponse
+from http.client import HTTPException, HTTPResponse
 from importlib import resources
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 from urllib.parse import urlsplit
 
-from winosmith._version import __version__
+from winosmith import https
 from winosmith.errors import OutputError
 from winosmith.outputs import OutputFolder, write_aside
 from winosmith.outputs import sha256 as checksum
@@ -287,12 +288,12 @@ def _fetch_into(
 ) -> None:
     """Bring the part to its full length."""
     have, validator = _resumable(part, url)
-    headers = {"User-Agent": f"winosmith/{__version__}", "Accept-Encoding": "identity"}
+    headers = {"User-Agent": https.USER_AGENT, "Accept-Encoding": "identity"}
     if have:
         headers |= {"Range": f"bytes={have}-", "If-Range": validator}
     request = urllib.request.Request(url, headers=headers)  # noqa: S310 - https alone is opened
     try:
-        response = _opener(context).open(request, timeout=timeout)
+        response = https.opener(_stays_https, context).open(request, timeout=timeout)
     except urllib.error.HTTPError as error:
         if error.code == 416 and have and _total(error.headers) == have:
             error.close()
@@ -314,27 +315,8 @@ def _fetch_into(
         )
 
 
-class _OnlyHttps(urllib.request.HTTPRedirectHandler):
-    """Follows redirects that stay with https."""
-
-    def redirect_request(
-        self, req: Any, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
-    ) -> urllib.request.Request | None:
-        _check_https(newurl)
-        return super().redirect_request(req, fp, code, msg, headers, newurl)
-
-
-def _opener(context: ssl.SSLContext | None) -> urllib.request.OpenerDirector:
-    opener = urllib.request.OpenerDirector()
-    for handler in (
-        urllib.request.ProxyHandler(),
-        urllib.request.HTTPSHandler(context=context or ssl.create_default_context()),
-        urllib.request.HTTPDefaultErrorHandler(),
-        urllib.request.HTTPErrorProcessor(),
-        _OnlyHttps(),
-    ):
-        opener.add_handler(handler)
-    return opener
+def _stays_https(_: str, newurl: str) -> None:
+    _check_https(newurl)
 
 
 def _copy(

@@ -25,15 +25,15 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
-from http.client import HTTPException, HTTPMessage, HTTPResponse
+from http.client import HTTPException, HTTPResponse
 from importlib import resources
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 import numpy as np
 
-from winosmith._version import __version__
+from winosmith import https
 from winosmith.errors import FormatError, InputError
 from winosmith.records import parsed
 from winosmith.text import FUNCTION_WORDS, tokens
@@ -337,10 +337,11 @@ def fetch_https(
     if urlsplit(url).scheme != "https":
         raise InputError(f"topics come from https://… alone, not from {url!r}")
     until = time.monotonic() + most_seconds
-    headers = {"User-Agent": f"winosmith/{__version__}", "Accept": "application/json, text/plain"}
+    headers = {"User-Agent": https.USER_AGENT, "Accept": "application/json, text/plain"}
     request = urllib.request.Request(url, headers=headers)  # noqa: S310 - https alone is opened
     try:
-        with contextlib.closing(_opener(context).open(request, timeout=most_seconds)) as response:
+        opened = https.opener(_same_site, context).open(request, timeout=most_seconds)
+        with contextlib.closing(opened) as response:
             return _read_body(response, url, most_bytes, until), response.headers.get_content_type()
     except urllib.error.HTTPError as error:
         error.close()
@@ -351,31 +352,11 @@ def fetch_https(
         raise InputError(f"{url} broke off: {error or type(error).__name__}") from None
 
 
-class _SameSite(urllib.request.HTTPRedirectHandler):
-    """Follows a redirect that stays with https, the host and the port; refuses every other."""
-
-    def redirect_request(
-        self, req: Any, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
-    ) -> urllib.request.Request | None:
-        if urlsplit(newurl)[:2] != urlsplit(req.full_url)[:2]:
-            fp.close()
-            host = urlsplit(newurl).hostname
-            raise InputError(f"{req.full_url} leads elsewhere ({host}); give the final address")
-        return super().redirect_request(req, fp, code, msg, headers, newurl)
-
-
-@cache
-def _opener(context: ssl.SSLContext | None = None) -> urllib.request.OpenerDirector:
-    opener = urllib.request.OpenerDirector()
-    for handler in (
-        urllib.request.ProxyHandler(),
-        urllib.request.HTTPSHandler(context=context or ssl.create_default_context()),
-        urllib.request.HTTPDefaultErrorHandler(),
-        urllib.request.HTTPErrorProcessor(),
-        _SameSite(),
-    ):
-        opener.add_handler(handler)
-    return opener
+def _same_site(url: str, newurl: str) -> None:
+    """Refuse a redirect that leaves https, the host or the port."""
+    if urlsplit(newurl)[:2] != urlsplit(url)[:2]:
+        host = urlsplit(newurl).hostname
+        raise InputError(f"{url} leads elsewhere ({host}); give the final address")
 
 
 def _read_body(response: HTTPResponse, url: str, most_bytes: int, until: float) -> bytes:
