@@ -148,9 +148,7 @@ def test_a_request_is_answered_before_the_server_ends(served: Start, sign: int, 
     assert not list(site.folder.glob("site.sqlite3-*"))
 
 
-def test_the_help_says_how_many_workers_there_are(
-    db: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_help_says_how_many_workers_there_are(db: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without --workers there is one a core that the process may use, and one more."""
     from click.testing import CliRunner
 
