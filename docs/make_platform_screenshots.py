@@ -95,7 +95,7 @@ def fill(folder: Path) -> None:
     _setup.prepare(site)
     site.activate()
     from winosmith import practice
-    from winosmith.web.people.agree import agree
+    from winosmith.web.people.consent import agree
     from winosmith.web.people.models import Person
     from winosmith.web.problems.models import State
 

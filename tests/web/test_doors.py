@@ -206,7 +206,7 @@ def test_all_that_opens_an_account_ends_together(
     """
     from tests.web.api.calling import program  # type: ignore[import-not-found]
     from winosmith.web.api.tokens import revoke, tokens_of
-    from winosmith.web.people.agree import agree
+    from winosmith.web.people.consent import agree
     from winosmith.web.people.invitations import reset
 
     ann, bob = person("ann"), person("bob")

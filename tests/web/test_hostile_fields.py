@@ -198,7 +198,7 @@ def withdrawals(world: Any) -> Shown:
 
 def appointments(world: Any) -> Shown:
     """Write why somebody is paused as a judge, and let go on."""
-    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.people.models import pseudonym
 
     name = pseudonym(world.people["judge"])
     for n, text in enumerate(TEXTS):
@@ -383,7 +383,7 @@ def test_a_name_does_nothing(world: Any, name: str) -> None:
     """A moderator's name stands in pages and in the log as it is; in a cell it is no formula."""
     from django.db import transaction
 
-    from winosmith.web.people.agree import agree
+    from winosmith.web.people.consent import agree
     from winosmith.web.people.models import Person
 
     with transaction.atomic():

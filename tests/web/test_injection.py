@@ -36,7 +36,7 @@ def _form(n: int, text: str) -> dict[str, str]:
 def filled(db: Any, person: Callable[..., Any], visit: Callable[..., Any]) -> list[dict[str, str]]:
     """Send a twin for each text by the form that contributors use, and let all be found valid."""
     from winosmith.topics import Topic
-    from winosmith.web.people.agree import agree
+    from winosmith.web.people.consent import agree
     from winosmith.web.problems.models import Problem
     from winosmith.web.write.drafts import start
 

@@ -288,7 +288,7 @@ def staged() -> dict[str, str]:
     from winosmith.web.moderate import batches, people
     from winosmith.web.moderate.queue import Where
     from winosmith.web.people.invitations import reset
-    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.people.models import pseudonym
     from winosmith.web.problems.models import Problem
 
     world = w.make()

@@ -43,7 +43,7 @@ class World:
 def _people() -> dict[str, Any]:
     from django.contrib.auth.hashers import make_password
 
-    from winosmith.web.people.agree import agree
+    from winosmith.web.people.consent import agree
     from winosmith.web.people.models import Person
 
     make, hashed = Person.objects.create_user, make_password(PASSWORD)
@@ -95,8 +95,7 @@ def make() -> World:
     """Make the people and things; to be called within a transaction that is rolled back."""
     from winosmith.web.moderate.batches import picked
     from winosmith.web.people.invitations import invite
-    from winosmith.web.people.models import Invitation
-    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.people.models import Invitation, pseudonym
     from winosmith.web.write.models import Draft
 
     world = World(_people())

@@ -109,7 +109,7 @@ def _job(problems: int) -> dict[str, Any]:
     from winosmith.web.market.providers import Claim
     from winosmith.web.market.studies import create_study
     from winosmith.web.market.workers import Arrival, begin
-    from winosmith.web.people.agree import agree
+    from winosmith.web.people.consent import agree
 
     pay = {
         "reward": Decimal("2.00"),

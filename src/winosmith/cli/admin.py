@@ -244,9 +244,9 @@ def tidy(folder: str, database: str | None) -> None:
     has waited long enough for its other half (wait_days) becomes public; a server looks every hour.
     """
     existing_site(folder, database)
-    from winosmith.web.people import retention
+    from winosmith.web.people.erasure import tidy as delete_old
     from winosmith.web.problems.public import publish_due
 
     click.echo(f"{'published':12} {publish_due():>9,}")
-    for name, count in retention.tidy().items():
+    for name, count in delete_old().items():
         click.echo(f"{name:12} {count:>9,}")

@@ -159,7 +159,7 @@ def _responses() -> Records:
 
 
 def _events() -> Records:
-    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.people.models import pseudonym
     from winosmith.web.problems.models import Event
 
     for event in _by_number(Event.objects.select_related("problem", "actor")):
@@ -214,8 +214,7 @@ def _predictions() -> Records:
 
 
 def _people() -> Records:
-    from winosmith.web.people.models import Person
-    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.people.models import Person, pseudonym
 
     for person in _by_number(Person.objects.prefetch_related("agreements__document")):
         agreements = sorted(person.agreements.all(), key=lambda agreement: agreement.pk)

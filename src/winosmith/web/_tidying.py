@@ -48,7 +48,7 @@ def _watch(folder: Path) -> None:
 
 def tidy_when_due(folder: Path) -> bool:
     """Delete what is too old unless somebody did within a day; return whether it was done now."""
-    from winosmith.web.people.retention import tidy
+    from winosmith.web.people.erasure import tidy
 
     number = locked(folder / MARK)
     if number is None:

@@ -132,7 +132,7 @@ AUTH_PASSWORD_VALIDATORS = [
     )
 ]
 PASSWORD_HASHERS = [
-    "winosmith.web.people.hashing.Argon2",
+    "winosmith.web.people.accounts.Argon2",
     "django.contrib.auth.hashers.PBKDF2PasswordHasher",
 ]
 LOGIN_URL = "people:login"

@@ -30,7 +30,7 @@ def ann(db: Any, person: Any) -> Any:
 
 
 def _agreed(somebody: Any) -> Any:
-    from winosmith.web.people.agree import agree
+    from winosmith.web.people.consent import agree
 
     agree(somebody)
     return somebody
@@ -107,12 +107,12 @@ def test_too_many_are_told_when_to_come_again(ann: Any) -> None:
     from django.conf import settings
     from django.test import override_settings
 
-    from winosmith.web.people.limits import spend
+    from winosmith.web.people.limits import rate_limit
 
     caller = program(ann)
     with override_settings(RULES=replace(settings.RULES, writes_per_hour=1)):
         for _ in range(5):
-            spend(ann, "topic", 5)
+            rate_limit(ann, "topic", 5)
         answer = caller.post("drafts")
     assert answer.status_code == 429
     assert 0 < int(answer["Retry-After"]) <= 7200

@@ -13,7 +13,7 @@ from tests.web.api.calling import Program, program  # type: ignore[import-not-fo
 @pytest.fixture
 def ann(db: Any, person: Any) -> Any:
     """Return somebody with an account, who agreed to the texts."""
-    from winosmith.web.people.agree import agree
+    from winosmith.web.people.consent import agree
 
     made = person("ann")
     agree(made)
@@ -127,7 +127,7 @@ def test_people_have_a_few_tokens(ann: Any) -> None:
 
     from winosmith.errors import InputError
     from winosmith.web.api import tokens
-    from winosmith.web.people.retention import tidy
+    from winosmith.web.people.erasure import tidy
 
     made = [tokens.make(ann, f"n{n}", ["read"])[0] for n in range(tokens.MOST)]
     with pytest.raises(InputError, match="20 tokens"):
@@ -144,7 +144,7 @@ def test_what_the_site_holds_about_somebody_tells_of_tokens_without_digests(ann:
     """Everybody's own data name their tokens; no digest is among them."""
     import json
 
-    from winosmith.web.people.mine import data_about
+    from winosmith.web.people.erasure import data_about
 
     program(ann)
     told = json.dumps(data_about(ann), default=str)

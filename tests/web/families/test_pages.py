@@ -195,7 +195,7 @@ def test_the_board_counts_what_is_valid(
     person: Callable[..., Any], model: Callable[..., Any], says: Callable[..., Any],
 ) -> None:  # fmt: skip
     """Versions, fools by model, the deepest, families begun; ties share a rank; names are none."""
-    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.people.models import pseudonym
 
     ann, bob, eve = person("ann"), person("bob"), person("eve")
     alpha, beta = model("alpha"), model("beta")

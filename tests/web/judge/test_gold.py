@@ -283,7 +283,7 @@ def test_what_a_judge_downloads_about_themselves_tells_no_gold(
     """A judge's own file has the same of a gold question that they hold, or passed on."""
     from winosmith.web.judge.answering import skip
     from winosmith.web.judge.taking import claim
-    from winosmith.web.people.mine import data_about
+    from winosmith.web.people.erasure import data_about
 
     rules(gold_every=2, local_first=False)
     gold(20), [twin(halves=1) for _ in range(40)]

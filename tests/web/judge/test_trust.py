@@ -236,7 +236,7 @@ def test_one_button_is_for_all_who_are_held_together(
 ) -> None:
     """From the page of one of three accounts of one address all votes count, or none does."""
     from winosmith.web.judge.models import Slot
-    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.people.models import pseudonym
     from winosmith.web.problems.once import new_key
 
     rules(hold_accounts=3)
@@ -332,7 +332,7 @@ def test_what_was_decided_before_is_listed_and_stays_decided(
     """A hold reopens nothing; moderators find what the votes had decided."""
     from winosmith.web.judge.trust import suspect
     from winosmith.web.moderate.queue import Where, found
-    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.people.models import pseudonym
 
     rules(judges=1)
     before = twin(halves=1)
@@ -452,7 +452,7 @@ def test_the_pages_of_the_training_lead_through_it(
     db: Any, rules: Any, person: Maker, visit: Any
 ) -> None:
     """The start tells of the training, each answer of its reason and how far it is, to the end."""
-    from winosmith.web.people.agree import agree
+    from winosmith.web.people.consent import agree
     from winosmith.web.problems.once import new_key
 
     rules(training_questions=2, training_right=2, local_first=False)

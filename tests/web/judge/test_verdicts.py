@@ -87,7 +87,7 @@ def test_each_rule_has_its_reason(
 def test_votes_are_read_without_names(db: Any, rules: Any, person: Maker) -> None:
     """Votes carry "Judge 1" and what was said; nothing in them is a name or a pseudonym."""
     from winosmith.web.judge.votes import votes_of
-    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.people.models import pseudonym
 
     (problem,) = twin(halves=1)
     ann = person("ann-marie")

@@ -76,7 +76,7 @@ def test_the_page_of_a_judge_tells_nothing_of_the_family(
     middle = child(root(), new=("not fit", "barely fit"))
     made = child(middle, new=("barely fit", "fully fit"), state="judging", declared=7)
     judge = person("judge", is_judge=True)
-    from winosmith.web.people.agree import agree
+    from winosmith.web.people.consent import agree
 
     agree(judge)
     slot = claim(judge)

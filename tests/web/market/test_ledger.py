@@ -49,7 +49,7 @@ def _study() -> tuple[Any, dict[str, Any]]:
 def test_wages_and_what_does_not_fit(db: Any, rules: Any) -> None:
     """An hour's wage, its median, what is below the least, work without pay, pay without work."""
     from winosmith.web.market.ledger import ledger
-    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.people.models import pseudonym
 
     made, people = _study()
     book = ledger(made)
@@ -180,7 +180,7 @@ def test_ids_are_forgotten_when_they_are_old(db: Any, rules: Any) -> None:
     from django.utils import timezone
 
     from winosmith.web.market.models import Identity
-    from winosmith.web.people.retention import tidy
+    from winosmith.web.people.erasure import tidy
 
     made, _ = m.study(1)
     settled, waits = m.working(made, 1), m.working(made, 2)

@@ -82,7 +82,7 @@ def test_who_is_not_in_the_final_export_came_from_nowhere(
     db: Any, rules: Any, tmp_path: Path
 ) -> None:
     """Missing ones are named, and rejected by a final export alone; once approved they stay."""
-    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.people.models import pseudonym
 
     made, _ = m.study(1)
     parts, halves = _two_done(made)

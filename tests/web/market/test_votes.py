@@ -176,7 +176,7 @@ def test_a_worker_of_two_studies_reads_nothing_twice(db: Any, rules: Any) -> Non
     """In a later study the same worker gets neither what they read before nor its other half."""
     from winosmith.web.judge.taking import claim
     from winosmith.web.market.workers import finish
-    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.people.models import pseudonym
 
     first, _ = m.study(1)
     second, _ = m.study(1)

@@ -38,7 +38,7 @@ def _halves(twin: Any, n: int) -> list[Any]:
 def test_pairs_are_counted_as_they_voted(database: Any, person: Any, twin: Any) -> None:
     """Of 20 problems that both judged, each counts once; gold, open, excluded votes never do."""
     from winosmith.web.moderate.matrix import matrix
-    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.people.models import pseudonym
 
     ann, bob, cem = (person(name) for name in ("ann", "bob", "cem"))
     for at, half in enumerate(_halves(twin, 20)):
@@ -70,7 +70,7 @@ def test_the_picture_of_one_judge_has_those_of_the_same_problems(
 ) -> None:
     """Where few fit in, one's own picture has them with who judged most of the same problems."""
     from winosmith.web.moderate import matrix as m
-    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.people.models import pseudonym
 
     monkeypatch.setattr(m, "MOST", 2)
     ann, bob, cem, dora = (person(name) for name in ("ann", "bob", "cem", "dora"))
@@ -225,7 +225,7 @@ def test_names_stay_off_the_page_and_the_file(
     db: Any, person: Any, moderator: Any, twin: Any, visit: Any
 ) -> None:
     """Hostile account names are on no page and in no cell, and the page has its pairs in words."""
-    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.people.models import pseudonym
 
     names = [text for text in TEXTS if "<" in text or text.startswith(("=", "@"))][:3]
     judges = [person(name[:60]) for name in (*names, "cem", "dora")]

@@ -34,7 +34,7 @@ def test_only_moderators_get_in(
     db: Any, person: Any, moderator: Any, twin: Any, visit: Any, do: Any, role: Any
 ) -> None:
     """Visitors are led to the log-in, others get 403, on every page and form; nothing changes."""
-    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.people.models import pseudonym
 
     half = twin()[0]
     mark = do(moderator(), "let-through", half).mark
@@ -54,7 +54,7 @@ def test_every_page_opens(
     db: Any, person: Any, moderator: Any, twin: Any, visit: Any, do: Any
 ) -> None:
     """A moderator gets every page; a name or mark that is none is not found."""
-    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.people.models import pseudonym
 
     ann, eva = person("ann"), moderator()
     half = twin(ann, hints=["names: Ada Lovelace"])[0]
@@ -75,7 +75,7 @@ def test_a_problem_is_shown_with_all_that_a_decision_needs(
     from winosmith.web.judge.answering import answer
     from winosmith.web.judge.rows import open_slots
     from winosmith.web.judge.taking import claim
-    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.people.models import pseudonym
     from winosmith.web.problems.lookalikes import remember
 
     ann, bob = person("ann"), person("bob", is_judge=True)
@@ -221,7 +221,7 @@ def test_the_log_filters(
 ) -> None:
     """By who, what, problem and day the log shows those entries and no others."""
     from winosmith.web.moderate.log import LogFilters, logged
-    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.people.models import pseudonym
     from winosmith.web.problems.states import move
 
     ann, eva = person("ann"), moderator()
@@ -248,8 +248,7 @@ def test_the_log_filters(
 
 def test_names_are_for_admins(db: Any, person: Any, moderator: Any, visit: Any) -> None:
     """Moderators meet pseudonyms alone and find nobody by name; an admin reads the name."""
-    from winosmith.web.people.models import Person
-    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.people.models import Person, pseudonym
 
     ann = person("ann-of-the-hills")
     adam = Person.objects.create_superuser("adam")
@@ -264,7 +263,7 @@ def test_names_are_for_admins(db: Any, person: Any, moderator: Any, visit: Any) 
 
 def test_a_judge_is_made_by_form_once(db: Any, person: Any, moderator: Any, visit: Any) -> None:
     """Sent twice, the form makes one appointment; without a reason it comes back with 422."""
-    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.people.models import pseudonym
 
     bob = person("bob")
     client, path = visit(moderator()), f"/moderate/people/{pseudonym(bob)}/appoint/"

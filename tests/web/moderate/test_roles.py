@@ -127,7 +127,7 @@ def _excluded(judge: Any) -> int:
 def test_many_votes_are_taken_out_bit_by_bit(voted: Any, visit: Any) -> None:
     """What one request has no time for is told on the judge's page, and any moderator goes on."""
     from winosmith.web.moderate.people import carry_out, unfinished
-    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.people.models import pseudonym
 
     eva, bob = voted
     path = f"/moderate/people/{pseudonym(bob)}/"

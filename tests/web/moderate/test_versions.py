@@ -29,7 +29,7 @@ def test_the_queue_is_parted_by_kind(database: Any, twin: Callable[..., Any]) ->
 
 def test_the_queue_shows_a_family(database: Any, person: Callable[..., Any]) -> None:
     """A family is found by any of its problems; with a contributor, what that one wrote of it."""
-    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.people.models import pseudonym
 
     ann, bob = person("ann"), person("bob")
     top, other = root(ann), root(bob)
@@ -50,7 +50,7 @@ def test_all_of_a_person_in_a_family_is_done_undone_and_logged(
     """A batch on one person's versions of one family leaves all others alone, and is taken back."""
     from winosmith.web.moderate.batches import all_matching, go_on, stand, take_back
     from winosmith.web.moderate.queue import Where
-    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.people.models import pseudonym
     from winosmith.web.problems.models import Event, Problem
 
     eva, ann, bob = moderator(), person("ann"), person("bob")
@@ -78,7 +78,7 @@ def test_a_version_is_shown_with_its_way_from_the_root(
     person: Callable[..., Any], moderator: Callable[..., Any], visit: Callable[..., Any]
 ) -> None:
     """The page has each step with its edits and depths, predictions, and the family's queue."""
-    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.people.models import pseudonym
     from winosmith.web.predict.models import Model, Prediction, Stand
 
     ann = person("ann")
@@ -147,7 +147,7 @@ def test_versions_are_counted_with_what_somebody_wrote(
 ) -> None:
     """A contributor's record tells how many of their problems are perturbed ones."""
     from winosmith.web.moderate.people import written_by
-    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.people.models import pseudonym
 
     ann = person("ann")
     child(root(ann), ann)

@@ -122,7 +122,7 @@ def test_what_was_written_before_log_in_is_never_judged_by_its_writer(
 def test_what_its_writer_has_judged_in_secret_is_withdrawn(db: Any, person: Any, twin: Any) -> None:
     """Where an account read, as a judge, what it wrote without one, the twin is withdrawn."""
     from winosmith.web.judge.taking import claim
-    from winosmith.web.people.adoption import adopt
+    from winosmith.web.people.accounts import adopt
     from winosmith.web.people.models import Person
     from winosmith.web.problems.models import Problem
 
@@ -425,7 +425,7 @@ def test_what_no_account_is_called(db: Any, name: str, reason: str) -> None:
 
 def test_a_pseudonym_leads_to_whose_it_is(db: Any, visit: Any, person: Any) -> None:
     """Where an account from before is called by another's pseudonym, the pseudonym wins."""
-    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.people.models import pseudonym
 
     ann, adam = person("ann"), person("adam", is_superuser=True)
     eve = person(pseudonym(ann))
@@ -438,7 +438,7 @@ def test_an_admin_erases_whatever_somebody_is_called(
     db: Any, visit: Any, person: Any, name: str
 ) -> None:
     """An account from before, whatever its name, is erased by a link on its page."""
-    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.people.models import pseudonym
 
     one, browser = person(name), visit(person("adam", is_superuser=True))
     page = browser.get(f"/moderate/people/{pseudonym(one)}/").content.decode()

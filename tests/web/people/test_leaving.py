@@ -37,7 +37,7 @@ def _judge(person: Any, **more: Any) -> None:
 
 def _all_about(person: Any, other: Any, twin: Any) -> list[Any]:
     """Let a person write, judge, comment, agree, draft, log in and send a form."""
-    from winosmith.web.people.agree import agree
+    from winosmith.web.people.consent import agree
     from winosmith.web.problems.once import new_key, once
     from winosmith.web.write.models import Draft
 
@@ -76,7 +76,7 @@ def test_telling_takes_as_many_statements_however_much_there_is(
     from django.db import connection
     from django.test.utils import CaptureQueriesContext
 
-    from winosmith.web.people.mine import data_about
+    from winosmith.web.people.erasure import data_about
 
     ann, bob = person("ann", is_judge=True), person("bob")
     counts, votes = [], []
@@ -96,7 +96,7 @@ def test_every_table_that_points_at_people_is_told(db: Any) -> None:
     """A table with a column for a person is in the file, or is told in words of its own."""
     from django.apps import apps
 
-    from winosmith.web.people.mine import _pointing
+    from winosmith.web.people.erasure import _pointing
     from winosmith.web.people.models import Person
 
     told = {(model._meta.label, column) for model, column in _pointing()}
@@ -136,7 +136,7 @@ def test_hiding_takes_everything_off_the_site(
 
 def test_erasure_leaves_no_trace_of_the_name(db: Any, visit: Any, person: Any, twin: Any) -> None:
     """After an erasure no row holds name, secrets, session, comments, drafts or unreleased text."""
-    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.people.models import pseudonym
 
     ann, bob = person("ann-the-unmistakable", is_judge=True), person("bob")
     mine = _all_about(ann, bob, twin)
@@ -159,7 +159,7 @@ def test_erasure_leaves_no_trace_of_the_name(db: Any, visit: Any, person: Any, t
 
 def test_released_text_stays_without_its_writer(db: Any, person: Any, twin: Any) -> None:
     """Released halves stay public under another pseudonym; agreements stay with them, nameless."""
-    from winosmith.web.people.agree import agree
+    from winosmith.web.people.consent import agree
     from winosmith.web.people.erasure import erase
     from winosmith.web.problems.public import public_problems
     from winosmith.web.problems.records import as_problem
@@ -305,7 +305,7 @@ def test_versions_written_without_an_account_join_one(db: Any, person: Any) -> N
     """Adopted versions are the account's: it never judges them, and they keep their place."""
     from tests.web.lineaged import child, root  # type: ignore[import-not-found]
     from winosmith.web.judge.taking import claim
-    from winosmith.web.people.adoption import adopt
+    from winosmith.web.people.accounts import adopt
     from winosmith.web.people.models import Person
     from winosmith.web.perturb.family import path_to
 
@@ -322,7 +322,7 @@ def test_versions_written_without_an_account_join_one(db: Any, person: Any) -> N
 def test_my_data_tell_where_versions_stand(db: Any, person: Any) -> None:
     """The file about oneself has a version's root, parent and depths, not its parent's words."""
     from tests.web.lineaged import child, root  # type: ignore[import-not-found]
-    from winosmith.web.people.mine import data_about
+    from winosmith.web.people.erasure import data_about
 
     ann = person("ann")
     middle = child(root(), person("bob"), new=("not fit", "secretly fit"), state="held")

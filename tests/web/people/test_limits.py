@@ -14,15 +14,15 @@ def test_an_hour_that_is_full_says_when_to_come_again(db: Any, person: Any) -> N
     """The fourth of three an hour is refused, counted for nobody, and told a time to come."""
     from django.utils import timezone
 
-    from winosmith.web.people.limits import TooMany, spend
+    from winosmith.web.people.limits import TooMany, rate_limit
     from winosmith.web.people.models import Hits
 
     ann = person("ann")
     for _ in range(3):
-        spend(ann, "write", 3)
-    spend(ann, "judge", 3)
+        rate_limit(ann, "write", 3)
+    rate_limit(ann, "judge", 3)
     with pytest.raises(TooMany) as refused:
-        spend(ann, "write", 3)
+        rate_limit(ann, "write", 3)
     assert Hits.objects.get(what="write").count == 3
     wait = refused.value.again - timezone.now()
     assert timedelta() < wait <= timedelta(hours=2)
@@ -37,11 +37,11 @@ def test_hits_of_the_last_hour_fade(db: Any, person: Any) -> None:
     from winosmith.web.people.models import Hits
 
     ann = person("ann")
-    limits.spend(ann, "write", 10)
+    limits.rate_limit(ann, "write", 10)
     hour = timezone.now().replace(minute=0, second=0, microsecond=0)
     Hits.objects.update(hour=hour - timedelta(hours=1), count=1000)
     with pytest.raises(limits.TooMany) as refused:
-        limits.spend(ann, "write", 10)
+        limits.rate_limit(ann, "write", 10)
     again = refused.value.again
     left = 10 - 1000 * (1 - (again - hour) / timedelta(hours=1))
     assert left >= 1 - 1e-6
@@ -65,13 +65,13 @@ def test_sixteen_threads_never_spend_more_than_there_is(database: Any, person: A
     """Of sixteen at once, five of five an hour get through, and the sixth never."""
     from django.db import connection
 
-    from winosmith.web.people.limits import TooMany, spend
+    from winosmith.web.people.limits import TooMany, rate_limit
 
     ann = person("ann")
 
     def one(_: int) -> bool:
         try:
-            spend(ann, "write", 5)
+            rate_limit(ann, "write", 5)
         except TooMany:
             return False
         finally:
@@ -102,11 +102,11 @@ def test_a_network_is_a_truncated_address(address: str, network: str, site: Any)
 
 def test_no_address_is_stored(db: Any, rf: Callable[..., Any]) -> None:
     """What is stored of a visitor is a digest: neither address nor network is in the row."""
-    from winosmith.web.people.limits import spend
+    from winosmith.web.people.limits import rate_limit
     from winosmith.web.people.models import Hits
 
-    spend(rf(REMOTE_ADDR="192.0.2.77"), "write", 5)
-    spend(rf(REMOTE_ADDR="192.0.2.78"), "write", 5)
+    rate_limit(rf(REMOTE_ADDR="192.0.2.77"), "write", 5)
+    rate_limit(rf(REMOTE_ADDR="192.0.2.78"), "write", 5)
     row = Hits.objects.values().get()
     assert row["count"] == 2
     assert "192.0" not in str(row)

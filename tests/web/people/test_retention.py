@@ -13,10 +13,10 @@ def test_what_is_old_goes_and_what_is_not_stays(
     from django.utils import timezone
 
     from winosmith.web.judge.models import Slot
+    from winosmith.web.people.erasure import tidy
     from winosmith.web.people.invitations import invite
-    from winosmith.web.people.limits import spend
+    from winosmith.web.people.limits import rate_limit
     from winosmith.web.people.models import Hits, Invitation, Person, Session
-    from winosmith.web.people.retention import tidy
     from winosmith.web.problems.models import Done, Problem
     from winosmith.web.problems.once import new_key, once
     from winosmith.web.write.models import Draft
@@ -24,7 +24,7 @@ def test_what_is_old_goes_and_what_is_not_stays(
     rules(retention_days=30)
     ann = person("ann")
     twin(ann)
-    spend(ann, "write", 5)
+    rate_limit(ann, "write", 5)
     once(ann, new_key(), "/x/", dict)
     invite(["judge"], 30)
     Draft.objects.create(person=ann, topic="x")

@@ -217,7 +217,7 @@ def test_consent_and_limits_come_first(
     original: Callable[..., Any],
 ) -> None:
     """Who has not agreed is refused; what is spent is spent for what was written alone."""
-    from winosmith.web.people.limits import TooMany, spend
+    from winosmith.web.people.limits import TooMany, rate_limit
     from winosmith.web.problems.models import Problem
 
     root = original()
@@ -226,7 +226,7 @@ def test_consent_and_limits_come_first(
     ann = contributor()
 
     def before() -> None:
-        spend(ann, "perturb", 1)
+        rate_limit(ann, "perturb", 1)
 
     send(ann, root, before=before, key=KEY)
     send(ann, root, before=before, key=KEY)

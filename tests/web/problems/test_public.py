@@ -339,7 +339,7 @@ def test_every_surface_shows_what_is_public(
     Over every state with embargo and gold, and beside another half in every state, before and
     after it has waited long enough.
     """
-    from winosmith.web.people.agree import agree
+    from winosmith.web.people.consent import agree
 
     bob, client = person("bob"), visit()
     agree(bob)

@@ -244,7 +244,7 @@ def test_votes_are_a_file_of_their_own(
     """The judges' answers to public problems come out as `winosmith.validate` reads them."""
     from winosmith.validate import read_votes
     from winosmith.web.judge.models import Slot
-    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.people.models import pseudonym
 
     bob = person("bob", is_judge=True)
     public, hidden = twin(states=("valid", "judging"))

@@ -19,7 +19,7 @@ def _refs(**query: str) -> set[str]:
 def test_each_filter_narrows(db: Any, twin: Callable[..., Any], person: Callable[..., Any]) -> None:
     """Domain, twins or singles, contributor, days and agreement each leave what they say."""
     from winosmith.web.judge.models import Verdict
-    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.people.models import pseudonym
     from winosmith.web.problems.models import Twin
 
     ann = person("ann")

@@ -68,7 +68,7 @@ def test_what_is_hidden_changes_nothing(
     who: str,
 ) -> None:
     """With hidden twins beside the public ones, every answer is the same, byte for byte."""
-    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.people.models import pseudonym
     from winosmith.web.read import downloads
 
     monkeypatch.setattr(downloads, "MOST", 10_000)

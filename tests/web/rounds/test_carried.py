@@ -136,8 +136,7 @@ def test_the_second_round_is_compared_with_the_first(db: Any, stored: Callable[.
 
 def test_the_pool_is_what_downloads_have(database: Any, person: Callable[..., Any]) -> None:
     """Nobody's name and nothing that is not public is handed over; votes stand under pseudonyms."""
-    from winosmith.web.people.models import Person
-    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.people.models import Person, pseudonym
     from winosmith.web.problems.models import Problem, State
     from winosmith.web.rounds import rules
     from winosmith.web.rounds.running import handed_over

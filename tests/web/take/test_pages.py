@@ -19,7 +19,7 @@ Maker = Callable[..., Any]
 @pytest.fixture
 def ann(person: Maker, visit: Maker) -> Any:
     """Return a browser of somebody who agreed to the texts of the site; `ann.person` is she."""
-    from winosmith.web.people.agree import agree
+    from winosmith.web.people.consent import agree
 
     who = person("ann")
     agree(who)
@@ -174,7 +174,7 @@ def test_a_sheet_is_its_subjects_alone(
     ann: Any, opened: Maker, person: Maker, visit: Maker
 ) -> None:
     """Others, moderators and admins too, find nothing at its addresses; visitors log in first."""
-    from winosmith.web.people.agree import agree
+    from winosmith.web.people.consent import agree
 
     sitting = _begin(ann, opened())
     eve, eva = person("eve"), person("eva", is_moderator=True, is_superuser=True)

@@ -212,7 +212,7 @@ def test_times_are_forgotten_when_the_site_forgets_them(opened: Maker, person: M
 
     from django.utils import timezone
 
-    from winosmith.web.people.retention import tidy
+    from winosmith.web.people.erasure import tidy
     from winosmith.web.take.rounds import close_round
     from winosmith.web.take.sheets import enrol
 
@@ -231,7 +231,7 @@ def test_times_are_forgotten_when_the_site_forgets_them(opened: Maker, person: M
 
 def test_the_file_about_oneself_holds_ones_answers(opened: Maker, person: Maker) -> None:
     """All that a test stores about somebody is in their own file, and no problem's id."""
-    from winosmith.web.people.mine import data_about
+    from winosmith.web.people.erasure import data_about
     from winosmith.web.take.sheets import enrol
 
     data, ann = twins(4), person("ann")

@@ -252,7 +252,7 @@ def test_what_people_tell_of_themselves_is_what_was_asked(opened: Maker, person:
 
 def test_codes_tell_nothing(opened: Maker, person: Maker) -> None:
     """Codes are random: not the name, not the pseudonym, another in each round."""
-    from winosmith.web.people.pseudonyms import pseudonym
+    from winosmith.web.people.models import pseudonym
     from winosmith.web.take.answering import finish
     from winosmith.web.take.sheets import enrol
 

@@ -218,7 +218,7 @@ def test_the_hour_is_counted_by_twins_that_are_sent(opened: Any) -> None:
 
 def test_without_an_account_one_writes_by_the_session(db: Any, visit: Callable[..., Any]) -> None:
     """A session without an account draws, writes, sends and sees its own twin, which is held."""
-    from winosmith.web.people.agree import agree
+    from winosmith.web.people.consent import agree
     from winosmith.web.people.models import Person
     from winosmith.web.people.sessions import WRITER
     from winosmith.web.write.models import Draft
@@ -253,7 +253,7 @@ def test_consent_is_asked_for_before_anything_is_kept(
 
 def test_a_new_consent_text_costs_nothing_that_was_typed(opened: Any) -> None:
     """When the texts change while somebody writes, they are asked, and the draft is kept."""
-    from winosmith.web.people.agree import publish
+    from winosmith.web.people.consent import publish
 
     publish("consent", "A new text.")
     answer = send(opened)

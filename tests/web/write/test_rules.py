@@ -146,14 +146,14 @@ def test_who_looks_first_is_the_site_s_choice(
 
 def test_a_failed_condition_takes_everything_back(db: Any, contributor: Callable[..., Any]) -> None:
     """What must succeed first (a rate limit) is in the same transaction as the twin."""
-    from winosmith.web.people.limits import TooMany, spend
+    from winosmith.web.people.limits import TooMany, rate_limit
     from winosmith.web.problems.models import Twin
 
     ann = contributor()
     for _number in range(2):
-        submitted(ann, before=lambda: spend(ann, "write", 2))
+        submitted(ann, before=lambda: rate_limit(ann, "write", 2))
     with pytest.raises(TooMany):
-        submitted(ann, before=lambda: spend(ann, "write", 2))
+        submitted(ann, before=lambda: rate_limit(ann, "write", 2))
     assert Twin.objects.count() == 2
 
 
@@ -162,13 +162,13 @@ def test_a_full_hour_says_when_to_come_again(
     db: Any, contributor: Callable[..., Any], most: int
 ) -> None:
     """Within two hours, also where the limit is 0 and nothing was ever counted."""
-    from winosmith.web.people.limits import TooMany, spend
+    from winosmith.web.people.limits import TooMany, rate_limit
 
     ann = contributor()
     for _ in range(most):
-        spend(ann, "write", most)
+        rate_limit(ann, "write", most)
     with pytest.raises(TooMany) as told:
-        spend(ann, "write", most)
+        rate_limit(ann, "write", most)
     assert 1 <= told.value.seconds <= 7200
 
 

@@ -17,7 +17,7 @@ class Config(AppConfig):
     def ready(self) -> None:
         """Connect what the site does with tokens."""
         from winosmith.web.api.tokens import drop_dead_tokens, drop_tokens
-        from winosmith.web.people.signals import erasing, tidying
+        from winosmith.web.people.erasure import erasing, tidying
 
         tidying.connect(drop_dead_tokens, dispatch_uid="api.tokens")
         erasing.connect(drop_tokens, dispatch_uid="api.tokens")

@@ -10,8 +10,7 @@ from django.db import connection
 from django.utils.translation import gettext_lazy as _
 
 from winosmith.web.families.kept import Kept
-from winosmith.web.people.models import Person
-from winosmith.web.people.pseudonyms import pseudonym
+from winosmith.web.people.models import Person, pseudonym
 
 SIZE = 50
 """People on a page."""

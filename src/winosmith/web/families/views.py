@@ -45,10 +45,9 @@ from winosmith.web.families.page import (
     root_of,
 )
 from winosmith.web.families.trees import DEPTHS, Shown, Tree, is_public, tree_of
-from winosmith.web.people.current import existing_writer
-from winosmith.web.people.limits import spend_reading
-from winosmith.web.people.models import Person
-from winosmith.web.people.pseudonyms import pseudonym
+from winosmith.web.people.limits import rate_limit_reading
+from winosmith.web.people.models import Person, pseudonym
+from winosmith.web.people.sessions import existing_writer
 from winosmith.web.predict.asking import current_models
 from winosmith.web.predict.models import Model
 from winosmith.web.problems.models import Problem
@@ -281,7 +280,7 @@ def file(request: HttpRequest, name: str) -> HttpResponseBase:
     if name == PROBLEMS:
         wanted = request.GET.get("model", "")
         query = answered_by(_model(wanted), families=families) if wanted else in_families()
-        spend_reading(request, "download", MOST)
+        rate_limit_reading(request, "download", MOST)
         found = survey(query, FILES[PROBLEMS])
         digest = found.digest
         source: Aside | Generator[bytes, None, None] = text(found)
@@ -289,7 +288,7 @@ def file(request: HttpRequest, name: str) -> HttpResponseBase:
         model = _model(name.removesuffix(".jsonl")) if name.endswith(".jsonl") else None
         if model is None:
             raise Http404
-        spend_reading(request, "download", MOST)
+        rate_limit_reading(request, "download", MOST)
         digest, source = predictions_file(model, families=families)
     tag = quote_etag(f"{digest[:32]}-{name}")
     response: HttpResponseBase

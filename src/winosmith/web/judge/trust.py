@@ -24,7 +24,7 @@ from winosmith.web._lock import writing
 from winosmith.web.judge.models import Judge, Slot
 from winosmith.web.judge.rows import counted
 from winosmith.web.judge.verdicts import settle_votes
-from winosmith.web.people.pseudonyms import keyed
+from winosmith.web.people.models import keyed
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.public import questions
 from winosmith.web.problems.states import stay

@@ -31,7 +31,7 @@ from winosmith.web.judge.showing import shown
 from winosmith.web.judge.taking import current, go_on, in_a_test
 from winosmith.web.judge.trust import stops, training
 from winosmith.web.people.gates import agreed, judges_only
-from winosmith.web.people.limits import address, spend
+from winosmith.web.people.limits import address, rate_limit
 from winosmith.web.people.models import Person
 from winosmith.web.problems.once import new_key, once
 
@@ -102,7 +102,7 @@ def whole(request: HttpRequest) -> HttpResponse:
     """Keep the answer to the whole problem, and take the next one."""
 
     def act(person: Person) -> Done:
-        spend(person, "judge", settings.RULES.answers_per_hour)
+        rate_limit(person, "judge", settings.RULES.answers_per_hour)
         slot, following = answer_and_go_on(
             person,
             _ref(request),
@@ -126,7 +126,7 @@ def pass_on(request: HttpRequest) -> HttpResponse:
     """Pass the problem on, and take the next one."""
 
     def act(person: Person) -> Done:
-        spend(person, "judge", settings.RULES.answers_per_hour)
+        rate_limit(person, "judge", settings.RULES.answers_per_hour)
         reason, comment = request.POST.get("reason", ""), request.POST.get("comment", "")
         return {}, skip_and_go_on(person, _ref(request), reason, comment)
 

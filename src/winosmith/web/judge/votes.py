@@ -14,7 +14,7 @@ from winosmith import Response
 from winosmith.web._chunked import chunked
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Skip, Slot
-from winosmith.web.people.pseudonyms import pseudonym
+from winosmith.web.people.models import pseudonym
 
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person

@@ -39,7 +39,7 @@ from winosmith.web.market.models import (
 )
 from winosmith.web.market.providers import PROVIDERS
 from winosmith.web.market.workers import code_of, end, is_held, twins_of
-from winosmith.web.people.pseudonyms import pseudonym
+from winosmith.web.people.models import pseudonym
 from winosmith.web.write.rules import may_withdraw, withdraw
 
 FAULTS = 20

@@ -30,7 +30,7 @@ from winosmith.web.market.models import (
     Study,
 )
 from winosmith.web.market.workers import count_done, is_held, seconds_of
-from winosmith.web.people.pseudonyms import pseudonym
+from winosmith.web.people.models import pseudonym
 
 CENT = Decimal("0.01")
 

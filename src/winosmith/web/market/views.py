@@ -49,11 +49,11 @@ from winosmith.web.market.workers import (
     part_of,
     standing,
 )
-from winosmith.web.people.adoption import adopt
-from winosmith.web.people.agree import missing
-from winosmith.web.people.current import existing_writer
+from winosmith.web.people.accounts import adopt
+from winosmith.web.people.consent import missing
 from winosmith.web.people.gates import admins_only
-from winosmith.web.people.limits import spend
+from winosmith.web.people.limits import rate_limit
+from winosmith.web.people.sessions import existing_writer
 from winosmith.web.problems.once import new_key, once
 
 BEGINS = 240
@@ -134,7 +134,7 @@ def _something_is_left() -> bool:
 
 def _begin(request: HttpRequest, study: Study, arrival: Arrival) -> HttpResponse:
     """Begin the study, and a session for it; what was written here before joins it."""
-    spend(request, "study", BEGINS)
+    rate_limit(request, "study", BEGINS)
     before = existing_writer(request)
     with writing():
         part = begin(study, arrival)

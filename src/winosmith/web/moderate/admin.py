@@ -22,7 +22,7 @@ from django.views.decorators.cache import never_cache
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.people.agree import publish
+from winosmith.web.people.consent import publish
 from winosmith.web.people.models import Document, Session
 
 AREAS = ("people", "problems", "write", "judge", "moderate", "perturb", "predict")

@@ -14,7 +14,7 @@ from winosmith.web.judge.votes import Vote, skips_of, votes_of
 from winosmith.web.moderate.deciding import actions_for, undoable
 from winosmith.web.moderate.people import written_by
 from winosmith.web.moderate.rows import Row, entry, rows
-from winosmith.web.people.pseudonyms import pseudonym
+from winosmith.web.people.models import pseudonym
 from winosmith.web.perturb.edits import Piece, pieces
 from winosmith.web.perturb.family import path_to
 from winosmith.web.perturb.models import Version

@@ -15,8 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from winosmith.cells import guarded
 from winosmith.web.moderate.actions import ACTIONS, UNDO
 from winosmith.web.moderate.people import person_of
-from winosmith.web.people.models import Person
-from winosmith.web.people.pseudonyms import pseudonym
+from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.problems.models import Event
 from winosmith.web.problems.public import LATE
 

@@ -21,8 +21,7 @@ from django.db.models import Count, F, Q, QuerySet
 from winosmith.cells import guarded
 from winosmith.web._kept import kept
 from winosmith.web.judge.models import Slot
-from winosmith.web.people.models import Person
-from winosmith.web.people.pseudonyms import pseudonym
+from winosmith.web.people.models import Person, pseudonym
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

@@ -22,8 +22,7 @@ from winosmith.web.judge.models import Judge
 from winosmith.web.moderate.deciding import LONGEST
 from winosmith.web.moderate.models import Appointment
 from winosmith.web.moderate.votes import Judged, judged_by, judged_by_each, paused_people
-from winosmith.web.people.models import Person
-from winosmith.web.people.pseudonyms import pseudonym
+from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.perturb.models import Version
 from winosmith.web.problems.models import Problem, State, Twin
 

@@ -17,8 +17,7 @@ from winosmith.web.moderate.models import Appointment
 from winosmith.web.moderate.people import person_of
 from winosmith.web.numerals import percent
 from winosmith.web.people.gates import moderators_only
-from winosmith.web.people.models import Person
-from winosmith.web.people.pseudonyms import pseudonym
+from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.once import new_key, once
 

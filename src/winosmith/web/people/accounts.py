@@ -1,4 +1,4 @@
-"""Accounts: made, entered, and given a new password."""
+"""Accounts: made, entered, given a new password, and what was written before they were there."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import cast
 
 from django.conf import settings
 from django.contrib.auth import authenticate
+from django.contrib.auth.hashers import Argon2PasswordHasher
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError
@@ -20,9 +21,22 @@ from django.utils.translation import gettext_lazy, ngettext
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.people.invitations import use, ways_back
-from winosmith.web.people.limits import address, network, refund, spend
-from winosmith.web.people.models import Invitation, Person, new_salt
+from winosmith.web.people.limits import address, network, rate_limit, uncount
+from winosmith.web.people.models import Agreement, Invitation, Person, new_salt
 from winosmith.web.problems.characters import look
+
+
+class Argon2(Argon2PasswordHasher):
+    """Argon2id with the least that OWASP asks for: 19 MiB, two passes, one thread.
+
+    Django's own 100 MiB and eight threads take six times as long, and 1.6 GB where sixteen people
+    log in at once; the limit on guesses does the rest (OWASP, "Password Storage Cheat Sheet").
+    """
+
+    time_cost = 2
+    memory_cost = 19 * 1024
+    parallelism = 1
+
 
 RESERVED = re.compile(
     "|".join(map(look, ("anonymous-", "erased-", "worker-")))
@@ -138,12 +152,12 @@ def enter(request: HttpRequest, name: str, password: str) -> Person | None:
         (f"both {network(address(request))} {name.lower()}", WRONG_HERE),
     )
     for somebody, most in tries:
-        spend(somebody, "log-in", most)
+        rate_limit(somebody, "log-in", most)
     found = authenticate(request, username=name, password=password)
     if found is None:
         return None
     for somebody, _most in tries:
-        refund(somebody, "log-in")
+        uncount(somebody, "log-in")
     return cast(Person, found)
 
 
@@ -207,3 +221,45 @@ def new_password(person: Person, password: str, invitation: Invitation | None = 
         person.set_password(password)
         person.save(update_fields=["password"])
         return close_doors(person)
+
+
+def adopt(account: Person, anonymous: Person) -> None:
+    """Move everything of a person without an account to one; they never judge what they wrote.
+
+    What the account has read already it can't have judged fairly: that is withdrawn.
+
+    Raises:
+        InputError: the one has no account, or the other has.
+    """
+    from winosmith.web.judge.models import Seen, Slot
+    from winosmith.web.moderate.models import Appeal
+    from winosmith.web.problems.models import Event, Twin
+    from winosmith.web.write.models import Draft
+    from winosmith.web.write.rules import may_withdraw, withdraw
+
+    with writing():
+        rows = {
+            one.pk: one
+            for one in Person.objects.select_for_update()
+            .order_by("pk")
+            .filter(pk__in=(account.pk, anonymous.pk))
+        }
+        if rows[account.pk].anonymous or not rows[anonymous.pk].anonymous:
+            raise InputError(_("Only what was written without an account can join one."))
+        twins = Twin.objects.filter(contributor=anonymous)
+        read = list(twins.filter(pk__in=Seen.objects.filter(person=account).values("twin")))
+        Slot.objects.filter(contributor=anonymous).update(contributor=account)
+        twins.update(contributor=account)
+        Draft.objects.filter(person=anonymous).update(person=account)
+        Event.objects.filter(actor=anonymous).update(actor=account)
+        Appeal.objects.filter(person=anonymous).update(person=account)
+        agreed = set(account.agreements.values_list("document_id", flat=True))
+        Agreement.objects.filter(person=anonymous).exclude(document__in=agreed).update(
+            person=account
+        )
+        for twin in read:
+            twin.contributor = account
+            if may_withdraw(account, twin):
+                withdraw(account, twin, _("its contributor has read it as a judge"))
+        Person.objects.filter(pk=anonymous.pk).update(is_active=False)
+        anonymous.sessions.all().delete()

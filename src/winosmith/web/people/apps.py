@@ -22,7 +22,7 @@ class Config(AppConfig):
 def _first_documents(sender: Any, using: str, **_: Any) -> None:
     from django.db import connections
 
-    from winosmith.web.people.agree import first_documents
+    from winosmith.web.people.consent import first_documents
     from winosmith.web.people.models import Document
 
     if Document._meta.db_table in connections[using].introspection.table_names():

@@ -13,9 +13,9 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 
-from winosmith.web.people.agree import missing
-from winosmith.web.people.current import existing_writer
+from winosmith.web.people.consent import missing
 from winosmith.web.people.models import Person
+from winosmith.web.people.sessions import existing_writer
 
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]

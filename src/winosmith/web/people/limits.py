@@ -20,8 +20,7 @@ from django.utils import timezone
 
 from winosmith.errors import WinosmithError
 from winosmith.web._lock import PATIENCE, since, writing
-from winosmith.web.people.models import Hits, Person
-from winosmith.web.people.pseudonyms import keyed
+from winosmith.web.people.models import Hits, Person, keyed
 
 HOUR = timedelta(hours=1)
 
@@ -80,7 +79,7 @@ def _who(somebody: HttpRequest | Person | str) -> str:
     return keyed("limit", somebody if isinstance(somebody, str) else f"person {somebody.pk}")
 
 
-def spend(somebody: HttpRequest | Person | str, what: str, most: int) -> None:
+def rate_limit(somebody: HttpRequest | Person | str, what: str, most: int) -> None:
     """Count that somebody does something; refuse it when the last hour is full.
 
     The last hour is this clock hour and as much of the one before as it reaches into.
@@ -110,14 +109,14 @@ def spend(somebody: HttpRequest | Person | str, what: str, most: int) -> None:
     raise TooMany(what, _again(before, row.count, most, hour, now))
 
 
-def spend_reading(somebody: HttpRequest | Person | str, what: str, most: int) -> None:
-    """Count as `spend` does that somebody reads; where nothing can be written, they read uncounted.
+def rate_limit_reading(somebody: HttpRequest | Person | str, what: str, most: int) -> None:
+    """Count as `rate_limit` does that somebody reads; uncounted where nothing can be written.
 
     Raises:
         TooMany: the hour is full.
     """
     with suppress(OperationalError), since(PATIENCE - SOON):
-        spend(somebody, what, most)
+        rate_limit(somebody, what, most)
 
 
 def _again(before: int, count: int, most: int, hour: datetime, now: datetime) -> datetime:
@@ -127,8 +126,8 @@ def _again(before: int, count: int, most: int, hour: datetime, now: datetime) ->
     return hour + HOUR + HOUR * (1 - max(0, most - 1) / max(1, count))
 
 
-def refund(somebody: HttpRequest | Person | str, what: str) -> None:
-    """Take back what `spend` counted last, for something that turned out to be harmless."""
+def uncount(somebody: HttpRequest | Person | str, what: str) -> None:
+    """Take back what `rate_limit` counted last, for something that turned out to be harmless."""
     with writing():
         rows = Hits.objects.filter(who=_who(somebody), what=what, count__gt=0)
         newest = rows.order_by("-hour").values("pk")[:1]

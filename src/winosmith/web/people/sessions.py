@@ -1,20 +1,24 @@
 """Sessions: the database keeps them, each beside the person whose it is.
 
 The cookie holds a key of 165 random bits, the table its SHA-256: whoever reads the database, or a
-backup, can't use one.
+backup, can't use one. Who is there has an account, or is somebody whom only their session knows.
 """
 
 from __future__ import annotations
 
 from hashlib import sha256
-from typing import Any
+from typing import Any, cast
 
+from django.conf import settings
 from django.contrib.auth import SESSION_KEY
 from django.contrib.sessions.backends.db import SessionStore as DatabaseStore
+from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
+from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.people.models import Session
+from winosmith.web.people.models import Person, Session
 
 WRITER = "writer"
 """Under this a session keeps who writes in it without an account."""
@@ -64,3 +68,30 @@ class SessionStore(DatabaseStore):
         """End the session of a key; this one where none is named."""
         with writing():
             super().delete(_digest(session_key or self.session_key))
+
+
+def existing_writer(request: HttpRequest) -> Person | None:
+    """Return who writes here, by the session alone; None before a first contribution."""
+    if request.user.is_authenticated:
+        return cast(Person, request.user)
+    number = request.session.get(WRITER)
+    if number is None:
+        return None
+    return Person.objects.filter(pk=number, anonymous=True, is_active=True).first()
+
+
+def writer(request: HttpRequest) -> Person:
+    """Return who writes here; without an account, a person whom this session knows from now on.
+
+    Raises:
+        InputError: the site takes sentences from accounts alone, and there is none.
+    """
+    found = existing_writer(request)
+    if found is not None:
+        return found
+    if not settings.RULES.anonymous:
+        raise InputError(_("This site takes sentences from accounts alone; log in or sign up."))
+    with writing():
+        person = Person.objects.create_anonymous()
+    request.session[WRITER] = person.pk
+    return person

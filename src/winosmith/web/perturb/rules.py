@@ -15,7 +15,7 @@ from winosmith.errors import InputError
 from winosmith.lineage import edit_script
 from winosmith.records import problem_record
 from winosmith.text import tokens
-from winosmith.web.people.agree import has_agreed
+from winosmith.web.people.consent import has_agreed
 from winosmith.web.perturb.checking import Place, Typed, examine
 from winosmith.web.perturb.family import lock, path_to, place
 from winosmith.web.perturb.models import Version

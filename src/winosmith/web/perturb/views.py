@@ -16,11 +16,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from winosmith.errors import InputError
-from winosmith.web.people.agree import missing
-from winosmith.web.people.current import existing_writer, writer
+from winosmith.web.people.consent import missing
 from winosmith.web.people.gates import agreed
-from winosmith.web.people.limits import TooMany, spend
+from winosmith.web.people.limits import TooMany, rate_limit
 from winosmith.web.people.models import Person
+from winosmith.web.people.sessions import existing_writer, writer
 from winosmith.web.perturb import rules
 from winosmith.web.perturb.checking import Place, Typed
 from winosmith.web.perturb.choosing import Choices, examples, listed
@@ -187,7 +187,7 @@ def _old(person: Person | None, ref: str) -> Problem:
 
 
 def _limit(request: HttpRequest) -> Callable[[], None]:
-    return lambda: spend(request, "perturb", settings.RULES.perturbs_per_hour)
+    return lambda: rate_limit(request, "perturb", settings.RULES.perturbs_per_hour)
 
 
 def _against(request: HttpRequest) -> str:

@@ -12,7 +12,7 @@ from winosmith import Dataset, Origin
 from winosmith import Problem as Datum
 from winosmith.lineage import UNVALIDATED
 from winosmith.records import problem_of, problem_record
-from winosmith.web.people.pseudonyms import pseudonym
+from winosmith.web.people.models import pseudonym
 from winosmith.web.problems.models import Problem, State
 
 CHUNK = 1000

@@ -12,7 +12,7 @@ from django.utils.http import parse_etags, quote_etag
 from django.views.decorators.http import require_safe
 
 from winosmith import __version__
-from winosmith.web.people.limits import spend_reading, wants_page
+from winosmith.web.people.limits import rate_limit_reading, wants_page
 from winosmith.web.read.exports import (
     FILES,
     LOOKED,
@@ -75,7 +75,7 @@ def file(request: HttpRequest, name: str) -> HttpResponseBase:
     filters = Filters(request.GET)
     if not filters.is_valid():
         return render(request, "read/download_refused.html", {"filters": filters}, status=422)
-    spend_reading(request, "download", MOST)
+    rate_limit_reading(request, "download", MOST)
     source: Aside | Generator[bytes, None, None]
     if plain in VOTES:
         digest, source = votes(filters.apply(), plain)

@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from winosmith import __version__
 from winosmith.web._kept import kept
 from winosmith.web._rules import SiteRules
-from winosmith.web.people.agree import current_documents
+from winosmith.web.people.consent import current_documents
 from winosmith.web.people.models import Document
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.public import public_problems

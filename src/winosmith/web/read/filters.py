@@ -11,8 +11,7 @@ from django.db.models import Exists, F, OuterRef, QuerySet
 from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
-from winosmith.web.people.models import Person
-from winosmith.web.people.pseudonyms import pseudonym
+from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.perturb.models import Version
 from winosmith.web.problems.lineages import of_family, of_kind
 from winosmith.web.problems.models import Problem

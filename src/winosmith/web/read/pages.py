@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.db.models import QuerySet
 from django.http import QueryDict
 
-from winosmith.web.people.pseudonyms import keyed
+from winosmith.web.people.models import keyed
 from winosmith.web.problems.models import Problem
 
 SIZE = 20

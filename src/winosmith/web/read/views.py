@@ -14,8 +14,8 @@ from django.views.decorators.http import require_safe
 
 from winosmith import practice
 from winosmith.validate import StructureRules
-from winosmith.web.people.current import existing_writer
-from winosmith.web.people.pseudonyms import pseudonym
+from winosmith.web.people.models import pseudonym
+from winosmith.web.people.sessions import existing_writer
 from winosmith.web.perturb.models import Version
 from winosmith.web.perturb.rules import may_perturb
 from winosmith.web.problems.models import Problem, Twin

@@ -20,10 +20,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from winosmith.errors import InputError
-from winosmith.web.people.current import existing_writer
 from winosmith.web.people.gates import admins_only, moderators_only
-from winosmith.web.people.limits import spend_reading
+from winosmith.web.people.limits import rate_limit_reading
 from winosmith.web.people.models import Person
+from winosmith.web.people.sessions import existing_writer
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.once import new_key, once
 from winosmith.web.problems.public import public_problems
@@ -215,7 +215,7 @@ MOST = 240
 def page(request: HttpRequest, name: str) -> HttpResponseBase:
     """Show the report of a round, under a policy of its own."""
     round_ = _over(request, name)
-    spend_reading(request, "download", MOST)
+    rate_limit_reading(request, "download", MOST)
     return _apart(HttpResponse(report(round_)))
 
 
@@ -235,7 +235,7 @@ def file(request: HttpRequest, name: str, which: str) -> HttpResponseBase:
     round_ = _over(request, name)
     if which not in FILES:
         raise Http404
-    spend_reading(request, "download", MOST)
+    rate_limit_reading(request, "download", MOST)
     parts = () if request.method == "HEAD" else lines(round_, kept=FILES[which])
     response = StreamingHttpResponse(parts, content_type="application/x-ndjson")
     response.headers["Content-Disposition"] = f'attachment; filename="{round_.name}-{which}"'

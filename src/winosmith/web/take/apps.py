@@ -13,7 +13,7 @@ class Config(AppConfig):
 
     def ready(self) -> None:
         """Connect what the site does with people who took tests."""
-        from winosmith.web.people.signals import erasing, tidying
+        from winosmith.web.people.erasure import erasing, tidying
         from winosmith.web.take.subjects import forget_subject, forget_times
 
         tidying.connect(forget_times, dispatch_uid="take.times")

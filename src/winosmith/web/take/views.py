@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 from winosmith import humans
 from winosmith.errors import InputError
 from winosmith.web.people.gates import accounts_only, agreed, moderators_only
-from winosmith.web.people.limits import spend
+from winosmith.web.people.limits import rate_limit
 from winosmith.web.people.models import Person
 from winosmith.web.problems.once import new_key, once
 from winosmith.web.take import answering
@@ -73,7 +73,7 @@ def _begin(request: HttpRequest, round_: Round) -> HttpResponseBase:
     def act() -> dict[str, Any]:
         if not request.POST.get("agree"):
             raise InputError(_("Tick the box if you agree; without it there is no test."))
-        spend(person, "enrol", ENROLMENTS)
+        rate_limit(person, "enrol", ENROLMENTS)
         prefix = "declared-"
         told = {k[len(prefix) :]: v for k, v in request.POST.items() if k.startswith(prefix)}
         return {"ref": enrol(person, round_, {k: str(v) for k, v in told.items()}).ref}
@@ -183,7 +183,7 @@ def _answered(request: HttpRequest, sitting: Sitting, item: humans.Item) -> Http
     to = {"next": item.number + 1, "back": item.number - 1}.get(sent.get("do", "next"))
 
     def act() -> dict[str, Any]:
-        spend(person, "test", SENDS)
+        rate_limit(person, "test", SENDS)
         seconds = seconds_seen(sent.get("shown", ""), sent.get("seconds", ""), sitting, item.number)
         for name, kind in NOTES.items():
             if name in sent:
@@ -270,7 +270,7 @@ def end(request: HttpRequest, ref: str) -> HttpResponseBase:
     what, _, which = sent.get("do", "").partition(" ")
 
     def act() -> dict[str, Any]:
-        spend(person, "test", SENDS)
+        rate_limit(person, "test", SENDS)
         if what == "note":
             answering.remark(person, ref, which, sent.get("number", ""), sent.get("text", ""))
         elif what == "take-back":

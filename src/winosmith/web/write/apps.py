@@ -13,7 +13,7 @@ class Config(AppConfig):
 
     def ready(self) -> None:
         """Connect what the site does with drafts."""
-        from winosmith.web.people.signals import erasing, tidying
+        from winosmith.web.people.erasure import erasing, tidying
         from winosmith.web.write.drafts import drop_drafts, drop_old_drafts
 
         tidying.connect(drop_old_drafts, dispatch_uid="write.drafts")

@@ -20,8 +20,8 @@ from winosmith.errors import InputError
 from winosmith.web._kept import kept
 from winosmith.web.judge.votes import Vote, votes_of
 from winosmith.web.moderate import appeals
-from winosmith.web.people.current import existing_writer
 from winosmith.web.people.models import Person
+from winosmith.web.people.sessions import existing_writer
 from winosmith.web.perturb.edits import pieces
 from winosmith.web.perturb.family import root_of
 from winosmith.web.perturb.models import Version

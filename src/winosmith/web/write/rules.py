@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.people.agree import has_agreed
+from winosmith.web.people.consent import has_agreed
 from winosmith.web.problems.entering import (
     GONE,
     enter,

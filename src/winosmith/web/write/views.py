@@ -15,11 +15,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from winosmith.errors import InputError
-from winosmith.web.people.agree import has_agreed
-from winosmith.web.people.current import existing_writer, writer
+from winosmith.web.people.consent import has_agreed
 from winosmith.web.people.gates import agreed
-from winosmith.web.people.limits import TooMany, spend
+from winosmith.web.people.limits import TooMany, rate_limit
 from winosmith.web.people.models import Person
+from winosmith.web.people.sessions import existing_writer, writer
 from winosmith.web.problems.once import new_key, once
 from winosmith.web.write import drafts, rules
 from winosmith.web.write.checking import Typed
@@ -61,7 +61,7 @@ def _begun(request: HttpRequest) -> str:
     person, topic = writer(request), drafts.draw()
 
     def act() -> dict[str, str]:
-        spend(request, "topic", STARTS * settings.RULES.writes_per_hour)
+        rate_limit(request, "topic", STARTS * settings.RULES.writes_per_hour)
         return {"draft": drafts.start(person, topic).ref}
 
     result, new = once(person, request.POST.get("key", ""), request.path, act)
@@ -162,7 +162,7 @@ def _submit(request: HttpRequest, person: Person, found: Draft, typed: Typed) ->
         topic=found.topic,
         anchors=found.anchors,
         revises=found.revises,
-        before=lambda: spend(request, "write", settings.RULES.writes_per_hour),
+        before=lambda: rate_limit(request, "write", settings.RULES.writes_per_hour),
     )
     messages.success(request, _("Thank you: the twin is sent. Here you see what becomes of it."))
     return redirect("write:twin", twin.ref)

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from winosmith.web.api import tokens
 from winosmith.web.api.v1.faults import Denied
-from winosmith.web.people.agree import missing
+from winosmith.web.people.consent import missing
 
 if TYPE_CHECKING:
     from winosmith.web.api.models import Token

@@ -16,7 +16,7 @@ from pydantic import Field
 from winosmith.web.api.v1.access import asks, owner
 from winosmith.web.api.v1.keys import Key, acted, done_before, note
 from winosmith.web.api.v1.shapes import Asked, Check, Near, Ref, Shape
-from winosmith.web.people.limits import spend
+from winosmith.web.people.limits import rate_limit
 from winosmith.web.people.models import Person
 from winosmith.web.write import drafts, rules
 from winosmith.web.write.checking import Typed
@@ -139,7 +139,7 @@ def start_draft(request: HttpRequest, key: Key) -> dict[str, Any]:
     person, topic = owner(request), drafts.draw()
 
     def act() -> dict[str, Any]:
-        spend(person, "topic", STARTS * settings.RULES.writes_per_hour)
+        rate_limit(person, "topic", STARTS * settings.RULES.writes_per_hour)
         return {"draft": drafts.start(person, topic).ref}
 
     return _draft(_own(person, acted(request, key, act)["draft"]), person)
@@ -198,7 +198,7 @@ def submit(request: HttpRequest, ref: Ref, sent: DraftVersion, key: Key) -> dict
         raise drafts.Stale(draft)
 
     def before() -> None:
-        spend(person, "write", settings.RULES.writes_per_hour)
+        rate_limit(person, "write", settings.RULES.writes_per_hour)
 
     twin = rules.submit(
         person,

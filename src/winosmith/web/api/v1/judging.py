@@ -27,7 +27,7 @@ from winosmith.web.judge.queue import next_slot
 from winosmith.web.judge.showing import shown
 from winosmith.web.judge.taking import claim, current, go_on, in_a_test
 from winosmith.web.judge.trust import stops, training
-from winosmith.web.people.limits import address, spend
+from winosmith.web.people.limits import address, rate_limit
 from winosmith.web.people.models import Person
 
 Choice = Annotated[int, Field(ge=0, le=4, description="the index of an option")]
@@ -161,7 +161,7 @@ def whole(request: HttpRequest, sent: WholeAnswer, key: Key) -> dict[str, Any]:
     """Answer the whole problem, and take the next one."""
 
     def act(person: Person) -> str | None:
-        spend(person, "judge", settings.RULES.answers_per_hour)
+        rate_limit(person, "judge", settings.RULES.answers_per_hour)
         slot = answer(
             person,
             sent.problem,
@@ -184,7 +184,7 @@ def pass_on(request: HttpRequest, sent: Skipped, key: Key) -> dict[str, Any]:
     """Pass the problem on, never to get it again, and take the next one."""
 
     def act(person: Person) -> None:
-        spend(person, "judge", settings.RULES.answers_per_hour)
+        rate_limit(person, "judge", settings.RULES.answers_per_hour)
         skip(person, sent.problem, sent.reason, sent.comment)
         go_on(person)
 

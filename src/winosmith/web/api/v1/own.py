@@ -22,9 +22,8 @@ from winosmith.web.api.v1.access import asks, caller, owner
 from winosmith.web.api.v1.keys import Key, acted
 from winosmith.web.api.v1.shapes import Asked, Problem, Ref, Shape, problems
 from winosmith.web.moderate import appeals
-from winosmith.web.people.agree import missing
-from winosmith.web.people.models import Person
-from winosmith.web.people.pseudonyms import pseudonym
+from winosmith.web.people.consent import missing
+from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.problems.entering import own_problems
 from winosmith.web.problems.models import Problem as Row
 from winosmith.web.problems.models import Twin as TwinRow

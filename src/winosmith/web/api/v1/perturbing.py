@@ -18,7 +18,7 @@ from winosmith.web.api.v1.access import asks, owner, reader
 from winosmith.web.api.v1.faults import Malformed
 from winosmith.web.api.v1.keys import Key, acted
 from winosmith.web.api.v1.shapes import Asked, Check, Problem, Ref, Shape, problems
-from winosmith.web.people.limits import spend
+from winosmith.web.people.limits import rate_limit
 from winosmith.web.people.models import Person
 from winosmith.web.perturb import rules
 from winosmith.web.perturb.checking import Place, Typed
@@ -218,7 +218,7 @@ def _made(request: HttpRequest, key: str, typed: Typed, write: Write) -> dict[st
     person = owner(request)
 
     def limit() -> None:
-        spend(person, "perturb", settings.RULES.perturbs_per_hour)
+        rate_limit(person, "perturb", settings.RULES.perturbs_per_hour)
 
     return acted(request, key, lambda: {"version": write(person, typed, new_key(), limit).ref})
 

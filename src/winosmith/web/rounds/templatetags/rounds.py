@@ -6,7 +6,7 @@ from typing import Any
 
 from django import template
 
-from winosmith.web.people.current import existing_writer
+from winosmith.web.people.sessions import existing_writer
 from winosmith.web.problems.models import Problem
 from winosmith.web.read.problem import note_read
 from winosmith.web.rounds import flags

@@ -1,0 +1,415 @@
+"""The pages of people: at the door, about oneself, of the law, and of invitations."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import login as log_in
+from django.contrib.auth import logout as log_out
+from django.core.exceptions import ValidationError
+from django.forms import Form
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_POST, require_safe
+
+from winosmith.errors import InputError
+from winosmith.web._lock import writing
+from winosmith.web.people import invitations as rules
+from winosmith.web.people.accounts import (
+    JOINS,
+    Doors,
+    adopt,
+    close_doors,
+    enter,
+    new_password,
+    open_doors,
+    sign_up,
+)
+from winosmith.web.people.consent import agree, current_documents, missing
+from winosmith.web.people.erasure import data_about
+from winosmith.web.people.erasure import erase as erase_person
+from winosmith.web.people.erasure import hide as hide_all
+from winosmith.web.people.forms import (
+    EraseForm,
+    InviteForm,
+    JoinForm,
+    LoginForm,
+    NewPasswordForm,
+    PasswordForm,
+)
+from winosmith.web.people.gates import accounts_only, admins_only, moderators_only, safe_next
+from winosmith.web.people.invitations import find, over
+from winosmith.web.people.limits import rate_limit
+from winosmith.web.people.models import Document, Invitation, Person, pseudonym
+from winosmith.web.people.sessions import existing_writer, writer
+from winosmith.web.problems.models import Problem
+from winosmith.web.problems.once import new_key, once
+
+BACKEND = settings.AUTHENTICATION_BACKENDS[0]
+
+CONSENTS = 240
+"""People without an account who may begin within an hour from one network."""
+
+DAY = 24 * 60
+"""Minutes."""
+
+
+@sensitive_post_parameters()
+def join(request: HttpRequest, token: str = "") -> HttpResponseBase:
+    """Make an account; with an invitation's token, one with the roles that it gives."""
+    invitation = find(token) if token else None
+    if token and invitation is None:
+        gone = over(token)
+        page = {"invitation": gone, "now": timezone.now()}
+        return render(request, "people/link_over.html", page, status=410 if gone else 404)
+    if request.user.is_authenticated:
+        return render(request, "people/here_already.html", {"invitation": invitation})
+    if invitation is not None and invitation.person is not None:
+        return _way_back(request, invitation, invitation.person)
+    if invitation is None and settings.RULES.signup == "invited":
+        return render(request, "people/by_invitation.html")
+    form = JoinForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        person = _joined(request, form, invitation)
+        if person is not None:
+            _begin(request, person)
+            messages.success(request, _("Welcome. Your account is there."))
+            return redirect(safe_next(request))
+    context = {"form": form, "invitation": invitation, "next": safe_next(request)}
+    return render(request, "people/join.html", context, status=422 if form.errors else 200)
+
+
+def _joined(request: HttpRequest, form: JoinForm, invitation: Invitation | None) -> Person | None:
+    """Return the new account; None where the form tells what is wrong with it."""
+    typed = form.cleaned_data
+    try:
+        if invitation is None:
+            rate_limit(request, "join", JOINS)
+        return sign_up(
+            typed["name"],
+            typed["password"],
+            anonymous=existing_writer(request),
+            invitation=invitation,
+        )
+    except ValidationError as error:
+        form.add_error("password", error)
+    except InputError as error:
+        # Sent twice by a double click: the account is there, with this very password.
+        found = enter(request, typed["name"], typed["password"])
+        if found is not None:
+            return found
+        form.add_error("name", str(error))
+    return None
+
+
+def _way_back(request: HttpRequest, invitation: Invitation, person: Person) -> HttpResponse:
+    """Let somebody whose password is lost set a new one."""
+    form = NewPasswordForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        ended = _set_password(form, person, invitation)
+        if ended is not None:
+            _begin(request, person)
+            messages.success(request, _with_ended(_("Your new password holds from now on."), ended))
+            return redirect("people:me")
+    context = {"form": form, "person": person, "doors": _others(open_doors(person), links=1)}
+    return render(request, "people/new_password.html", context, status=422 if form.errors else 200)
+
+
+def _set_password(form: Form, person: Person, invitation: Invitation | None = None) -> Doors | None:
+    """Set the new password, and return what it ended; None where the form tells what is wrong."""
+    try:
+        return new_password(person, form.cleaned_data["password"], invitation)
+    except ValidationError as error:
+        form.add_error("password", error)
+    except InputError as error:
+        form.add_error(None, str(error))
+    return None
+
+
+def _others(doors: Doors, *, browsers: int = 0, links: int = 0) -> Doors:
+    """Return what is open but for the browsers and links that somebody comes by."""
+    return Doors(max(0, doors.browsers - browsers), doors.tokens, max(0, doors.links - links))
+
+
+def _with_ended(done: str, ended: Doors) -> str:
+    more = _("Ended: %s.") % ended
+    return f"{done} {more}" if ended else done
+
+
+@sensitive_post_parameters()
+def login(request: HttpRequest) -> HttpResponseBase:
+    """Log in, and go where somebody was headed."""
+    to = safe_next(request)
+    if request.user.is_authenticated and request.method != "POST":
+        return redirect(to)
+    form = LoginForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        person = enter(request, **form.cleaned_data)
+        if person is not None:
+            _begin(request, person)
+            return redirect(to)
+        form.add_error(None, _("This name and this password don’t belong together."))
+    context = {"form": form, "next": to}
+    return render(request, "people/login.html", context, status=422 if form.errors else 200)
+
+
+def _begin(request: HttpRequest, person: Person) -> None:
+    """Begin a log-in session; what was written here without an account joins it."""
+    before = existing_writer(request)
+    with writing():
+        if before is not None and before.anonymous and before.pk != person.pk:
+            adopt(person, before)
+        request.session.flush()
+        log_in(request, person, backend=BACKEND)
+
+
+@require_POST
+def logout(request: HttpRequest) -> HttpResponse:
+    """Log out here; where the form says so, end all that opens the account."""
+    said = _("You are logged out.")
+    if request.POST.get("everywhere") and request.user.is_authenticated:
+        said = _with_ended(said, close_doors(cast(Person, request.user)))
+    log_out(request)
+    messages.success(request, said)
+    return redirect("read:home")
+
+
+@accounts_only
+@sensitive_post_parameters()
+def password(request: HttpRequest) -> HttpResponseBase:
+    """Change the password; all else that opens the account ends."""
+    person = cast(Person, request.user)
+    form = PasswordForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        if enter(request, person.name, form.cleaned_data["old"]) is None:
+            form.add_error("old", _("This is not your password."))
+        elif (ended := _set_password(form, person)) is not None:
+            _begin(request, person)
+            said = _with_ended(
+                _("Your new password holds from now on."), _others(ended, browsers=1)
+            )
+            messages.success(request, said)
+            return redirect("people:me")
+    context = {"form": form, "person": person, "doors": _others(open_doors(person), browsers=1)}
+    return render(request, "people/password.html", context, status=422 if form.errors else 200)
+
+
+@require_safe
+def me(request: HttpRequest) -> HttpResponseBase:
+    """Show what the site knows of whoever is there; others come to the log-in page."""
+    person = existing_writer(request)
+    if person is None:
+        return redirect("people:login")
+    context = {
+        "person": person,
+        "pseudonym": pseudonym(person),
+        "agreements": person.agreements.select_related("document").order_by("-at"),
+        "missing": missing(person),
+        "written": Problem.objects.filter(twin__contributor=person, gold=False).count(),
+        "doors": open_doors(person),
+        "key": new_key(),
+    }
+    return render(request, "people/me.html", context)
+
+
+@require_safe
+def data(request: HttpRequest) -> HttpResponseBase:
+    """Send everything that the site holds about whoever is there, as a file."""
+    person = existing_writer(request)
+    if person is None:
+        return redirect("people:login")
+    response = JsonResponse(data_about(person), json_dumps_params={"indent": 2})
+    response.headers["Content-Disposition"] = 'attachment; filename="about-me.json"'
+    return response
+
+
+@require_POST
+def hide(request: HttpRequest) -> HttpResponseBase:
+    """Withdraw everything that whoever is there wrote."""
+    person = existing_writer(request)
+    if person is None:
+        return redirect("people:login")
+    key = request.POST.get("key", "")
+    try:
+        done, _new = once(person, key, request.path, lambda: {"twins": hide_all(person)})
+    except InputError as error:
+        messages.error(request, str(error))
+        return redirect("people:me")
+    count = done["twins"]
+    told = ngettext("%d text is hidden now.", "%d texts are hidden now.", count) % count
+    messages.success(request, told)
+    return redirect("people:me")
+
+
+@sensitive_post_parameters()
+def erase(request: HttpRequest) -> HttpResponseBase:
+    """Erase whoever is there; an account with its password."""
+    person = existing_writer(request)
+    if person is None:
+        return redirect("people:login")
+    form = EraseForm(request.POST or None, with_password=person.has_usable_password())
+    if request.method == "POST" and form.is_valid():
+        known = not person.has_usable_password() or enter(
+            request, person.name, form.cleaned_data["password"]
+        )
+        if not known:
+            form.add_error("password", _("This is not your password."))
+        elif _is_erased(form, person):
+            log_out(request)
+            return render(request, "people/erased.html")
+    return _ask(request, form, person, own=True)
+
+
+@admins_only
+@sensitive_post_parameters()
+def erase_other(request: HttpRequest, number: int) -> HttpResponseBase:
+    """Erase somebody who asked an admin for it; the admin's password stands for the deed."""
+    person = Person.objects.filter(pk=number, erased=None).first()
+    if person is None:
+        raise Http404
+    admin = cast(Person, request.user)
+    form = EraseForm(request.POST or None, with_password=True)
+    if request.method == "POST" and form.is_valid():
+        if enter(request, admin.name, form.cleaned_data["password"]) is None:
+            form.add_error("password", _("This is not your password."))
+        elif person.pk == admin.pk:
+            form.add_error(None, _("Erase yourself from the page about you."))
+        elif _is_erased(form, person):
+            messages.success(request, _("They are erased."))
+            return redirect("people:invitations")
+    return _ask(request, form, person, own=False)
+
+
+def _is_erased(form: EraseForm, person: Person) -> bool:
+    try:
+        erase_person(person, form.cleaned_data["texts"])
+    except InputError as error:
+        form.add_error(None, str(error))
+    return form.is_valid()
+
+
+def _ask(request: HttpRequest, form: EraseForm, person: Person, *, own: bool) -> HttpResponse:
+    context = {"form": form, "person": person, "own": own}
+    return render(request, "people/erase.html", context, status=422 if form.errors else 200)
+
+
+def consent(request: HttpRequest) -> HttpResponseBase:
+    """Show the texts that somebody has yet to agree to; note that they do."""
+    person = existing_writer(request)
+    to = safe_next(request)
+    if person is None and not settings.RULES.anonymous:
+        return redirect("people:login")
+    needed = missing(person)
+    if not needed:
+        return redirect(to)
+    error = ""
+    if request.method == "POST":
+        error = _agreed(request)
+        if not error:
+            messages.success(request, _("Thank you. You can begin."))
+            return redirect(to)
+    context = {"documents": needed, "next": to, "error": error, "again": _asked_again(request)}
+    return render(request, "people/consent.html", context, status=422 if error else 200)
+
+
+def _agreed(request: HttpRequest) -> str:
+    """Note that somebody agrees; return what is wrong with the form, or ""."""
+    if not request.POST.get("agree"):
+        return _("Tick the box if you agree; without it you can read, but not write.")
+    keys = request.POST.getlist("shown")
+    shown = {int(key) for key in keys if key.isdecimal() and len(key) <= 9}
+    try:
+        if existing_writer(request) is None:
+            rate_limit(request, "consent", CONSENTS)
+        agree(writer(request), shown)
+    except InputError as error:
+        return str(error)
+    return ""
+
+
+def _asked_again(request: HttpRequest) -> bool:
+    person = existing_writer(request)
+    return person is not None and person.agreements.exists()
+
+
+@require_safe
+def texts(request: HttpRequest) -> HttpResponse:
+    """Show the texts that hold now, and link the versions before them."""
+    older = Document.objects.order_by("kind", "-version").defer("text")
+    current = current_documents()
+    context = {
+        "documents": current,
+        "older": [row for row in older if row.pk not in {now.pk for now in current}],
+    }
+    return render(request, "people/texts.html", context)
+
+
+@require_safe
+def text(request: HttpRequest, kind: str, version: int) -> HttpResponse:
+    """Show one version of a text."""
+    document = Document.objects.filter(kind=kind, version=version).first()
+    if document is None:
+        raise Http404
+    return render(request, "people/text.html", {"document": document})
+
+
+@moderators_only
+def invitations(request: HttpRequest) -> HttpResponseBase:
+    """Show the links that work, and make a new one, whose address is shown this once."""
+    by = cast(Person, request.user)
+    roles = [role for role in InviteForm.every_role() if rules.may_invite(by, role)]
+    form = InviteForm(roles, request.POST or None)
+    link = ""
+    if request.method == "POST" and form.is_valid():
+        try:
+            link = request.build_absolute_uri(_new_link(by, form))
+        except InputError as error:
+            form.add_error("name" if form.cleaned_data.get("name") else None, str(error))
+    return _invitations_page(request, by, InviteForm(roles) if link else form, link)
+
+
+def _new_link(by: Person, form: InviteForm) -> str:
+    """Return the path of the link that the form asks for."""
+    typed = form.cleaned_data
+    if name := typed.get("name"):
+        try:
+            person = Person.objects.get_by_natural_key(name)
+        except Person.DoesNotExist:
+            raise InputError(_("There is no account with this name.")) from None
+        return rules.reset(person, typed["days"] * DAY, by=by)
+    return rules.invite([typed["role"]], typed["days"] * DAY, by=by)
+
+
+def _invitations_page(
+    request: HttpRequest, by: Person, form: InviteForm, link: str
+) -> HttpResponse:
+    rows = Invitation.objects.filter(used=None, expires__gt=timezone.now())
+    if not by.is_superuser:
+        rows = rows.filter(made_by=by)
+    context = {
+        "form": form,
+        "link": link,
+        "rows": rows.select_related("made_by", "person").order_by("-created")[:200],
+    }
+    status = 422 if form.is_bound and form.errors else 200
+    return render(request, "people/invitations.html", context, status=status)
+
+
+@moderators_only
+@require_POST
+def take_back(request: HttpRequest, number: int) -> HttpResponse:
+    """Let a link work no more: one's own, or as an admin any."""
+    by = cast(Person, request.user)
+    rows = Invitation.objects.all() if by.is_superuser else Invitation.objects.filter(made_by=by)
+    invitation = rows.filter(pk=number).first()
+    if invitation is None:
+        raise Http404
+    rules.take_back(invitation)
+    messages.success(request, _("This link works no more."))
+    return redirect("people:invitations")
