@@ -35,6 +35,7 @@ __all__ = [
     "shuffled",
     "shuffled_blocks",
     "side_kept",
+    "whole_twins",
 ]
 
 ALIKE = 0.7
@@ -157,6 +158,25 @@ def copies(dataset: Dataset) -> list[list[int]]:
             by_pronoun.setdefault(pronoun, []).append(row)
         groups += [rows for by_pronoun in alike.values() for rows in _grouped(by_pronoun)]
     return sorted(rows for rows in groups if len(rows) > 1)
+
+
+def whole_twins(dataset: Dataset, among: Iterable[Sequence[int]] | None = None) -> list[list[int]]:
+    """Return the rows of each twin with the copies of its halves, of each single with its copies.
+
+    Not the blocks: a family is one, and would go whole for what gives away a few of its problems.
+
+    Args:
+        dataset: the problems.
+        among: their groups of copies, where they are at hand already.
+
+    >>> pair = [Problem("a", "A _ b.", ("x", "y"), 0, "t"), Problem("b", "B _ c.", ("x", "y"), 1, "t")]
+    >>> whole_twins(Dataset([*pair, Problem("c", "b _ C.", ("y", "x"), 0)]))
+    [[0, 1, 2]]
+    """  # noqa: E501
+    groups = copies(dataset) if among is None else among
+    copy_of = {row: [rows[0]] for rows in groups for row in rows}
+    together = joined(dataset.groups, [copy_of.get(row, []) for row in range(len(dataset))])
+    return [sorted(rows) for rows in together]
 
 
 def same_text(dataset: Dataset) -> list[list[int]]:

@@ -136,6 +136,12 @@ def test_turning_a_block_turns_the_margins_of_its_units() -> None:
     assert (mirror(V, key=other, blocks=blocks).margins[40:44] == -before[40:44]).all()
 
 
+def test_a_unit_without_a_block_is_one_of_its_own() -> None:
+    """None among blocks says as much of a unit as no blocks at all say of every one."""
+    V, key = planted(5, 60)
+    assert same(mirror(V, key=key, blocks=[None] * 60), mirror(V, key=key))
+
+
 def test_margins_are_those_of_a_logistic_regression_without_intercept() -> None:
     """Each fold's margins are scikit-learn's decision values, trained on the other folds."""
     V, key = planted(6, 300)

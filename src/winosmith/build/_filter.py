@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winosmith import debias
-from winosmith.blocks import blocks, copies, joined
+from winosmith.blocks import blocks, whole_twins
 from winosmith.build._panel import Panel, lent
 from winosmith.build._progress import Step, watched
 from winosmith.build._recipe import FilterRecipe
@@ -37,7 +37,6 @@ class FilterRun:
         pool: the problems that went in.
         X: (n, d) their vectors.
         y: (n,) their answers, 0 or 1.
-        blocks: the rows that are never parted where something is held out; see `winosmith.blocks`.
         method: the one that was chosen.
         subsets: the ascending rows that each way of reducing kept: "all", "random", "PMI" and
             "AFLite" (only "all" with the method "none"), and "consensus" where embedders vote.
@@ -52,7 +51,6 @@ class FilterRun:
     pool: Dataset
     X: NDArray[Any]
     y: NDArray[Any]
-    blocks: Sequence[Sequence[int]]
     method: str
     subsets: Mapping[str, Rows]
     aflite: debias.AfliteResult | None
@@ -70,6 +68,11 @@ class FilterRun:
     def kept(self) -> Rows:
         """The ascending rows that the chosen method kept."""
         return self.subsets[self.chosen]
+
+    @cached_property
+    def blocks(self) -> list[list[int]]:
+        """The rows that are never parted where something is held out; see `winosmith.blocks`."""
+        return blocks(self.pool)
 
     @cached_property
     def reasons(self) -> dict[int, str]:
@@ -166,12 +169,11 @@ def run_filter(
         OutputError: the checkpoint is of another run.
     """
     y = debias.problem_labels(pool)
-    together = blocks(pool)
     if len(X) != len(pool):
         raise DataError(f"there are {len(X)} vectors for {len(pool)} problems")
     everything = np.arange(len(pool))
     if chosen.method == "none":
-        return FilterRun(pool, X, y, together, chosen.method, {"all": everything}, None)
+        return FilterRun(pool, X, y, chosen.method, {"all": everything}, None)
     result, vote = None, None
     how: dict[str, Any] = {
         "seed": seed,
@@ -180,15 +182,13 @@ def run_filter(
         "checkpoint": checkpoint,
     }
     if panel is not None:
-        vote = _consensus(
-            pool, y, together, chosen, panel, on_phase=on_phase, on_draw=on_draw, **how
-        )
+        vote = _consensus(pool, y, chosen, panel, on_phase=on_phase, on_draw=on_draw, **how)
         result = next(iter(vote.runs.values()))
     elif chosen.method == "mirror":
-        return _mirrored(pool, X, y, together, chosen, seed, executor, baselines)
+        return _mirrored(pool, X, y, chosen, seed, executor, baselines)
     elif chosen.method == "aflite" or chosen.keep is None:
         result = debias.aflite(
-            X, y, **_settings(pool, together, chosen), on_phase=on_phase, on_draw=on_draw, **how
+            X, y, **_settings(pool, chosen), on_phase=on_phase, on_draw=on_draw, **how
         )
     size = chosen.keep or 0
     if result is not None and chosen.keep is None:
@@ -203,16 +203,15 @@ def run_filter(
     if result is not None:
         subsets["AFLite"] = result.kept
     if panel is None or vote is None:
-        return FilterRun(pool, X, y, together, chosen.method, subsets, result)
+        return FilterRun(pool, X, y, chosen.method, subsets, result)
     subsets[CONSENSUS] = vote.kept
-    return FilterRun(pool, X, y, together, chosen.method, subsets, result, vote, panel.Xs)
+    return FilterRun(pool, X, y, chosen.method, subsets, result, vote, panel.Xs)
 
 
 def _mirrored(
     pool: Dataset,
     X: NDArray[Any],
     y: NDArray[Any],
-    together: Sequence[Sequence[int]],
     chosen: FilterRecipe,
     seed: int,
     executor: Executor | None,
@@ -238,7 +237,7 @@ def _mirrored(
     if baselines:
         subsets["random"] = debias.subsample(len(pool), len(kept), seed=seed)
         subsets["PMI"] = debias.pmi(pool, size=len(kept), variant=chosen.pmi, seed=seed).kept
-    return FilterRun(pool, X, y, together, chosen.method, subsets, None, mirror=(found, units))
+    return FilterRun(pool, X, y, chosen.method, subsets, None, mirror=(found, units))
 
 
 OTHERS = ("another seed", "shaken vectors")
@@ -398,7 +397,6 @@ def _of_fewer(run: FilterRun, chosen: FilterRecipe, rows: int) -> FilterRecipe:
 def _consensus(
     pool: Dataset,
     y: NDArray[Any],
-    together: Sequence[Sequence[int]],
     chosen: FilterRecipe,
     panel: Panel,
     *,
@@ -418,18 +416,18 @@ def _consensus(
         agreed=panel.vote.agreed,
         on_phase=None if on_phase is None else lambda _, phase: on_phase(phase),
         on_draw=None if on_draw is None else lambda _, phase, done: on_draw(phase, done),
-        **_settings(pool, together, chosen),
+        **_settings(pool, chosen),
         **how,
     )
 
 
-def _settings(
-    pool: Dataset, together: Sequence[Sequence[int]], chosen: FilterRecipe
-) -> dict[str, Any]:
+def _settings(pool: Dataset, chosen: FilterRecipe) -> dict[str, Any]:
     """Return what the recipe's table says, as `debias.aflite` takes it."""
     train_size, cutoff = debias.suggested_sizes(len(pool))
     whole = chosen.remove == "twins"
-    held = _numbers(together, len(pool))
+    held = None  # finding the blocks takes a second; only two settings need them
+    if chosen.null != "off" or (chosen.whole_twins and not whole):
+        held = _numbers(blocks(pool), len(pool))
     return {
         "ensemble_size": chosen.ensemble_size,
         "train_size": chosen.train_size or train_size,
@@ -437,7 +435,7 @@ def _settings(
         "threshold": chosen.threshold,
         "C": chosen.C,
         "ids": pool.ids,
-        "groups": _numbers(_alike(pool), len(pool))
+        "groups": _numbers(whole_twins(pool), len(pool))
         if whole
         else (held if chosen.whole_twins else None),
         "target_size": chosen.target_size,
@@ -457,12 +455,3 @@ def _numbers(groups: Sequence[Sequence[int]], rows: int) -> list[int | None]:
         for row in group if len(group) > 1 else ():
             held[row] = number
     return held
-
-
-def _alike(pool: Dataset) -> list[list[int]]:
-    """Return the rows of each twin with the copies of its halves: what is removed whole.
-
-    Not the blocks: a family is one, and would go whole for what gives away a few of its problems.
-    """
-    copy_of = {row: [rows[0]] for rows in copies(pool) for row in rows}
-    return joined(pool.groups, [copy_of.get(row, []) for row in range(len(pool))])

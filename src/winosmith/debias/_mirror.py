@@ -28,6 +28,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from winosmith.debias._groups import group_numbers
 from winosmith.debias._logit import Logit
 from winosmith.errors import DataError, InputError
 from winosmith.parallel import ordered_map
@@ -176,7 +177,7 @@ def mirror(
             is right, False, 0 or −1 where it is not; None when all rows are turned so that it is.
             With `items`: (U,) its 0-based place among the unit's options as they come.
         blocks: (U,) units that tell of each other (copies, families) share one; each for itself
-            when None.
+            when None, as is a unit whose entry is None.
         kinds: (U,) units that are not alike, such as twins and singles: the aim "chance" thins
             each kind apart.
         ids: (U,) distinct texts or numbers.
@@ -208,62 +209,38 @@ def mirror(
             f"there are {units.blocks.max() + 1} blocks, fewer than the {folds} folds; "
             "give fewer folds"
         )
+    asked = on_run or (lambda done, total: None)
     with one_thread():
-        logit = Logit(units.V, C=C, starts=units.starts)
-        deals = np.stack(
-            [
-                (np.random.default_rng([seed, 1, number]).permutation(units.blocks.max() + 1))
-                % folds
-                for number in range(repeats)
-            ],
-            1,
-        )[units.blocks]
-        margins = _margins(units, logit, deals, folds, units.key[:, None])[:, 0]
-        asked = on_run or (lambda done, total: None)
+        scorer = _Scorer.of(units, folds, repeats, C, seed)
+        margins = scorer.margins(units.key[:, None])[:, 0]
         if aim == "chance":
             asked(1, 1)
-            leaving = _leaving(margins, units.options, units.kinds)
-            expected = (margins < 0) @ (1 / (units.options - 1))
-            found = round(float((margins > 0).sum() - expected))
-            turned: tuple[int, ...] = ()
-            threshold = None
+            outcome = _thinned(units, margins)
         else:
-            heads = _heads(margins, units.blocks)
-            threshold, found = _threshold(margins[heads], units.options[heads], error)
-            leaving = np.zeros(len(margins))
-            runs = max(RUNS, math.ceil(1 / error) - 1) if found else 0
-            asked(1, 1 + runs)
-            turned = ()
-            if threshold is not None:
-                counts = partial(_turned, units, logit, deals, folds, seed, error)
-                parts = [range(a, min(a + TOGETHER, runs)) for a in range(0, runs, TOGETHER)]
-                for part in ordered_map(counts, parts, executor):
-                    turned += part
-                    asked(1 + len(turned), 1 + runs)
-                agreeing = np.zeros(int(units.blocks.max()) + 1, np.bool_)
-                agreeing[units.blocks[heads[margins[heads] >= threshold]]] = True
-                leaving = ((margins >= threshold) & agreeing[units.blocks]).astype(np.float64)
-    p = (1 + sum(count >= found for count in turned)) / (1 + len(turned)) if turned else 1.0
-    goes = leaving > _lots(units.order, ids, seed)
-    if aim == "error" and p > error:
-        goes[:], leaving = False, np.zeros(len(margins))
-    return _result(
-        units,
-        margins,
-        leaving,
-        goes,
-        threshold=threshold,
-        found=found,
-        turned=turned,
-        p=p,
-        parameters={
-            "aim": aim,
-            **({"error": error} if aim == "error" else {}),
-            "folds": folds,
-            "repeats": repeats,
-            "C": C,
-            "seed": seed,
-        },
+            outcome = _culprits(scorer, margins, error, seed, executor, asked)
+    goes = outcome.leaving > _lots(units.order, ids, seed)
+    back = np.argsort(units.order)
+    return MirrorResult(
+        kept=np.flatnonzero(~goes[back]),
+        removed=np.flatnonzero(goes[back]),
+        margins=margins[back],
+        options=units.options[back],
+        leaving=outcome.leaving[back],
+        threshold=outcome.threshold,
+        false_share=outcome.false_share if goes.any() else None,
+        found=outcome.found,
+        turned=outcome.turned,
+        p=_p(outcome.found, outcome.turned),
+        parameters=MappingProxyType(
+            {
+                "aim": aim,
+                **({"error": error} if aim == "error" else {}),
+                "folds": folds,
+                "repeats": repeats,
+                "C": C,
+                "seed": seed,
+            }
+        ),
     )
 
 
@@ -315,7 +292,9 @@ class _Units:
         ids: Sequence[Hashable] | None,
     ) -> _Units:
         rows = _matrix(V)
-        unit = np.arange(len(rows)) if items is None else _numbered(items, len(rows), "items")
+        if items is not None and len(items) != len(rows):
+            raise DataError(f"items has {len(items)} entries; there are {len(rows)}")
+        unit = np.arange(len(rows)) if items is None else group_numbers(items)
         count = int(unit.max()) + 1
         options = np.full(count, 2) if items is None else np.bincount(unit)
         if options.min() < 2:
@@ -338,15 +317,18 @@ class _Units:
             moved = np.argsort(np.repeat(back, options), kind="stable")
             V32 = np.ascontiguousarray(rows[moved])
             begin = np.cumsum(options[order]) - options[order]
-        together = range(count) if blocks is None else blocks
-        alike = [0] * count if kinds is None else kinds
+        for name, values in (("blocks", blocks), ("kinds", kinds)):
+            _check_length(values, count, name)
         return cls(
             V32,
             begin,
             keys[order],
             options[order],
-            _numbered([_at(together, count, "blocks")[row] for row in order], count, "blocks"),
-            _numbered([_at(alike, count, "kinds")[row] for row in order], count, "kinds"),
+            np.arange(count) if blocks is None else group_numbers(blocks, order),
+            # in tuples, for None is a kind like any other
+            group_numbers(
+                [(kind,) for kind in ([None] * count if kinds is None else kinds)], order
+            ),
             order,
         )
 
@@ -365,18 +347,9 @@ def _matrix(V: ArrayLike) -> NDArray[np.float32]:
     return rows
 
 
-def _at(values: Sequence[Any] | range, count: int, name: str) -> Sequence[Any] | range:
-    if len(values) != count:
+def _check_length(values: Sequence[Any] | None, count: int, name: str) -> None:
+    if values is not None and len(values) != count:
         raise DataError(f"{name} has {len(values)} entries for {count} units")
-    return values
-
-
-def _numbered(values: Sequence[Hashable], count: int, name: str) -> Numbers:
-    """Return numbers from 0 for values, in the order in which they come."""
-    if len(values) != count:
-        raise DataError(f"{name} has {len(values)} entries; there are {count}")
-    numbers: dict[Hashable, int] = {}
-    return np.array([numbers.setdefault(value, len(numbers)) for value in values], np.intp)
 
 
 def _keys(key: ArrayLike | None, options: Numbers, rows: bool) -> Numbers:
@@ -426,38 +399,66 @@ def _place(told: list[bytes], ids: Sequence[Hashable] | None) -> Callable[[int],
     """Return by what units are sorted: ids, else vectors and then as they came."""
     if ids is None:
         return lambda unit: (told[unit], unit)
-    if len(_at(ids, len(told), "ids")) != len(set(ids)):
+    _check_length(ids, len(told), "ids")
+    if len(ids) != len(set(ids)):
         raise DataError("ids occur twice")
     return lambda unit: (type(ids[unit]).__name__, ids[unit])
 
 
-def _margins(
-    units: _Units, logit: Logit, deals: Numbers, folds: int, keys: NDArray[np.intp]
-) -> Floats:
-    """Return the (U, r) margins of every unit by each of r ways to key them."""
-    runs, repeats = keys.shape[1], deals.shape[1]
-    # columns by run, then deal, then fold
-    held = [deals[:, number] == fold for number in range(repeats) for fold in range(folds)]
-    weights = np.tile(~np.stack(held, 1), runs).astype(np.float32)
-    columns = len(held)
-    if units.starts is None:
-        turns = np.repeat(keys, columns, axis=1).astype(np.float32)
-    else:
-        one = np.zeros((len(units.V), runs), np.float32)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Scorer:
+    """Models by which units are scored that they have not seen.
+
+    Attributes:
+        units: what is scored.
+        logit: fits the models.
+        deals: (U, repeats) the fold of each unit in each deal.
+        folds: how many there are.
+    """
+
+    units: _Units
+    logit: Logit
+    deals: Numbers
+    folds: int
+
+    @classmethod
+    def of(cls, units: _Units, folds: int, repeats: int, C: float, seed: int) -> _Scorer:
+        """Return the scorer of some deals of the blocks to folds."""
+        blocks = int(units.blocks.max()) + 1
+        deals = [
+            np.random.default_rng([seed, 1, number]).permutation(blocks) % folds
+            for number in range(repeats)
+        ]
+        logit = Logit(units.V, C=C, starts=units.starts)
+        return cls(units, logit, np.stack(deals, 1)[units.blocks], folds)
+
+    def margins(self, keys: Numbers) -> Floats:
+        """Return the (U, r) margins of every unit by each of r ways to key them."""
+        units, deals, folds = self.units, self.deals, self.folds
+        runs, repeats = keys.shape[1], deals.shape[1]
+        # columns by run, then deal, then fold
+        held = [deals[:, number] == fold for number in range(repeats) for fold in range(folds)]
+        weights = np.tile(~np.stack(held, 1), runs).astype(np.float32)
+        columns = len(held)
+        if units.starts is None:
+            turns = np.repeat(keys, columns, axis=1).astype(np.float32)
+        else:
+            one = np.zeros((len(units.V), runs), np.float32)
+            for run in range(runs):
+                one[units.starts + keys[:, run], run] = 1
+            turns = np.repeat(one, columns, axis=1)
+        W = self.logit.fit(weights, turns)
+        margins = np.empty(keys.shape)
         for run in range(runs):
-            one[units.starts + keys[:, run], run] = 1
-        turns = np.repeat(one, columns, axis=1)
-    W = logit.fit(weights, turns)
-    margins = np.empty(keys.shape)
-    for run in range(runs):
-        scores = np.zeros(len(units.V))
-        for number in range(repeats):
-            first = run * columns + number * folds
-            rows = deals[:, number] if units.starts is None else None
-            fold = rows if rows is not None else np.repeat(deals[:, number], units.options)
-            scores += _products(units.V, W[:, first : first + folds], fold)
-        margins[:, run] = _led(units, scores / repeats, keys[:, run])
-    return margins
+            scores = np.zeros(len(units.V))
+            for number in range(repeats):
+                first = run * columns + number * folds
+                fold = deals[:, number]
+                if units.starts is not None:
+                    fold = np.repeat(fold, units.options)
+                scores += _products(units.V, W[:, first : first + folds], fold)
+            margins[:, run] = _led(units, scores / repeats, keys[:, run])
+        return margins
 
 
 def _products(V: NDArray[np.float32], W: Floats, column: Numbers) -> Floats:
@@ -487,6 +488,65 @@ def _led(units: _Units, scores: Floats, key: NDArray[np.intp]) -> Floats:
         margins = np.where(leader == starts + key, lead, -lead)
     margins[np.abs(margins) <= ROUNDING * np.abs(margins).max(initial=0.0)] = 0
     return margins
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Outcome:
+    """What an aim makes of the margins; see `MirrorResult`. Units are in their own order."""
+
+    leaving: Floats
+    threshold: float | None
+    found: int
+    turned: tuple[int, ...]
+    false_share: float | None
+
+
+def _p(found: int, turned: Sequence[int]) -> float:
+    """Return the share of runs, the real one among them, that found as much."""
+    return (1 + sum(count >= found for count in turned)) / (1 + len(turned)) if turned else 1.0
+
+
+def _culprits(
+    scorer: _Scorer,
+    margins: Floats,
+    error: float,
+    seed: int,
+    executor: Executor | None,
+    on_run: Callable[[int, int], object],
+) -> _Outcome:
+    """Return what goes with the aim "error": all from a threshold on, if turned keys find less."""
+    units = scorer.units
+    heads = _heads(margins, units.blocks)
+    leads, options = margins[heads], units.options[heads]
+    threshold, found = _threshold(leads, options, error)
+    leaving = np.zeros(len(margins))
+    runs = 0 if threshold is None else max(RUNS, math.ceil(1 / error) - 1)
+    on_run(1, 1 + runs)
+    if threshold is None:
+        return _Outcome(leaving, None, 0, (), None)
+    turned: tuple[int, ...] = ()
+    parts = [range(a, min(a + TOGETHER, runs)) for a in range(0, runs, TOGETHER)]
+    for part in ordered_map(partial(_turned, scorer, seed, error), parts, executor):
+        turned += part
+        on_run(1 + len(turned), 1 + runs)
+    if _p(found, turned) > error:
+        return _Outcome(leaving, threshold, found, turned, None)
+    agreeing = np.zeros(int(units.blocks.max()) + 1, np.bool_)
+    agreeing[units.blocks[heads[leads >= threshold]]] = True
+    leaving = ((margins >= threshold) & agreeing[units.blocks]).astype(np.float64)
+    decoys = 1 / (units.options.min() - 1) + (1 / (options[leads <= -threshold] - 1)).sum()
+    return _Outcome(leaving, threshold, found, turned, float(decoys / found))
+
+
+def _thinned(units: _Units, margins: Floats) -> _Outcome:
+    """Return what goes with the aim "chance": of those that agree, what is too many."""
+    leaving = _leaving(margins, units.options, units.kinds)
+    agree = margins > 0
+    expected = (margins < 0) @ (1 / (units.options - 1))
+    goes = leaving[agree]
+    # of those that agree at a margin, D/((K − 1) A) are sound: the probability to stay
+    share = float(goes @ (1 - goes) / goes.sum()) if goes.any() else None
+    return _Outcome(leaving, None, round(float(agree.sum() - expected)), (), share)
 
 
 def _heads(margins: Floats, blocks: Numbers) -> Numbers:
@@ -526,16 +586,9 @@ def _steps(options: Numbers, blocks: Numbers, rng: np.random.Generator) -> Numbe
     return np.asarray(step[blocks] % options, np.intp)
 
 
-def _turned(
-    units: _Units,
-    logit: Logit,
-    deals: Numbers,
-    folds: int,
-    seed: int,
-    error: float,
-    runs: range,
-) -> tuple[int, ...]:
+def _turned(scorer: _Scorer, seed: int, error: float, runs: range) -> tuple[int, ...]:
     """Return what is found where the keys of whole blocks are turned at random."""
+    units = scorer.units
     keys = np.empty((len(units.key), len(runs)), np.intp)
     for at, run in enumerate(runs):
         turn = _steps(units.options, units.blocks, np.random.default_rng([seed, 3, run]))
@@ -545,7 +598,7 @@ def _turned(
             else (units.key + turn) % units.options
         )
     with one_thread():
-        margins = _margins(units, logit, deals, folds, keys)
+        margins = scorer.margins(keys)
     found = []
     for run in margins.T:
         heads = _heads(run, units.blocks)
@@ -577,32 +630,3 @@ def _lots(order: Numbers, ids: Sequence[Hashable] | None, seed: int) -> Floats:
     names = (str(ids[unit]).encode("utf-8", "surrogatepass") for unit in order)
     told = (hashlib.blake2b(name, digest_size=8).digest() for name in names)
     return np.array([(int.from_bytes(one, "big") >> 11) / 2**53 for one in told])
-
-
-def _result(
-    units: _Units, margins: Floats, leaving: Floats, goes: NDArray[np.bool_], **told: Any
-) -> MirrorResult:
-    """Return the result in the order of the input."""
-    back = np.argsort(units.order)
-    gone = goes[back]
-    decoys = 1 / (units.options - 1)
-    share = None
-    if goes.any():
-        if told["threshold"] is not None:
-            heads = _heads(margins, units.blocks)
-            beyond = heads[margins[heads] <= -told["threshold"]]
-            share = float((1 / (units.options.min() - 1) + decoys[beyond].sum()) / told["found"])
-        else:
-            # of those that agree at a margin, D/((K − 1) A) are sound: its probability to stay
-            agree = margins > 0
-            share = float(leaving[agree] @ (1 - leaving[agree]) / leaving[agree].sum())
-    told["parameters"] = MappingProxyType(told["parameters"])
-    return MirrorResult(
-        kept=np.flatnonzero(~gone),
-        removed=np.flatnonzero(gone),
-        margins=margins[back],
-        options=units.options[back],
-        leaving=leaving[back],
-        false_share=share,
-        **told,
-    )

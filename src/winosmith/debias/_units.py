@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith.blocks import blocks, copies, joined
+from winosmith.blocks import blocks, copies, whole_twins
 from winosmith.dataset import Dataset
 from winosmith.debias._labels import problem_labels
 from winosmith.errors import DataError
@@ -63,10 +63,11 @@ def twin_units(pool: Dataset, X: NDArray[Any]) -> TwinUnits:
     signs = 1 - 2 * problem_labels(pool).astype(np.float32)
     if len(X) != len(pool):
         raise DataError(f"there are {len(X)} vectors for {len(pool)} problems")
-    alike = {row: rows[0] for rows in copies(pool) for row in rows}
-    first = [alike.get(row, row) for row in range(len(pool))]
+    identical = copies(pool)
+    copy_of = {row: rows[0] for rows in identical for row in rows}
+    first = [copy_of.get(row, row) for row in range(len(pool))]
     share = (1 / np.bincount(first, minlength=len(pool))[first]).astype(np.float32)
-    rows = [sorted(group) for group in joined(pool.groups, [[one] for one in first])]
+    rows = whole_twins(pool, identical)
     ids, weights = pool.ids, (signs * share)[:, None]
     # summed by id, or another order of the rows would change the last bit
     summed = [sorted(group, key=ids.__getitem__) for group in rows]
