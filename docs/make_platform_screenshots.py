@@ -155,7 +155,7 @@ def _others(ann: Any) -> dict[str, str]:
 
 
 def _twin(halves: list[Any], contributor: Any, state: Any) -> None:
-    from winosmith.web.judge.rows import open_slots
+    from winosmith.web.judge.slots import open_slots
     from winosmith.web.problems.models import Problem, State, Twin
     from winosmith.web.problems.records import row_fields, twin_fields
 

@@ -60,7 +60,7 @@ def world(_world: Any) -> Iterator[Any]:
 
 def _singles(world: Any, state: str) -> list[Any]:
     """Make a problem of the owner's for each text."""
-    from winosmith.web.judge.rows import open_slots
+    from winosmith.web.judge.slots import open_slots
     from winosmith.web.problems.models import Problem, State, Twin
 
     made = []

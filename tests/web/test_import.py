@@ -90,7 +90,7 @@ def test_imported_problems_are_judged(database: Any, person: Any) -> None:
 def test_imported_slots_are_those_that_opening_makes(database: Any) -> None:
     """The slots of imported problems are the ones that `open_slots` makes one by one."""
     from winosmith.web.judge.models import Slot
-    from winosmith.web.judge.rows import open_slots
+    from winosmith.web.judge.slots import open_slots
     from winosmith.web.problems.models import Problem
 
     _import(_twins(2), "judging")

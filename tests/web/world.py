@@ -66,7 +66,7 @@ def _people() -> dict[str, Any]:
 def _twin(owner: Any, name: str) -> Any:
     """Make a twin in a state; return its first half."""
     from winosmith.web.judge.gold import add_gold
-    from winosmith.web.judge.rows import open_slots
+    from winosmith.web.judge.slots import open_slots
     from winosmith.web.problems.models import Problem, State, Twin
 
     state = {"public": "valid", "embargoed": "valid", "gold": "held"}.get(name, name)

@@ -104,7 +104,7 @@ def _job(problems: int) -> dict[str, Any]:
     from decimal import Decimal
 
     from winosmith.web.judge.answering import answer, answer_local
-    from winosmith.web.judge.confirming import confirm
+    from winosmith.web.judge.exclusion import confirm
     from winosmith.web.judge.taking import claim
     from winosmith.web.market.providers import Claim
     from winosmith.web.market.studies import create_study

@@ -106,7 +106,7 @@ def _rows(first: int, count: int, contributors: list[int]) -> dict[str, list[Any
     from django.conf import settings
 
     from winosmith.web.judge.models import Slot
-    from winosmith.web.judge.rows import place_of
+    from winosmith.web.judge.slots import place_of
     from winosmith.web.problems.models import Event, Problem, Twin
 
     made: dict[str, list[Any]] = {"twins": [], "problems": [], "slots": [], "events": []}

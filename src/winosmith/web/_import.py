@@ -214,7 +214,7 @@ def _note_covered(covered: Collection[str], rows: Sequence[Problem]) -> None:
 def _add_rows(data: Sequence[Datum], as_: As) -> Sequence[Problem]:
     from django.utils import timezone
 
-    from winosmith.web.judge.rows import open_new
+    from winosmith.web.judge.slots import open_new
     from winosmith.web.problems.models import Event, Problem, State
     from winosmith.web.problems.public import settle
     from winosmith.web.problems.records import row_fields

@@ -10,7 +10,7 @@ _numbers = itertools.count(1)
 
 def twin(contributor: Any = None, *, halves: int = 2, opened: bool = True, **fields: Any) -> Any:
     """Make a twin whose halves are being judged; return them in order."""
-    from winosmith.web.judge.rows import open_slots
+    from winosmith.web.judge.slots import open_slots
     from winosmith.web.problems.models import Problem, State, Twin
 
     number = next(_numbers)

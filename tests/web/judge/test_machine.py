@@ -144,7 +144,7 @@ class Judging(RuleBasedStateMachine):
     @rule(at=st.integers(0, 5))
     def hold_and_let_through(self, at: int) -> None:
         """Close a problem, and open it again."""
-        from winosmith.web.judge.rows import close_slots, open_slots
+        from winosmith.web.judge.slots import close_slots, open_slots
 
         problem = self.problems[at]
         problem.refresh_from_db()

@@ -125,7 +125,7 @@ def test_what_is_read_elsewhere_closes_a_part(db: Any, rules: Any, person: Maker
 def test_one_place_on_a_problem_is_enough(db: Any, rules: Any, person: Maker) -> None:
     """Who stands on a slot that was closed before they saw the whole is given no second one."""
     from winosmith.web.judge.models import Slot
-    from winosmith.web.judge.rows import add_slots, close_slots
+    from winosmith.web.judge.slots import add_slots, close_slots
     from winosmith.web.judge.taking import claim
 
     rules(judges=1)

@@ -26,7 +26,7 @@ def _later(minutes: int) -> None:
 
 def test_a_problem_gets_k_slots_once(db: Any, rules: Any) -> None:
     """Opening a problem twice leaves it with the slots of the first time."""
-    from winosmith.web.judge.rows import open_slots
+    from winosmith.web.judge.slots import open_slots
 
     rules(judges=5)
     (problem,) = twin(halves=1)
@@ -300,7 +300,7 @@ def test_the_deciding_answer_stays(db: Any, rules: Any, person: Maker) -> None:
 def test_a_closed_problem_takes_no_answers(db: Any, rules: Any, person: Maker) -> None:
     """What a moderator took out of judging is refused to its holder; let through, it is whole."""
     from winosmith.web.judge.answering import Gone, answer
-    from winosmith.web.judge.rows import close_slots, open_slots
+    from winosmith.web.judge.slots import close_slots, open_slots
     from winosmith.web.judge.taking import claim
 
     rules(local_first=False)
@@ -319,7 +319,7 @@ def test_a_closed_problem_takes_no_answers(db: Any, rules: Any, person: Maker) -
 
 def test_judged_anew_it_gets_an_odd_number_in_all(db: Any, rules: Any, person: Maker) -> None:
     """A problem that everybody judged gets k + 1 more slots, for people who have not read it."""
-    from winosmith.web.judge.rows import open_slots
+    from winosmith.web.judge.slots import open_slots
     from winosmith.web.judge.taking import claim
     from winosmith.web.problems.models import State
     from winosmith.web.problems.states import move
@@ -354,8 +354,7 @@ def test_more_judges_are_asked_when_the_site_asks_for_more(
 
 def test_nothing_left_is_explained(db: Any, rules: Any, person: Maker) -> None:
     """What is one's own, was read, or is held by others is counted apart."""
-    from winosmith.web.judge.nothing import why_nothing
-    from winosmith.web.judge.taking import claim
+    from winosmith.web.judge.taking import claim, why_none_left
 
     rules(judges=1)
     ann, bob = person("ann"), person("bob")
@@ -363,10 +362,10 @@ def test_nothing_left_is_explained(db: Any, rules: Any, person: Maker) -> None:
     give(ann)
     assert claim(bob) is not None
     give(ann)
-    found = why_nothing(ann)
+    found = why_none_left(ann)
     assert (found.own, found.seen, found.held) == (1, 1, 0)
     assert found.until is None
-    assert why_nothing(person("cat")).held == 1
+    assert why_none_left(person("cat")).held == 1
 
 
 def test_the_queue_wraps_once(db: Any, rules: Any, person: Maker) -> None:
@@ -385,7 +384,7 @@ def test_the_queue_is_read_from_its_index(database: Any, rules: Any, person: Mak
     from django.db import connection
     from django.utils import timezone
 
-    from winosmith.web.judge.queue import fresh, returned
+    from winosmith.web.judge.taking import fresh, returned
 
     twins = [twin() for _ in range(150)]
     ann = person("ann")

@@ -477,8 +477,7 @@ def test_a_paid_job_that_is_held_waits_for_moderator_and_market(
     db: Any, rules: Any, person: Maker
 ) -> None:
     """The market's word alone lets no vote count that waits for a moderator, nor the other way."""
-    from winosmith.web.judge.confirming import confirm
-    from winosmith.web.judge.exclusion import confirm_votes, resume
+    from winosmith.web.judge.exclusion import confirm, confirm_votes, resume
     from winosmith.web.judge.models import Judge
 
     rules(hold_pace_seconds=3, judges=1)

@@ -44,8 +44,7 @@ def test_a_download_checked_again_gives_the_same(
     from django.db import transaction
 
     from winosmith import Dataset, formats, validate
-    from winosmith.web.judge.verdicts import vote_rules
-    from winosmith.web.judge.votes import responses
+    from winosmith.web.judge.votes import responses, vote_rules
     from winosmith.web.problems.models import Problem
     from winosmith.web.problems.records import as_dataset
 
@@ -160,7 +159,7 @@ def test_votes_that_count_again_leave_no_slot_too_many(db: Any, rules: Any, pers
 def test_a_recount_can_turn_the_verdict(db: Any, rules: Any, person: Maker) -> None:
     """Where enough votes are left without the excluded ones, the verdict follows them at once."""
     from winosmith.web.judge.exclusion import exclude_votes
-    from winosmith.web.judge.rows import open_slots
+    from winosmith.web.judge.slots import open_slots
     from winosmith.web.problems.models import State
     from winosmith.web.problems.states import move
 

@@ -33,7 +33,7 @@ def test_a_vote_takes_its_place_and_decides_nothing(db: Any, rules: Any, person:
 
 def test_confirmed_votes_decide(db: Any, rules: Any) -> None:
     """With the market's word the verdict comes at once; again it changes nothing."""
-    from winosmith.web.judge.confirming import confirm
+    from winosmith.web.judge.exclusion import confirm
 
     made, _ = m.study(2)
     one, two = m.twin(halves=1)[0], m.twin(halves=1)[0]
@@ -49,7 +49,7 @@ def test_confirmed_votes_decide(db: Any, rules: Any) -> None:
 
 def test_refused_votes_give_their_places_to_others(db: Any, rules: Any, person: Any) -> None:
     """A refused vote counts never; somebody else judges, and a refusal that was wrong is undone."""
-    from winosmith.web.judge.confirming import confirm, refuse
+    from winosmith.web.judge.exclusion import confirm, refuse
     from winosmith.web.judge.taking import claim
 
     made, _ = m.study(1)
@@ -70,7 +70,7 @@ def test_refused_votes_give_their_places_to_others(db: Any, rules: Any, person: 
 
 def test_what_was_confirmed_can_be_refused(db: Any, rules: Any) -> None:
     """A verdict that stood on votes which the market takes back goes back to the judges."""
-    from winosmith.web.judge.confirming import confirm, refuse
+    from winosmith.web.judge.exclusion import confirm, refuse
 
     made, _ = m.study(1, trust=True)
     half = m.twin(halves=1)[0]
@@ -84,7 +84,7 @@ def test_what_was_confirmed_can_be_refused(db: Any, rules: Any) -> None:
 
 def test_provisional_votes_wait_among_others(db: Any, rules: Any, person: Any) -> None:
     """Two votes of accounts and one of a worker: nothing is decided before all three stand."""
-    from winosmith.web.judge.confirming import confirm, refuse
+    from winosmith.web.judge.exclusion import confirm, refuse
 
     rules(judges=3)
     made, _ = m.study(1)
@@ -105,8 +105,7 @@ def test_provisional_votes_wait_among_others(db: Any, rules: Any, person: Any) -
 
 def test_what_a_moderator_took_out_stays_out(db: Any, rules: Any, person: Any) -> None:
     """The market's word does not bring back a vote that a moderator excluded."""
-    from winosmith.web.judge.confirming import confirm
-    from winosmith.web.judge.exclusion import exclude_votes
+    from winosmith.web.judge.exclusion import confirm, exclude_votes
 
     made, _ = m.study(1)
     half = m.twin(halves=1)[0]
@@ -123,8 +122,7 @@ def test_no_moderator_counts_what_the_market_did_not_confirm(
     db: Any, rules: Any, person: Any
 ) -> None:
     """Votes of a rejected submission stay out; confirmed ones come back as any vote does."""
-    from winosmith.web.judge.confirming import confirm, refuse
-    from winosmith.web.judge.exclusion import exclude_votes, include_votes
+    from winosmith.web.judge.exclusion import confirm, exclude_votes, include_votes, refuse
 
     made, _ = m.study(1)
     half = m.twin(halves=1)[0]
@@ -146,7 +144,7 @@ def test_a_problem_that_comes_back_waits_for_what_was_voted(
 ) -> None:
     """Held back and let through again, a problem gets no slot beside a vote that waits."""
     from winosmith.web.judge.models import Slot
-    from winosmith.web.judge.rows import close_slots, open_slots
+    from winosmith.web.judge.slots import close_slots, open_slots
 
     made, _ = m.study(1)
     half = m.twin(halves=1)[0]

@@ -56,7 +56,7 @@ def figures() -> Figures:
 
 
 def _figures() -> Figures:
-    verdicts = _told()
+    verdicts = _verdicts()
     groups = verdicts.values("counts").annotate(n=Count("pk")).order_by("counts")
     total = unanimous = same = pairs = 0
     for group in groups:
@@ -80,14 +80,14 @@ def _figures() -> Figures:
     )
 
 
-def _told() -> QuerySet[Verdict]:
+def _verdicts() -> QuerySet[Verdict]:
     """Return the verdicts, but for the few that wait for the other half of their twin."""
     return Verdict.objects.exclude(pk__in=Problem.objects.filter(waits=True).values("pk"))
 
 
 def _alpha() -> tuple[Reliability | None, int]:
     """Return alpha over the last problems that were decided, and how many these are."""
-    last = list(_told().order_by("-at").values_list("pk", flat=True)[:LAST])
+    last = list(_verdicts().order_by("-at").values_list("pk", flat=True)[:LAST])
     chosen: dict[int, list[int | None]] = {key: [] for key in last}
     for start in range(0, len(last), CHUNK):
         rows = Slot.objects.filter(problem__in=last[start : start + CHUNK], excluded=False)

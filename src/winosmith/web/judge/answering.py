@@ -12,11 +12,11 @@ from django.utils.translation import gettext as _
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Judge, Skip, Slot
-from winosmith.web.judge.rows import give_back, locked
-from winosmith.web.judge.seen import spend
+from winosmith.web.judge.seen import note_whole
+from winosmith.web.judge.slots import give_back, locked
 from winosmith.web.judge.taking import gone_on, judge_of, lease, needs_local
 from winosmith.web.judge.trust import origin, trained, weigh
-from winosmith.web.judge.verdicts import settle_votes
+from winosmith.web.judge.votes import settle_votes
 from winosmith.web.problems.models import State
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def answer_local(person: Person, ref: str, choice: int) -> Slot:
         slot.local_seconds = _seconds(slot.taken_at, now)
         slot.lease_until = now + lease()
         slot.save(update_fields=["local_choice", "local_at", "local_seconds", "lease_until"])
-        spend(person, slot)
+        note_whole(person, slot)
         return slot
 
 
@@ -192,7 +192,7 @@ def _skipped(judge: Judge, ref: str, reason: str, comment: str) -> None:
     if len(comment := comment.strip()) > LONGEST:
         raise InputError(_("Shorten the comment to %d characters.") % LONGEST)
     Skip.objects.create(person=person, problem=slot.problem, reason=reason, comment=comment)
-    spend(person, slot)
+    note_whole(person, slot)
     give_back(slot)
 
 

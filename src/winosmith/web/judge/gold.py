@@ -13,8 +13,8 @@ from django.utils.translation import gettext
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Contest, Gold, Judge, Seen, Slot
-from winosmith.web.judge.rows import give_back, place_of
 from winosmith.web.judge.seen import unseen
+from winosmith.web.judge.slots import give_back, place_of
 from winosmith.web.judge.trust import GOLD, askable, check, lift_if_unfounded, training, untrained
 from winosmith.web.problems import public
 
@@ -125,7 +125,7 @@ def _unknown(person: Person) -> QuerySet[Problem]:
     return rows.filter(Q(twin__contributor=None) | ~Q(twin__contributor=person))
 
 
-def told(person: Person, ref: str) -> Slot | None:
+def answered(person: Person, ref: str) -> Slot | None:
     """Return a person's answered gold question, for the page that tells how it went."""
     rows = Slot.objects.filter(holder=person, gold=True, ref=ref, open=False)
     return rows.exclude(answered_at=None).select_related("problem__as_gold").first()
@@ -140,7 +140,7 @@ def contest(person: Person, ref: str, text: str) -> Contest:
     if not 1 <= len(text := text.strip()) <= 2000:
         raise InputError(gettext("Say in 1 to %d characters why you think otherwise.") % 2000)
     with writing():
-        slot = told(person, ref)
+        slot = answered(person, ref)
         if slot is None or slot.right:
             raise InputError(gettext("there is nothing to contest here"))
         made, _ = Contest.objects.get_or_create(slot=slot, defaults={"text": text})

@@ -77,7 +77,7 @@ def note_all(person: Person, problems: Iterable[Problem]) -> None:
         note_seen(person, first[block])
 
 
-def spend(person: Person, slot: Slot) -> None:
+def note_whole(person: Person, slot: Slot) -> None:
     """Write down that a judge gets to see all of what they hold, or never wants to see it."""
     known = Seen.objects.filter(person=person, twin=slot.twin_id, problem=slot.problem_id)
     known.filter(spent=False).update(spent=True)
@@ -115,11 +115,11 @@ def unseen(person: Person) -> Q:
     when the site changes its mind about both halves.
     """
     rows = Seen.objects.filter(person=person, twin_id=OuterRef("twin_id"))
-    standing = Slot.objects.filter(holder=person, problem_id=OuterRef("problem_id"))
+    theirs = Slot.objects.filter(holder=person, problem_id=OuterRef("problem_id"))
     if settings.RULES.both_halves:
         rows = rows.filter(problem_id=OuterRef("problem_id"))
-        rows = rows.filter(Q(spent=True) | Exists(standing))
+        rows = rows.filter(Q(spent=True) | Exists(theirs))
     else:
         other = ~Q(problem_id=OuterRef("problem_id"))
-        rows = rows.filter(Q(spent=True) | other | Exists(standing))
+        rows = rows.filter(Q(spent=True) | other | Exists(theirs))
     return Q(~Exists(rows)) & (Q(contributor=None) | ~Q(contributor=person))

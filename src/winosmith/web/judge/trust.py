@@ -22,8 +22,8 @@ from django.utils import timezone
 
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Judge, Slot
-from winosmith.web.judge.rows import counted
-from winosmith.web.judge.verdicts import settle_votes
+from winosmith.web.judge.slots import counted
+from winosmith.web.judge.votes import settle_votes
 from winosmith.web.people.models import keyed
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.public import questions
@@ -221,7 +221,7 @@ def forget_origins(now: datetime | None = None) -> int:
         return Slot.objects.filter(answered_at__lt=before).exclude(origin="").update(origin="")
 
 
-def _beside(slot: Slot, address: str) -> set[int]:
+def _from_same_address(slot: Slot, address: str) -> set[int]:
     """Return the accounts that judged the same problem from the same address within an hour.
 
     Accounts that a moderator has released after such a hold are none of them.
@@ -249,10 +249,10 @@ def weigh(judge: Judge, slot: Slot, address: str = "") -> None:
     """
     rules = settings.RULES
     if rules.hold_accounts and address and not (slot.gold or judge.cleared):
-        beside = _beside(slot, address)
-        if len(beside) >= rules.hold_accounts:
-            _hold_together(judge, slot.problem, beside)
-        elif len(beside) > _minority():
+        accounts = _from_same_address(slot, address)
+        if len(accounts) >= rules.hold_accounts:
+            _hold_together(judge, slot.problem, accounts)
+        elif len(accounts) > _minority():
             _leave_out(judge, slot)
     if rules.hold_pace_seconds and (judge.held is None or _for_now(judge)):
         _weigh_pace(judge, slot)
@@ -272,11 +272,11 @@ def _weigh_pace(judge: Judge, slot: Slot) -> None:
         if judge.held is not None:
             _lift(judge, answered=slot)
         return
-    told = {"seconds": round(found.seconds, 1), "over": found.over}
+    figures = {"seconds": round(found.seconds, 1), "over": found.over}
     if judge.held is None:
-        hold(judge, PACE, told)
+        hold(judge, PACE, figures)
     else:
-        judge.measured = told
+        judge.measured = figures
         judge.save(update_fields=["measured"])
 
 

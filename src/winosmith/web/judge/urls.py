@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from winosmith.web.judge import views, views_site
+from winosmith.web.judge import views
 
 app_name = "judge"
 urlpatterns = [
@@ -16,5 +16,5 @@ urlpatterns = [
     path("undo/", views.take_back, name="undo"),
     path("checked/<str:ref>/", views.checked, name="checked"),
     path("contest/<str:ref>/", views.contest, name="contest"),
-    path("agreement/", views_site.agreement, name="agreement"),
+    path("agreement/", views.agreement, name="agreement"),
 ]

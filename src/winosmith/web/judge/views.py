@@ -1,4 +1,4 @@
-"""The pages on which people judge."""
+"""The pages on which people judge, and the one that tells everyone how far judges agree."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from winosmith.errors import InputError
 from winosmith.web.judge import gold
+from winosmith.web.judge.agreement import figures
 from winosmith.web.judge.answering import (
     LONGEST,
     UNDO,
@@ -25,11 +26,9 @@ from winosmith.web.judge.answering import (
     undo,
 )
 from winosmith.web.judge.models import Contest, Judge, Skip, Slot
-from winosmith.web.judge.nothing import why_nothing
-from winosmith.web.judge.queue import next_slot
-from winosmith.web.judge.showing import shown
-from winosmith.web.judge.taking import current, go_on, in_a_test
+from winosmith.web.judge.taking import current, go_on, in_a_test, next_slot, shown, why_none_left
 from winosmith.web.judge.trust import stops, training
+from winosmith.web.numerals import percent
 from winosmith.web.people.gates import agreed, judges_only
 from winosmith.web.people.limits import address, rate_limit
 from winosmith.web.people.models import Person
@@ -66,7 +65,7 @@ def _turn(request: HttpRequest, person: Person, slot: Slot | None) -> HttpRespon
         "training": learning if left else None,
         "testing": testing,
         "left": left,
-        "nothing": None if left or paused or testing else why_nothing(person),
+        "nothing": None if left or paused or testing else why_none_left(person),
         "local_first": settings.RULES.local_first,
         "minutes": settings.RULES.lease_minutes,
         "gold_every": settings.RULES.gold_every,
@@ -150,7 +149,7 @@ def take_back(request: HttpRequest) -> HttpResponse:
 @agreed
 def checked(request: HttpRequest, ref: str) -> HttpResponse:
     """Tell at once how a gold question went, why, and that one may contest it."""
-    slot = _told(request, ref)
+    slot = _gold_answered(request, ref)
     return _checked(request, slot)
 
 
@@ -159,7 +158,7 @@ def checked(request: HttpRequest, ref: str) -> HttpResponse:
 @agreed
 def contest(request: HttpRequest, ref: str) -> HttpResponse:
     """Let a judge say that the known answer is wrong."""
-    slot = _told(request, ref)
+    slot = _gold_answered(request, ref)
     text = request.POST.get("text", "")
 
     def act() -> dict[str, Any]:
@@ -240,8 +239,8 @@ def _around(person: Person) -> dict[str, Any]:
     }
 
 
-def _told(request: HttpRequest, ref: str) -> Slot:
-    slot = gold.told(_person(request), ref)
+def _gold_answered(request: HttpRequest, ref: str) -> Slot:
+    slot = gold.answered(_person(request), ref)
     if slot is None:
         raise Http404
     return slot
@@ -302,3 +301,20 @@ def _number(text: str | None) -> int | None:
     if not (text.isascii() and text.isdigit() and len(text) < 3):
         raise InputError(_("Choose one of the options."))
     return int(text)
+
+
+@require_GET
+def agreement(request: HttpRequest) -> HttpResponse:
+    """Show how far the site's judges agree."""
+    found = figures()
+    page = {"figures": found, "pairs": _percent(found.pairs)}
+    if found.problems:
+        page["valid"] = _percent(found.valid / found.problems)
+        page["unanimous"] = _percent(found.unanimous / found.problems)
+    if found.gold[1]:
+        page["gold"] = _percent(found.gold[0] / found.gold[1])
+    return render(request, "judge/agreement.html", page)
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else percent(share)

@@ -25,13 +25,11 @@ from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.judge.confirming import refuse
+from winosmith.web.judge.exclusion import refuse
 from winosmith.web.judge.models import Judge, Seen, Skip, Slot
-from winosmith.web.judge.nothing import why_nothing
-from winosmith.web.judge.queue import next_slot
-from winosmith.web.judge.rows import give_back
 from winosmith.web.judge.seen import block_of
-from winosmith.web.judge.taking import current
+from winosmith.web.judge.slots import give_back
+from winosmith.web.judge.taking import current, next_slot, why_none_left
 from winosmith.web.judge.trust import stops
 from winosmith.web.market.keys import carried, carry, digest_of, own_code, seal, unseal
 from winosmith.web.market.models import (
@@ -207,7 +205,7 @@ def standing(part: Participation) -> Standing:
     if done >= amount or paused or holding:
         return Standing(done, amount, holding, False, paused, None)
     left = next_slot(part.person, judge.cursor) is not None
-    until = None if left else why_nothing(part.person).until
+    until = None if left else why_none_left(part.person).until
     return Standing(done, amount, False, left, False, until)
 
 

@@ -204,7 +204,7 @@ def moved(
     undoes: Event | None = None,
 ) -> Event:
     """Move a problem, and open or close what judges take of it."""
-    from winosmith.web.judge.rows import close_slots, open_slots
+    from winosmith.web.judge.slots import close_slots, open_slots
 
     before = State(problem.state)
     event = move(problem, to, by=person, kind=kind, reason=reason, batch=batch, undoes=undoes)

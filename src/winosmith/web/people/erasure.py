@@ -222,7 +222,7 @@ def _drop_traces(person: Person) -> None:
     """Delete what only concerns the person, and the words that they added to answers."""
     from winosmith.web.judge.exclusion import drop_waiting
     from winosmith.web.judge.models import Contest, Judge, Seen, Skip, Slot
-    from winosmith.web.judge.rows import give_back
+    from winosmith.web.judge.slots import give_back
     from winosmith.web.moderate.models import Appeal
 
     for slot in Slot.objects.filter(holder=person, answered_at=None):
@@ -242,7 +242,7 @@ def _drop_traces(person: Person) -> None:
 
 def _blank(person: Person) -> None:
     """Withdraw and blank what is not released; the rows stay for the counts and the log."""
-    from winosmith.web.judge.rows import close_slots
+    from winosmith.web.judge.slots import close_slots
     from winosmith.web.problems.lookalikes import forget
     from winosmith.web.problems.states import move
 

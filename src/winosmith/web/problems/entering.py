@@ -50,8 +50,8 @@ def enter(
         embargo: nobody but their contributor and moderators may see them.
         record: what no column holds; see `Problem.record`.
     """
-    from winosmith.web.judge.rows import open_new
     from winosmith.web.judge.seen import inherit_seen
+    from winosmith.web.judge.slots import open_new
 
     state = _first_state(twin.contributor, found)
     entered = [
@@ -115,7 +115,7 @@ def replace(person: Person, twin: Twin) -> bool:
 
 def retire(person: Person, problem: Problem, to: State, kind: str, reason: str) -> None:
     """Move a problem out of everybody's sight, judges' included."""
-    from winosmith.web.judge.rows import close_slots
+    from winosmith.web.judge.slots import close_slots
 
     event = move(problem, to, by=person, kind=kind, reason=reason)
     if event.before == State.JUDGING:

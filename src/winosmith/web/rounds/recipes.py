@@ -11,7 +11,7 @@ from django.conf import settings
 from winosmith.records import read_toml
 from winosmith.rounds import RoundRecipe, round_of
 from winosmith.web._beside import RECIPE_NAME, RECIPES
-from winosmith.web.judge.verdicts import vote_rules
+from winosmith.web.judge.votes import vote_rules
 from winosmith.web.rounds.models import Round
 
 PROBLEMS, VOTES = "problems.jsonl", "votes.jsonl"

@@ -22,10 +22,15 @@ from winosmith.web.api.v1.shapes import Asked, Ref, Shape
 from winosmith.web.judge import gold
 from winosmith.web.judge.answering import LONGEST, answer, answer_local, skip, undo, undoable
 from winosmith.web.judge.models import Contest, Judge, Slot
-from winosmith.web.judge.nothing import why_nothing
-from winosmith.web.judge.queue import next_slot
-from winosmith.web.judge.showing import shown
-from winosmith.web.judge.taking import claim, current, go_on, in_a_test
+from winosmith.web.judge.taking import (
+    claim,
+    current,
+    go_on,
+    in_a_test,
+    next_slot,
+    shown,
+    why_none_left,
+)
 from winosmith.web.judge.trust import stops, training
 from winosmith.web.people.limits import address, rate_limit
 from winosmith.web.people.models import Person
@@ -248,7 +253,7 @@ def _standing(person: Person) -> dict[str, Any]:
         "held": judge is not None and judge.held is not None,
         "paused": paused,
         "in_a_test": testing,
-        "nothing": why_nothing(person) if free and not left else None,
+        "nothing": why_none_left(person) if free and not left else None,
         "undo": last.ref if last else None,
     }
 
@@ -267,7 +272,7 @@ def _held(slot: Slot) -> dict[str, Any]:
 
 
 def _told(request: HttpRequest, ref: str) -> Slot:
-    slot = gold.told(owner(request), ref)
+    slot = gold.answered(owner(request), ref)
     if slot is None:
         raise Http404
     return slot

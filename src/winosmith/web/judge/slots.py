@@ -23,7 +23,7 @@ WIDTH = 1000
 """Places that a problem has in the queue: more than judges it ever gets."""
 
 
-def standing(problem: Problem) -> tuple[int, int]:
+def tally(problem: Problem) -> tuple[int, int]:
     """Return how many votes on a problem are awaited, and how many count.
 
     Those are awaited whose slot is open, and those that a market has yet to confirm.
