@@ -30,13 +30,7 @@ CALLS = {
 }  # fmt: skip
 """The functions whose first arguments are texts, and how many of them are."""
 
-PLURALS = {
-    "de": "nplurals=2; plural=(n != 1);",
-    "ar": (
-        "nplurals=6; plural=n==0 ? 0 : n==1 ? 1 : n==2 ? 2 : "
-        "n%100>=3 && n%100<=10 ? 3 : n%100>=11 && n%100<=99 ? 4 : 5;"
-    ),
-}
+PLURALS = {"de": "nplurals=2; plural=(n != 1);"}
 """Which of its plural forms a language takes for a number: Unicode's rules (CLDR), as Django's own
 catalogues write them. A new language needs its line."""
 

@@ -161,7 +161,7 @@ DATA_UPLOAD_MAX_NUMBER_FIELDS = 500
 
 LANGUAGE_CODE = "en"
 # Each by its own name. One is offered once its catalogue is whole (docs/how-to/translate.md).
-LANGUAGES = [("en", "English"), ("de", "Deutsch"), ("ar", "العربية")]
+LANGUAGES = [("en", "English"), ("de", "Deutsch")]
 LANGUAGE_COOKIE_NAME = "language"
 LANGUAGE_COOKIE_AGE = 60 * 60 * 24 * 365
 LANGUAGE_COOKIE_HTTPONLY = True

@@ -1,27 +1,25 @@
-"""Pages in German and Arabic in a real browser, on a phone in the dark and on a desk by day."""
+"""Pages in both directions in a real browser, on a phone in the dark and on a desk by day."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import multiprocessing
+import os
+from collections.abc import Iterator
+from multiprocessing.connection import Connection
 from pathlib import Path
+from socketserver import ThreadingMixIn
 from typing import Any
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 import pytest
 
+from tests import forking  # type: ignore[import-not-found]
 from tests.conftest import axe_faults  # type: ignore[import-not-found]
+from tests.web import serving  # type: ignore[import-not-found]
 from tests.web import visits as v  # type: ignore[import-not-found]
 
 pytestmark = pytest.mark.browser
-
-STAGED = f"""
-import sys
-sys.path.insert(0, {str(Path(__file__).parents[3])!r})
-from tests.web.visits import staged
-from winosmith.web._lock import writing
-with writing():
-    result = staged()
-"""
 
 SHOWN = (
     "read:home", "read:problem", "read:guidelines", "write:draft", "write:twin", "judge:turn",
@@ -57,15 +55,60 @@ SIDES = """() => {
 """Where the page and the sentences on it begin, and what is beyond its left edge."""
 
 
+class Server(ThreadingMixIn, WSGIServer):
+    """A server with a language that the tests have made up, which `winosmith serve` has not."""
+
+    daemon_threads = True
+
+
+class Quiet(WSGIRequestHandler):
+    """Answers, and prints nothing."""
+
+    def log_message(self, *_: Any) -> None:
+        """Print nothing."""
+
+
+def _serve(environment: dict[str, str], settings: dict[str, Any], told: Connection) -> None:
+    """Serve a site with the small site's people and problems, under settings of its own."""
+    os.environ.update(environment)
+    from winosmith.web import Site
+
+    Site.from_environment().activate()
+    from django.core.wsgi import get_wsgi_application
+    from django.test import override_settings
+
+    from winosmith.web._lock import writing
+
+    with override_settings(**settings):
+        with writing():
+            refs = v.staged()
+        with make_server("127.0.0.1", 0, get_wsgi_application(), Server, Quiet) as server:
+            told.send((f"http://127.0.0.1:{server.server_port}", refs))
+            server.serve_forever()
+
+
+@pytest.fixture
+def served_in_both(
+    prepared_site: Path, right_to_left: dict[str, Any], tmp_path: Path
+) -> Iterator[tuple[str, dict[str, str]]]:
+    """Return the address of a site that offers both directions, and what is on it."""
+    rules = {"gold_every": 0, "open_judging": False}
+    site = serving.made(prepared_site, tmp_path / "site", rules, None)
+    here, there = multiprocessing.Pipe()
+    process = forking.Forked(_serve, site.environment, right_to_left, there)
+    there.close()
+    yield here.recv()
+    process.kill()
+
+
 def test_pages_are_whole_in_both_directions(
-    site: Any, served: Callable[..., Any], browser: Any, axe_source: str
+    served_in_both: tuple[str, dict[str, str]], browser: Any, axe_source: str
 ) -> None:
-    """Nothing is clipped, wider than its screen or too pale; Arabic begins at the right.
+    """Nothing is clipped, wider than its screen or too pale; Arabic letters begin at the right.
 
     English sentences run from left to right on it all the same.
     """
-    place = served(gold_every=0, open_judging=False)
-    refs = place.do(STAGED)
+    address, refs = served_in_both
     first = {visit.route: visit for visit in reversed(v.VISITS) if visit.form is None}
     wrong: dict[str, Any] = {}
     for width, height, scheme in VIEWS:
@@ -83,8 +126,8 @@ def test_pages_are_whole_in_both_directions(
                 visit = first[route]
                 context.clear_cookies()
                 if key := refs.get(f"session of {visit.role}"):
-                    context.add_cookies([{"name": "session", "value": key, "url": place.url}])
-                answer = page.goto(place.url + visit.path(refs))
+                    context.add_cookies([{"name": "session", "value": key, "url": address}])
+                answer = page.goto(address + visit.path(refs))
                 assert answer is not None
                 faults = _faults(page, width, side, language)
                 faults += axe_faults(page, axe_source, *RULES)
