@@ -134,13 +134,13 @@ def _answer(problem, model, rng):
 
 def rival(model):
     """Return what the whole of `metrics.stability` says of the family, from the database on."""
-    from winosmith import metrics
+    from winosmith import Dataset, metrics
     from winosmith.web.families.measuring import answered_by, predictions_of
-    from winosmith.web.problems.records import as_dataset
+    from winosmith.web.problems.records import as_problem
 
     query = answered_by(model)
     refs = dict(query.order_by("place").values_list("pk", "ref"))
-    data = as_dataset(query.order_by("place"))
+    data = Dataset(map(as_problem, query.select_related("twin__contributor").order_by("pk")))
     return metrics.stability(metrics.grade(data, predictions_of(model, refs)), depth="lineage")
 
 

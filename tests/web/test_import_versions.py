@@ -69,8 +69,8 @@ def test_versions_get_their_place(database: Any, reverse: bool) -> None:
 
 def test_families_go_out_as_they_came_in(database: Any, tmp_path: Path) -> None:
     """An export of what was imported is the same data set, edits and marks included."""
-    from winosmith.web.problems.lineages import as_public
     from winosmith.web.problems.public import public_problems
+    from winosmith.web.problems.records import as_public
 
     data = Dataset(_family())
     _import(data)

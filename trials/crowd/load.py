@@ -71,7 +71,7 @@ def prepare(folder: Path, database: str | None, load: Load) -> dict[str, list[An
     from . import inside
 
     if load.learnt:
-        from winosmith.web.problems.association_learnt import MOST_LEARNT
+        from winosmith.web.problems.association import MOST_LEARNT
 
         inside.make_problems(MOST_LEARNT, state="valid")
     inside.make_problems(load.problems)

@@ -269,8 +269,8 @@ def _remember(rows: Sequence[Problem]) -> None:
     """Let new sentences be compared with these, as `lookalikes.remember` does one by one."""
     from django.db import connection
 
+    from winosmith.web.problems.lookalikes import compared, sketch
     from winosmith.web.problems.models import Remembered, Shingle
-    from winosmith.web.problems.sketch import compared, sketch
 
     remembered = Remembered.objects.bulk_create(Remembered(problem=row) for row in rows)
     values: list[Any] = [

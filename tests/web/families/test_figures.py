@@ -195,9 +195,9 @@ def test_the_public_download_gives_the_figures_of_a_family_with_hidden_ones(
     """With hidden versions on the way, error depths of the download are those of the page."""
     from winosmith.web.families.figures import answers_of, depths_of_errors
     from winosmith.web.families.trees import DEPTHS, tree_of
-    from winosmith.web.problems.lineages import as_public
     from winosmith.web.problems.models import Problem
     from winosmith.web.problems.public import public_problems
+    from winosmith.web.problems.records import as_public
 
     found, alpha, wrong = family(), model(), {"old_big", "pot"}
     for name, problem in found.items():

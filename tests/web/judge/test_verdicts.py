@@ -46,13 +46,13 @@ def test_a_download_checked_again_gives_the_same(
     from winosmith import Dataset, formats, validate
     from winosmith.web.judge.votes import responses, vote_rules
     from winosmith.web.problems.models import Problem
-    from winosmith.web.problems.records import as_dataset
+    from winosmith.web.problems.records import as_problem
 
     with transaction.atomic():
         (problem,) = twin(person("author"), halves=1)
         _judge(problem, [person(name) for name in ("a", "b", "c")], votes)
         problem.refresh_from_db()
-        data = as_dataset(Problem.objects.filter(pk=problem.pk))
+        data = [as_problem(Problem.objects.get(pk=problem.pk))]
         formats.write(data, tmp_path / "set.jsonl")
         validate.write_votes(list(responses([problem])), tmp_path / "votes.csv")
         read: Dataset = formats.read(tmp_path / "set.jsonl")

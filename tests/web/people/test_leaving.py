@@ -260,8 +260,7 @@ def test_erasure_leaves_no_word_in_what_others_made_of_it(db: Any, person: Any) 
     from winosmith.web.perturb.family import path_to
     from winosmith.web.perturb.models import Version
     from winosmith.web.predict.models import Model, Prediction
-    from winosmith.web.problems.lineages import as_public
-    from winosmith.web.problems.records import as_problem
+    from winosmith.web.problems.records import as_problem, as_public
 
     ann, bob = person("ann"), person("bob")
     top = root(bob)

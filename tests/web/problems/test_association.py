@@ -22,7 +22,7 @@ BROKEN = [
 @pytest.fixture
 def pairs(site: Any) -> Any:
     """Return pairs that know cups as what breaks and jugs as what stays unhurt."""
-    from winosmith.web.problems.association_learnt import Pairs
+    from winosmith.web.problems.association import Pairs
 
     return Pairs.learnt_from(BROKEN)
 

@@ -22,13 +22,13 @@ SHIPPED = len(practice.handwritten())
 @pytest.fixture
 def learning(database: Any) -> Iterator[Any]:
     """Return how a worker of a site learns that has never learnt."""
-    from winosmith.web.problems import association_learnt
+    from winosmith.web.problems import association
 
-    (database.folder / association_learnt.FILE).unlink(missing_ok=True)
-    made = association_learnt.Learning()
+    (database.folder / association.FILE).unlink(missing_ok=True)
+    made = association.Learning()
     yield made
     made.background.wait()
-    (database.folder / association_learnt.FILE).unlink(missing_ok=True)
+    (database.folder / association.FILE).unlink(missing_ok=True)
 
 
 def _write(ref: str, **fields: Any) -> None:
@@ -60,8 +60,7 @@ def _age(path: Path, seconds: float) -> None:
 )
 def test_only_what_is_public_is_learnt_from(db: Any, fields: dict[str, Any], learnt: bool) -> None:
     """The words of a problem that is not public are never named: the meter did not read it."""
-    from winosmith.web.problems.association import reading
-    from winosmith.web.problems.association_learnt import learn
+    from winosmith.web.problems.association import learn, reading
 
     for number in range(3):
         _write(f"p{number}", **fields)
@@ -73,7 +72,7 @@ def test_only_what_is_public_is_learnt_from(db: Any, fields: dict[str, Any], lea
 
 def test_a_file_holds_the_weights_of_the_solver(site: Any, tmp_path: Path) -> None:
     """Each pair has to the last bit the weight that `WordAssociation` gives; others have none."""
-    from winosmith.web.problems.association_learnt import SMOOTHING, Pairs
+    from winosmith.web.problems.association import SMOOTHING, Pairs
 
     problems = list(practice.handwritten())
     Pairs.learnt_from(problems).save(tmp_path / "pairs.npy")
@@ -87,7 +86,7 @@ def test_a_file_holds_the_weights_of_the_solver(site: Any, tmp_path: Path) -> No
 
 def test_where_nothing_was_learnt_nothing_is_known(site: Any, tmp_path: Path) -> None:
     """A file of no problems is one too."""
-    from winosmith.web.problems.association_learnt import Pairs
+    from winosmith.web.problems.association import Pairs
 
     Pairs.learnt_from([]).save(tmp_path / "pairs.npy")
     pairs = Pairs.read(tmp_path / "pairs.npy")
@@ -98,14 +97,14 @@ def test_a_site_learns_in_the_background_and_not_again_too_soon(
     learning: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first call is answered in time; soon a meter is there, and later calls learn nothing."""
-    from winosmith.web.problems import association, association_learnt
+    from winosmith.web.problems import association
 
-    monkeypatch.setattr(association_learnt, "_LEARNING", learning)
+    monkeypatch.setattr(association, "_LEARNING", learning)
     for number in range(3):
         _write(f"p{number}")
     start = time.monotonic()
     association.association(HALVES)
-    assert time.monotonic() - start < association_learnt.PATIENCE + 1.0  # on a busy machine
+    assert time.monotonic() - start < association.PATIENCE + 1.0  # on a busy machine
     learning.background.wait()
     first = association.association(HALVES)
     assert first.problems == SHIPPED + 3
@@ -119,7 +118,7 @@ def test_a_site_learns_in_the_background_and_not_again_too_soon(
 
 def test_what_is_new_is_learnt_when_it_is_time(learning: Any, database: Any) -> None:
     """After ten minutes the old weights are shown once more, while the new ones are learnt."""
-    from winosmith.web.problems.association_learnt import EVERY, FILE
+    from winosmith.web.problems.association import EVERY, FILE
 
     learning.latest()
     learning.background.wait()
@@ -134,7 +133,7 @@ def test_what_is_new_is_learnt_when_it_is_time(learning: Any, database: Any) -> 
 
 def test_workers_share_what_one_of_them_learns(learning: Any, database: Any) -> None:
     """A worker that starts later has it at once; when it is old, who learnt it has a minute to."""
-    from winosmith.web.problems.association_learnt import EVERY, FILE, TURN, Learning
+    from winosmith.web.problems.association import EVERY, FILE, TURN, Learning
 
     learning.latest()
     learning.background.wait()
@@ -166,7 +165,7 @@ def test_a_file_that_cannot_be_read_is_learnt_anew(
     learning: Any, database: Any, spoil: Any
 ) -> None:
     """What was learnt before stays until then."""
-    from winosmith.web.problems.association_learnt import FILE, Pairs
+    from winosmith.web.problems.association import FILE, Pairs
 
     learning.latest()
     learning.background.wait()
@@ -182,7 +181,7 @@ def test_a_learning_that_fails_leaves_what_was_learnt(
     learning: Any, database: Any, monkeypatch: pytest.MonkeyPatch, caplog: Any
 ) -> None:
     """When the database can't be read the last meter stays, and the failure goes to the log."""
-    from winosmith.web.problems import association_learnt
+    from winosmith.web.problems import association
 
     learning.latest()
     learning.background.wait()
@@ -191,8 +190,8 @@ def test_a_learning_that_fails_leaves_what_was_learnt(
     def broken() -> Any:
         raise OSError("the disk is gone")
 
-    monkeypatch.setattr(association_learnt, "learn", broken)
-    _age(database.folder / association_learnt.FILE, association_learnt.EVERY + 1)
+    monkeypatch.setattr(association, "learn", broken)
+    _age(database.folder / association.FILE, association.EVERY + 1)
     learning.background.due = 0.0
     learning.latest()
     learning.background.wait()

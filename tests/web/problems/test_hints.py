@@ -10,8 +10,14 @@ from typing import Any
 import pytest
 
 from winosmith import formats, practice
-from winosmith.web.problems.characters import foreign_lookalikes, invisible
-from winosmith.web.problems.suspicions import contact_data, flagged_words, full_names, shouting
+from winosmith.web.suspicions import (
+    contact_data,
+    flagged_words,
+    foreign_lookalikes,
+    full_names,
+    invisible,
+    shouting,
+)
 
 
 @pytest.mark.parametrize(

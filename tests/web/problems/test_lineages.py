@@ -22,7 +22,7 @@ def _family(person: Any, **states: str) -> tuple[Any, Any, Any]:
 
 def test_a_family_is_exported_with_its_lineage(db: Any, person: Any) -> None:
     """The data of a public family hold every edit, and no lineage contradicts another."""
-    from winosmith.web.problems.lineages import as_public
+    from winosmith.web.problems.records import as_public
 
     data = Dataset(as_public(_family(person)))
     assert check_lineages(data) == {}
@@ -33,7 +33,7 @@ def test_a_family_is_exported_with_its_lineage(db: Any, person: Any) -> None:
 @pytest.mark.parametrize("state", ["held", "judging", "rejected", "withdrawn", "revised"])
 def test_no_word_of_a_hidden_parent_is_told(db: Any, person: Any, state: str) -> None:
     """Where the parent is not public, its id stays and the edits, which would spell it, do not."""
-    from winosmith.web.problems.lineages import as_public
+    from winosmith.web.problems.records import as_public
 
     top, middle, last = _family(person, middle=state)
     (datum,) = as_public([last])
@@ -44,8 +44,8 @@ def test_no_word_of_a_hidden_parent_is_told(db: Any, person: Any, state: str) ->
 
 def test_the_distance_to_a_hidden_root_is_told(db: Any, person: Any, tmp_path: Path) -> None:
     """Without a public root, the site's depths stand beside the lineage, and one in EvoGrad."""
-    from winosmith.web.problems.lineages import as_public
     from winosmith.web.problems.public import public_problems
+    from winosmith.web.problems.records import as_public
 
     _top, middle, last = _family(person, root="withdrawn")
     data = as_public(list(public_problems().order_by("pk")))
@@ -58,7 +58,7 @@ def test_the_distance_to_a_hidden_root_is_told(db: Any, person: Any, tmp_path: P
 
 def test_a_declared_depth_is_the_one_that_is_told(db: Any, person: Any) -> None:
     """What its contributor declared stays, with what the site measured of a hidden root beside."""
-    from winosmith.web.problems.lineages import as_public
+    from winosmith.web.problems.records import as_public
 
     top = root(person("ann"), state="withdrawn")
     (datum,) = as_public([child(top, declared=4)])
@@ -72,8 +72,8 @@ def test_depths_below_a_hidden_version_are_those_of_the_site(
 
     They say so in every format that keeps them, and nothing is added where all is public.
     """
-    from winosmith.web.problems.lineages import as_public
     from winosmith.web.problems.public import public_problems
+    from winosmith.web.problems.records import as_public
 
     for state, hidden in (("valid", False), ("judging", True), ("withdrawn", True)):
         top, _middle, last = _family(lambda name, state=state: person(name + state), middle=state)

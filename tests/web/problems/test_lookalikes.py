@@ -100,8 +100,7 @@ def test_a_frame_that_thousands_share_hides_no_copy(db: Any) -> None:
 @pytest.mark.parametrize("number", range(3))
 def test_planted_changes_are_found_as_by_brute_force(db: Any, data_dir: Path, number: int) -> None:
     """Of WinoGrande's sentences with one to three words changed, 99 % lead back to theirs."""
-    from winosmith.web.problems.lookalikes import LEAST, remember_published
-    from winosmith.web.problems.sketch import compared, shared
+    from winosmith.web.problems.lookalikes import LEAST, compared, remember_published, shared
 
     data = formats.read(data_dir / "winogrande" / "train_l.jsonl")[:4000]
     remember_published(data, "train_l")
@@ -250,7 +249,7 @@ def test_a_sentence_that_is_hardly_begun_has_no_lookalikes(
 @given(st.lists(st.sampled_from("the cup _ broke because ann it too was red".split()), max_size=40))
 def test_what_is_stored_is_asked_for(words: list[str]) -> None:
     """A sentence is stored under numbers that it is asked for by, each once, of 64 bits."""
-    from winosmith.web.problems.sketch import STORED, compared, shingles, sketch
+    from winosmith.web.problems.lookalikes import STORED, compared, shingles, sketch
 
     asked = shingles(compared(" ".join(words), ["cup"]))
     assert set(sketch(compared(" ".join(words), ["cup"]))) <= set(asked)

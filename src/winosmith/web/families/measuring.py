@@ -31,10 +31,9 @@ from winosmith.web.families.trees import DEPTHS
 from winosmith.web.predict.asking import current_models
 from winosmith.web.predict.models import Model, Stand
 from winosmith.web.predict.models import Prediction as Row
-from winosmith.web.problems.lineages import as_public
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.public import public_problems
-from winosmith.web.problems.records import lean, numbers, rows
+from winosmith.web.problems.records import as_public, lean, numbers, rows
 from winosmith.web.read.exports import Aside
 
 

@@ -22,8 +22,8 @@ from winosmith.web.moderate.appeals import APPEALED
 from winosmith.web.moderate.models import Appeal
 from winosmith.web.moderate.people import person_of
 from winosmith.web.moderate.votes import close, paused_people, suspect
-from winosmith.web.problems.lineages import of_family, of_kind
 from winosmith.web.problems.models import Problem, State, Twin
+from winosmith.web.problems.records import of_family, of_kind
 from winosmith.web.read.index import FullText, Term, parse
 
 _INDEX = FullText("moderate_search")

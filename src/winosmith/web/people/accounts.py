@@ -23,7 +23,7 @@ from winosmith.web._lock import writing
 from winosmith.web.people.invitations import use, ways_back
 from winosmith.web.people.limits import address, network, rate_limit, uncount
 from winosmith.web.people.models import Agreement, Invitation, Person, new_salt
-from winosmith.web.problems.characters import look
+from winosmith.web.suspicions import look
 
 
 class Argon2(Argon2PasswordHasher):

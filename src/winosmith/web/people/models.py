@@ -19,7 +19,7 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext_lazy as _
 
-from winosmith.web.problems.characters import look
+from winosmith.web.suspicions import look
 
 
 def new_salt() -> str:

@@ -2,23 +2,61 @@
 
 What is learnt from are the public problems of the site and the twins that ship: how often a word
 of an option stood in a sentence with another word, when that option was right and when it was not.
+One process learns for all, in the background, ten minutes after the last time at the earliest, into
+a file in the site's folder. So all workers show the same reading, a server that starts again has it
+at once, and no worker holds more of it than two numbers a word pair.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import compress
+from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+from django.conf import settings
+
+from winosmith import Problem, practice
+from winosmith.outputs import write_aside
 from winosmith.problem import BLANK
 from winosmith.text import content_words, tokens
-from winosmith.web.problems.association_learnt import Pairs, latest
+from winosmith.web._background import Background
 from winosmith.web.problems.halves import AnyHalf
+from winosmith.web.problems.public import public_problems
 
 TELLING = 0.1
 """Nats by which a word must favour the right option to be named: odds of 1.1 to 1."""
 
 MOST_WORDS = 3
+
+EVERY = 600.0
+"""Seconds after which the site learns anew."""
+
+TURN = 60.0
+"""Seconds more that a process leaves to the one that learnt last: that one has the room for it."""
+
+RETRY = 10.0
+"""Seconds between two times that a process tries to learn."""
+
+PATIENCE = 0.05
+"""Seconds that a request waits for the first learning; later ones it does not wait for."""
+
+MOST_LEARNT = 4_000
+"""Problems of the site that are learnt from, the newest: a third of a second's work."""
+
+CHUNK = 500
+"""Problems that are read at once."""
+
+SMOOTHING = 1.0
+"""Laplace's: what is learnt from is small (Gururangan et al. 2018 add 100 to 300,000)."""
+
+FILE = "association.npy"
+"""In the site's folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +89,7 @@ class Meter:
 
 def association(halves: Sequence[AnyHalf]) -> Meter:
     """Return how far word association alone gets each half right; halves may be unfinished."""
-    pairs = latest()
+    pairs = _LEARNING.latest()
     if pairs is None:
         return Meter()
     return Meter(tuple(reading(half, pairs) for half in halves), pairs.problems)
@@ -93,3 +131,155 @@ def _share(scores: Sequence[float], answer: int) -> float:
     top = max(scores)
     powers = [math.exp(score - top) for score in scores]
     return powers[answer] / sum(powers)
+
+
+class Pairs:
+    """The weights of word pairs: PMI with the right answer, in nats.
+
+    Args:
+        table: (2, pairs + 1) of uint64, as the file has it: the digests of the pairs in ascending
+            order over the bits of their weights. The first column has no pair, but 0 over the
+            number of problems.
+    """
+
+    def __init__(self, table: npt.NDArray[np.uint64]) -> None:
+        self.table = table
+
+    @property
+    def problems(self) -> int:
+        """How many were learnt from."""
+        return int(self.table[1, 0])
+
+    @classmethod
+    def learnt_from(cls, problems: Iterable[Problem]) -> Pairs:
+        """Count the word pairs of solved problems, which are read one by one."""
+        from winosmith.solve import WordAssociation
+
+        read = 0
+
+        def counted() -> Iterator[Problem]:
+            nonlocal read
+            for problem in problems:
+                read += 1
+                yield problem
+
+        known = WordAssociation.of_pairs(counted(), smoothing=SMOOTHING).weights
+        digests = np.fromiter(map(_digest, known), np.uint64, len(known))
+        weights = np.fromiter((weight for (weight,) in known.values()), np.float64, len(known))
+        order = np.argsort(digests)
+        table = np.zeros((2, len(known) + 1), np.uint64)
+        table[0, 1:], table[1, 1:] = digests[order], weights[order].view(np.uint64)
+        table[1, 0] = read
+        return cls(table)
+
+    @classmethod
+    def read(cls, path: Path) -> Pairs:
+        """Return what `save` has written.
+
+        Raises:
+            OSError: there is no such file.
+            EOFError: it is empty.
+            ValueError: it is not whole, or something else.
+        """
+        table = np.load(path, allow_pickle=False)
+        if table.dtype != np.uint64 or table.ndim != 2 or len(table) != 2 or not table.size:
+            raise ValueError(f"{path}: not the weights of pairs")
+        return cls(table)
+
+    def save(self, path: Path) -> None:
+        """Write the file, whole or not at all."""
+        with write_aside(path, "wb") as file:
+            np.save(file, self.table, allow_pickle=False)
+
+    def weights(self, pairs: Collection[str]) -> dict[str, float]:
+        """Return the weights of those pairs that are known.
+
+        Args:
+            pairs: as `WordAssociation` has them: an option's word and another, in lower case.
+        """
+        asked = np.fromiter(map(_digest, pairs), np.uint64, len(pairs))
+        places = np.searchsorted(self.table[0], asked).clip(max=self.table.shape[1] - 1)
+        known = self.table[0, places] == asked
+        weights = self.table[1, places].view(np.float64)
+        return dict(zip(compress(pairs, known), weights[known].tolist(), strict=True))
+
+
+def learn() -> Pairs:
+    """Learn from the public problems of the site and the twins that ship, now.
+
+    Problems under embargo and attention questions are left out: the words that are named would
+    tell of them.
+    """
+    newest = public_problems().exclude(answer=None).order_by("-pk")[:MOST_LEARNT]
+    rows = newest.values_list("ref", "sentence", "options", "answer")
+
+    def problems() -> Iterator[Problem]:
+        """Give one after another: a worker that holds all at once never gives the room back."""
+        yield from practice.handwritten()
+        for ref, text, options, answer in rows.iterator(chunk_size=CHUNK):
+            yield Problem(f"site:{ref}", text, tuple(options), answer)
+
+    return Pairs.learnt_from(problems())
+
+
+class Learning:
+    """Follows the file, and writes it anew when it is old."""
+
+    def __init__(self) -> None:
+        self.pairs: Pairs | None = None
+        self.seen: tuple[int, int] | None = None
+        """The file that `pairs` are of: its number, and when it was written, in nanoseconds."""
+        self.written = 0
+        """The number of the file that this process wrote last."""
+        self.background = Background("association", RETRY, self._learn)
+
+    def latest(self) -> Pairs | None:
+        """Return what was learnt last; None when the first learning is not done in time."""
+        self._look()
+        if self._is_due(0.0 if self.seen and self.seen[0] == self.written else TURN):
+            self.background.start_when_due()
+        if self.pairs is None:
+            self.background.wait(PATIENCE)
+            self._look()
+        return self.pairs
+
+    def _look(self) -> None:
+        """Read the file if it is another than before; one that can't be read is as good as none."""
+        path = settings.SITE.folder / FILE
+        stamp = _stamp(path)
+        if stamp == self.seen:
+            return
+        try:
+            self.pairs = Pairs.read(path)
+        except (OSError, ValueError, EOFError):
+            stamp = None
+        self.seen = stamp
+
+    def _is_due(self, later: float) -> bool:
+        """Tell whether there is no file, or it is old, or from the future."""
+        if self.seen is None:
+            return True
+        return not 0 <= time.time() - self.seen[1] / 1e9 < EVERY + later
+
+    def _learn(self) -> None:
+        self._look()
+        if self._is_due(0.0):  # nobody else has learnt since
+            path = settings.SITE.folder / FILE
+            learn().save(path)
+            self.written = path.stat().st_ino
+
+
+_LEARNING = Learning()
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    try:
+        about = path.stat()
+    except FileNotFoundError:
+        return None
+    return about.st_ino, about.st_mtime_ns
+
+
+def _digest(pair: str) -> int:
+    """Return 8 bytes of a digest; that two of a million pairs share one has a chance of 3e-8."""
+    return int.from_bytes(blake2b(pair.encode(), digest_size=8).digest(), "little")

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
+from winosmith.web.people.models import Person
 from winosmith.web.problems.halves import AnyHalf
 from winosmith.web.problems.lookalikes import remember
 from winosmith.web.problems.models import Event, Problem, State, Twin
 from winosmith.web.problems.states import move
-
-if TYPE_CHECKING:
-    from winosmith.web.people.models import Person
 
 OPEN = (State.HELD, State.JUDGING, State.REJECTED)
 """Where a problem stands when a revision may help it."""

@@ -1,23 +1,30 @@
-"""Hints: what makes a moderator's look at a new twin worth while, each a short text."""
+"""Hints: what makes a moderator's look at a new twin worth while, each a short text.
+
+Near-duplicates, what may concern real people (contact data, names), what makes reading unpleasant,
+and characters that deceive.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.utils import translation
 from django.utils.translation import gettext as _
 
-from winosmith.web.problems.characters import foreign_lookalikes, invisible
+from winosmith.web.people.models import Person
 from winosmith.web.problems.halves import AnyHalf
 from winosmith.web.problems.lookalikes import Lookalike, lookalikes_of
-from winosmith.web.problems.suspicions import contact_data, flagged_words, full_names, shouting
-
-if TYPE_CHECKING:
-    from winosmith.web.people.models import Person
-    from winosmith.web.problems.models import Problem
+from winosmith.web.problems.models import Problem
+from winosmith.web.suspicions import (
+    contact_data,
+    flagged_words,
+    foreign_lookalikes,
+    full_names,
+    invisible,
+    shouting,
+)
 
 MOST_NAMED = 3
 """Findings of one kind that a hint names."""

@@ -1,4 +1,4 @@
-"""What people write: twins, their halves, and what happened to them."""
+"""What people write: twins, their halves, what happened to them, and the index of sentences."""
 
 from __future__ import annotations
 
@@ -8,10 +8,6 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
-
-from winosmith.web.problems.lookalike_models import Remembered, Shingle
-
-__all__ = ["Done", "Event", "Problem", "Remembered", "Shingle", "State", "Twin"]
 
 
 class State(models.TextChoices):
@@ -142,3 +138,47 @@ class Done(models.Model):
 
     def __str__(self) -> str:
         return f"a form, {self.at:%Y-%m-%d %H:%M}"
+
+
+class Remembered(models.Model):
+    """A sentence that new ones are compared with: a problem of the site, or a published one.
+
+    Attributes:
+        problem: of the site; its row holds the text.
+        source: of a published sentence: the data set ("WinoGrande train_xl"); else empty.
+        ref: its id in that data set; else empty.
+        sentence, options: the published text.
+    """
+
+    problem = models.OneToOneField(
+        Problem, models.CASCADE, null=True, blank=True, related_name="remembered"
+    )
+    source = models.CharField(max_length=80, blank=True)
+    ref = models.CharField(max_length=200, blank=True)
+    sentence = models.TextField(blank=True)
+    options = models.JSONField(default=list, blank=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["source", "ref"],
+                condition=models.Q(problem__isnull=True),
+                name="published_once",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.ref or f"problem {self.problem_id}"
+
+
+class Shingle(models.Model):
+    """That a sentence is stored under a number of its sketch; see `problems.lookalikes`.
+
+    The key's index answers which sentences have a number without reading the table.
+    """
+
+    pk = models.CompositePrimaryKey("value", "remembered_id")
+    value = models.BigIntegerField()
+    remembered = models.ForeignKey(
+        Remembered, models.DO_NOTHING, db_index=False, db_constraint=False, related_name="+"
+    )

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
+from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Done
-
-if TYPE_CHECKING:
-    from winosmith.web.people.models import Person
 
 
 class Reused(InputError):  # noqa: N818

@@ -10,22 +10,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.db import connection
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from winosmith.web._chunked import chunked
 from winosmith.web._lock import writing
+from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Event, Problem, State, Twin
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
-
-    from winosmith.web.people.models import Person
 
 OPEN = (State.HELD, State.JUDGING)
 """Where a half stands that its twin waits for, unless it is an attention question."""

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.utils import timezone
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
+from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Event, Problem, State
 from winosmith.web.problems.public import settle
-
-if TYPE_CHECKING:
-    from winosmith.web.people.models import Person
 
 MOVES = {
     State.HELD: {State.JUDGING, State.REJECTED, State.WITHDRAWN, State.REVISED},

@@ -32,10 +32,9 @@ from winosmith.formats import FORMATS, Format
 from winosmith.records import canonical, problem_record
 from winosmith.validate import write_votes
 from winosmith.web.judge.votes import responses
-from winosmith.web.problems.lineages import as_public, with_distances
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.public import public_problems
-from winosmith.web.problems.records import lean, numbers, rows
+from winosmith.web.problems.records import as_public, lean, numbers, rows, with_distances
 
 
 class Closed(Protocol):

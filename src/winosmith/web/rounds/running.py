@@ -23,9 +23,9 @@ from winosmith.web._chunked import chunked
 from winosmith.web._export import chunks, one_moment
 from winosmith.web._lock import writing
 from winosmith.web.judge.votes import responses
-from winosmith.web.problems.lineages import as_public
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.public import public_problems
+from winosmith.web.problems.records import as_public
 from winosmith.web.rounds import lock, recipes
 from winosmith.web.rounds.models import Place, Round
 from winosmith.web.rounds.progress import POOL, STORING, Cancelled, Teller

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from winosmith.records import problem_record
-from winosmith.web.problems.lineages import as_public
 from winosmith.web.problems.models import Problem as Row
+from winosmith.web.problems.records import as_public
 
 Ref = Annotated[str, Field(min_length=1, max_length=80, pattern=r"^[^/\x00-\x1f]+$")]
 """An id: of a problem, a twin, a draft, a batch."""

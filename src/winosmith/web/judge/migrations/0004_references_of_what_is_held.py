@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from django.db import migrations, models
 
-from winosmith.web.problems.sketch import compared, sketch
+from winosmith.web.problems.lookalikes import compared, sketch
 
 CHUNK = 500
 
