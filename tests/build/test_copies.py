@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from winosmith import Dataset, Lineage, Problem, formats
 from winosmith.blocks import contradictions, copies
 from winosmith.build import build, read_recipe
-from winosmith.build._copies import copies_record, copies_told, once
+from winosmith.build._pool import copies_record, copies_told, once
 from winosmith.testing import made_twins
 
 NONE = {"method": "none"}

@@ -9,31 +9,29 @@
 from __future__ import annotations
 
 from winosmith.build._build import Built, build, finished_build
-from winosmith.build._copies import copies_told
 from winosmith.build._debias import Debiased, debias_to_folder, finished_filter
 from winosmith.build._filter import NAMES, FilterRun, kept_as, run_filter
-from winosmith.build._last import LastBuild, digest_of, read_last
 from winosmith.build._measure import Measures, measure
-from winosmith.build._panel import Panel
-from winosmith.build._pool import names_of, read_pool, read_pool_votes
-from winosmith.build._progress import Advance, Step, silent
-from winosmith.build._publish import columns_told
+from winosmith.build._pool import copies_told, read_pool, read_pool_votes
 from winosmith.build._recipe import (
+    ConsensusRecipe,
     EmbedRecipe,
     FilesRecipe,
     FilterRecipe,
     MeasureRecipe,
     Recipe,
     SplitRecipe,
+    names_of,
     read_recipe,
     recipe_of,
+    recipe_table,
+    recipe_toml,
 )
-from winosmith.build._recipe_consensus import ConsensusRecipe
-from winosmith.build._recipe_file import recipe_table, recipe_toml
+from winosmith.build._report import columns_told, sides_blocks, sides_told
 from winosmith.build._report_filter import filter_sections, key_figures
-from winosmith.build._report_sides import sides_blocks, sides_told
-from winosmith.build._split import nested_sizes
-from winosmith.build._vectors import Embedded, embedded
+from winosmith.build._split import LastBuild, digest_of, nested_sizes, read_last
+from winosmith.build._vectors import Embedded, Panel, embedded
+from winosmith.progress import Advance, Step, silent
 
 __all__ = [
     "NAMES",

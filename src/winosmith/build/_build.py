@@ -17,38 +17,47 @@ import numpy as np
 
 from winosmith import debias, validate
 from winosmith.blocks import shuffled
-from winosmith.build._anonymous import anonymous
-from winosmith.build._copies import copies_record
 from winosmith.build._filter import FilterRun, filtered
-from winosmith.build._last import LastBuild, read_last, sides_record, write_sides
 from winosmith.build._measure import Measures, measure, verified
-from winosmith.build._panel import Panel, embedders, place_of
-from winosmith.build._progress import Step, silent
-from winosmith.build._publish import columns_record, publish, write_scores
-from winosmith.build._recipe import EmbedRecipe, Recipe
-from winosmith.build._record import (
-    LAST,
-    is_finished,
-    problems_digest,
-    public_recipe,
-    secret_inputs,
-    signature_of,
-    write_reports,
-    write_run,
-)
-from winosmith.build._split import Split, split
-from winosmith.build._stages import (
+from winosmith.build._pool import (
     Inputs,
     Stages,
     check,
+    copies_record,
     read_inputs,
     set_aside,
     without_copies,
 )
-from winosmith.build._vectors import Embedded, combining, embedded, refuse_unturned, turning
+from winosmith.build._publish import (
+    LAST,
+    anonymous,
+    columns_record,
+    is_finished,
+    problems_digest,
+    public_recipe,
+    publish,
+    secret_inputs,
+    signature_of,
+    write_reports,
+    write_run,
+    write_scores,
+)
+from winosmith.build._recipe import EmbedRecipe, Recipe
+from winosmith.build._split import LastBuild, Split, read_last, sides_record, split, write_sides
+from winosmith.build._vectors import (
+    Embedded,
+    Panel,
+    combining,
+    embedded,
+    embedders,
+    place_of,
+    refuse_unturned,
+    turning,
+)
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError, OutputError
 from winosmith.outputs import PRIVATE, OutputFolder
+from winosmith.progress import Step, silent
 
 VECTORS = f"{PRIVATE}/embeddings.npy"
 TOLD = f"{PRIVATE}/embeddings.json"

@@ -17,16 +17,22 @@ from winosmith import debias, formats, report
 from winosmith.answers import Response
 from winosmith.build._filter import NAMES, FilterRun, filtered
 from winosmith.build._measure import Measures, measure, verified
-from winosmith.build._panel import Panel, embedders, place_of
-from winosmith.build._progress import Step, silent
-from winosmith.build._recipe import EmbedRecipe, FilterRecipe, MeasureRecipe
-from winosmith.build._recipe_consensus import ConsensusRecipe
-from winosmith.build._record import is_finished, problems_digest, signature_of
+from winosmith.build._pool import DISCARDED, tuned_on
+from winosmith.build._publish import is_finished, problems_digest, signature_of
+from winosmith.build._recipe import ConsensusRecipe, EmbedRecipe, FilterRecipe, MeasureRecipe
 from winosmith.build._report_filter import again_record, filter_sections, key_figures
-from winosmith.build._stages import DISCARDED, tuned_on
-from winosmith.build._vectors import combining, embedded, refuse_unturned, turning
+from winosmith.build._vectors import (
+    Panel,
+    combining,
+    embedded,
+    embedders,
+    place_of,
+    refuse_unturned,
+    turning,
+)
 from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.outputs import OutputFolder, sha256
+from winosmith.progress import Step, silent
 from winosmith.records import canonical, problem_record
 
 VECTORS, PHASES, PAGE = "embeddings.npy", "phases.npz", "report.html"

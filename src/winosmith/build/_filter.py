@@ -18,13 +18,12 @@ from numpy.typing import NDArray
 
 from winosmith import debias
 from winosmith.blocks import blocks, whole_twins
-from winosmith.build._panel import Panel, lent
-from winosmith.build._progress import Step, watched
-from winosmith.build._recipe import FilterRecipe
-from winosmith.build._recipe_consensus import ConsensusRecipe
+from winosmith.build._recipe import ConsensusRecipe, FilterRecipe
+from winosmith.build._vectors import Panel, lent
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.outputs import OutputFolder
+from winosmith.progress import Advance, Step
 
 Rows = NDArray[np.intp]
 
@@ -326,7 +325,7 @@ def filtered(
     shared: dict[str, Any] = {"seed": seed, "panel": panel, **(how or {})}
     with lent(folder, name, count) as first:
         with step("filtering", len(pool)) as advance:
-            more = {**shared, **watched(advance, len(pool))}
+            more = {**shared, **_watched(advance, len(pool))}
             run = run_filter(pool, X, chosen, checkpoint=first, **more)
         if not chosen.again:
             return run
@@ -337,9 +336,24 @@ def filtered(
         ):
             for other, checkpoint in zip(OTHERS, (second, third), strict=True):
                 with step(f"again, {other}", len(pool)) as advance:
-                    more = {**shared, **watched(advance, len(pool))}
+                    more = {**shared, **_watched(advance, len(pool))}
                     run = run_again(run, chosen, other, checkpoint=checkpoint, **more)
     return run
+
+
+def _watched(advance: Advance, problems: int) -> dict[str, Callable[..., Any]]:
+    """Return what `run_filter` is to call, so that each phase and each draw of a null is shown."""
+    gone = 0
+
+    def on_phase(phase: debias.Phase) -> None:
+        nonlocal gone
+        gone = problems - phase.size + phase.removed
+        advance(gone, f"phase {phase.number + 1}")
+
+    def on_draw(phase: int, done: int) -> None:
+        advance(gone, f"phase {phase + 1}, draw {done} of its null")
+
+    return {"on_phase": on_phase, "on_draw": on_draw}
 
 
 def kept_apart(

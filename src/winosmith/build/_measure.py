@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from winosmith import debias, embed, practice
 from winosmith.build._filter import FilterRun, kept_apart
-from winosmith.build._panel import Panel
-from winosmith.build._progress import Step
 from winosmith.build._recipe import FilterRecipe
+from winosmith.build._vectors import Panel
 from winosmith.errors import DataError
+from winosmith.progress import Step
 from winosmith.report import Signature
 
 PROBE_ROWS = 10_000

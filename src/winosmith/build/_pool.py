@@ -1,47 +1,71 @@
-"""The pool of a recipe: problems and votes, from one file or several.
+"""The pool: what a recipe names, and what each stage before the filter takes out of it.
 
-A pool grows by files: what is collected in a later round lies beside what was there before.
+A pool grows by files: what is collected in a later round lies beside what was there before. A copy
+adds no observation. It only counts one twice, and in training it tells a solver that the problem is
+worth more than others; of two that contradict each other, one at least is wrong. So one of each
+stays in a new benchmark, in whole twins, and none that contradict.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+import zipfile
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
+
+import numpy as np
 
 from winosmith import formats, validate
 from winosmith.answers import Response
-from winosmith.dataset import Dataset
-from winosmith.errors import FormatError
+from winosmith.blocks import contradictions, copies, draw
+from winosmith.build._recipe import Copies, Recipe, paths_of
+from winosmith.dataset import Dataset, Filtered
+from winosmith.errors import FormatError, RecipeError
 from winosmith.problem import Problem
-
-if TYPE_CHECKING:
-    from winosmith.build._recipe import Recipe
-
-Files = str | tuple[str, ...]
-"""What a recipe names: a file, or several."""
+from winosmith.records import parsed
 
 
-def paths_of(named: Files | None) -> tuple[str, ...]:
-    """Return the files that a recipe names, none for None.
+@dataclass(frozen=True)
+class Inputs:
+    """What a recipe names, read.
 
-    >>> paths_of("twins.jsonl"), paths_of(None)
-    (('twins.jsonl',), ())
+    Attributes:
+        dataset: the collected problems, with their old ids.
+        votes: the judges' responses; empty when there are none.
+        planted: the artifact of each problem that is known to hold one, by old id; None when
+            nothing is known.
     """
-    if named is None:
-        return ()
-    return (named,) if isinstance(named, str) else tuple(named)
+
+    dataset: Dataset
+    votes: tuple[Response, ...] = ()
+    planted: Mapping[str, str] | None = None
 
 
-def names_of(named: Files | None) -> str | list[str] | None:
-    """Return the files by their names alone, as a recipe is published.
+def read_inputs(recipe: Recipe) -> Inputs:
+    """Read the files that a recipe names.
 
-    >>> names_of("pools/twins.jsonl"), names_of(("a/one.jsonl", "two.jsonl")), names_of(None)
-    ('twins.jsonl', ['one.jsonl', 'two.jsonl'], None)
+    Raises:
+        FormatError: one can't be read; file, line and reason.
+        RecipeError: the file of planted artifacts does not map ids to kinds.
     """
-    if named is None or isinstance(named, str):
-        return named and Path(named).name
-    return [Path(path).name for path in named]
+    return Inputs(
+        dataset=read_pool(recipe),
+        votes=read_pool_votes(recipe),
+        planted=_read_planted(recipe.planted) if recipe.planted else None,
+    )
+
+
+def _read_planted(path: str) -> Mapping[str, str]:
+    try:
+        planted = parsed(Path(path).read_text("utf-8"))
+    except ValueError as error:
+        raise RecipeError(f"{path}: not JSON: {error}") from None
+    if not isinstance(planted, dict) or not all(isinstance(k, str) for k in planted.values()):
+        raise RecipeError(f"{path}: must map the ids of problems to the kind of their artifact")
+    return planted
 
 
 def read_pool(recipe: Recipe) -> Dataset:
@@ -83,3 +107,310 @@ def read_pool_votes(recipe: Recipe) -> tuple[Response, ...]:
         FormatError: a file can't be read.
     """
     return tuple(vote for path in paths_of(recipe.votes_file) for vote in validate.read_votes(path))
+
+
+DISCARDED = "embed split", "discarded: it fine-tuned the encoder"
+"""The stage and the reason of problems that fine-tuned an encoder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Why a problem is not among the kept.
+
+    Attributes:
+        stage: what dropped it.
+        reason: why.
+        copy_of: the row of the kept problem that it is a copy of; None where it is none.
+    """
+
+    stage: str
+    reason: str
+    copy_of: int | None = None
+
+
+@dataclass
+class Stages:
+    """The collected problems, and what is left of them after each stage.
+
+    Attributes:
+        collected: everything that came in.
+        done: what each stage kept and dropped, in order.
+        valid: the ids of the problems that enough judges found valid.
+        applied: to which problems the rules for authors were applied, and why.
+        copies: what was found to be there more than once, by the rows of the collected problems.
+    """
+
+    collected: Dataset
+    done: dict[str, Filtered] = field(default_factory=dict)
+    valid: frozenset[str] = frozenset()
+    applied: validate.Applied | None = None
+    copies: Once = field(default_factory=lambda: Once({}, {}, (), ()))
+
+    @property
+    def left(self) -> Dataset:
+        """What the last stage kept."""
+        return list(self.done.values())[-1].kept if self.done else self.collected
+
+    def rows(self) -> list[int]:
+        """Return the rows, in the collected problems, of what is left."""
+        return [self.collected.row(problem_id) for problem_id in self.left.ids]
+
+    def add(self, stage: str, result: Filtered) -> None:
+        """Go on with what this stage kept."""
+        self.done[stage] = result
+
+    def verdicts(self) -> dict[int, Verdict]:
+        """Return why each dropped problem was dropped, by its row."""
+        return {
+            row: Verdict(entry.stage, entry.reason, self.copies.of.get(row))
+            for result in self.done.values()
+            for entry in result.dropped
+            for row in [self.collected.row(entry.problem.id)]
+        }
+
+
+def check(stages: Stages, recipe: Recipe, votes: Sequence[Response]) -> None:
+    """Apply the rules of structure and, where there are votes, those of validation."""
+    embargoed = {
+        row: "embargo: not to be published" for row, p in enumerate(stages.left) if p.embargo
+    }
+    if embargoed:
+        stages.add("embargo", stages.left.drop(embargoed, "embargo"))
+    checked = validate.check(stages.left, votes or None, recipe.structure, recipe.votes)
+    for examined in checked.stages:
+        stages.add(examined.stage, examined.filtered())
+    stages.valid, stages.applied = checked.valid, checked.applied
+
+
+def without_copies(stages: Stages, recipe: Recipe, known: Collection[str]) -> None:
+    """Find what passed the checks more than once; take it out, unless the recipe keeps it.
+
+    After the checks, for a copy that breaks a rule, or that judges refuse, is none to choose; of
+    two with different answers the judges may have found out which one is right.
+
+    Args:
+        stages: the problems.
+        recipe: says what becomes of copies.
+        known: the ids of problems that were published before; of several, one of these stays.
+    """
+    rows = stages.rows()
+    found = once(stages.left, recipe.seed, known)
+    stages.copies = Once(
+        {rows[row]: reason for row, reason in found.reasons.items()},
+        {rows[row]: rows[of] for row, of in found.of.items()} if recipe.copies == "once" else {},
+        [[rows[row] for row in group] for group in found.groups],
+        [[rows[row] for row in group] for group in found.contradictory],
+    )
+    if recipe.copies == "once" and found.reasons:
+        stages.add(COPIES, stages.left.drop(dict(found.reasons), COPIES))
+
+
+def set_aside(
+    stages: Stages, recipe: Recipe, order: Sequence[Sequence[int]]
+) -> tuple[Dataset, Dataset] | None:
+    """Take out the problems that fine-tune the encoder; return them for training and for dev.
+
+    They are drawn in whole blocks and then left out of the benchmark (WinoGrande, section 3). An
+    array that `winosmith embed --finetune` wrote says which were; there is nothing to train then.
+    """
+    first = [] if recipe.embed.array is None else [recipe.embed.array]
+    known = {id_ for array in (*first, *recipe.consensus.arrays) for id_ in tuned_on(array)}
+    sizes = recipe.embed.finetune_train, recipe.embed.finetune_dev
+    if not any(sizes):
+        _discard(stages, known)
+        return None
+    free = [row for row in stages.rows() if stages.collected.ids[row] not in known]
+    train, dev = draw(order, free, sizes)
+    _discard(stages, known | {stages.collected.ids[row] for row in (*train, *dev)})
+    return stages.collected.select(train), stages.collected.select(dev)
+
+
+def _discard(stages: Stages, taken: Collection[str]) -> None:
+    stage, reason = DISCARDED
+    rows = {row: reason for row, problem in enumerate(stages.left) if problem.id in taken}
+    if rows:
+        stages.add(stage, stages.left.drop(rows, stage))
+
+
+def tuned_on(array: str) -> set[str]:
+    """Return the ids of the problems that an array's encoder was fine-tuned on."""
+    if not zipfile.is_zipfile(array):
+        return set()
+    with np.load(array, allow_pickle=False) as held:
+        lists = [held[key] for key in ("train_ids", "dev_ids") if key in held.files]
+    return {str(problem_id) for ids in lists for problem_id in ids}
+
+
+COPIES = "copies"
+"""The stage that leaves them out."""
+
+
+SHOWN = 3
+"""Groups that a report names."""
+
+
+_COPY = "copy: of a problem that is kept"
+
+
+_HALF_OF_COPY = "copy: its other half is one of a problem that is kept"
+
+
+_ONE_TWICE = "copy: its other half is the same problem"
+
+
+_AGAINST = "contradictory: a copy of it has another answer"
+
+
+_HALF_AGAINST = "contradictory: a copy of its other half has another answer"
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """What of a data set is left out so that nothing in it is there twice.
+
+    Attributes:
+        reasons: why, by row.
+        of: for each row that is a copy of one that stays, that one.
+        groups: the rows of identical problems, two or more a group.
+        contradictory: those of `groups` whose answers differ.
+    """
+
+    reasons: Mapping[int, str]
+    of: Mapping[int, int]
+    groups: Sequence[Sequence[int]]
+    contradictory: Sequence[Sequence[int]]
+
+
+def once(dataset: Dataset, seed: int, known: Collection[str] = ()) -> Once:
+    """Find what is to be left out: all but one of each, and all that contradicts itself.
+
+    A twin stays or goes whole, so no single is made; the price is that a half may go that is no
+    copy. Twins come before singles: where a single is a copy of a half, the single goes. Of twins
+    that share a half, the one stays that is in the way of the fewest. Among equals it is the one
+    that was published before, then one that is no perturbed problem, and then a digest of seed,
+    sentences and ids decides: neither the order of the rows nor that of the options, nor the
+    answers.
+
+    Args:
+        dataset: the problems.
+        seed: of the digest.
+        known: ids of problems that were published before.
+
+    >>> from winosmith import Problem
+    >>> fell = [Problem(id_, "The _ fell.", ("cup", "jug"), 0) for id_ in "ab"]
+    >>> found = once(Dataset(fell), 0)
+    >>> len(found.reasons), set(found.reasons.values())
+    (1, {'copy: of a problem that is kept'})
+    """
+    groups = copies(dataset)
+    against = contradictions(dataset, groups)
+    alike = {row: rows[0] for rows in groups for row in rows}
+    wrong = {row for rows in against for row in rows}
+    units = [*dataset.twins, *((row,) for row in dataset.singles)]
+    reasons = {
+        row: _AGAINST if row in wrong else _HALF_AGAINST
+        for unit in units
+        if not wrong.isdisjoint(unit)
+        for row in unit
+    }
+    concerned = [
+        unit
+        for unit in units
+        if not alike.keys().isdisjoint(unit) and reasons.keys().isdisjoint(unit)
+    ]
+    holders = Counter(of for unit in concerned for of in {alike.get(row, row) for row in unit})
+
+    def rank(unit: tuple[int, ...]) -> tuple[object, ...]:
+        problems = [dataset[row] for row in unit]
+        return (
+            len(unit) == 1,
+            sum(holders[alike.get(row, row)] - 1 for row in unit),
+            not any(problem.id in known for problem in problems),
+            any(problem.lineage for problem in problems),
+            sorted(_digest(seed, problem.sentence) for problem in problems),
+            sorted(_digest(seed, problem.id) for problem in problems),
+        )
+
+    stays: dict[int, int] = {}
+    gone: list[tuple[int, ...]] = []
+    for unit in sorted(concerned, key=rank):
+        held = {alike.get(row, row): row for row in unit}
+        if len(held) == len(unit) and stays.keys().isdisjoint(held):
+            stays |= held
+        else:
+            gone.append(unit)
+    of = {row: stays[alike[row]] for unit in gone for row in unit if alike.get(row) in stays}
+    for unit in gone:
+        other = _HALF_OF_COPY if any(row in of for row in unit) else _ONE_TWICE
+        reasons |= {row: _COPY if row in of else other for row in unit}
+    return Once(reasons, of, groups, against)
+
+
+def _digest(seed: int, text: str) -> bytes:
+    return hashlib.sha256(f"{seed}\0{text}".encode()).digest()
+
+
+def copies_record(
+    found: Once, rule: Copies, ids: Sequence[str], shown: Collection[str]
+) -> dict[str, Any]:
+    """Return what a build says of its copies, as JSON holds it; nothing where there are none.
+
+    Args:
+        found: among the problems that passed the checks.
+        rule: of the recipe.
+        ids: those that the problems are published with.
+        shown: those of them that may be named: a copy of a test problem tells what is in test.
+    """
+    named = [[ids[row] for row in rows] for rows in found.groups]
+    if not named:
+        return {}
+    return {
+        "rule": rule,
+        "groups": len(named),
+        "problems": sum(map(len, named)),
+        "contradictory": len(found.contradictory),
+        "left_out": len(found.reasons) if rule == "once" else 0,
+        "none_left": len(_none_left(found)) if rule == "once" else 0,
+        "examples": [of for of in named if all(id_ in shown for id_ in of)][:SHOWN],
+    }
+
+
+def _none_left(found: Once) -> list[Sequence[int]]:
+    """Return the groups of which no row stays, though their answers agree."""
+    against = {*map(tuple, found.contradictory)}
+    return [
+        rows
+        for rows in found.groups
+        if tuple(rows) not in against and all(row in found.reasons for row in rows)
+    ]
+
+
+def copies_told(record: Mapping[str, Any] | None) -> list[str]:
+    """Return what a build says of its copies, in sentences.
+
+    >>> found = {"rule": "once", "groups": 2, "problems": 4, "contradictory": 1, "left_out": 3}
+    >>> for line in copies_told({**found, "examples": [["mine-3", "mine-7"]]}):
+    ...     print(line)
+    Of 4 problems that are 2 (mine-3 = mine-7), one of each stays, in whole twins; 3 are left out
+    1 of the 2 has copies with different answers: all of them are left out; correct their answers
+    """
+    if not record:
+        return []
+    groups, against = record["groups"], record["contradictory"]
+    named = "; ".join(" = ".join(ids) for ids in record["examples"])
+    whole = f"Of {record['problems']:,} problems that are {groups:,}{named and f' ({named})'}"
+    once, none = record["rule"] == "once", record.get("none_left", 0)
+    but = f" (of {none:,} none stays, since no whole twin of it can)" if none else ""
+    lines = [
+        f"{whole}, one of each stays, in whole twins{but}; {record['left_out']:,} are left out"
+        if once
+        else f'{whole}, all are kept, as the recipe says; copies = "once" keeps one of each'
+    ]
+    if against:
+        have = "has" if against == 1 else "have"
+        done = "all of them are left out; correct" if once else "correct"
+        lines.append(
+            f"{against:,} of the {groups:,} {have} copies with different answers: {done} their "
+            "answers"
+        )
+    return lines

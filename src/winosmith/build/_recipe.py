@@ -6,21 +6,59 @@ switches off what can be switched off. An unknown key is an error that names the
 
 from __future__ import annotations
 
+import difflib
+import json
+import types
+import typing
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
-from winosmith.build._copies import Copies
-from winosmith.build._pool import Files, names_of
-from winosmith.build._recipe_consensus import ARRAYS, ConsensusRecipe
-from winosmith.build._split import Disjoint
-from winosmith.build._tables import constructed
 from winosmith.errors import RecipeError
 from winosmith.records import read_toml
 from winosmith.validate import StructureRules, VoteRules
 
 Method = Literal["aflite", "mirror", "pmi", "random", "none"]
+
+
+Copies = Literal["once", "keep"]
+"""What a recipe says of copies."""
+
+
+Disjoint = Literal["twin", "contributor", "source"]
+"""What stays on one side of a split beside twins, families and copies: all that one contributor
+wrote, all of one source, or nothing more."""
+
+
+Files = str | tuple[str, ...]
+"""What a recipe names: a file, or several."""
+
+
+def paths_of(named: Files | None) -> tuple[str, ...]:
+    """Return the files that a recipe names, none for None.
+
+    >>> paths_of("twins.jsonl"), paths_of(None)
+    (('twins.jsonl',), ())
+    """
+    if named is None:
+        return ()
+    return (named,) if isinstance(named, str) else tuple(named)
+
+
+def names_of(named: Files | None) -> str | list[str] | None:
+    """Return the files by their names alone, as a recipe is published.
+
+    >>> names_of("pools/twins.jsonl"), names_of(("a/one.jsonl", "two.jsonl")), names_of(None)
+    ('twins.jsonl', ['one.jsonl', 'two.jsonl'], None)
+    """
+    if named is None or isinstance(named, str):
+        return named and Path(named).name
+    return [Path(path).name for path in named]
+
+
+ARRAYS = (".npy", ".npz")
+"""What the names of files of vectors end in."""
 
 
 @dataclass(frozen=True)
@@ -139,6 +177,47 @@ class FilterRecipe:
         _refuse(
             self.null_draws < 20, f"null_draws is {self.null_draws}; an interval needs 20 or more"
         )
+
+
+@dataclass(frozen=True)
+class ConsensusRecipe:
+    """`[consensus]`: several embedders vote on what AFLite drops, above a floor.
+
+    Attributes:
+        embedders: who joins the one of `[embed]`: "light", the hub id or folder of an encoder
+            (with ":concat" or ":difference" after it, where that differs from `[embed]`), or a
+            .npy or .npz file. `[embed]` says the rest, fine-tuning too.
+        least: how many embedders must find a problem predictable; None takes more than half.
+        floor: of the problems that people agree on, the share that is kept at the least, 0–1: 1
+            keeps all of them. Needs `votes_file`.
+        agreed: the share of judges who must choose the answer for people to agree on it; 1 is all.
+    """
+
+    embedders: tuple[str, ...] = ()
+    least: int | None = None
+    floor: float = 0.0
+    agreed: float = 1.0
+
+    def __post_init__(self) -> None:
+        most = len(self.embedders) + 1
+        if self.least is not None and not 1 <= self.least <= most:
+            raise RecipeError(
+                f"least is {self.least}; it is 1 to {most}, the number of embedders with that of "
+                "[embed]"
+            )
+        if not 0 <= self.floor <= 1:
+            raise RecipeError(f"floor is {self.floor}; it is a share from 0 to 1")
+        if not 0 < self.agreed <= 1:
+            raise RecipeError(f"agreed is {self.agreed}; it is a share above 0, at most 1")
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to vote on, or a floor."""
+        return bool(self.embedders) or self.floor > 0
+
+    @property
+    def arrays(self) -> list[str]:
+        """The files of vectors among the embedders."""
+        return [text for text in self.embedders if text.endswith(ARRAYS)]
 
 
 @dataclass(frozen=True)
@@ -332,3 +411,156 @@ def _found(key: str, named: str, folder: Path) -> str:
     if not path.is_file():
         raise RecipeError(f"{key} is {named!r}, but there is no file {path}")
     return str(path)
+
+
+def recipe_table(recipe: Recipe) -> dict[str, Any]:
+    """Return the recipe as a table, every default written out, files by their names alone.
+
+    A vote of one embedder without a floor is none, and has no table.
+    """
+    vote = recipe.consensus
+    named = [Path(text).name if text.endswith(ARRAYS) else text for text in vote.embedders]
+    table = asdict(replace(recipe, consensus=replace(vote, embedders=tuple(named))))
+    for key in ("data", "votes_file", "planted"):
+        table[key] = names_of(table[key])
+    table["embed"]["array"] = table["embed"]["array"] and Path(table["embed"]["array"]).name
+    if not vote:
+        del table["consensus"]
+    return table
+
+
+def recipe_toml(recipe: Recipe) -> str:
+    """Return the TOML of a recipe, every default written out, files by their names alone.
+
+    `read_recipe` reads it, once the files that it names lie beside it.
+
+    >>> text = recipe_toml(Recipe("mine", "pools/twins.jsonl", seed=3))
+    >>> [line for line in text.splitlines() if line.startswith(("data", "seed", "votes_file"))]
+    ['data = "twins.jsonl"', 'votes_file = false', 'seed = 3']
+    """
+    table = recipe_table(recipe)
+    tables = {key: value for key, value in table.items() if isinstance(value, Mapping)}
+    lines = _assigned({key: value for key, value in table.items() if key not in tables})
+    for key, inner in tables.items():
+        lines += ["", f"[{key}]", *_assigned(inner)]
+    return "\n".join(lines) + "\n"
+
+
+def _assigned(table: Mapping[str, Any]) -> list[str]:
+    return [f"{key} = {_toml(value)}" for key, value in table.items()]
+
+
+def _toml(value: Any) -> str:
+    """Return a value as TOML; what is switched off is `false`."""
+    if value is None or isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, str):  # TOML's escapes are JSON's, but for DEL
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return repr(value)
+
+
+Kind = TypeVar("Kind")
+
+
+_LARGEST = 2**1000
+"""Whole numbers from here on, or soon after, are no floats."""
+
+
+def constructed(
+    kind: type[Kind], table: Mapping[str, Any], where: str = "", whole: Any = None
+) -> Kind:
+    """Construct a dataclass from a table, and the dataclasses of its fields from the tables in it.
+
+    Args:
+        kind: the dataclass.
+        table: as TOML gives it.
+        where: the table's place in the whole, for messages ("filter.").
+        whole: the outermost dataclass, whose tables a misplaced key may belong to.
+
+    Raises:
+        RecipeError: an unknown or missing key, or a value that does not fit.
+    """
+    whole = whole or kind
+    hints = typing.get_type_hints(kind)
+    known = [f.name for f in fields(kind)]  # type: ignore[arg-type]
+    for key in table:
+        if key not in known:
+            raise RecipeError(_unknown(key, known, where, whole))
+    needed = [f.name for f in fields(kind) if _is_needed(f) and f.name not in table]  # type: ignore[arg-type]
+    if needed:
+        raise RecipeError(f"the key {where}{needed[0]!r} is missing")
+    values = {key: _value(hints[key], value, where + key, whole) for key, value in table.items()}
+    try:
+        return kind(**values)
+    except RecipeError as error:
+        raise RecipeError(f"[{where.rstrip('.')}] {error}" if where else str(error)) from None
+
+
+def _is_needed(known: Any) -> bool:
+    return known.default is MISSING and known.default_factory is MISSING
+
+
+def _unknown(key: str, known: list[str], where: str, whole: Any) -> str:
+    elsewhere = {
+        inner.name: table
+        for table, kind in typing.get_type_hints(whole).items()
+        if is_dataclass(kind)
+        for inner in fields(kind)
+    }
+    near = difflib.get_close_matches(key, known, n=1)
+    far = difflib.get_close_matches(key, elsewhere, n=1)
+    if near:
+        hint = f"did you mean {near[0]!r}?"
+    elif far:
+        hint = f"did you mean {far[0]!r} in the table [{elsewhere[far[0]]}]?"
+    else:
+        hint = f"the keys are {', '.join(known)}"
+    return f"unknown key {where + key!r}; {hint}"
+
+
+def _value(hint: Any, value: Any, where: str, whole: Any) -> Any:
+    """Return a value of TOML as the field's type, or say that it does not fit."""
+    if is_dataclass(hint):
+        if not isinstance(value, Mapping):
+            raise RecipeError(f"{where} must be a table: [{where}]")
+        return constructed(typing.cast("type[Any]", hint), value, f"{where}.", whole)
+    is_union = typing.get_origin(hint) in (typing.Union, types.UnionType)
+    kinds = typing.get_args(hint) if is_union else (hint,)
+    if types.NoneType in kinds and value is False:
+        return None
+    for kind in kinds:
+        fitting = _fitting(kind, value)
+        if fitting is not None:
+            return fitting
+    wanted = " or ".join(_in_words(kind) for kind in kinds if kind is not types.NoneType)
+    raise RecipeError(f"{where} is {value!r}; it must be {wanted}")
+
+
+def _fitting(kind: Any, value: Any) -> Any:
+    """Return the value as this one type, or None when it does not fit."""
+    if typing.get_origin(kind) is Literal:
+        return value if value in typing.get_args(kind) else None
+    if typing.get_origin(kind) is tuple:
+        inner = typing.get_args(kind)
+        if isinstance(value, list) and inner[-1] is Ellipsis:
+            inner = inner[:1] * len(value)
+        if isinstance(value, list) and len(value) == len(inner):
+            items = tuple(_fitting(kind, item) for kind, item in zip(inner, value, strict=True))
+            return None if None in items else items
+        return None
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value) if abs(value) < _LARGEST else None
+    if isinstance(value, bool) and kind is not bool:
+        return None
+    return value if isinstance(value, kind) else None
+
+
+def _in_words(kind: Any) -> str:
+    if typing.get_origin(kind) is Literal:
+        return "one of " + ", ".join(typing.get_args(kind))
+    if typing.get_origin(kind) is tuple:
+        return "a list of texts" if str in typing.get_args(kind) else "a list such as [15, 30]"
+    words = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}
+    return words[kind]

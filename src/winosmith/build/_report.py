@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from winosmith import report, validate
-from winosmith.build._copies import copies_told
-from winosmith.build._publish import columns_told
+from winosmith.build._pool import copies_told
 from winosmith.build._report_filter import filter_sections, key_figures
-from winosmith.build._report_sides import sides_blocks
 
 if TYPE_CHECKING:
     from winosmith.build._build import Built
+
 
 SETS = {
     "train_xs": "the first whole twins of train_xl",
@@ -136,3 +136,82 @@ def _making(built: Built, recipe: Mapping[str, Any]) -> list[report.Block]:
         told = f"Fine-tuning the encoder: {built.told['finetuned']}."
         blocks.insert(0, report.Text([told], kind))  # type: ignore[arg-type]
     return blocks
+
+
+def sides_told(record: Mapping[str, Any] | None) -> list[str]:
+    """Return the sentences: what stayed, what is new, and where blocks joined two sides.
+
+    Args:
+        record: as `report.json` holds it under "sides"; None where there is no last build.
+
+    >>> joined = {"former": ["train", "test"], "side": "train", "problems": ["a", "b"]}
+    >>> for line in sides_told({"stayed": {"train": 60, "dev": 5, "test": 7},
+    ...                         "new": {"train": 0, "dev": 2, "test": 0}, "joined": [joined]}):
+    ...     print(line)
+    72 problems stay on the side of the last build (train 60, dev 5, test 7), 2 are in new blocks (dev 2)
+    1 block joins what was in train and test, and is in train now (2 problems)
+    """  # noqa: E501
+    if record is None:
+        return []
+    stayed, new = (record[key] for key in ("stayed", "new"))
+    lines = [
+        f"{_counted(stayed)} on the side of the last build{_each(stayed)}, "
+        f"{sum(new.values()):,} {'is' if sum(new.values()) == 1 else 'are'} in new blocks"
+        f"{_each(new)}"
+    ]
+    blocks, problems = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    for joint in record["joined"]:
+        kind = " and ".join(joint["former"]), joint["side"]
+        blocks[kind] += 1
+        problems[kind] += len(joint["problems"])
+    for (former, side), count in blocks.items():
+        joins, is_in = ("block joins", "is") if count == 1 else ("blocks join", "are")
+        lines.append(
+            f"{count:,} {joins} what was in {former}, and {is_in} in {side} now "
+            f"({problems[former, side]:,} problem{'' if problems[former, side] == 1 else 's'})"
+        )
+    return lines
+
+
+def sides_blocks(record: Mapping[str, Any] | None) -> list[report.Block]:
+    """Return the same for a report."""
+    first, *joints = sides_told(record) or [""]
+    blocks: list[report.Block] = [report.Text([f"{first}."])] if first else []
+    if joints:
+        why = (
+            "Where a block was on several sides, training comes before dev, and dev before test: "
+            "what was trained on or published with its answer measures nothing any more."
+        )
+        blocks.append(report.Text([*(f"{line}." for line in joints), why]))
+    return blocks
+
+
+def columns_told(record: Mapping[str, Any] | None) -> list[str]:
+    """Return what a build says of the columns that are not in its public sets.
+
+    >>> columns_told({"columns": ["x.gender"], "not_in": ["dev"], "but_in": ["private/dev.jsonl"]})
+    ['The column x.gender is not in dev, where it may tell answers; private/dev.jsonl has it']
+    """
+    if not record or not record["columns"]:
+        return []
+    one = len(record["columns"]) == 1
+    named = f"column{'' if one else 's'} {', '.join(record['columns'])}"
+    *others, last = record["not_in"]
+    where = f"{', '.join(others)} and {last}" if others else last
+    start = f"The {named} {'is' if one else 'are'} not in {where}"
+    it, they = ("it", "it") if one else ("them", "they")
+    if not record["but_in"]:
+        return [f"{start}: the format of the files has no room for {it}"]
+    held = " and ".join(record["but_in"])
+    have = "has" if len(record["but_in"]) == 1 else "have"
+    return [f"{start}, where {they} may tell answers; {held} {have} {it}"]
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    total = sum(counts.values())
+    return f"{total:,} problem{' stays' if total == 1 else 's stay'}"
+
+
+def _each(counts: Mapping[str, int]) -> str:
+    told = ", ".join(f"{side} {count:,}" for side, count in counts.items() if count)
+    return f" ({told})" if told else ""

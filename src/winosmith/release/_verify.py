@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from winosmith.errors import InputError
+from winosmith.progress import Step, silent
 from winosmith.release._about import about_of
 from winosmith.release._content import Content
 from winosmith.release._disjoint import KINDS, straddles
@@ -24,7 +25,6 @@ from winosmith.release._proofs import (
     read_record,
     read_tombstones,
 )
-from winosmith.release._write import Step, silent
 
 _HEX = re.compile(r"\b[0-9a-f]{64}\b")
 

@@ -12,8 +12,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import OutputError
 from winosmith.metrics import Copies
 from winosmith.outputs import PRIVATE, sha256
+from winosmith.progress import Advance, Step, silent
 from winosmith.records import canonical
 from winosmith.release._about import About
 from winosmith.release._content import (
@@ -41,10 +41,6 @@ from winosmith.release._interchange import inspect_task, lm_eval_task
 from winosmith.release._parts import DEV, PROBLEMS, TEST, sight
 from winosmith.release._previous import read_previous
 from winosmith.release._source import judges_of, read_source
-
-Step = Callable[[str, int | None], AbstractContextManager[Callable[[int, str], None]]]
-"""Shows progress: given a title and a total, yields `advance(done, note)`."""
-
 
 _Paths = Sequence[str | Path] | str | Path
 
@@ -134,13 +130,6 @@ def release(
 
 def _listed(paths: _Paths) -> list[str | Path]:
     return [paths] if isinstance(paths, str | Path) else list(paths)
-
-
-def silent(title: str, total: int | None) -> AbstractContextManager[Callable[[int, str], None]]:
-    return nullcontext(lambda done, note: None)
-
-
-Advance = Callable[[int, str], None]
 
 
 @contextlib.contextmanager
