@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from winosmith import validate
 from winosmith.errors import DataError
-from winosmith.practice import ARTIFACTS, PracticeCorpus, _repertoire, corpus
+from winosmith.practice import ARTIFACTS, PracticeCorpus, _corpus, corpus
 from winosmith.practice._frames import fillers, frames
 from winosmith.text import words
 
@@ -173,6 +173,6 @@ def test_what_cannot_be_made_is_refused(arguments, said):
 
 def test_running_out_of_sentences_is_said(monkeypatch: pytest.MonkeyPatch):
     """When the frames give no new sentence any more, the error says so."""
-    monkeypatch.setattr(_repertoire, "frames", lambda: frames()[-1:])
+    monkeypatch.setattr(_corpus, "frames", lambda: frames()[-1:])
     with pytest.raises(DataError, match="ask for fewer twins or for more kinds of artifact"):
         corpus(5_000, strength=1, artifacts=["association"], social=0)

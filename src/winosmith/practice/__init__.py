@@ -8,11 +8,9 @@
 
 from __future__ import annotations
 
-from winosmith.practice._artifacts import ARTIFACTS, Artifact
-from winosmith.practice._corpus import PracticeCorpus, corpus
+from winosmith.practice._artifacts import ARTIFACTS, Artifact, Found, Share, found
+from winosmith.practice._corpus import PracticeCorpus, corpus, handwritten
 from winosmith.practice._crowd import crowd, participants
-from winosmith.practice._found import Found, Share, found
-from winosmith.practice._handwritten import handwritten
 
 __all__ = [
     "ARTIFACTS",
