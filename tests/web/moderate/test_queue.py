@@ -150,13 +150,13 @@ def test_common_and_rare_words_are_found_alike(
 ) -> None:
     """Whether a word or a domain counts as common changes the way to the rows, not the rows."""
     from winosmith.web.moderate import queue
-    from winosmith.web.read import index
+    from winosmith.web.problems import search
 
     twin(domain="social")
     twin(domain="physical", state="valid")
     queries = ("text=cup", "text=cup -small", 'text="the cup"&state=held', "domain=SOCIAL")
     rare = [_refs(query) for query in queries]
-    monkeypatch.setattr(index, "RARE", 1)
+    monkeypatch.setattr(search, "RARE", 1)
     monkeypatch.setattr(queue, "RARE", 1)
     assert [_refs(query) for query in queries] == rare
     assert [len(refs) for refs in rare] == [4, 2, 2, 2]

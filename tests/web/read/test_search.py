@@ -47,7 +47,7 @@ def test_words_are_found(
 
     So they do for words that are rare and for words that count as common.
     """
-    monkeypatch.setattr("winosmith.web.read.index.RARE", rare)
+    monkeypatch.setattr("winosmith.web.problems.search.RARE", rare)
     halves = {half.ref for half in twin("trophy")}
     found = {text: _found(text) == halves for text in SEARCHES}
     assert found == SEARCHES
@@ -77,7 +77,7 @@ def test_the_index_comes_back_after_the_table_was_rebuilt(
     database: Any, twin: Callable[..., Any]
 ) -> None:
     """Where a migration dropped the index, the next one makes it again, with what is public."""
-    from winosmith.web.read.index import drop, ensure
+    from winosmith.web.problems.search import drop, ensure
 
     drop()
     first, second = twin("trophy", states=("valid", "held"))

@@ -16,7 +16,7 @@ from winosmith.web.families.kept import Kept
 from winosmith.web.perturb.models import Version
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.public import public_problems
-from winosmith.web.read.index import Term, matching
+from winosmith.web.problems.search import Term, matching
 
 SIZE = 20
 """Families on a page."""

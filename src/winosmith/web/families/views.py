@@ -45,6 +45,7 @@ from winosmith.web.families.page import (
     root_of,
 )
 from winosmith.web.families.trees import DEPTHS, Shown, Tree, is_public, tree_of
+from winosmith.web.judge.seen import note_read
 from winosmith.web.people.limits import rate_limit_reading
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.people.sessions import existing_writer
@@ -52,10 +53,9 @@ from winosmith.web.predict.asking import current_models
 from winosmith.web.predict.models import Model
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.public import visible_to
+from winosmith.web.problems.search import parse
 from winosmith.web.read.downloads import MOST, TYPES
 from winosmith.web.read.exports import FILES, Aside, survey, text
-from winosmith.web.read.index import parse
-from winosmith.web.read.problem import note_read
 
 MOST_WORDS = 200
 """Characters of a search."""

@@ -13,11 +13,13 @@ from django.conf import settings
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
+from winosmith.web._lock import writing
 from winosmith.web.judge.models import Judge, Seen, Slot
+from winosmith.web.people.models import Person
+from winosmith.web.problems.models import Problem, State
 
 if TYPE_CHECKING:
-    from winosmith.web.people.models import Person
-    from winosmith.web.problems.models import Problem, Twin
+    from winosmith.web.problems.models import Twin
 
 
 def lock_reader(person: Person) -> None:
@@ -123,3 +125,20 @@ def unseen(person: Person) -> Q:
         other = ~Q(problem_id=OuterRef("problem_id"))
         rows = rows.filter(Q(spent=True) | other | Exists(theirs))
     return Q(~Exists(rows)) & (Q(contributor=None) | ~Q(contributor=person))
+
+
+def note_read(person: Person | None, shown: Iterable[Problem]) -> None:
+    """Write down what somebody with an account reads of twins that still have a half to judge.
+
+    Anonymous people never judge, so nothing is kept about them.
+    """
+    if person is None or person.anonymous:
+        return
+    halves = {half.twin_id: half for half in shown}
+    # Asked for the states as well, SQLite would walk everything that is being judged.
+    states = Problem.objects.filter(twin__in=halves).values_list("twin", "state")
+    for twin in {twin for twin, state in states if state in (State.JUDGING, State.HELD)}:
+        if not has_seen(person, halves[twin]):
+            with writing():
+                lock_reader(person)
+                note_seen(person, halves[twin])

@@ -28,11 +28,6 @@ if TYPE_CHECKING:
     from winosmith.web.problems.models import Problem
 
 
-if TYPE_CHECKING:
-    from winosmith.web.people.models import Person
-    from winosmith.web.problems.models import Problem
-
-
 MOST_COUNTED = 1000
 """Slots that are counted; more than these are shown as "1000"."""
 

@@ -1,7 +1,7 @@
 """The queue: which problems a moderator asked for, a page at a time, quick among a million.
 
 It has a full-text index of all sentences, whatever their state. The index of public problems is
-another (`winosmith.web.read.index`), so that nothing of what is not public can be felt there.
+another (`winosmith.web.problems.search`), so that nothing of what is not public can be felt there.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from winosmith.web.moderate.people import person_of
 from winosmith.web.moderate.votes import close, paused_people, suspect
 from winosmith.web.problems.models import Problem, State, Twin
 from winosmith.web.problems.records import of_family, of_kind
-from winosmith.web.read.index import FullText, Term, parse
+from winosmith.web.problems.search import FullText, Term, parse
 
 _INDEX = FullText("moderate_search")
 

@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from winosmith.errors import InputError
+from winosmith.web.judge.seen import note_read
 from winosmith.web.people.consent import missing
 from winosmith.web.people.gates import agreed
 from winosmith.web.people.limits import TooMany, rate_limit
@@ -31,10 +32,9 @@ from winosmith.web.perturb.rules import Refused
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.once import new_key
 from winosmith.web.problems.public import visible_to
+from winosmith.web.problems.search import parse
 from winosmith.web.read.filters import capped_count
-from winosmith.web.read.index import parse
 from winosmith.web.read.pages import page as page_of
-from winosmith.web.read.problem import note_read
 
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]

@@ -23,7 +23,7 @@ class Config(AppConfig):
 def _keep_index(using: str, **_: Any) -> None:
     from django.db import connections
 
-    from winosmith.web.read.index import ensure
+    from winosmith.web.problems.search import ensure
 
     known = connections[using].introspection
     with connections[using].cursor() as cursor:

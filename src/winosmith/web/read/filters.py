@@ -16,8 +16,8 @@ from winosmith.web.perturb.models import Version
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.public import public_problems
 from winosmith.web.problems.records import of_family, of_kind
+from winosmith.web.problems.search import matching, parse
 from winosmith.web.read.figures import AGREEMENTS, agreeing
-from winosmith.web.read.index import matching, parse
 
 DOMAINS = ("social", "physical")
 """WinoGrande's two (section 2); whatever else a topic source names is "other"."""
@@ -123,7 +123,7 @@ class Filters(forms.Form):
     def apply(self) -> QuerySet[Problem]:
         """Return the public problems that fit; none where a field is wrong.
 
-        They have the alias `place` to be ordered by; see `winosmith.web.read.index.matching`.
+        They have the alias `place` to be ordered by; see `winosmith.web.problems.search.matching`.
         """
         query = public_problems().alias(place=F("id"))
         if not self.is_valid():

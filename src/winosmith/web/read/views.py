@@ -14,17 +14,18 @@ from django.views.decorators.http import require_safe
 
 from winosmith import practice
 from winosmith.validate import StructureRules
+from winosmith.web.judge.seen import note_read
 from winosmith.web.people.models import pseudonym
 from winosmith.web.people.sessions import existing_writer
 from winosmith.web.perturb.models import Version
 from winosmith.web.perturb.rules import may_perturb
 from winosmith.web.problems.models import Problem, Twin
 from winosmith.web.problems.public import public_problems, visible_to, waits_until
+from winosmith.web.problems.search import parse
 from winosmith.web.read.figures import card_markdown, card_of, figures
 from winosmith.web.read.filters import Filters, capped_count
-from winosmith.web.read.index import parse
 from winosmith.web.read.pages import page
-from winosmith.web.read.problem import family_of, judged, note_read
+from winosmith.web.read.problem import family_of, judged
 
 
 @require_safe

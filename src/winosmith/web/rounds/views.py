@@ -20,6 +20,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from winosmith.errors import InputError
+from winosmith.web.judge.seen import note_read
 from winosmith.web.people.gates import admins_only, moderators_only
 from winosmith.web.people.limits import rate_limit_reading
 from winosmith.web.people.models import Person
@@ -27,7 +28,6 @@ from winosmith.web.people.sessions import existing_writer
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.once import new_key, once
 from winosmith.web.problems.public import public_problems
-from winosmith.web.read.problem import note_read
 from winosmith.web.rounds import rules
 from winosmith.web.rounds.flags import flagged, newest, told
 from winosmith.web.rounds.forms import StartForm

@@ -28,11 +28,11 @@ from winosmith.web.families.listing import listed
 from winosmith.web.families.measuring import measured
 from winosmith.web.families.page import place_of, root_of
 from winosmith.web.families.trees import DEPTHS, Tree, tree_of
+from winosmith.web.judge.seen import note_read
 from winosmith.web.predict.asking import current_models
 from winosmith.web.predict.models import Model, Prediction
 from winosmith.web.problems.models import Problem as Row
-from winosmith.web.read.index import parse
-from winosmith.web.read.problem import note_read
+from winosmith.web.problems.search import parse
 
 
 class FamiliesWanted(Asked):

@@ -18,6 +18,7 @@ from winosmith.web.api.v1.access import asks, owner, reader
 from winosmith.web.api.v1.faults import Malformed
 from winosmith.web.api.v1.keys import Key, acted
 from winosmith.web.api.v1.shapes import Asked, Check, Problem, Ref, Shape, problems
+from winosmith.web.judge.seen import note_read
 from winosmith.web.people.limits import rate_limit
 from winosmith.web.people.models import Person
 from winosmith.web.perturb import rules
@@ -29,7 +30,6 @@ from winosmith.web.problems.models import Problem as ProblemRow
 from winosmith.web.problems.models import State
 from winosmith.web.problems.once import new_key
 from winosmith.web.problems.public import visible_to
-from winosmith.web.read.problem import note_read
 
 Text = Annotated[str, Field(max_length=10_000)]
 

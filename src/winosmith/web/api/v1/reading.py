@@ -18,6 +18,7 @@ from pydantic import Field
 from winosmith.web.api.v1.access import asks, reader
 from winosmith.web.api.v1.faults import Malformed
 from winosmith.web.api.v1.shapes import Asked, Problem, Ref, Shape, problems
+from winosmith.web.judge.seen import note_read
 from winosmith.web.perturb.rules import may_perturb
 from winosmith.web.problems.models import Problem as Row
 from winosmith.web.problems.public import visible_to, waits_until
@@ -25,7 +26,7 @@ from winosmith.web.read.exports import FILES, VOTES
 from winosmith.web.read.figures import agreement, figures
 from winosmith.web.read.filters import Filters, capped_count
 from winosmith.web.read.pages import Page, page
-from winosmith.web.read.problem import family_of, judged, note_read
+from winosmith.web.read.problem import family_of, judged
 
 
 class ProblemFilters(Asked):

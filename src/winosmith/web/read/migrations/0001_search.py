@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from django.db import migrations
 
-from winosmith.web.read.index import drop
+from winosmith.web.problems.search import drop
 
 
 def take_away(apps: Any, schema_editor: Any) -> None:

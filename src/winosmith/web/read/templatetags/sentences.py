@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from winosmith.problem import BLANK
 from winosmith.web.perturb.edits import Piece
-from winosmith.web.read.index import Term
+from winosmith.web.problems.search import Term
 
 register = template.Library()
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from django import template
 
+from winosmith.web.judge.seen import note_read
 from winosmith.web.people.sessions import existing_writer
 from winosmith.web.problems.models import Problem
-from winosmith.web.read.problem import note_read
 from winosmith.web.rounds import flags
 from winosmith.web.rounds.models import Round
 from winosmith.web.rounds.results import roots_of
