@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, permutations
 from pathlib import Path
 from random import Random
 
@@ -117,6 +117,22 @@ def test_the_order_of_problems_and_options_means_nothing(
     found = select(data, counts, rules, seed)
     again = select(turned, Tally(counts.subjects[order], counts.intended[order]), rules, seed)
     assert {*found.filtered.kept.ids} == {*again.filtered.kept.ids}
+
+
+def test_choices_of_equal_lots_do_not_hang_on_the_order() -> None:
+    """Where two choices draw the same sum of lots, every order of the problems gives the same."""
+    made = [
+        problem("0", "a"),
+        problem("1", "b"),
+        problem("2", "a", twin="t"),
+        problem("3", "b", twin="t"),
+    ]
+    rules = Rules(floor=0, per_text=1, both_halves=False)
+    chosen = {
+        frozenset(select(data, counted(data, [9] * 4), rules).filtered.kept.ids)
+        for data in map(Dataset, permutations(made))
+    }
+    assert len(chosen) == 1
 
 
 @settings(max_examples=60, deadline=None)

@@ -202,12 +202,15 @@ def select(dataset: Dataset, counts: Tally, rules: Rules | None = None, seed: in
         )
     rules = rules or Rules()
     reasons = unsound(dataset, counts, rules)
-    sound = [row for row in range(len(dataset)) if row not in reasons]
+    # In the order of their lots: two choices may have drawn the same sum, and which of them the
+    # solver comes upon hangs on the order of its columns.
+    sound = _by_lot(dataset, (row for row in range(len(dataset)) if row not in reasons), seed)
+    lots = np.arange(1, len(sound) + 1) / max(1, len(sound))
     bounds = limits(dataset, sound, rules)
     worth = _by_schema(dataset, counts, sound)
-    chosen = choose(worth, bounds, rules.size, _lots(dataset, sound, seed))
+    chosen = choose(worth, bounds, rules.size, lots)
     reasons |= _not_chosen(sound, chosen, bounds, rules)
-    rows = tuple(row for row, taken in zip(sound, chosen, strict=True) if taken)
+    rows = tuple(sorted(row for row, taken in zip(sound, chosen, strict=True) if taken))
     level = list(zip(counts.intended.tolist(), counts.subjects.tolist(), strict=True))
     levels, schemas = Counter(level[row] for row in rows), Counter(_schemas(dataset, level, rows))
     return Selection(
@@ -234,8 +237,8 @@ def _by_schema(dataset: Dataset, counts: Tally, sound: Sequence[int]) -> npt.NDA
     return worth[list(sound)]
 
 
-def _lots(dataset: Dataset, rows: Sequence[int], seed: int) -> npt.NDArray[np.float64]:
-    """Return what each problem drew, (n,), above 0 and at most 1, all of them different.
+def _by_lot(dataset: Dataset, rows: Iterable[int], seed: int) -> list[int]:
+    """Return the rows in the order of the lots that their problems draw, the lowest first.
 
     The lot hangs on the seed and on what is shown, not on answers, agreement or the file's order.
     """
@@ -245,10 +248,7 @@ def _lots(dataset: Dataset, rows: Sequence[int], seed: int) -> npt.NDArray[np.fl
         shown = "\0".join((str(seed), p.sentence, p.pronoun or "", *sorted(p.options)))
         return hashlib.sha256(shown.encode("utf-8", "surrogatepass")).digest(), p.id
 
-    order = sorted(range(len(rows)), key=lambda at: digest(rows[at]))
-    lots = np.zeros(len(rows))
-    lots[order] = np.arange(1, len(rows) + 1) / max(1, len(rows))
-    return lots
+    return sorted(rows, key=digest)
 
 
 def _schemas(
