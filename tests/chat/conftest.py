@@ -81,7 +81,8 @@ class Server:
         answer: makes an answer to a chat request.
         script: answers that come before, one a request.
         asked: the chat requests in the order of their arrival.
-        finished: how many were answered to the end.
+        finished: how many were answered to the end; counted before the last byte is sent, so that
+            whoever has an answer finds it counted.
         at_once, most_at_once: requests that are and were being answered at a time.
         models: what it lists; None for no such page.
     """
@@ -150,14 +151,18 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             site.at_once += 1
             site.most_at_once = max(site.most_at_once, site.at_once)
         try:
-            self._send(site.respond(Asked(self.path, body, headers, time.time())))
+            said = site.respond(Asked(self.path, body, headers, time.time()))
         finally:
             with site.lock:
-                site.at_once -= 1
+                site.at_once -= 1  # before who asked can have the answer, and asks again
+        self._send(said)
 
     def _send(self, said: Said) -> None:
         time.sleep(said.wait)
         raw = said.body if isinstance(said.body, bytes) else json.dumps(said.body).encode()
+        whole = said.status == 200 and said.cut is None
+        with self.site.lock:
+            self.site.finished += whole
         try:
             self.send_response(said.status)
             for name, value in {"Content-Length": str(len(raw)), **said.headers}.items():
@@ -170,12 +175,11 @@ class _Handler(http.server.BaseHTTPRequestHandler):
                 self.wfile.write(raw[: said.cut])
         except OSError:  # the client hung up
             self.close_connection = True
+            with self.site.lock:
+                self.site.finished -= whole
             return
         if said.cut is not None:
             self.close_connection = True
-            return
-        with self.site.lock:
-            self.site.finished += said.status == 200
 
     def log_message(self, *_: object) -> None:
         pass

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests.waiting import LONGEST
 from winosmith.chat import ChatError, Client, Message, Reply
 from winosmith.chat._cache import Cache
 from winosmith.errors import InputError
@@ -78,9 +79,15 @@ def test_the_order_of_replies_is_that_of_the_questions(
 
 def test_requests_go_out_at_once(server: Any, client: Make, questions: Conversations) -> None:
     """Several requests are under way at once, and never more than allowed."""
-    server.slowly(lambda _: 0.05)
-    client(concurrency=8, timeout=30).ask(questions)
-    assert 3 <= server.most_at_once <= 8
+    echoed, eight = server.answer, threading.Barrier(8)
+
+    def answer(asked: Any) -> Any:
+        eight.wait(LONGEST)  # until so many are there
+        return echoed(asked)
+
+    server.answer = answer
+    client(concurrency=8, timeout=LONGEST).ask(questions)
+    assert server.most_at_once == 8
 
 
 def test_equal_conversations_are_asked_once(server: Any, client: Make) -> None:
@@ -95,7 +102,7 @@ def test_what_was_asked_once_is_free(
 ) -> None:
     """With a cache the same questions are answered without the server, by any client."""
     first = client(cache=tmp_path / "c").ask(questions)
-    assert client(cache=tmp_path / "c", concurrency=1, timeout=5).ask(questions) == first
+    assert client(cache=tmp_path / "c", concurrency=1).ask(questions) == first
     assert len(server.asked) == 40
 
 
@@ -158,16 +165,24 @@ def test_an_interrupt_keeps_what_is_received(
         if done == 10:
             signal.pthread_kill(main, signal.SIGINT)
 
-    server.slowly(lambda _: 0.03)
+    echoed, over = server.answer, threading.Event()
+
+    def answer(asked: Any) -> Any:
+        if len(server.asked) > 12:  # three are under way, and stay so until the run has ended
+            over.wait(LONGEST)
+        return echoed(asked)
+
+    server.answer = answer
     with pytest.raises(KeyboardInterrupt):
         client(cache=tmp_path / "c", concurrency=3, on_progress=press).ask(questions)
+    over.set()
     # A request may be on its way that the server has not seen yet: its thread is waited for.
     for thread in threading.enumerate():
         if thread.name.startswith("chat_"):
             thread.join()
     assert _count(Cache(tmp_path / "c")) == server.finished
     got = server.finished
-    assert 10 <= got < 40
+    assert 10 <= got <= 15
     assert len(client(cache=tmp_path / "c").ask(questions)) == 40
     assert server.finished == 40
 
@@ -233,7 +248,7 @@ def test_processes_share_a_cache(tmp_path: Path) -> None:
         )
         for name in "abc"
     ]
-    outputs = [process.communicate(timeout=60)[0].split() for process in running]
+    outputs = [process.communicate(timeout=LONGEST)[0].split() for process in running]
     assert [process.returncode for process in running] == [0, 0, 0]
     assert outputs[0] == outputs[1] == outputs[2]
     assert len(outputs[0]) == 60

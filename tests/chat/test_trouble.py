@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 import time
 from collections.abc import Callable
 from email.utils import formatdate
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.waiting import LONGEST
 from winosmith.chat import ChatError, Client, Message
 from winosmith.chat._answers import again_after, is_passing
 from winosmith.chat._line import MOST_BYTES
@@ -72,7 +74,6 @@ def test_waits_double(server: Any, client: Make) -> None:
     assert first >= 0.25
     assert second >= 0.5
     assert third >= 1.0
-    assert first + second + third < 10
 
 
 @pytest.mark.parametrize("form", ["seconds", "date"])
@@ -84,14 +85,22 @@ def test_retry_after_is_honoured(server: Any, client: Make, form: str) -> None:
     client(concurrency=1)(HI)
     first, second = (asked.at for asked in server.asked)
     assert second >= (first + 1.9 if form == "seconds" else named - 0.1)
-    assert second - first <= 12
 
 
 def test_retry_after_holds_for_all(server: Any, client: Make) -> None:
     """When one request is told to wait, those that have not gone out wait, too."""
     server.then("", 429, headers={"Retry-After": "2"})
-    server.slowly(lambda _: 0.2)
-    client(concurrency=2).ask([[Message("user", str(n))] for n in range(6)])
+    noted = threading.Event()  # what is under way is answered when the first knows of its wait
+    echoed = server.answer
+
+    def answer(asked: Any) -> Any:
+        noted.wait(LONGEST)
+        return echoed(asked)
+
+    server.answer = answer
+    client(concurrency=2, on_progress=lambda *told: told[2] and noted.set()).ask(
+        [[Message("user", str(n))] for n in range(6)]
+    )
     told = server.asked[0].at
     early = [asked for asked in server.asked[1:] if asked.at < told + 1.9]
     assert len(early) <= 1  # what was already under way
@@ -122,11 +131,11 @@ def test_an_empty_account_is_not_waited_for(server: Any, client: Make) -> None:
 
 
 def test_a_server_that_is_not_there_is_told_soon(client: Make, server: Any) -> None:
-    """A refused connection says so within seconds, if no reply ever came, and names the address."""
+    """A refused connection is told long before patience ends, and names the address."""
     began = time.monotonic()
     with pytest.raises(ChatError, match=r"m at http://127.0.0.1:9/v1: .*no server answers"):
         client(base_url="http://127.0.0.1:9/v1")(HI)
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < LONGEST / 2
 
 
 def test_a_connection_that_breaks_is_tried_again(server: Any, client: Make) -> None:
@@ -144,11 +153,11 @@ def test_a_slow_reply_is_given_up(server: Any, client: Make) -> None:
 
 def test_a_reply_that_drips_is_given_up(server: Any, client: Make) -> None:
     """The timeout is for the whole reply: a byte now and then doesn't prolong it."""
-    server.always(server.completion("drip"), drip=0.2)
+    server.always(server.completion("drip"), drip=5.0)
     began = time.monotonic()
     with pytest.raises(ChatError, match=r"no reply within 0.5 s"):
         client(timeout=0.5, patience=0.0)(HI)
-    assert time.monotonic() - began < 15
+    assert time.monotonic() - began < LONGEST
 
 
 @pytest.mark.parametrize("nonsense", [b"<html>Bad gateway</html>", b"", b"\xff{"])

@@ -1,0 +1,113 @@
+"""Where the processor's seconds of the tests go: `python -m pytest -p tests.times`.
+
+The table at the end has a row a folder. The seconds are those of the processor, of a test's process
+and of all that it has started, for the clock on the wall tells more of what else runs. What workers
+load and collect before their first test is a row of its own.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PHASES = ("setup", "call", "teardown")
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def processor_seconds(pid: int | None = None) -> float:
+    """Return what a process (this one) and all that it has started have used until now."""
+    own = Path("/proc") / str(pid or os.getpid())
+    try:
+        # After the name in brackets, the 12th to the 15th field (proc_pid_stat(5)): its own time
+        # and that of the children it has waited for.
+        fields = (own / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+        lists = [(thread / "children").read_text() for thread in (own / "task").iterdir()]
+    except OSError:  # it has ended; whoever waited for it has its time
+        return 0.0 if pid else sum(os.times()[:4])
+    spent = sum(map(int, fields[11:15])) / _TICKS
+    return spent + sum(processor_seconds(int(child)) for child in " ".join(lists).split())
+
+
+class Times:
+    """What the tests of a run have used, by the folder of their file.
+
+    Attributes:
+        seconds: by folder and phase.
+        tests: by folder.
+        whole: of all processes that ran tests, from their start.
+    """
+
+    def __init__(self) -> None:
+        self.seconds: Counter[tuple[str, str]] = Counter()
+        self.tests: Counter[str] = Counter()
+        self.whole = 0.0
+        self._began = 0.0
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_setup(self) -> Iterator[None]:
+        """Begin to count."""
+        self._began = processor_seconds()
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_runtest_makereport(self) -> Iterator[Any]:
+        """Write into the report, which goes to the process that prints, what the phase used."""
+        report = yield
+        now = processor_seconds()
+        report.processor, self._began = max(0.0, now - self._began), now
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Add a phase of a test."""
+        folder = report.nodeid.partition("::")[0].rpartition("/")[0]
+        self.seconds[folder, report.when] += getattr(report, "processor", 0.0)
+        self.tests[folder] += report.when == "setup"
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Let a worker tell what it used in all."""
+        if hasattr(session.config, "workeroutput"):
+            session.config.workeroutput["processor"] = processor_seconds()
+        elif not self.whole:  # no workers
+            self.whole = processor_seconds()
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Add what a worker used in all."""
+        self.whole += getattr(node, "workeroutput", {}).get("processor", 0.0)
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Print the table, the longest folder first."""
+        terminalreporter.section("seconds of the processor")
+        terminalreporter.write_line("\n".join(self.rows()))
+
+    def rows(self) -> list[str]:
+        """Return the table in Markdown."""
+        of = {name: [self.seconds[name, phase] for phase in PHASES] for name in self.tests}
+        tests = sum(self.tests.values())
+        spent = sum(map(sum, of.values()))
+        return [
+            "| folder | tests | seconds | setup | call | teardown |",
+            "|:--|--:|--:|--:|--:|--:|",
+            *(
+                _row(name, self.tests[name], sum(of[name]), *of[name])
+                for name in sorted(of, key=lambda name: -sum(of[name]))
+            ),
+            _row("loading and collecting", "", max(0.0, self.whole - spent)),
+            _row("all", tests, max(self.whole, spent)),
+        ]
+
+
+def _row(name: str, tests: int | str, *seconds: float) -> str:
+    cells = [f"{number:.0f}" for number in seconds] + [""] * (4 - len(seconds))
+    return "| " + " | ".join([name, str(tests), *cells]) + " |"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Take part in the run."""
+    config.pluginmanager.register(Times(), "winosmith-times")
