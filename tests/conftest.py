@@ -119,11 +119,22 @@ _QUIET = """--no-sandbox --disable-gpu --disable-background-networking --disable
 
 @pytest.fixture(scope="module")
 def browser(chromium_path: str) -> Iterator[Any]:
-    """Run the installed Chromium; it ends with the module, for its event loop is in others' way."""
+    """Run the installed Chromium; it ends with the module, for its event loop is in others' way.
+
+    Whatever waits in it waits for two minutes at most.
+    """
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=chromium_path, args=_QUIET)
+        opened = chromium.new_context
+
+        def patient(**options: Any) -> Any:
+            context = opened(**options)
+            context.set_default_timeout(120_000)  # milliseconds: pages are slow on a busy machine
+            return context
+
+        chromium.new_context = patient  # type: ignore[method-assign]
         yield chromium
         chromium.close()
 

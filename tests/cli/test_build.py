@@ -7,12 +7,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from tests.waiting import LONGEST, until
 from winosmith import Dataset, formats, practice
 from winosmith.cli import main
 from winosmith.testing import made_twins
@@ -331,12 +331,9 @@ def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(tmp_path):
         [*build, tmp_path / "stopped"], stderr=subprocess.PIPE, text=True, env=environment
     )
     phases = tmp_path / "stopped" / "private" / "aflite.npz"
-    for _ in range(1200):
-        if phases.exists() or started.poll() is not None:
-            break
-        time.sleep(0.05)
+    until(lambda: phases.exists() or started.poll() is not None)
     started.send_signal(signal.SIGINT)
-    told = started.communicate(timeout=60)[1]
+    told = started.communicate(timeout=LONGEST)[1]
     assert started.returncode == 130
     assert "Run the same command again" in told
     assert not (tmp_path / "stopped" / "report.html").exists()

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import absent, need_wordnet
+from tests.waiting import LONGEST
 from winosmith import Dataset, Problem, Response, formats, practice, validate
 from winosmith.chat import Message
 from winosmith.cli import main
@@ -245,7 +246,7 @@ def test_an_interrupt_keeps_what_was_made(folder: Path, chat: None) -> None:
         asked.append(len(messages))
         if len(asked) > CHUNK + 4:
             reached.set()
-            going_on.wait(60)
+            going_on.wait(LONGEST)
         return author(messages)
 
     with chat_server(slow) as url:
@@ -255,10 +256,10 @@ def test_an_interrupt_keeps_what_was_made(folder: Path, chat: None) -> None:
             stderr=subprocess.PIPE,
             text=True,
         )
-        assert reached.wait(120)
+        assert reached.wait(LONGEST)
         process.send_signal(signal.SIGINT)
         going_on.set()
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=LONGEST)
         assert process.returncode == 130, said
         assert "Traceback" not in said
         [work] = Path("out").rglob("*generation-1*")

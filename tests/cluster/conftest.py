@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import absent
+from tests.waiting import until
 from winosmith import cluster
 
 STARTING = 300.0
@@ -24,9 +24,7 @@ STARTING = 300.0
 
 def awaited(path: Path) -> None:
     """Wait until a scheduler has written its file."""
-    end = time.monotonic() + STARTING
-    while not path.exists() and time.monotonic() < end:
-        time.sleep(0.05)
+    until(path.exists, STARTING)
 
 
 @pytest.fixture(scope="session")
@@ -80,9 +78,7 @@ def kill(local_cluster: Any) -> Callable[[int], None]:
     """
 
     def kill(count: int) -> None:
-        end = time.monotonic() + 30
-        while len(local_cluster.scheduler.workers) < 2 and time.monotonic() < end:
-            time.sleep(0.02)
+        until(lambda: len(local_cluster.scheduler.workers) >= 2)
         for nanny in list(local_cluster.workers.values())[:count]:
             os.kill(nanny.pid, signal.SIGKILL)
 

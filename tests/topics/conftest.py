@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.fetch.conftest import certificate  # type: ignore[import-not-found]  # noqa: F401
+from tests.waiting import LONGEST
 from winosmith.topics import Fetch, fetch_https
 
 
@@ -38,7 +39,7 @@ class Endpoint:
     @property
     def fetch(self) -> Fetch:
         """Return what asks the server as `HttpTopics` does, trusting its certificate."""
-        return partial(fetch_https, context=self.context, most_seconds=3.0)
+        return partial(fetch_https, context=self.context, most_seconds=LONGEST)
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):

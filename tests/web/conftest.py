@@ -24,6 +24,11 @@ PASSWORD = serving.PASSWORD
 """Of everybody whom `person` makes."""
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _django(site: Any) -> None:
+    """Set Django up before the first test: no test is the one that needs another before it."""
+
+
 @pytest.fixture(scope="session")
 def prepared_site(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Return the folder of a site that is ready to be served, to be copied."""

@@ -29,6 +29,7 @@ from urllib.parse import urlsplit
 
 from tests import forking  # type: ignore[import-not-found]
 from tests.forking import Forked  # type: ignore[import-not-found]
+from tests.waiting import LONGEST  # type: ignore[import-not-found]
 
 PASSWORD = "twins-and-cups"
 """Of everybody whom `Served.people` makes."""
@@ -130,8 +131,8 @@ class Served:
         begin = log.stat().st_size
         words = ("serve", str(self.folder), "--port", port, *self.options)
         self.process = (_afresh if self.afresh else forking.winosmith)(words, self.environment, log)
-        until = time.monotonic() + 120
-        while time.monotonic() < until:
+        longest = time.monotonic() + LONGEST
+        while time.monotonic() < longest:
             self.printed = log.read_text()[begin:]
             told = self.printed if "Stop with" in self.printed else ""
             found = re.findall(r"^(?:Address|Listens at) +(\S+?)/?$", told, re.MULTILINE)
@@ -153,14 +154,14 @@ class Served:
         """Ask the server to end; return its exit code."""
         assert self.process is not None
         self.process.send_signal(sign)
-        return self.process.wait(60)
+        return self.process.wait(LONGEST)
 
     def kill(self) -> None:
         """Kill the server and its workers at once (kill -9)."""
         assert self.process is not None
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait(60)
+        self.process.wait(LONGEST)
 
     def do(self, code: str) -> Any:
         """Run Python on the same site in a process beside; return its `result`, through JSON."""
@@ -193,7 +194,7 @@ class Served:
     ) -> Answer:
         """Send one request on a connection of its own."""
         parts = urlsplit(self.url)
-        connection = http.client.HTTPConnection(str(parts.hostname), parts.port, timeout=60)
+        connection = http.client.HTTPConnection(str(parts.hostname), parts.port, timeout=LONGEST)
         try:
             connection.request(method, path, body, headers or {})
             answer = connection.getresponse()
@@ -240,7 +241,7 @@ def _done(code: str) -> dict[str, Any]:
 
 def prepared(folder: Path, database: str | None = None) -> Path:
     """Make a site that is ready, for others to be copied from; return its folder."""
-    done = forking.Forked(_prepare, str(folder), database).wait(120)
+    done = forking.Forked(_prepare, str(folder), database).wait(LONGEST)
     assert done == 0, f"the site in {folder} could not be made: exit code {done}"
     return folder
 

@@ -16,10 +16,12 @@ from typing import Any
 
 import pytest
 
+from tests.waiting import LONGEST  # type: ignore[import-not-found]
+
 Start = Callable[..., Any]
 
-WAITED = 15
-"""Seconds, thrice as long as a write waits for a lock: nobody is kept waiting for so long."""
+WAITED = LONGEST / 2
+"""Seconds in which the slowest machine has answered who waits for no lock that is held for ever."""
 
 DATABASES = ("sqlite", pytest.param("postgresql", marks=pytest.mark.postgres))
 

@@ -18,6 +18,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.waiting import LONGEST, until  # type: ignore[import-not-found]
+
 Start = Callable[..., Any]
 
 
@@ -33,7 +35,7 @@ def _serve(folder: Path, *options: str, **environment: str) -> subprocess.Comple
         [sys.executable, "-m", "winosmith", "serve", str(folder), *options],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=LONGEST,
         check=False,
         env={**os.environ, "COLUMNS": "200", **environment},
     )
@@ -46,13 +48,23 @@ def _port(site: Any) -> int:
 @contextlib.contextmanager
 def _half_a_request(site: Any) -> Iterator[socket.socket]:
     """Send a form of which the second half is still to come."""
-    with socket.create_connection(("127.0.0.1", _port(site)), timeout=30) as wire:
+    with socket.create_connection(("127.0.0.1", _port(site)), timeout=LONGEST) as wire:
         wire.sendall(
             b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 8\r\n"
             b"Content-Type: application/x-www-form-urlencoded\r\n\r\na=b&"
         )
-        time.sleep(0.5)
+        until(lambda: _is_read(wire))
         yield wire
+
+
+def _is_read(wire: socket.socket) -> bool:
+    """Tell whether the server has read all that was sent to it (Linux; proc_pid_net(5))."""
+    here, there = (f":{port:04X}" for port in (wire.getsockname()[1], wire.getpeername()[1]))
+    for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
+        _, local, remote, _, queues, *_ = line.split()
+        if local.endswith(there) and remote.endswith(here):
+            return int(queues.partition(":")[2], 16) == 0
+    return False
 
 
 @pytest.mark.parametrize(
@@ -120,11 +132,12 @@ def test_a_killed_worker_is_replaced(served: Start) -> None:
 
 def _two(children: Path, without: str) -> list[str]:
     """Wait until there are two workers; return their process ids."""
-    until = time.monotonic() + 30
-    while len(now := children.read_text().split()) < 2 or without in now:
-        assert time.monotonic() < until, f"the workers are {now}"
-        time.sleep(0.1)
-    return now
+
+    def two() -> list[str]:
+        now = children.read_text().split()
+        return [] if len(now) < 2 or without in now else now
+
+    return until(two)
 
 
 @pytest.mark.parametrize(("sign", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
@@ -142,7 +155,7 @@ def test_a_request_is_answered_before_the_server_ends(served: Start, sign: int, 
         assert site.process.poll() is None
         wire.sendall(b"c=d&")
         assert wire.recv(1000).startswith(b"HTTP/1.1 403 ")
-    assert site.process.wait(60) == code
+    assert site.process.wait(LONGEST) == code
     told = f"start again with: winosmith serve {site.folder}"
     assert (told in site.log()) == (code == 130)
     assert not list(site.folder.glob("site.sqlite3-*"))
@@ -189,7 +202,7 @@ def test_only_the_sites_own_names_are_answered(served: Start) -> None:
 def test_nothing_is_too_large(served: Start) -> None:
     """A form beyond the limit is refused before it is read, a header beyond it as well."""
     site = served()
-    with socket.create_connection(("127.0.0.1", _port(site)), timeout=30) as wire:
+    with socket.create_connection(("127.0.0.1", _port(site)), timeout=LONGEST) as wire:
         wire.sendall(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000001\r\n\r\n")
         assert wire.recv(1000).startswith(b"HTTP/1.1 413 ")
     assert site.get("/" + "x" * 40_000).status == 431
@@ -203,7 +216,7 @@ def test_the_log_knows_nobody(served: Start) -> None:
     site.ask("GET", "/", headers={"Host": "ann.example.org"})
     site.ask("POST", "/", "a=b", {"Content-Type": "application/x-www-form-urlencoded"})
     site.ask("HEAD", "/")
-    with socket.create_connection(("127.0.0.1", _port(site)), timeout=30) as wire:
+    with socket.create_connection(("127.0.0.1", _port(site)), timeout=LONGEST) as wire:
         wire.sendall(b"\x16\x03\x01 nonsense of ann\r\n\r\n")
         wire.recv(1000)
     site.stop()

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from tests.waiting import LONGEST  # type: ignore[import-not-found]
+
 ASKED = b"GET /%s HTTP/1.1\r\nHost: localhost\r\n\r\n"
 OK = b"HTTP/1.1 200 OK"
 
@@ -23,7 +25,7 @@ class Working:
         patience: seconds that tests wait for what must come.
     """
 
-    patience = 60.0
+    patience = LONGEST
 
     def __init__(self, application: Any) -> None:
         from winosmith.web._worker import Server

@@ -49,7 +49,6 @@ class Phone:
     """A phone in the hand of somebody."""
 
     def __init__(self, context: Any, url: str, key: str | None):
-        context.set_default_timeout(30_000)
         if key:
             context.add_cookies([{"name": "session", "value": key, "url": url}])
         self.page, self.url = context.new_page(), url

@@ -51,7 +51,6 @@ def judging(served: Any, browser: Any) -> Iterator[Callable[..., tuple[Any, Any]
         site.people(ann="judge", bob="judge", eva="moderator")
         site.do(TWINS)
         opened = browser.new_context(base_url=site.url, **(context or {}))
-        opened.set_default_timeout(20_000)
         contexts.append(opened)
         page = opened.new_page()
         _log_in(page, "ann")

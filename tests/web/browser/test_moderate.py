@@ -62,7 +62,6 @@ def open_page(browser: Any) -> Iterator[Callable[..., Any]]:
 
     def make(site: Any, name: str = "eva", **options: Any) -> Any:
         context = browser.new_context(**options)
-        context.set_default_timeout(15_000)
         contexts.append(context)
         page = context.new_page()
         page.faults = []

@@ -59,7 +59,7 @@ def _perturb(page: Any, sentence: str, answer: int) -> None:
     page.check(f"#answer_{answer}")
     page.click("#submit")
     page.wait_for_url("**/perturb/made/*/")
-    page.wait_for_selector("#predictions:not([hx-get])", timeout=60_000)
+    page.wait_for_selector("#predictions:not([hx-get])")
     assert page.locator(".prediction").count() == 2
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
+from tests.waiting import until  # type: ignore[import-not-found]
 from tests.web.looks import DESK, PHONE, press, wrong_with  # type: ignore[import-not-found]
 from tests.web.serving import BUILT_IN  # type: ignore[import-not-found]
 
@@ -102,8 +103,8 @@ def _type(page: Any, sentence: str = CHILD, answer: int = 1) -> None:
 def _answered(page: Any) -> None:
     """Wait until every model has answered and the page asks no more."""
     page.wait_for_url("**/perturb/made/*/")
-    page.wait_for_selector(".bars", timeout=60_000)
-    page.wait_for_selector("#predictions:not([hx-get])", timeout=60_000)
+    page.wait_for_selector(".bars")
+    page.wait_for_selector("#predictions:not([hx-get])")
 
 
 def test_three_generations_by_the_keyboard_alone(desk: Desk) -> None:
@@ -271,10 +272,5 @@ def test_all_of_it_works_without_scripts(desk: Desk) -> None:
     assert page.input_value("#sentence") == CHILD
     press(page, "#submit")
     assert "/made/" in page.url
-    for _time in range(60):
-        if page.locator(".bars").count() == 2:
-            break
-        page.wait_for_timeout(500)
-        page.reload()
-    assert page.locator(".bars").count() == 2
+    until(lambda: page.reload() and page.locator(".bars").count() == 2)
     assert desk.made() == [CHILD]

@@ -120,7 +120,6 @@ def test_pages_are_whole_in_both_directions(
                 reduced_motion="reduce",
                 bypass_csp=True,
             )
-            context.set_default_timeout(30_000)
             page = context.new_page()
             for route in SHOWN:
                 visit = first[route]

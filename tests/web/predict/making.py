@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import time
-from collections.abc import Callable
 from typing import Any
 
-__all__ = ["ASKED", "STANDS", "asked", "row", "until"]
+__all__ = ["ASKED", "STANDS", "asked", "row"]
 
 SENTENCE = "The cup hit the jug and the _ broke into {number} pieces."
 
@@ -50,13 +47,3 @@ from winosmith.web.predict.models import Prediction
 rows = Prediction.objects.filter(problem__ref="p{number}", model__current=True)
 result = {{row.model.name: [row.stand, row.error, row.tries] for row in rows}}
 """
-
-
-def until(condition: Callable[[], Any], seconds: float = 20.0) -> Any:
-    """Return what a condition gives as soon as it is true."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if found := condition():
-            return found
-        time.sleep(0.05)
-    raise AssertionError(f"not within {seconds} s: {json.dumps(condition(), default=str)}")

@@ -96,15 +96,13 @@ def test_where_nothing_was_learnt_nothing_is_known(site: Any, tmp_path: Path) ->
 def test_a_site_learns_in_the_background_and_not_again_too_soon(
     learning: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first call is answered in time; soon a meter is there, and later calls learn nothing."""
+    """A meter is made in the background; once it is there, later calls learn nothing."""
     from winosmith.web.problems import association
 
     monkeypatch.setattr(association, "_LEARNING", learning)
     for number in range(3):
         _write(f"p{number}")
-    start = time.monotonic()
     association.association(HALVES)
-    assert time.monotonic() - start < association.PATIENCE + 1.0  # on a busy machine
     learning.background.wait()
     first = association.association(HALVES)
     assert first.problems == SHIPPED + 3

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.waiting import LONGEST  # type: ignore[import-not-found]
 from tests.web import growing  # type: ignore[import-not-found]
 from tests.web.api.calling import Program  # type: ignore[import-not-found]
 
@@ -620,9 +621,9 @@ def test_verdicts_on_both_halves_at_once_publish_the_twin(
     with writing():
         _to(one, "valid")
         thread.start()
-        started.wait(10)
+        started.wait(LONGEST)
         time.sleep(0.3)
-    thread.join(30)
+    thread.join(LONGEST)
     assert _public(one, two) == [True, True]
 
 

@@ -15,8 +15,6 @@ from tests.web.serving import PASSWORD  # type: ignore[import-not-found]
 
 pytestmark = pytest.mark.browser
 
-SECONDS = 120_000
-
 
 def processes(folder: Path) -> list[str]:
     """Return the processes of rounds that are at work in a site."""
@@ -38,7 +36,6 @@ def test_an_admin_watches_a_round_without_a_click(
     site.people(adam="admin")
     site.do(FILL.format(twins=200))
     context = browser.new_context(viewport={"width": 320, "height": 640}, bypass_csp=True)
-    context.set_default_timeout(SECONDS)
     page = context.new_page()
     page.goto(f"{site.url}/people/login/?next=/rounds/start/")
     page.get_by_label("Name").fill("adam")

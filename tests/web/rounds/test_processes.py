@@ -7,12 +7,12 @@ import os
 import re
 import signal
 import threading
-import time
 import urllib.parse
 import urllib.request
 from collections.abc import Callable
 from typing import Any
 
+from tests.waiting import LONGEST, until  # type: ignore[import-not-found]
 from tests.web.rounds.making import FILL  # type: ignore[import-not-found]
 from tests.web.serving import PASSWORD  # type: ignore[import-not-found]
 from winosmith.testing import chat_server
@@ -65,23 +65,13 @@ class Browser:
         return found
 
 
-def until(look: Callable[[], Any], seconds: float = 90.0) -> Any:
-    """Return what a look finds, as soon as it finds something."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if found := look():
-            return found
-        time.sleep(0.1)
-    raise AssertionError("it never came")
-
-
 def test_a_round_outlives_its_process_and_its_server(served: Callable[..., Any]) -> None:
     """Killed -9 it is taken up, and again after a new start of the site; then it ends."""
     free, asked = threading.Event(), threading.Event()
 
     def author(messages: Any) -> str:
         asked.set()
-        free.wait(60)
+        free.wait(LONGEST)
         return "1"
 
     with chat_server(author) as url:
