@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -166,10 +167,13 @@ def test_people_stand_beside(capsys: TEXT) -> None:
     found = report(capsys, "dev.jsonl", "list.lst", "--people", "people.csv")
     assert found["people_majority"]["accuracy"] == 1.0
     assert found["people_single"]["value"] == pytest.approx(2 / 3)
-    assert main(["score", "dev.jsonl", "list.lst", "--people", "people.csv"]) == 0
+    told = ["score", "dev.jsonl", "list.lst", "--people", "people.csv", "--out", "people.html"]
+    assert main(told) == 0
     shown = capsys.readouterr().out
     assert "people, majority" in shown
     assert "a single person" in shown
+    drawn = Path("people.html").read_text("utf-8").partition("guessing 50.0\xa0%; ")[2]
+    assert re.match(r"list [\d.]+\xa0% .*; people, majority 100.0\xa0% .*; a single person", drawn)
 
 
 def test_consistency_under_the_switch(capsys: TEXT) -> None:

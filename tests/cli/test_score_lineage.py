@@ -210,7 +210,7 @@ def test_the_page_has_curves_tables_and_every_family(capsys: TEXT) -> None:
     """The report draws both solvers in one figure and opens each family to its versions."""
     assert main(["score", *BOTH, "--out", "report.html"]) == 0
     page = Path("report.html").read_text("utf-8")
-    assert page.count("<title id=") == 2
+    assert page.count("<title id=") == 3
     assert "Families without an error" in page
     assert page.count('<details class="family">') == 8
     assert page.count('class="depth"') == len(DATA)
@@ -241,7 +241,7 @@ def test_six_solvers_take_two_figures(capsys: TEXT) -> None:
     more = [f"n{number}.jsonl" for number in range(4)]
     arguments = [*BOTH[:3], *more, *BOTH[3:], "--out", "report.html"]
     assert main(["score", *arguments]) == 0
-    assert Path("report.html").read_text("utf-8").count("<title id=") == 4
+    assert Path("report.html").read_text("utf-8").count("<title id=") == 5
     assert max(map(len, capsys.readouterr().out.partition("Signature")[0].splitlines())) <= 80
 
 

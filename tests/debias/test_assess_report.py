@@ -63,12 +63,12 @@ def test_the_drawings_show_every_subset_and_say_their_figures(assessment: Assess
     """Each subset has its panel, and each panel's words hold its KL and the null."""
     blocks = assessment_blocks(assessment, "data:0")
     clouds, histograms, axes, levels = (b for b in blocks if isinstance(b, report.Drawing))
-    assert [len(drawing.panels) for drawing in (clouds, histograms, axes, levels)] == [2] * 4
+    assert [len(drawing.drawn) for drawing in (clouds, histograms, axes, levels)] == [2] * 4
     kl = assessment.subsets[0].d1.kl
-    assert f"KL {kl:.3f} (noise " in histograms.panels[0].description
-    assert "no KL: it needs both answers" in histograms.panels[1].description
-    assert levels.panels[0].description.startswith(f"all: {kl:.3f} (null ")
-    assert levels.panels[0].description.endswith("<AFLite>: —")
+    assert f"KL {kl:.3f} (noise " in histograms.drawn[0].description
+    assert "no KL: it needs both answers" in histograms.drawn[1].description
+    assert levels.drawn[0].description.startswith(f"all: {kl:.3f} (null ")
+    assert levels.drawn[0].description.endswith("<AFLite>: —")
 
 
 def test_a_first_component_that_shows_nothing_is_said_to(assessment: Assessment) -> None:

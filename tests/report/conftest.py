@@ -54,6 +54,15 @@ def draw_all() -> dict[str, tuple[report.Svg, ...]]:
                 ["aflite", "vote"], title="Beside random subsets",
             ),
         ),
+        "accuracies": (
+            report.accuracies(
+                [
+                    report.Measured("toy", 0.62, 0.5, 0.74),
+                    report.Measured("people", 0.97, 0.93, 1.0, people=True),
+                ],
+                chance=0.5,
+            ),
+        ),
         "stability": (
             report.survival({"WordAssociation": along, "LocalContext": other}),
             report.depth_accuracy({"toy": along}, [(0, 14), (1, 90), (3, 20)], chance=0.5),
@@ -99,6 +108,7 @@ def sections_of(text: str) -> list[report.Section]:
         report.Code(text, text),
         report.Families(text, [text, text], [family_of(text)], text),
         report.Drawing(text, [], table),
+        report.OnPage(lambda: [report.Text([text, text], "list")]),
     ]
     return [report.Section(text, blocks, text) for _ in range(3)]
 

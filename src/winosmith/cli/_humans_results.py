@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from winosmith import report
-from winosmith._version import __version__
 from winosmith.answers import Response
 from winosmith.cli._options import data_argument, format_option, json_option, read_data
-from winosmith.cli._printing import Rows, Table, percent, print_json, print_table, probability, span
+from winosmith.cli._printing import Result, Rows, percent, probability, span
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError
 from winosmith.humans import (
@@ -32,7 +30,6 @@ from winosmith.humans import (
     tally_of_counts,
 )
 from winosmith.metrics import Reliability
-from winosmith.outputs import write_aside
 from winosmith.report import Signature, sign
 
 _FILE = click.Path(exists=True, dir_okay=False)
@@ -77,13 +74,17 @@ def tell_results(**options: Any) -> None:
         dataset, said, subjects, weakest=options["weakest"], seed=options["seed"]
     )  # fmt: skip
     signature = _signature(dataset, said, subjects, options)
-    if options["out"]:
-        _write(options["out"], results_page(dataset, found, signature))
-    if options["as_json"]:
-        print_json({"data": dataset.name, **found.record(), "signature": str(signature)})
-        return
-    print_results(dataset, found)
-    _close(signature, options["out"])
+    share = percent(found.right / found.answers)
+    Result(
+        f"Human tests: {dataset.name or 'problems'}",
+        {"data": dataset.name, **found.record(), "signature": str(signature)},
+        _sections(dataset, found, signature),
+        verdict=f"{share} of the answers are the intended ones ({found.right:,} of "
+        f"{found.answers:,}); {found.subjects} {'person' if found.subjects == 1 else 'people'}, "
+        f"{len(found.tests)} {'test' if len(found.tests) == 1 else 'tests'}",
+        signature=signature,
+        apart=True,
+    ).tell(as_json=options["as_json"], out=options["out"])
 
 
 def _of_counts(dataset: Dataset, options: Mapping[str, Any]) -> None:
@@ -95,13 +96,14 @@ def _of_counts(dataset: Dataset, options: Mapping[str, Any]) -> None:
         raise InputError("--subjects goes with RESPONSES; counts do not tell who answered what")
     found = counts(dataset, tally)
     signature = sign(dataset, responses="counts")
-    if options["out"]:
-        _write(options["out"], counts_page(dataset, found, signature))
-    if options["as_json"]:
-        print_json({"data": dataset.name, **found.record(), "signature": str(signature)})
-        return
-    print_counts(dataset, found)
-    _close(signature, options["out"])
+    Result(
+        f"Human tests: {dataset.name or 'problems'}",
+        {"data": dataset.name, **found.record(), "signature": str(signature)},
+        _counted(found, signature),
+        verdict=f"{found.share:.2%} of the answers are the intended ones ({found.right:,} of "
+        f"{found.answers:,}), on {found.problems} problems",
+        signature=signature,
+    ).tell(as_json=options["as_json"], out=options["out"])
 
 
 def _responses(paths: Sequence[str]) -> tuple[Response, ...]:
@@ -154,102 +156,50 @@ def _signature(
     )
 
 
-def _write(path: str, page: str) -> None:
-    with write_aside(path) as file:
-        file.write(page)
-
-
-def _close(signature: Signature, out: str | None) -> None:
-    click.echo(f"Signature: {report.shown(str(signature))}")
-    if out:
-        click.secho(f"The report is {out}", bold=True)
-
-
 _ITEMS = 12
 """How many items the terminal lists; the page has all."""
 
 
-def print_results(dataset: Dataset, found: Results) -> None:
-    """Print the tables of every test, and those of the round."""
-    share = percent(found.right / found.answers)
-    click.secho(
-        f"{share} of the answers are the intended ones ({found.right:,} of {found.answers:,}); "
-        f"{found.subjects} {'person' if found.subjects == 1 else 'people'}, "
-        f"{len(found.tests)} {'test' if len(found.tests) == 1 else 'tests'}\n",
-        bold=True,
+def _counted(found: Counts, signature: report.Signature) -> list[report.Section]:
+    """Return what counts without subjects tell, and what they can't."""
+    cards = report.Cards(
+        [
+            report.KeyFigure("intended answers", found.share, f"{found.right:,} of "
+                             f"{found.answers:,}", ".2%"),
+            report.KeyFigure("guessing", found.chance.share, f"{found.chance.right:.1f} of "
+                             f"{found.problems} problems", ".1%"),
+            report.KeyFigure("problems", found.problems),
+        ]
+    )  # fmt: skip
+    drawing = report.Drawing(
+        "How many people gave the intended answer",
+        lambda: _levels(found.histogram, "{} people were asked"),
+        signature=signature,
     )
-    for test in found.tests:
-        _print(tables_of_test(test))
-        click.echo()
-    _print(round_tables(dataset, found))
-
-
-def print_counts(dataset: Dataset, found: Counts) -> None:
-    """Print what counts tell, and what they can't."""
-    click.secho(
-        f"{found.share:.2%} of the answers are the intended ones ({found.right:,} of "
-        f"{found.answers:,}), on {found.problems} problems\n",
-        bold=True,
-    )
-    _print(counts_tables(found))
-    click.echo("What counts without subjects can't tell:")
-    for reason in UNTOLD:
-        click.echo(textwrap.fill(reason, 78, initial_indent="  - ", subsequent_indent="    "))
-    click.echo()
-
-
-def _print(tables: Iterator[Table]) -> None:
-    for title, header, rows, note in tables:
-        print_table(title, header, rows[:_ITEMS] if header[0] == "item" else rows)
-        if header[0] == "item" and len(rows) > _ITEMS:
-            note = f"{len(rows) - _ITEMS} more are in the report (--out). {note}".strip()
-        if rows and note:
-            click.echo(textwrap.fill(note, 80) + "\n")
-
-
-def counts_tables(found: Counts) -> Iterator[Table]:
-    """Yield the tables that counts give."""
     levels: Rows = [[right, of, n] for (right, of), n in found.histogram.items()]
-    yield "People who gave the intended answer", ["intended", "of", "problems"], levels, ""
     sizes: Rows = [
         [size, found.chance.options[size], right, of, percent(right / of), percent(1 / size)]
         for size, (right, of) in found.by_options.items()
     ]
-    yield (
+    by_options = report.Table(
         "By number of options",
         ["options", "problems", "intended", "answers", "share", "guessing"],
         sizes,
         f"Guessing gets {found.chance.right:.1f} of {found.problems} problems right, "
         f"{percent(found.chance.share)}.",
     )
-
-
-def tables_of_test(test: TestResult) -> Iterator[Table]:
-    """Yield the tables of one test."""
-    name = f"Test {test.name}"
-    yield f"{name}: over all", ["figure", "value"], list(_overall(test)), _caution(test)
-    yield (
-        f"{name}: scores of the subjects",
-        ["subject", "native", "right", "of", "score", "X", "empty"],
-        [
-            [p.subject, _native(p.native), p.right, p.asked, percent(p.share), p.ambiguous, p.empty]
-            for p in test.people
-        ],
-        "",
+    people = report.Table(
+        "People who gave the intended answer", ["intended", "of", "problems"], levels
     )
-    yield (
-        f"{name}: items by people who gave the intended answer",
-        ["intended", "of", "items"],
-        [[right, of, n] for (right, of), n in test.histogram.items()],
-        "",
-    )
-    yield (
-        f"{name}: badly built items",
-        ["item", "intended", "same", "X", "of", "people read"],
-        [_item(item) for item in test.items if item.flagged],
-        "Fewer than half gave the intended answer. Same: the most frequent answer, intended or "
-        "not.",
-    )
+    told: list[report.Block] = [cards, drawing, people, by_options]
+    untold: list[report.Block] = [
+        report.Text(["What counts without subjects can't tell:"]),
+        report.Text(UNTOLD, "list"),
+    ]
+    return [
+        report.Section("What the counts tell", told),
+        report.Section("What they can't tell", untold, "Who answered what is not in the file."),
+    ]
 
 
 def _overall(test: TestResult) -> Iterator[list[report.Value]]:
@@ -323,94 +273,23 @@ def _item(item: ItemRow) -> list[report.Value]:
             item.reading]  # fmt: skip
 
 
-def round_tables(dataset: Dataset, found: Results) -> Iterator[Table]:
-    """Yield the tables over all tests."""
-    yield (
-        "Both halves of a schema",
-        ["better half", "other half", "schemas"],
-        [[_of(a), _of(b), n] for (a, b), n in found.halves.levels.items()],
-        f"{found.halves.schemas} schemas have answers to both halves, by different people.",
-    )
-    odd = [pace for pace in found.pace if pace.odd]
-    yield (
-        "Time a question",
-        ["subject", "seconds", "times the median", "pace"],
-        [[p.subject, f"{p.seconds:.1f}", f"{p.times_median:.2f}", p.odd] for p in odd],
-        "Half the median or less is fast, twice or more slow.",
-    )
-    yield from _said("Texts recognised", found.recognised)
-    yield from _said("Words asked about", found.words)
-
-
-def _said(title: str, said: Sequence[tuple[str, Remark]]) -> Iterator[Table]:
-    rows: Rows = [[who, remark.problem or "", remark.text] for who, remark in said]
-    yield title, ["subject", "problem", "what"], rows, ""
-
-
-def _of(pair: tuple[int, int]) -> str:
-    return f"{pair[0]} of {pair[1]}"
-
-
 _BAR = 0.9
 """Where the bar for "near human" was set (Davis et al. 2016, section 7)."""
 
 
-def results_page(dataset: Dataset, found: Results, signature: report.Signature) -> str:
-    """Return the report on human tests as one HTML page."""
-    share = found.right / found.answers
-    flagged = len(found.flagged)
-    sections = [
-        report.Section("Over all", [_cards(found), *_beside(share)]),
+def _sections(
+    dataset: Dataset, found: Results, signature: report.Signature
+) -> list[report.Section]:
+    """Return what goes for all, each test, and what goes over the tests."""
+    opening = report.OnPage(lambda: [_cards(found), *_near_human(found.right / found.answers)])
+    over: list[report.Block] = [*_over_all(found)]
+    if found.pace:
+        over.append(report.OnPage(lambda: [_paces(found)]))
+    return [
+        report.Section("Over all", [opening]),
         *(_section(dataset, test, signature) for test in found.tests),
-        *_round(dataset, found),
+        *([report.Section("Over the tests", over)] if over else []),
     ]
-    built = {0: "none of the items is badly built", 1: "1 item is badly built"}
-    return report.page(
-        f"Human tests: {dataset.name or 'problems'}",
-        sections,
-        subtitle=f"{found.subjects} people gave {percent(share)} of {found.answers:,} answers as "
-        f"they were intended; {built.get(flagged, f'{flagged} items are badly built')}.",
-        signature=signature,
-        footer=f"Made by winosmith {__version__}.",
-    )
-
-
-def counts_page(dataset: Dataset, found: Counts, signature: report.Signature) -> str:
-    """Return what counts without subjects tell as one HTML page."""
-    people = {of for _, of in found.histogram}
-    drawings = [
-        report.items_by_right(
-            {right: n for (right, of), n in found.histogram.items() if of == asked},
-            asked,
-            title=f"{asked} people were asked",
-        )
-        for asked in sorted(people, reverse=True)
-    ]
-    cards = report.Cards(
-        [
-            report.KeyFigure("intended answers", found.share, f"{found.right:,} of "
-                             f"{found.answers:,}", ".2%"),
-            report.KeyFigure("guessing", found.chance.share, f"{found.chance.right:.1f} of "
-                             f"{found.problems} problems", ".1%"),
-            report.KeyFigure("problems", found.problems),
-        ]
-    )  # fmt: skip
-    told: list[report.Block] = [
-        cards,
-        report.Drawing("How many people gave the intended answer", drawings, signature=signature),
-        *_tables(counts_tables(found)),
-    ]
-    return report.page(
-        f"Human tests: {dataset.name or 'problems'}",
-        [
-            report.Section("What the counts tell", told),
-            report.Section("What they can't tell", [report.Text([f"{u}." for u in UNTOLD])],
-                           "Who answered what is not in the file."),
-        ],
-        subtitle=f"{found.right:,} of {found.answers:,} answers are the intended ones.",
-        signature=signature,
-        footer=f"Made by winosmith {__version__}.",
-    )  # fmt: skip
 
 
 def _cards(found: Results) -> report.Cards:
@@ -431,7 +310,7 @@ def _cards(found: Results) -> report.Cards:
     )  # fmt: skip
 
 
-def _beside(share: float) -> Iterator[report.Block]:
+def _near_human(share: float) -> Iterator[report.Block]:
     yield report.Text(
         [
             f"The bar for “near human” on the challenge of 2016 was {percent(_BAR)}; its subjects "
@@ -446,40 +325,58 @@ def _beside(share: float) -> Iterator[report.Block]:
 
 
 def _section(dataset: Dataset, test: TestResult, signature: report.Signature) -> report.Section:
-    overall, people, _, flagged = tables_of_test(test)
+    name = f"Test {test.name}"
+    scores = report.Table(
+        f"{name}: scores of the subjects",
+        ["subject", "native", "right", "of", "score", "X", "empty"],
+        [
+            [p.subject, _native(p.native), p.right, p.asked, percent(p.share), p.ambiguous, p.empty]
+            for p in test.people
+        ],
+    )
+    items = report.Table(
+        f"{name}: items by people who gave the intended answer",
+        ["intended", "of", "items"],
+        [[right, of, n] for (right, of), n in test.histogram.items()],
+    )
     blocks: list[report.Block] = [
-        *_tables([_spelled_out(overall)]),
-        report.Drawing(
-            f"Items by people who gave the intended answer{_way_told(test)}",
-            [*_levels(test), *_way(test)],
-            _items(test),
-            signature,
+        report.Table(
+            f"{name}: over all", ["figure", "value"], list(_overall(test)), _caution(test)
         ),
         report.Drawing(
             "Scores of the subjects, beside their mean and guessing",
-            [_scores(test)],
-            _table(people),
+            lambda: [_scores(test)],
+            scores,
             signature,
         ),
-        *_tables([flagged]),
-        *_passages(dataset, test),
+        report.Drawing(
+            f"Items by people who gave the intended answer{_course_told(test)}",
+            lambda: [*_levels(test.histogram, f"{name}, {{}} people"), *_course(test)],
+            items,
+            signature,
+        ),
+        *_badly_built(dataset, test),
+        report.OnPage(lambda: [_items(test)]),
     ]
     share = test.share
     return report.Section(
-        f"Test {test.name}",
+        name,
         blocks,
         f"{len(test.people)} people, {len(test.items)} items: {percent(share.value)} of the "
         f"answers are the intended ones ({span(share.interval)} %).",
     )
 
 
-def _levels(test: TestResult) -> Iterator[report.Svg]:
-    for asked in sorted({of for _, of in test.histogram}, reverse=True):
-        yield report.items_by_right(
-            {right: n for (right, of), n in test.histogram.items() if of == asked},
+def _levels(histogram: Mapping[tuple[int, int], int], title: str) -> list[report.Svg]:
+    """Return a drawing for each number of people asked; it stands in the title for the braces."""
+    return [
+        report.items_by_right(
+            {right: n for (right, of), n in histogram.items() if of == asked},
             asked,
-            title=f"Test {test.name}, {asked} people",
+            title=title.format(asked),
         )
+        for asked in sorted({of for _, of in histogram}, reverse=True)
+    ]
 
 
 def _scores(test: TestResult) -> report.Svg:
@@ -492,7 +389,7 @@ def _scores(test: TestResult) -> report.Svg:
     )
 
 
-def _way(test: TestResult) -> Iterator[report.Svg]:
+def _course(test: TestResult) -> Iterator[report.Svg]:
     if test.course is None:
         return
     parts = [
@@ -509,7 +406,7 @@ def _way(test: TestResult) -> Iterator[report.Svg]:
     yield report.over_the_sheet(parts, title="Learning and fatigue", note=note)
 
 
-def _way_told(test: TestResult) -> str:
+def _course_told(test: TestResult) -> str:
     if test.course is None:
         return "."
     how = (
@@ -520,27 +417,24 @@ def _way_told(test: TestResult) -> str:
     return f"; and the share right from the first question to the last ({how})."
 
 
-def _spelled_out(table: Table) -> Table:
-    """Return the table with its indented names written in full, as pages do not indent."""
-    title, header, rows, note = table
-    above, spelled = "", []
-    for name, *rest in rows:
-        text = str(name)
-        if not text.startswith("  "):
-            above = text
-        spelled.append([f"{above}: {text.strip()}" if text.startswith("  ") else text, *rest])
-    return title, header, spelled, note
-
-
-def _passages(dataset: Dataset, test: TestResult) -> Iterator[report.Block]:
-    """Yield the badly built items as they stand in the data."""
+def _badly_built(dataset: Dataset, test: TestResult) -> Iterator[report.Block]:
+    """Yield the badly built items: as a table, and on a page as they stand in the data."""
     flagged = [item for item in test.items if item.flagged]
     if flagged:
-        yield report.Passages(
+        yield report.Table(
+            f"Test {test.name}: badly built items",
+            ["item", "intended", "same", "X", "of", "people read"],
+            [_item(item) for item in flagged],
+            "Fewer than half gave the intended answer. Same: the most frequent answer, intended or "
+            "not.",
+            most=_ITEMS,
+        )
+        passages = report.Passages(
             "What people read instead",
             [[_passage(dataset, item)] for item in flagged],
             "The intended answer is marked; under it, what most people chose.",
         )
+        yield report.OnPage(lambda: [passages])
 
 
 def _passage(dataset: Dataset, item: ItemRow) -> report.Passage:
@@ -576,33 +470,46 @@ def _items(test: TestResult) -> report.Table:
     )  # fmt: skip
 
 
-def _round(dataset: Dataset, found: Results) -> Iterator[report.Section]:
-    blocks = [*_tables(round_tables(dataset, found))]
-    if blocks:
-        yield report.Section("Over the tests", blocks)
-    if found.pace:
-        yield report.Section(
-            "Time",
+def _over_all(found: Results) -> Iterator[report.Table]:
+    """Yield the tables over all tests; those with no rows are left out."""
+    tables = [
+        report.Table(
+            "Both halves of a schema",
+            ["better half", "other half", "schemas"],
+            [[_of(a), _of(b), n] for (a, b), n in found.halves.levels.items()],
+            f"{found.halves.schemas} schemas have answers to both halves, by different people.",
+        ),
+        report.Table(
+            "Time a question",
+            ["subject", "seconds", "times the median", "pace"],
             [
-                report.Table(
-                    "Time a question, the fastest first",
-                    ["subject", report.Column("seconds", ".1f"), "questions",
-                     report.Column("times the median", ".2f"), "pace"],
-                    [[p.subject, p.seconds, p.questions, p.times_median, p.odd or None]
-                     for p in found.pace],
-                    "Fast: half the median or less; slow: twice or more. In 2016 an hour made "
-                    "18.3 s a question, and one subject took 7.6 s.",
-                )
+                [p.subject, f"{p.seconds:.1f}", f"{p.times_median:.2f}", p.odd]
+                for p in found.pace
+                if p.odd
             ],
-        )  # fmt: skip
+            "Half the median or less is fast, twice or more slow.",
+        ),
+        _said("Texts recognised", found.recognised),
+        _said("Words asked about", found.words),
+    ]
+    yield from (table for table in tables if table.rows)
 
 
-def _tables(tables: Iterable[Table]) -> Iterator[report.Table]:
-    for table in tables:
-        if table[2]:
-            yield _table(table)
+def _said(title: str, said: Sequence[tuple[str, Remark]]) -> report.Table:
+    rows: Rows = [[who, remark.problem or "", remark.text] for who, remark in said]
+    return report.Table(title, ["subject", "problem", "what"], rows)
 
 
-def _table(table: Table) -> report.Table:
-    title, header, rows, note = table
-    return report.Table(title, header, rows, note=note)
+def _of(pair: tuple[int, int]) -> str:
+    return f"{pair[0]} of {pair[1]}"
+
+
+def _paces(found: Results) -> report.Table:
+    return report.Table(
+        "Time a question, the fastest first",
+        ["subject", report.Column("seconds", ".1f"), "questions",
+         report.Column("times the median", ".2f"), "pace"],
+        [[p.subject, p.seconds, p.questions, p.times_median, p.odd or None] for p in found.pace],
+        "Fast: half the median or less; slow: twice or more. In 2016 an hour made 18.3 s a "
+        "question, and one subject took 7.6 s.",
+    )  # fmt: skip

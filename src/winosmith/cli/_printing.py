@@ -1,14 +1,20 @@
-"""What commands print: JSON, tables for a terminal of 80 columns, figures, progress."""
+"""What commands tell: results as tables of 80 columns, as a page and as JSON; progress."""
 
 from __future__ import annotations
 
 import json
+import re
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
+
+from winosmith._version import __version__
+from winosmith.outputs import write_aside
 
 if TYPE_CHECKING:
     from winosmith import report
@@ -136,8 +142,132 @@ def print_table(
 
 
 Rows: TypeAlias = "list[list[report.Value]]"
-Table: TypeAlias = "tuple[str, list[str], Rows, str]"
-"""A table: its title, its headings, its rows, and a note."""
+
+_FIGURE = re.compile(r"\d+\.\d( %)? \(")
+
+LONGEST = 18
+"""Where a terminal cuts names, it cuts them to so many characters; figures it never cuts."""
+
+
+def print_blocks(blocks: Iterable[report.Block], *, cut: bool = False) -> None:
+    """Print what a terminal shows of blocks: paragraphs, tables, and the tables behind drawings.
+
+    Args:
+        blocks: of a section.
+        cut: long names in tables are cut.
+    """
+    from winosmith import report
+
+    for block in blocks:
+        table = block.table if isinstance(block, report.Drawing) else block
+        if isinstance(table, report.Table):
+            _print_table(table, cut=cut)
+        elif isinstance(block, report.Text):
+            _print_text(block)
+
+
+def _is_printed(block: report.Block) -> bool:
+    from winosmith import report
+
+    has_table = isinstance(block, report.Drawing) and block.table is not None
+    return has_table or isinstance(block, report.Table | report.Text)
+
+
+def _print_table(table: report.Table, *, cut: bool) -> None:
+    rows = [[_cut(cell) if cut else cell for cell in row] for row in table.rows[: table.most]]
+    print_table(table.caption, [head.title for head in table.heads], rows)
+    more = len(table.rows) - len(rows)
+    if note := f"{table.beyond.format(more) if more else ''} {table.note}".strip():
+        click.echo(textwrap.fill(note, 80) + "\n")
+
+
+def _cut(cell: report.Value) -> report.Value:
+    if isinstance(cell, str) and len(cell) > LONGEST and not _FIGURE.match(cell):
+        return cell[: LONGEST - 1] + "…"
+    return cell
+
+
+def _print_text(text: report.Text) -> None:
+    for paragraph in text.paragraphs:
+        if text.kind == "warning":  # it may name a file and a line, which nothing should break
+            click.secho(paragraph, fg="yellow")
+        elif text.kind == "list":
+            click.echo(
+                textwrap.fill(paragraph, 78, initial_indent="  - ", subsequent_indent="    ")
+            )
+        else:
+            click.echo(textwrap.fill(paragraph, 80))
+    if text.kind == "list":
+        click.echo()
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a command found, told once: a terminal, a page and JSON render it.
+
+    Attributes:
+        title: of the page.
+        record: what JSON has.
+        sections: of the page; a terminal prints their paragraphs and tables.
+        verdict: the first sentence; empty for none.
+        subtitle: what a page says under its title; the verdict when empty.
+        signature: what determines all figures; empty where each has its own.
+        signatures: by what they are of.
+        cut: a terminal cuts long names in tables.
+        apart: a terminal leaves a line empty between sections.
+    """
+
+    title: str
+    record: Mapping[str, Any]
+    sections: Sequence[report.Section]
+    verdict: str = ""
+    subtitle: str = ""
+    signature: report.Signature | str = ""
+    signatures: Mapping[str, report.Signature] = field(default_factory=dict)
+    cut: bool = False
+    apart: bool = False
+
+    def tell(self, *, as_json: bool, out: str | None) -> None:
+        """Write the page to `out` if that is named; print the JSON, or the tables."""
+        if out:
+            with write_aside(out) as file:
+                file.write(self.page())
+        if as_json:
+            print_json(self.record)
+            return
+        if self.verdict:
+            click.secho(f"{self.verdict}\n", bold=True)
+        printed = [section for section in self.sections if any(map(_is_printed, section.blocks))]
+        for number, section in enumerate(printed):
+            if self.apart and number:
+                click.echo()
+            print_blocks(section.blocks, cut=self.cut)
+        self._print_signatures()
+        if out:
+            click.secho(f"The report is {out}", bold=True)
+
+    def _print_signatures(self) -> None:
+        from winosmith.report import shown
+
+        if self.signature:
+            click.echo(f"Signature: {shown(str(self.signature))}")
+        for what, signature in self.signatures.items():
+            click.echo(f"Signature of {shown(what)}: {signature}")
+
+    def page(self) -> str:
+        """Return all of it as one HTML page."""
+        from winosmith import report
+
+        signed = "\n".join(f"{what}: {one}" for what, one in self.signatures.items())
+        rest = report.Section("What determines the figures", [report.Code(signed, "Signatures")])
+        return report.page(
+            self.title,
+            [*self.sections, *([rest] if signed else [])],
+            subtitle=self.subtitle or self.verdict,
+            signature=self.signature,
+            footer=f"Made by winosmith {__version__}.",
+        )
+
 
 TIES = (
     "A tie counts as 1 / (options tied) where the right one is among them, as a fair draw would on "

@@ -1,4 +1,4 @@
-"""What `--by lineage` measures of solvers, as tables and as sections of a page.
+"""What `--by lineage` measures of solvers, in sections.
 
 Error depths, kinds of edits, what perturbation costs, and how people do.
 """
@@ -11,7 +11,7 @@ from typing import Any
 
 from winosmith import metrics, report
 from winosmith.answers import Response
-from winosmith.cli._printing import Rows, Table, percent, probability, progress, rate, share
+from winosmith.cli._printing import Rows, percent, probability, progress, rate, share
 from winosmith.dataset import Dataset
 from winosmith.errors import MissingExtraError
 from winosmith.lineage import depths
@@ -160,7 +160,7 @@ def _tagged(dataset: Dataset) -> tuple[dict[str, tuple[str, ...]], str]:
 
 
 ROWS = 24
-"""Depths beyond this are only in the report and in the JSON."""
+"""A terminal lists so many depths; the report and the JSON have all."""
 
 EDITS = (
     "Edits between root and problem; one word for another is one out and one in. "
@@ -171,26 +171,7 @@ EDITS = (
 )
 
 
-def stability_tables(found: Stabilities, most: int = ROWS) -> Iterator[Table]:
-    """Yield the tables of what was measured.
-
-    Args:
-        found: from `stabilities`.
-        most: how many depths are listed.
-    """
-    yield _depths(found)
-    yield _accuracies(found.solvers)
-    yield from _by_depth(found, most)
-    yield _survival(found.solvers)
-    for name, of in found.beside.items():
-        for solver, rows in of.items():
-            yield _beside(name, solver, rows)
-    if found.people:
-        yield from _people(found.people, found.first.depth)
-    yield from _kinds(found)
-
-
-def _depths(found: Stabilities) -> Table:
+def _depths(found: Stabilities) -> report.Table:
     rows: Rows = []
     for solver, of in found.solvers.items():
         named = (("errors", of.mean), ("families", of.family_mean), ("first", of.first))
@@ -202,7 +183,7 @@ def _depths(found: Stabilities) -> Table:
             )  # fmt: skip
     first = found.first
     left = f" {first.unknown:,} problems without a known depth are left out." * bool(first.unknown)
-    return (
+    return report.Table(
         f"Error depth ({first.depth}): {first.n:,} perturbed problems, "
         f"{len(first.families):,} families",
         ["solver", "mean of", "depth", "95 %", "n", "coin", "p"],
@@ -213,7 +194,7 @@ def _depths(found: Stabilities) -> Table:
     )
 
 
-def _accuracies(solvers: Mapping[str, Stability]) -> Table:
+def _accuracies(solvers: Mapping[str, Stability]) -> report.Table:
     rows: Rows = []
     for solver, of in solvers.items():
         if of.accuracy is None:
@@ -221,15 +202,14 @@ def _accuracies(solvers: Mapping[str, Stability]) -> Table:
             continue
         roots = None if of.roots is None else rate(of.roots)
         rows.append([solver, *share(of.accuracy), roots, *share(of.consistency)])
-    return (
+    return report.Table(
         "Accuracy on perturbed problems and on roots, and families that are all right",
         ["solver", "perturbed", "95 %", "roots", "families", "95 %"],
         rows,
-        "",
     )
 
 
-def _by_depth(found: Stabilities, most: int) -> Iterator[Table]:
+def _by_depth(found: Stabilities) -> Iterator[report.Table]:
     solvers = {name: of for name, of in found.solvers.items() if of.by_depth}
     if not solvers:
         return
@@ -237,16 +217,16 @@ def _by_depth(found: Stabilities, most: int) -> Iterator[Table]:
     if any(of.roots for of in solvers.values()):
         rows.append(["root", *_at_depth([of.roots for of in solvers.values()])])
     every = sorted({depth for of in solvers.values() for depth in of.by_depth or ()})
-    for depth in every[:most]:
+    for depth in every:
         here = [(of.by_depth or {}).get(depth) for of in solvers.values()]
         rows.append([str(depth), *_at_depth(here)])
     heads = ["accuracy", "95 %"] if len(solvers) == 1 else list(solvers)
-    more = len(every) - most
-    yield (
+    yield report.Table(
         f"Accuracy by {found.first.depth} depth",
         ["depth", "problems", *heads],
         rows,
-        f"{more:,} greater depths are in the report and the JSON." if more > 0 else "",
+        most=ROWS + len(rows) - len(every),
+        beyond="{:,} greater depths are in the report and the JSON.",
     )
 
 
@@ -258,7 +238,7 @@ def _at_depth(here: Sequence[Proportion | None]) -> list[report.Value]:
     return [count, *(None if one is None else rate(one) for one in here)]
 
 
-def _survival(solvers: Mapping[str, Stability]) -> Table:
+def _survival(solvers: Mapping[str, Stability]) -> report.Table:
     deepest = max(of.survival.depths[-1] for of in solvers.values())
     shown = sorted({max(1, round(deepest * part)) for part in (0.1, 0.25, 0.5, 1)})
     rows: Rows = []
@@ -268,7 +248,7 @@ def _survival(solvers: Mapping[str, Stability]) -> Table:
             [solver, sum(curve.errors) + sum(curve.censored), sum(curve.errors), curve.median,
              *(percent(_share_at(curve.depths, curve.share, depth)) for depth in shown)]
         )  # fmt: skip
-    return (
+    return report.Table(
         "Families without an error",
         ["solver", "families", "failed", "half by", *(f"to {depth}" for depth in shown)],
         rows,
@@ -282,14 +262,14 @@ def _share_at(depths: Sequence[int], shares: Sequence[float], depth: int) -> flo
     return before[-1] if before else 1.0
 
 
-def _beside(field: str, solver: str, found: Sequence[AgainstRoot]) -> Table:
+def _against_roots(field: str, solver: str, found: Sequence[AgainstRoot]) -> report.Table:
     rows: Rows = [
         [one.value, one.accuracy.n, rate(one.accuracy).replace(" %", "", 1), _gain(one.difference),
          _gains(one.interval), probability(one.mcnemar), probability(one.adjusted),
          _points(one.consistent.value)]
         for one in found
     ]  # fmt: skip
-    return (
+    return report.Table(
         f"{report.shown(solver)} beside its answers to the roots, by {field}",
         [field.rpartition(".")[2], "n", "right", "points", "95 %", "McNemar", "Holm", "same"],
         rows,
@@ -309,16 +289,16 @@ def _unchanged(found: Sequence[AgainstRoot]) -> str:
     return f" The same input as the root, for this solver: {', '.join(told)}." if told else ""
 
 
-def _kinds(found: Stabilities) -> Iterator[Table]:
+def _kinds(found: Stabilities) -> Iterator[report.Table]:
     if found.missing:
-        yield "Errors by kind of edit", [""], [["not counted"]], f"Why: {found.missing}."
+        why = f"Why: {found.missing}."
+        yield report.Table("Errors by kind of edit", [""], [["not counted"]], why)
     several = {name: of for name, of in found.kinds.items() if of.kinds}
     if several:
-        yield (
+        yield report.Table(
             "The kinds of edits that are most frequent in errors, in token edits",
             ["solver", "1st", "2nd", "3rd"],
             [[name, *_three(of)] for name, of in several.items()],
-            "",
         )
     for name, of in several.items():
         yield _kinds_of(name, of, told=found.solvers[name].accuracy is not None)
@@ -335,7 +315,7 @@ def _signed(kind: EditKind) -> str:
     return kind.kind.replace("-", "−", 1)
 
 
-def _kinds_of(solver: str, found: EditKinds, *, told: bool) -> Table:
+def _kinds_of(solver: str, found: EditKinds, *, told: bool) -> report.Table:
     rows: Rows = [
         [_signed(kind), kind.edits, kind.wrong_edits, kind.errors.n, kind.errors.right,
          *(_rate(kind) if told else ["—"] * 3)]
@@ -343,7 +323,7 @@ def _kinds_of(solver: str, found: EditKinds, *, told: bool) -> Table:
     ]  # fmt: skip
     base = f" {percent(found.errors.value)}" if found.errors and told else " share"
     left = f" {found.left_out:,} problems without a root are left out." * bool(found.left_out)
-    return (
+    return report.Table(
         f"Errors by kind of edit: {report.shown(solver)}",
         ["kind", "edits", "in errors", "n", "wrong", "share", "points", "95 %"],
         rows,
@@ -356,14 +336,14 @@ def _rate(kind: EditKind) -> list[report.Value]:
     return [rate(kind.errors), _gain(kind.excess), interval]
 
 
-def _people(found: Annotators, depth: str) -> Iterator[Table]:
+def _people(found: Annotators, depth: str) -> Iterator[report.Table]:
     rows: Rows = [
         [one.participant, one.accuracy.n, *share(one.accuracy), one.errors, _number(one.mean),
          _number(one.first), _number(one.coin)]
         for one in found.people
     ]  # fmt: skip
     rows.append(["mean", None, percent(found.accuracy), *[None] * 5])
-    yield (
+    yield report.Table(
         f"Annotators, and their error depth ({depth})",
         ["person", "answers", "accuracy", "95 %", "errors", "mean", "first", "coin"],
         rows,
@@ -371,7 +351,7 @@ def _people(found: Annotators, depth: str) -> Iterator[Table]:
     )
     named = (("Fleiss' kappa", found.kappa), ("Krippendorff alpha", found.alpha))
     reasons = [f"{name} is not defined: {one.reason}." for name, one in named if one.reason]
-    yield (
+    yield report.Table(
         "Agreement of the annotators",
         ["", "value", "95 %", "problems", "answers"],
         [[name, *_agreement(one)] for name, one in named],
@@ -414,22 +394,31 @@ MOST_FAMILIES = 100
 
 
 def stability_sections(found: Stabilities, solvers: Mapping[str, Graded]) -> list[report.Section]:
-    """Return the sections of the report on what was measured.
+    """Return what was measured, in sections.
 
     Args:
         found: from `stabilities`.
         solvers: what each answered; families show the problems that all of them answered.
     """
     tables = [
-        report.Table(title, header, rows, note=note)
-        for title, header, rows, note in stability_tables(found, most=1_000)
+        _depths(found),
+        _accuracies(found.solvers),
+        *_by_depth(found),
+        _survival(found.solvers),
+        *(
+            _against_roots(name, solver, rows)
+            for name, of in found.beside.items()
+            for solver, rows in of.items()
+        ),
+        *(_people(found.people, found.first.depth) if found.people else ()),
     ]
-    of_kinds = [table for table in tables if "kind" in table.caption]
-    others = [table for table in tables if table not in of_kinds]
-    sections = [report.Section("Stability", [_cards(found), *_drawings(found), *others])]
-    sections.append(report.Section("Families", [_families(found, solvers)]))
-    if of_kinds:
-        sections.append(report.Section("Errors by kind of edit", of_kinds))
+    pictured = report.OnPage(lambda: [_cards(found), *_drawings(found)])
+    sections = [
+        report.Section("Stability", [pictured, *tables]),
+        report.Section("Families", [report.OnPage(lambda: [_families(found, solvers)])]),
+    ]
+    if kinds := list(_kinds(found)):
+        sections.append(report.Section("Errors by kind of edit", kinds))
     return sections
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from winosmith import report
-from winosmith._version import __version__
 from winosmith.cli._options import data_argument, format_option, json_option
 from winosmith.cli._predictions import (
     LINEAGE,
@@ -22,18 +20,16 @@ from winosmith.cli._predictions import (
 )
 from winosmith.cli._printing import (
     TIES,
+    Result,
     Rows,
     off_scores,
     percent,
-    print_json,
-    print_table,
     probability,
     rate,
     say,
     span,
 )
 from winosmith.errors import InputError
-from winosmith.outputs import write_aside
 
 if TYPE_CHECKING:
     from winosmith.metrics import Comparison, Graded, Pair, SurvivalComparison
@@ -78,26 +74,26 @@ def command(**options: Any) -> None:
     _tell_what_was_seen(solvers)
     found = compare(solvers, baseline=options["baseline"], seed=options["seed"])
     lasting = _lasting(solvers, found, options)
-    if options["out"]:
-        with write_aside(options["out"]) as file:
-            file.write(compare_page(dataset.name, found, lasting))
-    if options["as_json"]:
-        records = [
-            {"first": pair.first, "second": pair.second, "survival": of.record()}
+    records = [
+        {"first": pair.first, "second": pair.second, "survival": of.record()}
+        for pair, of in zip(found.pairs, lasting, strict=False)
+    ]
+    tables = list(compare_tables(dataset.name, found, lasting))
+    Result(
+        f"{dataset.name}: which solver is better",
+        {
+            "data": dataset.name,
+            **found.record(),
+            **({"by_lineage": records} if lasting else {}),
+        },
+        [report.Section("Accuracies and differences", tables)],
+        subtitle="Intervals are 95 %; twins and families are kept together.",
+        signature=found.signature,
+        signatures={
+            f"{letters(found, pair)} by lineage": of.signature
             for pair, of in zip(found.pairs, lasting, strict=False)
-        ]
-        told = {"by_lineage": records} if lasting else {}
-        print_json({"data": dataset.name, **found.record(), **told})
-        return
-    for title, header, rows, note in compare_tables(dataset.name, found, lasting):
-        print_table(title, header, rows)
-        if note:
-            click.echo(textwrap.fill(note, 80) + "\n")
-    click.echo(f"Signature: {found.signature}")
-    for pair, of in zip(found.pairs, lasting, strict=False):
-        click.echo(f"Signature of {letters(found, pair)} by lineage: {of.signature}")
-    if options["out"]:
-        click.secho(f"The report is {options['out']}", bold=True)
+        },
+    ).tell(as_json=options["as_json"], out=options["out"])
 
 
 def _in_common(solvers: Mapping[str, Graded]) -> dict[str, Graded]:
@@ -162,8 +158,8 @@ def letters(found: Comparison, pair: Pair) -> str:
 
 def compare_tables(
     name: str, found: Comparison, lasting: Sequence[SurvivalComparison]
-) -> Iterator[tuple[str, list[str], Rows, str]]:
-    """Yield the tables: title, headings, rows and note of each."""
+) -> Iterator[report.Table]:
+    """Yield the tables."""
     letter = dict(zip(found.accuracies, LETTERS, strict=False))
     problems = found.signature.n
     clusters = next(iter(found.accuracies.values())).clusters
@@ -173,7 +169,7 @@ def compare_tables(
     ]
     notes = [TIES] * any(own.ties for own in found.accuracies.values())
     notes += off_scores(found.against_scores)
-    yield (
+    yield report.Table(
         f"{name}: {problems:,} problems in {clusters:,} clusters",
         ["", "solver", "right", "accuracy", "95 %"],
         accuracies,
@@ -187,7 +183,7 @@ def compare_tables(
          probability(pair.p_value), probability(pair.adjusted)]
         for label, pair in pairs
     ]  # fmt: skip
-    yield (
+    yield report.Table(
         "Differences of accuracy, in points",
         ["pair", "points", "95 %", "1st", "2nd", "McNemar", "p", "Holm"],
         differences,
@@ -201,7 +197,7 @@ def compare_tables(
          pair.both, pair.neither, pair.agreement.same_wrong]
         for label, pair in pairs
     ]  # fmt: skip
-    yield (
+    yield report.Table(
         "How often they choose the same",
         ["pair", "same", "kappa", "95 %", "both right", "both wrong", "alike"],
         shared,
@@ -213,9 +209,7 @@ def compare_tables(
         yield _survival(found, lasting)
 
 
-def _survival(
-    found: Comparison, lasting: Sequence[SurvivalComparison]
-) -> tuple[str, list[str], Rows, str]:
+def _survival(found: Comparison, lasting: Sequence[SurvivalComparison]) -> report.Table:
     from statsmodels.stats.multitest import multipletests
 
     adjusted = multipletests([of.p_value for of in lasting], method="holm")[1]
@@ -226,33 +220,11 @@ def _survival(
         for pair, of, holm in zip(found.pairs, lasting, adjusted, strict=True)
     ]  # fmt: skip
     depth = lasting[0].signature.parameters["depth"]
-    return (
+    return report.Table(
         f"Depth of the first error ({depth}), in {lasting[0].families:,} families",
         ["pair", "failed", "failed", "half", "half", "later", "log-rank", "p", "Holm"],
         rows,
         "Failed: families with an error, of the 1st and the 2nd; half: the depth by which half "
         "of them have one. Log-rank takes the solvers' families for different ones; p swaps the "
         "solvers in each family, and is the one to report.",
-    )
-
-
-def compare_page(name: str, found: Comparison, lasting: Sequence[SurvivalComparison]) -> str:
-    """Return the tables as a page."""
-    tables = [
-        report.Table(title, header, rows, note=note)
-        for title, header, rows, note in compare_tables(name, found, lasting)
-    ]
-    blocks: list[report.Block] = [*tables]
-    if lasting:
-        signatures = "\n".join(
-            f"{letters(found, pair)}: {of.signature}"
-            for pair, of in zip(found.pairs, lasting, strict=True)
-        )
-        blocks.append(report.Code(signatures, "Signatures of the depths of first errors"))
-    return report.page(
-        f"{name}: which solver is better",
-        [report.Section("Accuracies and differences", blocks)],
-        subtitle="Intervals are 95 %; twins and families are kept together.",
-        signature=found.signature,
-        footer=f"Made by winosmith {__version__}.",
     )

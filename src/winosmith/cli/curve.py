@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import textwrap
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +12,19 @@ import click
 import numpy as np
 
 from winosmith import report
-from winosmith._version import __version__
 from winosmith.cli._options import json_option
-from winosmith.cli._printing import Rows, percent, print_json, print_table, probability
+from winosmith.cli._printing import Result, Rows, percent, probability
 from winosmith.errors import FormatError
 from winosmith.metrics import FORMS, Extrapolation, LearningCurve
-from winosmith.outputs import write_aside
 
 ALPHA = 0.05
 """A run that guessing reaches with more than this probability is named."""
 
 Run = tuple[int, int, float]
 """Line, training size, accuracy."""
+
+AtChance = tuple[int, int, float, float]
+"""The same, and how likely guessing does as well."""
 
 
 @click.command()
@@ -61,32 +61,18 @@ def command(
     digest = hashlib.sha256(repr([run[1:] for run in runs]).encode()).hexdigest()
     signature = Signature(digest, len(runs), {"human": human, "take": take})
     guesses = _at_chance(runs, problems) if problems else []
-    if out:
-        with write_aside(out) as page:
-            page.write(curve_page(Path(file).stem, curve, signature))
-    if as_json:
-        at_chance = [{"line": line, "size": s, "accuracy": a, "p": p} for line, s, a, p in guesses]
-        told = {"at_chance": at_chance} if problems else {}
-        print_json({"file": file, **curve.record(), **told, "signature": str(signature)})
-        return
-    _print(file, curve, guesses)
-    click.echo(f"Signature: {signature}")
-    if out:
-        click.secho(f"The report is {out}", bold=True)
-
-
-def _print(file: str, curve: Any, guesses: list[tuple[int, int, float, float]]) -> None:
-    for title, header, rows in curve_tables(curve):
-        print_table(title, header, rows)
-    click.echo(f"Area under the curve: {curve.area:.4f}")
-    click.echo(textwrap.fill(f"{taken(curve)} {not_fitted(curve)}".strip(), 80))
-    click.echo(textwrap.fill(CAUTION, 80))
-    for line, size, accuracy, p_value in guesses:
-        click.secho("AT CHANCE ", nl=False, fg="yellow", bold=True)
-        click.echo(
-            f"{file}:{line}: {percent(accuracy)} with {size:,} training problems, "
-            f"p = {probability(p_value)}"
-        )
+    at_chance = [{"line": line, "size": s, "accuracy": a, "p": p} for line, s, a, p in guesses]
+    Result(
+        f"{Path(file).stem}: the learning curve",
+        {
+            "file": file,
+            **curve.record(),
+            **({"at_chance": at_chance} if problems else {}),
+            "signature": str(signature),
+        },
+        _sections(file, curve, guesses, signature),
+        signature=signature,
+    ).tell(as_json=as_json, out=out)
 
 
 def _read(path: Path) -> list[Run]:
@@ -130,7 +116,7 @@ def _read(path: Path) -> list[Run]:
     return runs
 
 
-def _at_chance(runs: list[Run], problems: int) -> list[tuple[int, int, float, float]]:
+def _at_chance(runs: list[Run], problems: int) -> list[AtChance]:
     """Return the runs that guessing between two options does as well as, with p above 5 %.
 
     Problems are taken for independent; which are twins is not known here.
@@ -148,28 +134,6 @@ CAUTION = (
     "No form is known to be the right one. `without last` is what the form, fitted without the "
     "largest size, says of it; the interval is how well the points fix the form."
 )
-
-
-def curve_tables(curve: LearningCurve) -> Iterator[tuple[str, list[str], Rows]]:
-    """Yield title, headings and rows of the tables."""
-    runs: Rows = [
-        [point.size, len(point.accuracies), percent(point.taken), percent(point.mean),
-         None if point.spread is None else f"{100 * point.spread:.1f}"]
-        for point in curve.points
-    ]  # fmt: skip
-    yield "Accuracy by training size", ["size", "runs", curve.take, "mean", "sd"], runs
-    last = curve.points[-1].taken
-    forms: Rows = [
-        [found.form.name, _size(found.reaches), _span(found), f"{100 * found.error:.1f}",
-         None if found.last is None
-         else f"{100 * found.last:.1f} ({100 * (found.last - last):+.1f})"]
-        for found in curve.extrapolations
-    ]  # fmt: skip
-    yield (
-        f"Training problems needed for {percent(curve.human)}",
-        ["if the curve goes on as", "problems", "95 %", "residual", "without last"],
-        forms,
-    )
 
 
 def not_fitted(curve: LearningCurve) -> str:
@@ -204,41 +168,66 @@ def drawings(curve: LearningCurve) -> list[report.Svg]:
     ]
 
 
-def curve_page(name: str, curve: LearningCurve, signature: report.Signature) -> str:
-    """Return the report as one HTML page."""
-    (points, *_), (forms, *_) = tables = list(curve_tables(curve))
-    caption = (
-        "The accuracies, with their continuations by each form, and the training sizes at which "
-        "these meet the level of people, with 95 % intervals."
-    )
+def _sections(
+    file: str, curve: LearningCurve, guesses: Sequence[AtChance], signature: report.Signature
+) -> list[report.Section]:
+    """Return what was measured, and how far it goes on."""
+    runs: Rows = [
+        [point.size, len(point.accuracies), percent(point.taken), percent(point.mean),
+         None if point.spread is None else f"{100 * point.spread:.1f}"]
+        for point in curve.points
+    ]  # fmt: skip
+    last = curve.points[-1].taken
+    forms: Rows = [
+        [found.form.name, _size(found.reaches), _span(found), f"{100 * found.error:.1f}",
+         None if found.last is None
+         else f"{100 * found.last:.1f} ({100 * (found.last - last):+.1f})"]
+        for found in curve.extrapolations
+    ]  # fmt: skip
     formulas: Rows = [
         [found.form.name, found.form.formula, ", ".join(f"{p:.4g}" for p in found.parameters)]
         for found in curve.extrapolations
     ]
-    return report.page(
-        f"{name}: the learning curve",
-        [
-            report.Section(
-                "How far it goes on",
-                [
-                    report.Drawing(caption, drawings(curve), signature=signature),
-                    report.Table(forms, tables[1][1], tables[1][2], note=CAUTION),
-                    report.Text([f"{taken(curve)} {not_fitted(curve)}".strip()], "note"),
-                ],
-            ),
-            report.Section(
-                "What was measured",
-                [
-                    report.Table(points, tables[0][1], tables[0][2]),
-                    report.Table(
-                        "The forms, as fitted", ["form", "formula", "parameters"], formulas
-                    ),
-                ],
-            ),
-        ],
-        signature=signature,
-        footer=f"Made by winosmith {__version__}.",
-    )
+    fitted = report.Table("The forms, as fitted", ["form", "formula", "parameters"], formulas)
+    told = [
+        f"Area under the curve: {curve.area:.4f}",
+        f"{taken(curve)} {not_fitted(curve)}".strip(),
+        CAUTION,
+    ]
+    at_chance = [
+        f"AT CHANCE {file}:{line}: {percent(accuracy)} with {size:,} training problems, "
+        f"p = {probability(p_value)}"
+        for line, size, accuracy, p_value in guesses
+    ]
+    return [
+        report.Section(
+            "What was measured",
+            [
+                report.Table(
+                    "Accuracy by training size", ["size", "runs", curve.take, "mean", "sd"], runs
+                ),
+                report.OnPage(lambda: [fitted]),
+            ],
+        ),
+        report.Section(
+            "How far it goes on",
+            [
+                report.Drawing(
+                    "The accuracies, with their continuations by each form, and the training sizes "
+                    "at which these meet the level of people, with 95 % intervals.",
+                    lambda: drawings(curve),
+                    signature=signature,
+                ),
+                report.Table(
+                    f"Training problems needed for {percent(curve.human)}",
+                    ["if the curve goes on as", "problems", "95 %", "residual", "without last"],
+                    forms,
+                ),
+                report.Text(told),
+                *([report.Text(at_chance, "warning")] if at_chance else []),
+            ],
+        ),
+    ]
 
 
 def taken(curve: LearningCurve) -> str:

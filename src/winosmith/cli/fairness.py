@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,21 +9,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from winosmith import report
-from winosmith._version import __version__
 from winosmith.cli._options import data_argument, format_option, json_option, read_data
 from winosmith.cli._predictions import graded
 from winosmith.cli._printing import (
+    Result,
     Rows,
-    Table,
     percent,
-    print_json,
-    print_table,
     probability,
     say,
     span,
 )
 from winosmith.errors import DataError, FormatError, InputError
-from winosmith.outputs import write_aside
 from winosmith.records import parsed
 from winosmith.report import shown
 
@@ -96,19 +91,13 @@ def command(**options: Any) -> None:
         draws=options["draws"],
         seed=options["seed"],
     )
-    if options["out"]:
-        with write_aside(options["out"]) as file:
-            file.write(fairness_page(pool.name, found))
-    if options["as_json"]:
-        print_json({"data": pool.name, **found.record()})
-        return
-    for title, header, rows, note in fairness_tables(found):
-        print_table(title, header, rows)
-        if note:
-            click.echo(textwrap.fill(note, 80) + "\n")
-    click.echo(f"Signature: {found.signature}")
-    if options["out"]:
-        click.secho(f"The report is {options['out']}", bold=True)
+    Result(
+        f"{pool.name}: is the filter fair?",
+        {"data": pool.name, **found.record()},
+        list(_sections(found)),
+        subtitle="A figure within the band is what blind choice gives; off it need not be a fault.",
+        signature=found.signature,
+    ).tell(as_json=options["as_json"], out=options["out"])
 
 
 def _kept_rows(paths: Sequence[str], pool: Dataset) -> dict[str, list[int]]:
@@ -194,16 +183,28 @@ HOW = (
 )
 
 
-def fairness_tables(found: Fairness) -> Iterator[Table]:
-    """Yield the tables: title, headings, rows and note of each."""
-    for name, kept in found.sets.items():
-        yield _figures(name, kept, found)
+def _sections(found: Fairness) -> Iterator[report.Section]:
+    """Yield what was found, in sections, with a picture of the figures."""
+    sets = list(found.sets)
+    listed = next(iter(found.sets.values())).figures
+    rows = [
+        report.Shift(figure.name, [of.figures[at].shift for of in found.sets.values()])
+        for at, figure in enumerate(listed)
+    ]
+    drawing = report.Drawing(
+        "How far each figure of what was kept is off the mean of random subsets made up like it.",
+        lambda: [report.shifts(rows, sets, title="Kept, beside random subsets")],
+        signature=found.signature,
+    )
+    yield report.Section("In short", [report.Cards(_cards(found))])
+    tables = [_figures(name, kept, found) for name, kept in found.sets.items()]
+    yield report.Section("What was kept", [drawing, *tables], lead=HOW)
     if found.ranking is not None:
-        yield _accuracies(found.ranking)
-        yield _orders(found.ranking)
+        order = [_accuracies(found.ranking), _orders(found.ranking)]
+        yield report.Section("The order of models", order)
 
 
-def _figures(name: str, kept: KeptSet, found: Fairness) -> Table:
+def _figures(name: str, kept: KeptSet, found: Fairness) -> report.Table:
     rows: Rows = [
         [
             f"{'* ' if _off(figure) else ''}{figure.name}",
@@ -218,7 +219,8 @@ def _figures(name: str, kept: KeptSet, found: Fairness) -> Table:
         f"{name}: {kept.size:,} of {found.pool:,} kept, {kept.twins:,} whole twins and "
         f"{kept.singles:,} singles"
     )
-    return title, ["", "all", "kept", "random", "p"], rows, _note(kept, found.draws)
+    heads = ["", "all", "kept", "random", "p"]
+    return report.Table(title, heads, rows, _note(kept, found.draws))
 
 
 def _note(kept: KeptSet, draws: int) -> str:
@@ -242,17 +244,17 @@ def _between(figure: Figure) -> str | None:
     return f"{shown(figure.low, figure.form)} – {shown(figure.high, figure.form)}"
 
 
-def _accuracies(found: Ranking) -> Table:
+def _accuracies(found: Ranking) -> report.Table:
     models = sorted(found.accuracies["all"], key=lambda m: -found.accuracies["all"][m].value)
     rows: Rows = [
         [model, *(f"{percent(of[model].value)} ({span(of[model].interval)})"
                   for of in found.accuracies.values())]
         for model in models
     ]  # fmt: skip
-    return "Accuracy of the models", ["model", *found.accuracies], rows, ""
+    return report.Table("Accuracy of the models", ["model", *found.accuracies], rows)
 
 
-def _orders(found: Ranking) -> Table:
+def _orders(found: Ranking) -> report.Table:
     rows: Rows = [
         [
             f"{c.first} – {c.second}",
@@ -265,7 +267,7 @@ def _orders(found: Ranking) -> Table:
         ]
         for c in found.correlations
     ]
-    return (
+    return report.Table(
         "Do the models stay in their order?",
         ["sets", "tau", "95 %", "random", "p", "rho", "reversed"],
         rows,
@@ -277,36 +279,6 @@ def _orders(found: Ranking) -> Table:
 
 def _ends(ends: tuple[float, ...] | None) -> str | None:
     return None if ends is None else f"{ends[0]:.2f} to {ends[1]:.2f}"
-
-
-def fairness_page(name: str, found: Fairness) -> str:
-    """Return the tables as a page, with a picture of the figures."""
-    sets = list(found.sets)
-    listed = next(iter(found.sets.values())).figures
-    rows = [
-        report.Shift(figure.name, [of.figures[at].shift for of in found.sets.values()])
-        for at, figure in enumerate(listed)
-    ]
-    tables = [report.Table(title, head, rows, note=n) for title, head, rows, n in
-              fairness_tables(found)]  # fmt: skip
-    drawing = report.Drawing(
-        "How far each figure of what was kept is off the mean of random subsets made up like it.",
-        [report.shifts(rows, sets, title="Kept, beside random subsets")],
-        signature=found.signature,
-    )
-    sections = [
-        report.Section("In short", [report.Cards(_cards(found))]),
-        report.Section("What was kept", [drawing, *tables[: len(sets)]], lead=HOW),
-    ]
-    if found.ranking is not None:
-        sections.append(report.Section("The order of models", tables[len(sets) :]))
-    return report.page(
-        f"{name}: is the filter fair?",
-        sections,
-        subtitle="A figure within the band is what blind choice gives; off it need not be a fault.",
-        signature=found.signature,
-        footer=f"Made by winosmith {__version__}.",
-    )
 
 
 def _cards(found: Fairness) -> list[report.KeyFigure]:

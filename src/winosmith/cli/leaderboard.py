@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from winosmith.cli._options import json_option
-from winosmith.cli._printing import percent, print_json, print_table, span
+from winosmith.cli._printing import Result, percent, span
 from winosmith.errors import FormatError, InputError
-from winosmith.outputs import write_aside
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from winosmith import report
     from winosmith.metrics import Proportion
 
 _FILE = click.Path(exists=True, dir_okay=False)
@@ -71,36 +71,53 @@ def command(
     digest = hashlib.sha256(repr((answers.tolist(), submitted)).encode()).hexdigest()
     known = {"twins": data is not None}
     signature = Signature(digest, rows, known, seed)
-    if out:
-        with write_aside(out) as file:
-            file.write(_page(found, area, interval, signature))
-    if as_json:
-        columns = {
-            name: {"size": size, **own.record()}
-            for (name, own), size in zip(found.items(), LEADERBOARD_SIZES, strict=True)
-        }
-        print_json({"file": predictions, "columns": columns, "auc": area,
-                    "auc_interval": list(interval), "signature": str(signature)})  # fmt: skip
-        return
-    print_table(f"{rows:,} problems", _HEADER, _table(found))
-    click.echo(f"AUC: {area:.4f} ({interval[0]:.4f} to {interval[1]:.4f})")
-    if data is None:
-        click.echo("The intervals take problems for independent; with --data they know of twins.")
-    click.echo(f"Signature: {signature}")
-    if out:
-        click.secho(f"The report is {out}", bold=True)
+    sizes = dict(zip(found, LEADERBOARD_SIZES, strict=True))
+    Result(
+        "A leaderboard submission",
+        {
+            "file": predictions,
+            "columns": {name: {"size": sizes[name], **own.record()} for name, own in found.items()},
+            "auc": area,
+            "auc_interval": list(interval),
+            "signature": str(signature),
+        },
+        [_section(found, sizes, area, interval, clustered=data is not None)],
+        signature=signature,
+    ).tell(as_json=as_json, out=out)
 
 
-_HEADER = ["set", "size", "right", "accuracy", "95 %"]
+def _section(
+    found: dict[str, Proportion],
+    sizes: dict[str, int],
+    area: float,
+    interval: tuple[float, float],
+    *,
+    clustered: bool,
+) -> report.Section:
+    from winosmith import report
 
-
-def _table(found: dict[str, Proportion]) -> list[list[str | int | float | bool | None]]:
-    from winosmith.metrics import LEADERBOARD_SIZES
-
-    return [
-        [name, size, own.right, percent(own.value), span(own.interval)]
-        for (name, own), size in zip(found.items(), LEADERBOARD_SIZES, strict=True)
-    ]
+    low, high = interval
+    points = [(float(sizes[name]), own.value) for name, own in found.items()]
+    table = report.Table(
+        f"{next(iter(found.values())).n:,} problems",
+        ["set", "size", "right", "accuracy", "95 %"],
+        [
+            [name, sizes[name], own.right, percent(own.value), span(own.interval)]
+            for name, own in found.items()
+        ],
+    )
+    told = [f"AUC: {area:.4f} ({low:.4f} to {high:.4f})"]
+    if not clustered:
+        told.append("The intervals take problems for independent; with --data they know of twins.")
+    card = report.KeyFigure("area under the curve", area, f"95 %: {low:.4f} to {high:.4f}", ".4f")
+    return report.Section(
+        "Accuracy and area",
+        [
+            report.Cards([card]),
+            report.Drawing("Accuracy by training size.", lambda: [report.learning(points)], table),
+            report.Text(told),
+        ],
+    )
 
 
 def _answers(
@@ -139,26 +156,3 @@ def _area_interval(
     weights = [area_under_curve(row.tolist()) for row in np.eye(len(right))]
     each = sum(weight * column for weight, column in zip(weights, right, strict=True))
     return bootstrap_interval(np.asarray(each), clusters, seed)
-
-
-def _page(
-    found: dict[str, Proportion], area: float, interval: tuple[float, float], signature: Any
-) -> str:
-    from winosmith import report
-    from winosmith._version import __version__
-    from winosmith.metrics import LEADERBOARD_SIZES
-
-    points = [
-        (float(size), own.value)
-        for own, size in zip(found.values(), LEADERBOARD_SIZES, strict=True)
-    ]
-    note = f"95 %: {interval[0]:.4f} to {interval[1]:.4f}"
-    cards = report.Cards([report.KeyFigure("area under the curve", area, note, ".4f")])
-    table = report.Table("Accuracy by training size", _HEADER, _table(found))
-    drawing = report.Drawing("Accuracy by training size.", [report.learning(points)], table)
-    return report.page(
-        "A leaderboard submission",
-        [report.Section("Accuracy and area", [cards, drawing])],
-        signature=signature,
-        footer=f"Made by winosmith {__version__}.",
-    )

@@ -7,8 +7,6 @@ told as text, as a page and as JSON.
 from __future__ import annotations
 
 import csv
-import re
-import textwrap
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -17,7 +15,6 @@ from typing import Any
 import click
 
 from winosmith import formats, metrics, report
-from winosmith._version import __version__
 from winosmith.answers import Response
 from winosmith.cli._options import data_argument, format_option, json_option
 from winosmith.cli._predictions import (
@@ -33,18 +30,16 @@ from winosmith.cli._predictions import (
 )
 from winosmith.cli._printing import (
     TIES,
+    Result,
     Rows,
-    Table,
     off_scores,
     percent,
-    print_json,
-    print_table,
     probability,
     rate,
     share,
     span,
 )
-from winosmith.cli._stability import Stabilities, stabilities, stability_sections, stability_tables
+from winosmith.cli._stability import Stabilities, stabilities, stability_sections
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError, SameInputError
 from winosmith.metrics import (
@@ -58,7 +53,6 @@ from winosmith.metrics import (
     Score,
     told_overlap,
 )
-from winosmith.outputs import write_aside
 from winosmith.records import parsed
 
 _FILE = click.Path(exists=True, dir_okay=False)
@@ -118,32 +112,34 @@ def command(**options: Any) -> None:
     scores = _scores(solvers, withheld, options)
     extra = extra_figures(given, dataset, solvers, options["seed"]).without(withheld)
     stable = _stable(dataset, solvers, given, seen, options)
-    more = Supplement(seen=seen)
-    if stable:
-        more = replace(more, tables=[*stability_tables(stable)], signatures=stable.signatures)
-    if options["out"]:
-        if stable:
-            more = replace(more, sections=stability_sections(stable, solvers))
-        with write_aside(options["out"]) as file:
-            file.write(score_page(dataset.name, counts, scores, extra, more))
-    if options["as_json"]:
-        told = {name: found.record() for name, found in scores.items()}
-        for name, found in told.items():
-            if name in seen and seen[name].unknown:
-                found["overlap_unknown"] = list(seen[name].unknown)
-        hidden = {name: {"withheld": found.record()} for name, found in withheld.items()}
-        print_json(
-            {
-                "data": dataset.name,
-                "solvers": {name: {**told, **hidden}[name] for name in solvers},
-                **extra.record(),
-                **({"stability": stable.record()} if stable else {}),
-            }
-        )
-        return
-    print_scores(dataset.name, counts, scores, extra, more)
-    if options["out"]:
-        click.secho(f"The report is {options['out']}", bold=True)
+    kept = {name: found.record() for name, found in scores.items()}
+    for name, found in kept.items():
+        if name in seen and seen[name].unknown:
+            found["overlap_unknown"] = list(seen[name].unknown)
+    hidden = {name: {"withheld": found.record()} for name, found in withheld.items()}
+    Result(
+        f"{dataset.name}: what the predictions are worth",
+        {
+            "data": dataset.name,
+            "solvers": {name: {**kept, **hidden}[name] for name in solvers},
+            **extra.record(),
+            **({"stability": stable.record()} if stable else {}),
+        },
+        [
+            report.Section(
+                "Accuracy",
+                [*_drawn(scores, extra), *score_tables(dataset.name, counts, scores, extra, seen)],
+            ),
+            *(stability_sections(stable, solvers) if stable else ()),
+            *_confidence(scores),
+        ],
+        subtitle="Intervals are 95 %, and know which problems are right or wrong together.",
+        signatures={
+            **{solver: found.signature for solver, found in scores.items()},
+            **(stable.signatures if stable else {}),
+        },
+        cut=True,
+    ).tell(as_json=options["as_json"], out=options["out"])
 
 
 def _scores(
@@ -373,13 +369,17 @@ def women_by_occupation(path: str) -> dict[str, dict[str, float]]:
     return women
 
 
+MAJORITY, PERSON = "people, majority", "a single person"
+"""What people are called beside solvers."""
+
+
 def score_tables(
     name: str,
     counts: Mapping[str, int],
     scores: Mapping[str, Score],
     extra: ExtraFigures,
     seen: Mapping[str, Overlap],
-) -> Iterator[Table]:
+) -> Iterator[report.Table]:
     """Yield the tables of scores.
 
     Args:
@@ -406,7 +406,7 @@ def _main(
     scores: Mapping[str, Score],
     extra: ExtraFigures,
     seen: Mapping[str, Overlap],
-) -> Table:
+) -> report.Table:
     twins = any(found.twins for found in scores.values())
     header = ["solver", "accuracy", "95 %", "p(guess)"]
     rows: Rows = []
@@ -420,11 +420,9 @@ def _main(
     empty: list[report.Value] = [None, None] if twins else []
     if extra.majority:
         people = extra.majority
-        rows.append(
-            ["people, majority", percent(people.accuracy), span(people.interval), None, *empty]
-        )
+        rows.append([MAJORITY, percent(people.accuracy), span(people.interval), None, *empty])
     if extra.person:
-        rows.append(["a single person", *share(extra.person.accuracy), None, *empty])
+        rows.append([PERSON, *share(extra.person.accuracy), None, *empty])
     problems = next(iter(counts.values()))
     title = f"{report.shown(name)}: {problems:,} problems"
     notes = []
@@ -445,7 +443,7 @@ def _main(
     for solver, overlap in seen.items():
         notes += told_overlap(solver, overlap.record())
     heads = [*header, *(["both halves", "95 %"] if twins else [])]
-    return title, heads, rows, " ".join(f"{note}." for note in notes)
+    return report.Table(title, heads, rows, " ".join(f"{note}." for note in notes))
 
 
 def _whole(found: Proportion | None) -> list[report.Value]:
@@ -453,13 +451,13 @@ def _whole(found: Proportion | None) -> list[report.Value]:
     return [None, None] if found is None else [percent(found.value), span(found.interval)]
 
 
-def _comparisons(scores: Mapping[str, Score]) -> Table:
+def _comparisons(scores: Mapping[str, Score]) -> report.Table:
     rows: Rows = [
         [solver, found.comparisons.n, *share(found.comparisons)]
         for solver, found in scores.items()
         if found.comparisons
     ]
-    return (
+    return report.Table(
         "Two-way comparisons: the right option with each wrong one",
         ["solver", "comparisons", "won", "95 %"],
         rows,
@@ -467,7 +465,7 @@ def _comparisons(scores: Mapping[str, Score]) -> Table:
     )
 
 
-def _groups(scores: Mapping[str, Score]) -> Iterator[Table]:
+def _groups(scores: Mapping[str, Score]) -> Iterator[report.Table]:
     told = (name for found in scores.values() for name in (*found.groups, *found.refused))
     for by in dict.fromkeys(told):
         several = len(scores) > 1
@@ -479,7 +477,7 @@ def _groups(scores: Mapping[str, Score]) -> Iterator[Table]:
         if several:
             rows.sort(key=lambda row: list(_values(scores, by)).index(str(row[0])))
         header = [by, *(["solver"] if several else []), "problems", "accuracy", "95 %", "chance"]
-        yield f"By {by}", header, rows, _carried(scores, by)
+        yield report.Table(f"By {by}", header, rows, _carried(scores, by))
 
 
 def _carried(scores: Mapping[str, Score], by: str) -> str:
@@ -498,7 +496,7 @@ def _values(scores: Mapping[str, Score], field: str) -> dict[str, None]:
     return dict.fromkeys(v for found in scores.values() for v in found.groups.get(field, ()))
 
 
-def _calibration(scores: Mapping[str, Score]) -> Table:
+def _calibration(scores: Mapping[str, Score]) -> report.Table:
     rows: Rows = []
     for solver, found in scores.items():
         if found.calibration and found.margins:
@@ -508,7 +506,7 @@ def _calibration(scores: Mapping[str, Score]) -> Table:
                  f"{own.brier:.3f}", f"{own.log_loss:.2f}",
                  None if margins.ranking is None else f"{margins.ranking:.2f}"]
             )  # fmt: skip
-    return (
+    return report.Table(
         "Calibration of the softmax of the scores",
         ["solver", "stated", "ECE", "null", "Brier", "log loss", "ranking"],
         rows,
@@ -517,21 +515,20 @@ def _calibration(scores: Mapping[str, Score]) -> Table:
     )
 
 
-def _switched(extra: ExtraFigures) -> Table:
+def _switched(extra: ExtraFigures) -> report.Table:
     rows: Rows = [
         [solver, found.consistent.n, *share(found.consistent), rate(found.original),
          rate(found.switched), percent(found.both.value)]
         for solver, found in extra.consistency.items()
     ]  # fmt: skip
-    return (
+    return report.Table(
         "The options switched in the sentence",
         ["solver", "problems", "consistent", "95 %", "before", "switched", "both right"],
         rows,
-        "",
     )
 
 
-def _gap_tables(extra: ExtraFigures) -> Iterator[Table]:
+def _gap_tables(extra: ExtraFigures) -> Iterator[report.Table]:
     for what in dict.fromkeys(what for of in extra.gaps.values() for what in of):
         rows: Rows = []
         sizes = ""
@@ -544,7 +541,7 @@ def _gap_tables(extra: ExtraFigures) -> Iterator[Table]:
                          _signed_span(female.interval), _signed_span(male.interval)])  # fmt: skip
             rows.append(["", "rounded", "", "",
                          f"{female.of_rounded:+.1f}", f"{male.of_rounded:+.1f}"])  # fmt: skip
-        yield (
+        yield report.Table(
             f"Gender gap on Winogender, with the majority of {what}",
             ["solver", "gotcha", "female", "male", "ΔF", "ΔM"],
             rows,
@@ -570,99 +567,38 @@ def _signed_span(interval: tuple[float, float]) -> str:
     return f"{100 * interval[0]:+.1f} to {100 * interval[1]:+.1f}"
 
 
-_FIGURE = re.compile(r"\d+\.\d( %)? \(")
-
-LONGEST = 18
-"""Names of solvers are cut to so many characters in tables of the terminal; figures are not."""
-
-
-@dataclass(frozen=True)
-class Supplement:
-    """What is reported beyond the scores.
-
-    Attributes:
-        tables: after those of the scores, on the terminal.
-        sections: the same, on the page.
-        signatures: what each of their figures rests on, by its name.
-        seen: what solvers may have seen in training; such a solver's accuracy is not told.
-    """
-
-    tables: Sequence[Table] = ()
-    sections: Sequence[report.Section] = ()
-    signatures: Mapping[str, report.Signature] = field(default_factory=dict)
-    seen: Mapping[str, Overlap] = field(default_factory=dict)
-
-
-def print_scores(
-    name: str,
-    counts: Mapping[str, int],
-    scores: Mapping[str, Score],
-    extra: ExtraFigures,
-    more: Supplement,
-) -> None:
-    """Print the tables, and a signature for each solver.
-
-    Args:
-        name: of the data set.
-        counts: how many problems each solver answered.
-        scores: of the solvers whose accuracy is told.
-        extra: what was measured beside.
-        more: what is reported after that.
-    """
-    for title, header, rows, note in (
-        *score_tables(name, counts, scores, extra, more.seen),
-        *more.tables,
-    ):
-        print_table(title, header, [[_cut(cell) for cell in row] for row in rows])
-        if note:
-            click.echo(textwrap.fill(note, 80) + "\n")
-    for what, signature in _signatures(scores, more).items():
-        click.echo(f"Signature of {report.shown(what)}: {signature}")
-
-
-def score_page(
-    name: str,
-    counts: Mapping[str, int],
-    scores: Mapping[str, Score],
-    extra: ExtraFigures,
-    more: Supplement,
-) -> str:
-    """Return the report as one HTML page, with a reliability diagram of each solver.
-
-    The arguments are those of `print_scores`.
-    """
-    tables = [
-        report.Table(title, header, rows, note=note)
-        for title, header, rows, note in score_tables(name, counts, scores, extra, more.seen)
+def _drawn(scores: Mapping[str, Score], extra: ExtraFigures) -> list[report.Drawing]:
+    """Return the drawing of the accuracies; none where there is none to tell."""
+    rows = [
+        report.Measured(solver, found.accuracy.value, *found.accuracy.interval)
+        for solver, found in scores.items()
     ]
-    sections = [report.Section("Accuracy", tables), *more.sections]
-    panels = [_diagram(solver, found) for solver, found in scores.items() if found.calibration]
-    if panels:
-        caption = (
-            "How often answers of a stated confidence are right, with 95 % intervals, beside the "
-            "diagonal of a solver that knows; below, how many problems there are."
+    if not rows:
+        return []
+    if extra.majority:
+        people = extra.majority
+        rows.append(report.Measured(MAJORITY, people.accuracy, *people.interval, people=True))
+    if extra.person:
+        one = extra.person.accuracy
+        rows.append(report.Measured(PERSON, one.value, *one.interval, people=True))
+    chance = next(iter(scores.values())).accuracy.chance
+    return [
+        report.Drawing(
+            "Accuracies with their 95 % intervals; the dashed line is guessing.",
+            lambda: [report.accuracies(rows, chance=chance)],
         )
-        sections.append(report.Section("Confidence", [report.Drawing(caption, panels)]))
-    signatures = "\n".join(f"{what}: {s}" for what, s in _signatures(scores, more).items())
-    sections.append(
-        report.Section("What determines the figures", [report.Code(signatures, "Signatures")])
+    ]
+
+
+def _confidence(scores: Mapping[str, Score]) -> list[report.Section]:
+    """Return the section of a page with a reliability diagram of each solver that has scores."""
+    stated = {solver: found for solver, found in scores.items() if found.calibration}
+    caption = (
+        "How often answers of a stated confidence are right, with 95 % intervals, beside the "
+        "diagonal of a solver that knows; below, how many problems there are."
     )
-    return report.page(
-        f"{name}: what the predictions are worth",
-        sections,
-        subtitle="Intervals are 95 %, and know which problems are right or wrong together.",
-        footer=f"Made by winosmith {__version__}.",
-    )
-
-
-def _signatures(scores: Mapping[str, Score], more: Supplement) -> dict[str, report.Signature]:
-    return {**{solver: found.signature for solver, found in scores.items()}, **more.signatures}
-
-
-def _cut(cell: report.Value) -> report.Value:
-    if isinstance(cell, str) and len(cell) > LONGEST and not _FIGURE.match(cell):
-        return cell[: LONGEST - 1] + "…"
-    return cell
+    drawing = report.Drawing(caption, lambda: [_diagram(*each) for each in stated.items()])
+    return [report.Section("Confidence", [drawing])] if stated else []
 
 
 def _diagram(solver: str, found: Score) -> report.Svg:

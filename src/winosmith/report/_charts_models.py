@@ -7,11 +7,70 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from winosmith.report._svg import GONE, INK, KEPT, MUTED, NULL, ONE, RULE, TWO, Svg, draw
-from winosmith.report._text import clean, shown
+from winosmith.report._text import clean, cut, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
+
+
+@dataclass(frozen=True)
+class Measured:
+    """An accuracy and its interval.
+
+    Attributes:
+        name: whose it is.
+        value: 0–1.
+        low, high: the interval's ends.
+        people: people's, not a solver's.
+    """
+
+    name: str
+    value: float
+    low: float
+    high: float
+    people: bool = False
+
+
+def accuracies(
+    rows: Sequence[Measured], *, chance: float | None = None, title: str = "Accuracy"
+) -> Svg:
+    """Draw accuracies one under the other with their intervals, beside what guessing gives.
+
+    Args:
+        rows: from the top down.
+        chance: what guessing gives, 0–1; None without.
+        title: the drawing's name.
+    """
+
+    def paint(canvas: Canvas) -> None:
+        axes = canvas.add_subplot()
+        if chance is not None:
+            axes.vlines(chance, -0.75, len(rows) - 0.5, color=NULL, linestyle=(0, (4, 3)))
+            axes.text(chance, -0.8, "guessing", ha="center", va="bottom", color=MUTED)
+        for place, row in enumerate(rows):
+            colour, marker = (GONE, "D") if row.people else (KEPT, "o")
+            axes.hlines(place, row.low, row.high, color=colour, linewidth=2)
+            axes.plot(row.value, place, linestyle="", marker=marker, markersize=7, color=colour)
+            axes.annotate(shown(row.value, ".1%"), (row.value, place), (0, 7), color=INK,
+                          textcoords="offset points", ha="center", fontsize=11)  # fmt: skip
+        ends = [*(row.low for row in rows), *(row.high for row in rows)]
+        ends += [] if chance is None else [chance]
+        axes.set(xlim=(max(0, min(ends) - 0.05), min(1, max(ends) + 0.05) + 0.01),
+                 ylim=(len(rows) - 0.5, -1.2))  # fmt: skip
+        axes.set_yticks(range(len(rows)), [cut(row.name, 20) for row in rows])
+        axes.tick_params(axis="y", length=0)
+        axes.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
+        axes.grid(axis="x")
+
+    description = "; ".join(
+        "{} {} ({} to {})".format(
+            row.name, *(shown(value, ".1%") for value in (row.value, row.low, row.high))
+        )
+        for row in rows
+    )
+    guessing = "" if chance is None else f"guessing {shown(chance, '.1%')}; "
+    return draw(paint, title=title, description=guessing + description, height=90 + 38 * len(rows))
 
 
 _CURVE_LOOKS = (

@@ -1,12 +1,13 @@
-"""What a page is made of: sections, and in them paragraphs, key figures, tables, figures, problems.
+"""What a result is told in: sections of paragraphs, key figures, tables, drawings and problems.
 
-All hold plain text and numbers; the page escapes every one of them. The only markup that enters a
-page unescaped is what `winosmith.report` itself drew (`Svg`).
+A page shows all of it, a terminal the paragraphs and tables. All hold plain text and numbers; the
+page escapes every one of them. The only markup that enters a page unescaped is what
+`winosmith.report` itself drew (`Svg`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
@@ -23,11 +24,12 @@ class Text:
 
     Attributes:
         paragraphs: plain text each.
-        kind: "plain"; "note" and "warning" stand in a box of their own.
+        kind: "plain"; "note" and "warning" stand in a box of their own; "list" has a point for
+            each paragraph.
     """
 
     paragraphs: Sequence[str]
-    kind: Literal["plain", "note", "warning"] = "plain"
+    kind: Literal["plain", "note", "warning", "list"] = "plain"
     block: ClassVar = "text"
 
 
@@ -78,15 +80,30 @@ class Table:
     Attributes:
         caption: what it shows.
         columns: headings; a text stands for a `Column` of that title.
-        rows: the cells of each row, as many as columns; None prints as "—".
+        rows: the cells of each row, as many as columns; None prints as "—" on a page, and as
+            nothing on a terminal. A name that begins with two spaces belongs to the row above.
         note: small print under the table.
+        most: so many rows are listed on a terminal; None for all, as on a page.
+        beyond: what a terminal says of the others, whose number stands for the braces.
     """
 
     caption: str
     columns: Sequence[Column | str]
     rows: Sequence[Sequence[Value]]
     note: str = ""
+    most: int | None = None
+    beyond: str = "{:,} more are in the report (--out)."
     block: ClassVar = "table"
+
+    @property
+    def spelled(self) -> list[list[Value]]:
+        """The rows with their indented names in full, since a page does not indent."""
+        above, rows = "", []
+        for name, *cells in self.rows:
+            under = isinstance(name, str) and name.startswith("  ")
+            above = above if under else str(name)
+            rows.append([f"{above}: {str(name).strip()}" if under else name, *cells])
+        return rows
 
     @property
     def heads(self) -> tuple[Column, ...]:
@@ -112,16 +129,22 @@ class Drawing:
 
     Attributes:
         caption: what to see in it.
-        panels: they stand side by side where there is room, and one under the other on a phone.
-        table: the figures behind it, folded away; None without.
+        panels: they stand side by side where there is room, and one under the other on a phone;
+            or what draws them, so that a terminal need not wait for it.
+        table: the figures behind it, folded away on a page; None without.
         signature: what determines the figures.
     """
 
     caption: str
-    panels: Sequence[Svg]
+    panels: Sequence[Svg] | Callable[[], Sequence[Svg]]
     table: Table | None = None
     signature: Signature | str = ""
     block: ClassVar = "drawing"
+
+    @property
+    def drawn(self) -> Sequence[Svg]:
+        """The panels."""
+        return self.panels() if callable(self.panels) else self.panels
 
 
 @dataclass(frozen=True)
@@ -325,7 +348,19 @@ class Families:
         return [chr(ord("A") + at) if several else "" for at in range(len(self.solvers))]
 
 
-Block = Text | Cards | Table | Drawing | Passages | Code | Families
+@dataclass(frozen=True)
+class OnPage:
+    """Blocks that only a page shows; they are made when it is.
+
+    Attributes:
+        make: returns them.
+    """
+
+    make: Callable[[], Sequence[Block]]
+    block: ClassVar = "page"
+
+
+Block = Text | Cards | Table | Drawing | Passages | Code | Families | OnPage
 
 
 @dataclass(frozen=True)
