@@ -189,7 +189,7 @@ def test_large_families_take_linear_time(db: Any) -> None:
     from django.db import connection
     from django.test.utils import CaptureQueriesContext
 
-    from winosmith.web._import_versions import add_versions
+    from winosmith.web._import import add_versions
 
     def work(count: int, name: str) -> tuple[int, int]:
         root = Problem(name, "The cup hit the _ and broke.", ("vase", "tray"), 0)

@@ -19,10 +19,10 @@ class Found:
 
 def test_small_figures_are_of_this_moment(site: Any) -> None:
     """Below a thousand problems every call counts anew."""
-    from winosmith.web._kept import kept
+    from winosmith.web._cache import cached
 
     numbers = iter((7, 999, 8))
-    assert [kept("small", lambda: Found(next(numbers))).problems for _ in range(3)] == [7, 999, 8]
+    assert [cached("small", lambda: Found(next(numbers))).problems for _ in range(3)] == [7, 999, 8]
 
 
 @pytest.mark.parametrize(("problems", "seconds"), [(1000, 1), (50_999, 50), (10**6, 600)])
@@ -32,13 +32,13 @@ def test_large_figures_are_kept_for_longer(
     """They last a second for every thousand problems, ten minutes at most; others are others'."""
     import time
 
-    from winosmith.web._kept import kept
+    from winosmith.web._cache import cached
 
     now = time.time()
     numbers = iter((problems, 5, 6))
 
     def figures(name: str) -> int:
-        return kept(name, lambda: Found(next(numbers))).problems
+        return cached(name, lambda: Found(next(numbers))).problems
 
     monkeypatch.setattr(time, "time", lambda: now)
     assert [figures("large"), figures("large"), figures("other")] == [problems, problems, 5]
@@ -50,7 +50,7 @@ def test_large_figures_are_kept_for_longer(
 
 def test_each_of_several_is_kept_for_its_own_number(site: Any) -> None:
     """Of several only those are counted again, all at once, that have few problems."""
-    from winosmith.web._kept import kept_each
+    from winosmith.web._cache import cached_each
 
     asked: list[list[int]] = []
 
@@ -59,6 +59,6 @@ def test_each_of_several_is_kept_for_its_own_number(site: Any) -> None:
         return {key: Found(key) for key in keys}
 
     for keys in ([5, 900_000], [5, 900_000, 7]):
-        found = kept_each("each", keys, count)
+        found = cached_each("each", keys, count)
         assert {key: one.problems for key, one in found.items()} == {key: key for key in keys}
     assert asked == [[5, 900_000], [5, 7]]

@@ -15,8 +15,8 @@ import pytest
 
 from winosmith.errors import RecipeError
 from winosmith.web import SiteRules
-from winosmith.web._rules import SiteRules as Rules
 from winosmith.web._setup import SETTINGS, write_settings
+from winosmith.web._site import SiteRules as Rules
 
 RUN = "import sys; from winosmith.web import Site, _setup; site = Site.open(sys.argv[1]); "
 
@@ -166,7 +166,7 @@ def test_a_server_tidies_once_a_day(db: Any, tmp_path: Path) -> None:
 
     from django.utils import timezone
 
-    from winosmith.web._tidying import MARK, tidy_when_due
+    from winosmith.web._background import MARK, tidy_when_due
     from winosmith.web.people.models import Hits
 
     def old() -> None:

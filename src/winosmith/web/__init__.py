@@ -12,7 +12,6 @@ that runs Django goes through `site.activate()`, which needs the extra `web`.
 
 from __future__ import annotations
 
-from winosmith.web._rules import SiteRules
-from winosmith.web._site import Site
+from winosmith.web._site import Site, SiteRules
 
 __all__ = ["Site", "SiteRules"]

@@ -1,12 +1,18 @@
-"""Work that a request starts when it is due, and that nobody waits for."""
+"""Work that nobody waits for: what a request starts when it is due, and what time brings about.
+
+A half that has waited long enough for the other one becomes public, and one worker a day deletes
+what the site no longer keeps.
+"""
 
 from __future__ import annotations
 
 import logging
 import os
+import random
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from django.conf import settings
 from django.db import connection
@@ -62,3 +68,53 @@ class Background:
             logging.getLogger(__name__).exception("in the background, %s failed", self.name)
         finally:
             connection.close()
+
+
+DAY = 24 * 3600.0
+HOUR = 3600.0
+
+MARK = "tidied"
+"""In the site's folder: its time says when it was done last, its lock who is at it."""
+
+
+def look_every_hour(folder: Path) -> None:
+    """Do what is due every hour, in a thread of this worker that ends with it."""
+    threading.Thread(target=_watch, args=(folder,), name="tidy", daemon=True).start()
+
+
+def _watch(folder: Path) -> None:
+    from django.db import connection
+
+    from winosmith.web.judge.trust import forget_origins
+    from winosmith.web.problems.public import publish_due
+
+    time.sleep(random.uniform(30, 90))  # noqa: S311 - not all workers at once
+    while True:
+        try:
+            publish_due()
+            forget_origins()
+            tidy_when_due(folder)
+        except Exception:
+            logging.getLogger("winosmith.web").exception("what is due could not be done")
+        finally:
+            connection.close()
+        time.sleep(HOUR)
+
+
+def tidy_when_due(folder: Path) -> bool:
+    """Delete what is too old unless somebody did within a day; return whether it was done now."""
+    from winosmith.web.people.erasure import tidy
+
+    number = locked(folder / MARK)
+    if number is None:
+        return False
+    try:
+        about = os.fstat(number)
+        if about.st_size and time.time() - about.st_mtime < DAY:
+            return False
+        tidy()
+        os.pwrite(number, b"done\n", 0)
+        os.utime(number)
+        return True
+    finally:
+        os.close(number)

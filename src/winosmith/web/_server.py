@@ -1,26 +1,35 @@
-"""The server: gunicorn, set up in code, with workers that share one loaded application."""
+"""The server: gunicorn, set up in code, with workers that share one loaded application.
+
+One a folder: by a lock that the kernel takes back however the server ends.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import gc
 import os
 import signal
 import socket
 import sqlite3
 import sys
+import time
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from winosmith.errors import InputError, Interrupted, OutputError
 from winosmith.extras import require
-from winosmith.web import _tidying
-from winosmith.web._loading import load_all
 from winosmith.web._site import Site
 
 if TYPE_CHECKING:
     from winosmith.web.predict.process import Leash
+
+LOCK = "server.lock"
+
+CLAIM_PATIENCE = 10.0
+"""Seconds; the workers of a killed server notice within about one, and let go."""
 
 LEFT_FREE = 10
 """Connections of a PostgreSQL server that stay free for `winosmith admin` and its own admin, beside
@@ -35,6 +44,61 @@ GRACE = 30
 
 RECYCLED_AFTER = 50_000
 """Requests after which a worker makes place for a new one, so that no leak can grow for ever."""
+
+
+def claim(folder: Path, patience: float = CLAIM_PATIENCE) -> int:
+    """Take the folder for this process and its workers, until the last of them has ended.
+
+    Args:
+        folder: the site's.
+        patience: seconds to wait for a server that is about to end.
+
+    Returns:
+        The open lock file; it is never closed on purpose.
+
+    Raises:
+        InputError: another server has the folder; its process id is named.
+    """
+    number = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+    until = time.monotonic() + patience
+    while not _locked(number):
+        holder = _holder(number)
+        # A server that is there stays; one that was killed leaves workers that are about to go.
+        if _lives(holder) or time.monotonic() > until:
+            os.close(number)
+            raise InputError(
+                f"{folder} is served already, by process {holder or 'unknown'}; use that server, "
+                f"or stop it first{f' (kill {holder})' if holder else ''}"
+            )
+        time.sleep(0.1)
+    os.ftruncate(number, 0)
+    os.pwrite(number, f"{os.getpid()}\n".encode(), 0)
+    return number
+
+
+def _locked(number: int) -> bool:
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _holder(number: int) -> int:
+    text = os.pread(number, 20, 0).decode("ascii", "replace").strip()
+    return int(text) if text.isdecimal() else 0
+
+
+def _lives(process: int) -> bool:
+    if not process:
+        return False
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -229,12 +293,44 @@ def _settings(site: Site, door: socket.socket, workers: int, leash: Leash) -> di
 
 def _as_worker(site: Site, leash: Leash, worker: Any) -> None:
     """Leave Ctrl-C to the master: it reaches the whole group, and would cut off requests here."""
-    from winosmith.web import _lock
+    from winosmith.web import _background, _lock
     from winosmith.web.predict import process
     from winosmith.web.rounds import process as rounds
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _lock.bounded()
-    _tidying.start(site.folder)
+    _background.look_every_hour(site.folder)
     process.start(site, leash)
     rounds.start(site, leash)
+
+
+def load_all() -> None:
+    """Load what all workers share: views, templates, and what the association meter learns with.
+
+    The API is loaded where somebody has a token for it: it takes half a second and 13 MB, which a
+    site whose API nobody uses does not pay.
+    """
+    from django.db import connection
+    from django.urls import get_resolver
+
+    from winosmith import practice
+    from winosmith.solve import WordAssociation  # noqa: F401 - loaded for all
+    from winosmith.web.api.models import Token
+
+    get_resolver().reverse_dict  # noqa: B018 - every view is loaded to know its address
+    practice.handwritten()
+    _load_templates()
+    if Token.objects.exists():
+        import_module("winosmith.web.api.v1.app")
+    connection.close()  # a worker must not inherit one
+
+
+def _load_templates() -> None:
+    from django.template import engines
+    from django.template.utils import get_app_template_dirs
+
+    engine = engines["django"].engine
+    for folder in map(Path, (*engine.dirs, *get_app_template_dirs("templates"))):
+        if Path(__file__).parent in folder.parents:
+            for path in folder.rglob("*.html"):
+                engine.get_template(str(path.relative_to(folder)))

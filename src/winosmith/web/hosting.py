@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from winosmith.web._alone import claim
 from winosmith.web._backup import Contents, backup, restore
 from winosmith.web._export import Exported, export
 from winosmith.web._import import Imported, import_problems, with_new_ids
-from winosmith.web._invite import first_admin_path
-from winosmith.web._server import address_of, listen, run, workers_for
-from winosmith.web._setup import opened, prepare
+from winosmith.web._server import address_of, claim, listen, run, workers_for
+from winosmith.web._setup import first_admin_path, opened, prepare
 
 __all__ = [
     "Contents",

@@ -5,13 +5,13 @@ from __future__ import annotations
 from django.contrib import admin
 from django.urls import include, path
 
-from winosmith.web import languages
+from winosmith.web import pages
 
-handler500 = "winosmith.web.failing.failed"
+handler500 = "winosmith.web.pages.failed"
 
 urlpatterns = [
     path("", include("winosmith.web.read.urls")),
-    path("language/", languages.choose, name="language"),
+    path("language/", pages.choose_language, name="language"),
     path("people/", include("winosmith.web.people.urls")),
     path("write/", include("winosmith.web.write.urls")),
     path("judge/", include("winosmith.web.judge.urls")),

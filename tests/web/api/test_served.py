@@ -55,7 +55,7 @@ def test_the_client_of_the_documentation_works(served: Any, tmp_path: Path) -> N
 def test_the_api_is_loaded_at_the_start_where_somebody_has_a_token(served: Any) -> None:
     """A site whose API is used has it ready for the first call; another one pays nothing."""
     loaded = (
-        "import sys; from winosmith.web._loading import load_all; load_all(); "
+        "import sys; from winosmith.web._server import load_all; load_all(); "
         "result = 'winosmith.web.api.v1.app' in sys.modules"
     )
     site = served()

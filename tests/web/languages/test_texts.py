@@ -11,7 +11,7 @@ import pytest
 
 from tests.web.languages.conftest import made_up  # type: ignore[import-not-found]
 from winosmith.errors import RecipeError
-from winosmith.web._rules import SiteRules
+from winosmith.web._site import SiteRules
 
 GERMAN = {"accept-language": "de"}
 ARABIC = {"accept-language": "ar"}
@@ -21,7 +21,7 @@ def test_figures_are_written_as_the_language_does(site: Any, arabic: None) -> No
     """German and Arabic have a decimal comma; English and whatever no page shows have a point."""
     from django.utils import translation
 
-    from winosmith.web.numerals import fixed, percent
+    from winosmith.web.pages import fixed, percent
 
     found = {}
     for language in ("en", "de", "ar"):

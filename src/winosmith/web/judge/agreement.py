@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from django.db.models import Count, QuerySet
 
 from winosmith.metrics import Reliability, answer_table, krippendorff_alpha, wilson_interval
-from winosmith.web._kept import kept
+from winosmith.web._cache import cached
 from winosmith.web.judge.models import Gold, Slot, Verdict
 from winosmith.web.problems.models import Problem
 
@@ -52,7 +52,7 @@ def figures() -> Figures:
     Counts come from one row a problem that its verdict wrote, grouped by the index on how the
     votes fell; nothing reads the votes again but alpha, over the last problems alone.
     """
-    return kept("judge.agreement", _figures)
+    return cached("judge.agreement", _figures)
 
 
 def _figures() -> Figures:

@@ -28,7 +28,7 @@ from winosmith.web.judge.answering import (
 from winosmith.web.judge.models import Contest, Judge, Skip, Slot
 from winosmith.web.judge.taking import current, go_on, in_a_test, next_slot, shown, why_none_left
 from winosmith.web.judge.trust import stops, training
-from winosmith.web.numerals import percent
+from winosmith.web.pages import percent
 from winosmith.web.people.gates import agreed, judges_only
 from winosmith.web.people.limits import address, rate_limit
 from winosmith.web.people.models import Person

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from django.db.models import Count, F, Q, QuerySet
 
 from winosmith.cells import guarded
-from winosmith.web._kept import kept
+from winosmith.web._cache import cached
 from winosmith.web.judge.models import Slot
 from winosmith.web.people.models import Person, pseudonym
 
@@ -177,7 +177,7 @@ def matrix(who: Person | None = None) -> Matrix:
         who: of this judge instead, with those who judged most of the same problems.
     """
     key = 0 if who is None else who.pk
-    found = kept(f"moderate.matrix.{key}", lambda: _found(who))
+    found = cached(f"moderate.matrix.{key}", lambda: _found(who))
     people = Person.objects.in_bulk(found.order)
     names = {key: pseudonym(person) for key, person in people.items()}
     place = {key: at for at, key in enumerate(key for key in found.order if key in names)}

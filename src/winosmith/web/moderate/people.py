@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from winosmith.errors import InputError
-from winosmith.web._kept import kept_each
+from winosmith.web._cache import cached_each
 from winosmith.web._lock import writing
 from winosmith.web.judge import exclusion
 from winosmith.web.judge.models import Judge
@@ -89,7 +89,7 @@ def written_by_each(people: Sequence[Person]) -> dict[int, Written]:
 
     Of those who wrote thousands of problems the figures are kept for a while.
     """
-    return kept_each("moderate.written", [person.pk for person in people], _written_now)
+    return cached_each("moderate.written", [person.pk for person in people], _written_now)
 
 
 def _written_now(people: list[int]) -> dict[int, Written]:

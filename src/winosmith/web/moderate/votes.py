@@ -15,7 +15,7 @@ from winosmith.web.judge.agreement import Agreed, with_others
 from winosmith.web.judge.models import Judge, Seen, Slot, Verdict
 from winosmith.web.judge.seen import block_of, lock_reader, note_all
 from winosmith.web.judge.trust import ADDRESS, GOLD, PACE, Pace, pace, records
-from winosmith.web.numerals import fixed, percent
+from winosmith.web.pages import fixed, percent
 from winosmith.web.people.gates import may_judge
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem, State

@@ -77,7 +77,7 @@ def lift(problem: Problem, *, by: Person | None = None) -> int:
 def cover_below(keys: Sequence[int]) -> int:
     """Cover the versions of problems under embargo that are not yet; return how many there were.
 
-    For versions that came in many at once (`winosmith.web._import_versions`).
+    For versions that came in many at once (`winosmith.web._import`).
     """
     return len(_spread(keys, None, embargo=True))
 

@@ -16,8 +16,8 @@ from django.utils import translation
 from django.utils.translation import gettext_lazy as _
 
 from winosmith import __version__
-from winosmith.web._kept import kept
-from winosmith.web._rules import SiteRules
+from winosmith.web._cache import cached
+from winosmith.web._site import SiteRules
 from winosmith.web.people.consent import current_documents
 from winosmith.web.people.models import Document
 from winosmith.web.problems.models import Problem, State
@@ -70,7 +70,7 @@ class Figures:
 
 def figures() -> Figures:
     """Return the figures; those of a large site are kept for a while."""
-    return kept("read.figures", _figures)
+    return cached("read.figures", _figures)
 
 
 def _figures() -> Figures:
@@ -148,7 +148,7 @@ def agreement() -> Agreement | None:
 
     That of a large site is kept for a while.
     """
-    return kept("read.agreement", lambda: _Counted(figures().problems, _agreement())).agreement
+    return cached("read.agreement", lambda: _Counted(figures().problems, _agreement())).agreement
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ import signal
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from winosmith.web._beside import ROUNDS
 from winosmith.web._locked import locked
+from winosmith.web._site import ROUNDS
 
 SIZE = 4096
 """Bytes; written as one, so that nobody reads half of it."""

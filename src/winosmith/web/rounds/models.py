@@ -10,7 +10,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from winosmith.web._beside import ROUNDS
+from winosmith.web._site import ROUNDS
 
 
 class Round(models.Model):

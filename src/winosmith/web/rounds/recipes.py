@@ -10,7 +10,7 @@ from django.conf import settings
 
 from winosmith.records import read_toml
 from winosmith.rounds import RoundRecipe, round_of
-from winosmith.web._beside import RECIPE_NAME, RECIPES
+from winosmith.web._site import RECIPE_NAME, RECIPES
 from winosmith.web.judge.votes import vote_rules
 from winosmith.web.rounds.models import Round
 

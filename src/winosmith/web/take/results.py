@@ -18,7 +18,7 @@ from winosmith.errors import DataError
 from winosmith.outputs import PRIVATE, OutputFolder
 from winosmith.records import canonical, problem_record
 from winosmith.validate import write_votes
-from winosmith.web.numerals import fixed, percent
+from winosmith.web.pages import fixed, percent
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.records import as_problem
 from winosmith.web.take.models import Answer, Remark, Round, Sitting

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from winosmith.errors import InputError
-from winosmith.web._kept import kept
+from winosmith.web._cache import cached
 from winosmith.web.judge.votes import Vote, votes_of
 from winosmith.web.moderate import appeals
 from winosmith.web.people.models import Person
@@ -67,12 +67,12 @@ def counts(person: Person | None) -> Counts:
     Where there are many problems, or many of the person, the counts are those of a moment ago.
     """
     site, goal = (
-        kept("write.public", lambda: _Counted(public_problems().count())).problems,
+        cached("write.public", lambda: _Counted(public_problems().count())).problems,
         settings.RULES.goal,
     )
     if person is None:
         return Counts(0, 0, 0, 0, site, goal)
-    mine = kept(f"write.counts.{person.pk}", lambda: _mine_now(person))
+    mine = cached(f"write.counts.{person.pk}", lambda: _mine_now(person))
     today, waiting, judging, valid = mine.counts
     return Counts(today, waiting, judging, valid, site, goal)
 

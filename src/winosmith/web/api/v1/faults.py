@@ -16,9 +16,9 @@ from django.utils.translation import gettext_lazy, ngettext
 from ninja.errors import HttpError, ValidationError
 
 from winosmith.errors import InputError
-from winosmith.web.failing import AGAIN
 from winosmith.web.judge.answering import Gone
 from winosmith.web.moderate.deciding import Conflict
+from winosmith.web.pages import AGAIN
 from winosmith.web.people.limits import TooMany
 from winosmith.web.perturb.rules import Refused as PerturbationRefused
 from winosmith.web.write.drafts import Stale

@@ -10,7 +10,7 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
 from winosmith.web.families.page import DEPTH_NAMES, Verdict
-from winosmith.web.numerals import fixed
+from winosmith.web.pages import fixed
 
 register = template.Library()
 

@@ -9,7 +9,7 @@ from django import template
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
-from winosmith.web.numerals import fixed, percent
+from winosmith.web.pages import fixed, percent
 
 register = template.Library()
 

@@ -27,7 +27,7 @@ class Counted(Protocol):
 Figures = TypeVar("Figures", bound=Counted)
 
 
-def kept(name: str, count: Callable[[], Figures]) -> Figures:
+def cached(name: str, count: Callable[[], Figures]) -> Figures:
     """Return what `count` gives, at most a second old for every `A_SECOND` problems, and `LONGEST`.
 
     On a site with fewer, figures are those of this moment.
@@ -36,13 +36,13 @@ def kept(name: str, count: Callable[[], Figures]) -> Figures:
         name: of the figures, the same for every call.
         count: takes them anew.
     """
-    return kept_each(name, [0], lambda _: {0: count()})[0]
+    return cached_each(name, [0], lambda _: {0: count()})[0]
 
 
-def kept_each(
+def cached_each(
     name: str, keys: Sequence[int], count: Callable[[list[int]], dict[int, Figures]]
 ) -> dict[int, Figures]:
-    """Return the figures of each of several, kept as by `kept` for their own number of problems.
+    """Return the figures of each of several, kept as by `cached` for their own number of problems.
 
     Args:
         name: of the figures, the same for every call.

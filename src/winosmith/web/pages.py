@@ -1,0 +1,185 @@
+"""What all pages share: what they know of the site, their language, figures, headers and faults."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from itertools import chain
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import SuspiciousOperation
+from django.db import InterfaceError, OperationalError
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
+from django.shortcuts import render, resolve_url
+from django.template.loader import render_to_string
+from django.utils.formats import number_format
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from winosmith import __version__
+
+
+def site(request: HttpRequest) -> dict[str, Any]:
+    """Return what the templates that all pages share need."""
+    return {
+        "rules": settings.RULES,
+        "winosmith_version": __version__,
+        "area": _area(request),
+        "languages": settings.LANGUAGES,
+    }
+
+
+def _area(request: HttpRequest) -> str:
+    """Return the entry of the main navigation that leads here, or "" for none."""
+    match = request.resolver_match
+    if match is None:
+        return ""
+    if match.namespace == "read":
+        return "browse" if match.url_name in ("browse", "problem", "download") else match.url_name
+    return match.namespace
+
+
+LONGEST = 1000
+"""Characters of an address that somebody is led back to; a longer one leads to the first page."""
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def choose_language(request: HttpRequest) -> HttpResponse:
+    """Offer the languages, or take a choice and lead back to where it was made.
+
+    An empty choice takes the former one back: the browser's own wish counts again.
+    """
+    if request.method != "POST":
+        return _page(request, request.GET.get("next", ""))
+    wanted = request.POST.get("language")
+    if wanted != "" and wanted not in dict(settings.LANGUAGES):
+        return _page(
+            request, request.POST.get("next", ""), _("Choose one of these languages."), 422
+        )
+    answer = HttpResponseRedirect(_way_back(request, request.POST.get("next", "")))
+    if wanted:
+        answer.set_cookie(
+            settings.LANGUAGE_COOKIE_NAME,
+            wanted,
+            max_age=settings.LANGUAGE_COOKIE_AGE,
+            secure=settings.LANGUAGE_COOKIE_SECURE,
+            httponly=settings.LANGUAGE_COOKIE_HTTPONLY,
+            samesite=settings.LANGUAGE_COOKIE_SAMESITE,
+        )
+    else:
+        answer.delete_cookie(
+            settings.LANGUAGE_COOKIE_NAME, samesite=settings.LANGUAGE_COOKIE_SAMESITE
+        )
+    return answer
+
+
+def _page(request: HttpRequest, back: str, error: str = "", status: int = 200) -> HttpResponse:
+    context = {
+        "languages": settings.LANGUAGES,
+        "chosen": request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, ""),
+        "back": _way_back(request, back),
+        "error": error,
+    }
+    return render(request, "language.html", context, status=status)
+
+
+def _way_back(request: HttpRequest, asked: str) -> str:
+    """Return an address of this site: the one asked for, or the first page's."""
+    here = url_has_allowed_host_and_scheme(
+        asked, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+    )
+    return asked if here and len(asked) <= LONGEST else resolve_url("read:home")
+
+
+def fixed(value: float, digits: int) -> str:
+    """Return a number with so many decimals."""
+    return number_format(f"{value:.{digits}f}", use_l10n=True)
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """Return a share (0–1) in percent, with its sign."""
+    return f"{fixed(100 * share, digits)} %"
+
+
+AGAIN = 5
+"""Seconds until a browser or a program may try again: a database restarts in about as many."""
+
+
+def refuse_nul(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
+    """Refuse NUL in addresses and forms with 400 (middleware): no text has it.
+
+    PostgreSQL takes it in no text, not even in one that is only looked for.
+    """
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        sent = chain(*(values for _, values in chain(request.GET.lists(), request.POST.lists())))
+        if "\0" in request.path or any("\0" in value for value in sent):
+            raise SuspiciousOperation("NUL in a request")
+        return get_response(request)
+
+    return middleware
+
+
+def failed(request: HttpRequest) -> HttpResponse:
+    """Answer with 503 while the database is away or locked, with 500 for a fault.
+
+    The page reads nothing from the database, which may be what failed. With 503 it holds what was
+    sent, for it to be sent again.
+    """
+    away = isinstance(sys.exc_info()[1], OperationalError | InterfaceError)
+    context = {"away": True, **_sent(request)} if away else {}
+    page = HttpResponse(render_to_string("500.html", context), status=503 if away else 500)
+    if away:
+        page.headers["Retry-After"] = str(AGAIN)
+    return page
+
+
+def _sent(request: HttpRequest) -> dict[str, Any]:
+    """Return the fields of the form that was sent, unless a password or a file is among them."""
+    fields = [(name, value) for name, values in request.POST.lists() for value in values]
+    if request.FILES or any("password" in name for name, _ in fields):
+        return {}
+    texts = [value for name, value in fields if " " in value]
+    return {"sent": fields, "texts": texts, "where": request.get_full_path()}
+
+
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data:",
+        "font-src 'self'",
+        "connect-src 'self'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+        "base-uri 'none'",
+        "manifest-src 'self'",
+    )
+)
+
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+def security_headers(
+    get_response: Callable[[HttpRequest], HttpResponseBase],
+) -> Callable[[HttpRequest], HttpResponseBase]:
+    """Add the headers that Django does not; a page for one person is kept in no shared cache."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        response = get_response(request)
+        for name, value in HEADERS.items():
+            response.headers.setdefault(name, value)
+        if not request.path.startswith("/static/"):
+            response.headers.setdefault("Cache-Control", "private, no-store")
+        return response
+
+    return middleware
