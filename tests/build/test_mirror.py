@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import html
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from winosmith import formats, practice
-from winosmith.build import EmbedRecipe, FilterRecipe, Recipe, debias_to_folder, read_recipe
+from winosmith import Dataset, debias, formats, practice
+from winosmith.build import (
+    ConsensusRecipe,
+    EmbedRecipe,
+    FilterRecipe,
+    Panel,
+    Recipe,
+    debias_to_folder,
+    read_recipe,
+    run_filter,
+)
 from winosmith.cli import main
 from winosmith.embed import LightEmbedder, save_array
 from winosmith.errors import RecipeError
@@ -72,6 +84,55 @@ def test_vectors_that_do_not_turn_are_refused_before_any_work(tmp_path: Path) ->
         with pytest.raises(RecipeError, match="turn round when options are swapped"):
             filtered(tmp_path / "out", embed)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("method", ["mirror", "pmi"])
+def test_a_vote_is_on_what_aflite_drops_alone(tmp_path: Path, method: Any) -> None:
+    """Embedders that are to vote on another filter are refused before any work."""
+    vote, chosen = ConsensusRecipe(("other.npz",)), FilterRecipe(method=method)
+    asked = {"embed": EmbedRecipe(dimensions=8), "chosen": chosen, "vote": vote}
+    with pytest.raises(RecipeError, match=f'AFLite drops; filter.method is "{method}"'):
+        debias_to_folder(POOL, tmp_path / "out", **asked)
+    assert not (tmp_path / "out").exists()
+    X = np.ones((len(POOL), 2))
+    with pytest.raises(RecipeError, match="is a vote on what AFLite drops"):
+        run_filter(POOL, X, chosen, seed=0, panel=Panel(vote, {"one": X, "other": X}))
+
+
+def test_singles_that_all_have_option_1_are_filtered_and_measured(tmp_path: Path) -> None:
+    """Which option stands first means nothing: the figures are those of options as they came."""
+    mixed = [replace(p, twin_id=None) for p in POOL.problems[::2]]
+    first = [replace(p, options=p.options[:: 1 - 2 * (p.answer or 0)], answer=0) for p in mixed]
+    found = [
+        debias_to_folder(
+            Dataset(problems),
+            tmp_path / name,
+            embed=EmbedRecipe(dimensions=16),
+            chosen=FilterRecipe(method="mirror", aim="chance", again=False),
+            splits=1,
+        )
+        for name, problems in (("mixed", mixed), ("first", first))
+    ]
+    measured = [one.measures.verified for one in found]
+    assert isinstance(measured[0], debias.Verification)
+    assert measured[0] == measured[1]
+    assert found[0].filtered.kept.ids == found[1].filtered.kept.ids
+
+
+def test_each_run_with_turned_keys_is_shown(tmp_path: Path) -> None:
+    """The step of the filter tells the runs that are done, how many turn keys, and the deals."""
+    told: list[tuple[int, str]] = []
+
+    @contextmanager
+    def step(title: str, total: int | None) -> Iterator[Any]:
+        yield lambda done, note: told.append((done, note)) if title == "filtering" else None
+
+    recipe = FilterRecipe(method="mirror", again=False, repeats=2)
+    embed = EmbedRecipe(dimensions=16)
+    debias_to_folder(POOL, tmp_path / "out", embed=embed, chosen=recipe, splits=0, step=step)
+    assert told[0] == (30, "run 1 of 20, 19 of them with turned keys, 2 deals each")
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+    assert told[-1][0] == len(POOL)
 
 
 def test_the_command_says_what_is_out_of_range(

@@ -41,6 +41,7 @@ def test_a_round_tells_what_changed_and_where_the_report_is(pool, capsys):
     first = capsys.readouterr().out
     assert "chance: accuracy on this round's dev and test" in first
     assert "3 roots for the next round" in first
+    assert "A linear model is measured across halves that were filtered apart." in first
     assert str(pool / "1" / "report.html") in first
     (pool / "round.toml").write_text(RECIPE.replace("mine", "next"), "utf-8")
     assert main(["round", "round.toml", "--out", "2", "--last", "1"]) == 0

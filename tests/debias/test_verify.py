@@ -111,7 +111,7 @@ def test_a_filter_that_turns_at_a_margin_is_found_out():
 
 
 def test_options_and_order_mean_nothing():
-    """Swapped options and rows in another order give the same figures to the last bit."""
+    """Swapped options, until all answers are option 1 too, and another order change no bit."""
     X, y, pairs, _ = twins(600, signal=0.5)
     ids = [f"p{row:04}" for row in range(len(y))]
 
@@ -137,6 +137,7 @@ def test_options_and_order_mean_nothing():
     rng = np.random.default_rng(5)
     plain = measured(np.arange(len(y)), np.zeros(len(y), int))
     assert measured(rng.permutation(len(y)), rng.integers(0, 2, len(y))) == plain
+    assert measured(np.arange(len(y)), y) == plain
 
 
 def test_an_intercept_is_for_vectors_that_do_not_turn():

@@ -19,7 +19,13 @@ from winosmith.build._filter import NAMES, FilterRun, filtered
 from winosmith.build._measure import Measures, measure, verified
 from winosmith.build._pool import DISCARDED, tuned_on
 from winosmith.build._publish import is_finished, problems_digest, signature_of
-from winosmith.build._recipe import ConsensusRecipe, EmbedRecipe, FilterRecipe, MeasureRecipe
+from winosmith.build._recipe import (
+    ConsensusRecipe,
+    EmbedRecipe,
+    FilterRecipe,
+    MeasureRecipe,
+    refuse_vote,
+)
 from winosmith.build._report_filter import again_record, filter_sections, key_figures
 from winosmith.build._vectors import (
     Panel,
@@ -95,11 +101,12 @@ def debias_to_folder(
         scratch: see `debias.aflite`.
 
     Raises:
-        InputError: data or parameters that can't be used.
+        InputError: data or parameters that can't be used; a vote on another filter than AFLite.
         OutputError: the folder can't be taken or written.
     """
     refuse_unturned(embed, chosen)
     vote = vote or ConsensusRecipe()
+    refuse_vote(vote, chosen)
     parameters = _parameters(embed, chosen, splits, seed, vote, votes)
     folder = OutputFolder.open(out, {"data": dataset.digest, **parameters}, force=force)
     if force and is_finished(folder, PAGE):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from winosmith import debias
 from winosmith.blocks import blocks, whole_twins
-from winosmith.build._recipe import ConsensusRecipe, FilterRecipe
+from winosmith.build._recipe import ConsensusRecipe, FilterRecipe, refuse_vote
 from winosmith.build._vectors import Panel, lent
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
@@ -140,6 +140,7 @@ def run_filter(
     panel: Panel | None = None,
     on_phase: Callable[[debias.Phase], object] | None = None,
     on_draw: Callable[[int, int], object] | None = None,
+    on_run: Callable[[int, int], object] | None = None,
     checkpoint: Path | None = None,
     executor: Executor | None = None,
     scratch: str | Path | None = None,
@@ -158,6 +159,7 @@ def run_filter(
         panel: the embedders that vote on what AFLite drops, with the one of `X`; None for none.
         on_phase: see `debias.aflite`.
         on_draw: see `debias.aflite`.
+        on_run: see `debias.mirror`.
         checkpoint: see `debias.aflite`.
         executor: see `debias.aflite`.
         scratch: see `debias.aflite`.
@@ -166,7 +168,10 @@ def run_filter(
     Raises:
         DataError: problems that can't be filtered; see `debias.aflite`.
         OutputError: the checkpoint is of another run.
+        RecipeError: a panel, and another filter than AFLite.
     """
+    if panel is not None:
+        refuse_vote(panel.vote, chosen)
     y = debias.problem_labels(pool)
     if len(X) != len(pool):
         raise DataError(f"there are {len(X)} vectors for {len(pool)} problems")
@@ -184,7 +189,7 @@ def run_filter(
         vote = _consensus(pool, y, chosen, panel, on_phase=on_phase, on_draw=on_draw, **how)
         result = next(iter(vote.runs.values()))
     elif chosen.method == "mirror":
-        return _mirrored(pool, X, y, chosen, seed, executor, baselines)
+        return _mirrored(pool, X, y, chosen, seed, executor, on_run, baselines)
     elif chosen.method == "aflite" or chosen.keep is None:
         result = debias.aflite(
             X, y, **_settings(pool, chosen), on_phase=on_phase, on_draw=on_draw, **how
@@ -214,6 +219,7 @@ def _mirrored(
     chosen: FilterRecipe,
     seed: int,
     executor: Executor | None,
+    on_run: Callable[[int, int], object] | None,
     baselines: bool,
 ) -> FilterRun:
     """Run the mirror filter, which counts whole twins."""
@@ -230,6 +236,7 @@ def _mirrored(
         C=chosen.C,
         seed=seed,
         executor=executor,
+        on_run=on_run,
     )
     kept = units.rows_of(found.kept)
     subsets = {"all": np.arange(len(pool)), NAMES["mirror"]: kept}
@@ -325,7 +332,7 @@ def filtered(
     shared: dict[str, Any] = {"seed": seed, "panel": panel, **(how or {})}
     with lent(folder, name, count) as first:
         with step("filtering", len(pool)) as advance:
-            more = {**shared, **_watched(advance, len(pool))}
+            more = {**shared, **_watched(advance, len(pool), chosen.repeats)}
             run = run_filter(pool, X, chosen, checkpoint=first, **more)
         if not chosen.again:
             return run
@@ -336,13 +343,19 @@ def filtered(
         ):
             for other, checkpoint in zip(OTHERS, (second, third), strict=True):
                 with step(f"again, {other}", len(pool)) as advance:
-                    more = {**shared, **_watched(advance, len(pool))}
+                    more = {**shared, **_watched(advance, len(pool), chosen.repeats)}
                     run = run_again(run, chosen, other, checkpoint=checkpoint, **more)
     return run
 
 
-def _watched(advance: Advance, problems: int) -> dict[str, Callable[..., Any]]:
-    """Return what `run_filter` is to call, so that each phase and each draw of a null is shown."""
+def _watched(advance: Advance, problems: int, repeats: int) -> dict[str, Callable[..., Any]]:
+    """Return what `run_filter` is to call, so that each phase, draw of a null, and run is shown.
+
+    Args:
+        advance: shows them.
+        problems: how many go in.
+        repeats: the deals of a run of mirror.
+    """
     gone = 0
 
     def on_phase(phase: debias.Phase) -> None:
@@ -353,7 +366,12 @@ def _watched(advance: Advance, problems: int) -> dict[str, Callable[..., Any]]:
     def on_draw(phase: int, done: int) -> None:
         advance(gone, f"phase {phase + 1}, draw {done} of its null")
 
-    return {"on_phase": on_phase, "on_draw": on_draw}
+    def on_run(done: int, runs: int) -> None:
+        turned = "" if runs == 1 else f", {runs - 1} of them with turned keys"
+        deals = "" if repeats == 1 else f", {repeats} deals each"
+        advance(problems * done // runs, f"run {done} of {runs}{turned}{deals}")
+
+    return {"on_phase": on_phase, "on_draw": on_draw, "on_run": on_run}
 
 
 def kept_apart(

@@ -317,14 +317,23 @@ class Recipe:
         for key in ("data", "votes_file"):
             _refuse_files(key, getattr(self, key))
         _refuse(self.seed < 0, f"seed is {self.seed}; it must be 0 or more")
-        _refuse(
-            bool(self.consensus) and self.filter.method != "aflite",
-            f'[consensus] is a vote on what AFLite drops; filter.method is "{self.filter.method}"',
-        )
+        refuse_vote(self.consensus, self.filter)
         _refuse(
             self.consensus.floor > 0 and self.votes_file is None,
             "consensus.floor keeps what people agree on; name their votes in votes_file",
         )
+
+
+def refuse_vote(vote: ConsensusRecipe, chosen: FilterRecipe) -> None:
+    """Refuse a vote of embedders on what another filter than AFLite drops.
+
+    Raises:
+        RecipeError: it is one.
+    """
+    _refuse(
+        bool(vote) and chosen.method != "aflite",
+        f'[consensus] is a vote on what AFLite drops; filter.method is "{chosen.method}"',
+    )
 
 
 def _refuse_files(key: str, named: Files | None) -> None:

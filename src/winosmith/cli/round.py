@@ -81,7 +81,7 @@ def command(
 
 def _tell(found: Round) -> None:
     from winosmith.build import sides_told
-    from winosmith.rounds import told_of_training
+    from winosmith.rounds import told_of_halves, told_of_training
 
     print_table(
         "This round" if all(change.before is None for change in found.changes) else
@@ -89,6 +89,8 @@ def _tell(found: Round) -> None:
         ["figure", "last", "now", "change"],
         [[c.what, *_cells(c)] for c in found.changes],
     )  # fmt: skip
+    if halves := told_of_halves(found.record):
+        click.echo(halves)
     for line in told_of_training(found.record):
         click.secho(f"{line}.", fg="yellow")
     for line in sides_told(found.record.get("sides")):

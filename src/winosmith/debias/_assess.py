@@ -117,10 +117,11 @@ def assess(
         shown: the rows that may be drawn one by one as `Subset.points`; by default all.
 
     Raises:
-        DataError: arrays or rows that do not fit together, not finite, or of one answer only.
+        DataError: arrays or rows that do not fit together or are not finite; without `turns`, of
+            one answer only.
     """
     settings = settings or AssessmentSettings()
-    X, labels = checked_embeddings(X, y)
+    X, labels = checked_embeddings(X, y, alike=turns)
     chosen = {name: checked_rows_of(name, rows, len(X)) for name, rows in subsets.items()}
     group_of = np.arange(len(X)) if groups is None else numbered(groups, len(X))
     block_of = group_of if blocks is None else numbered(blocks, len(X))

@@ -12,9 +12,14 @@ from winosmith.debias._rows import checked_labels
 from winosmith.errors import DataError
 
 
-def checked_embeddings(X: NDArray[Any], y: ArrayLike) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Return finite rows and their labels, 0 and 1; a column alone gets one of zeros beside it."""
-    X, labels = np.asarray(X), checked_labels(y).astype(np.intp)
+def checked_embeddings(
+    X: NDArray[Any], y: ArrayLike, *, alike: bool = False
+) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return finite rows and their labels, 0 and 1; a column alone gets one of zeros beside it.
+
+    With `alike` all labels may be the same.
+    """
+    X, labels = np.asarray(X), checked_labels(y, alike=alike).astype(np.intp)
     if X.ndim != 2 or X.shape[1] < 1:
         raise DataError(f"X must have rows and columns; its shape is {X.shape}")
     if len(labels) != len(X):

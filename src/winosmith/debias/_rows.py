@@ -73,8 +73,10 @@ def checked_rows(
     ids: Sequence[Hashable] | None,
     groups: Sequence[Hashable] | None,
     scratch: str | Path | None = None,
+    *,
+    alike: bool = False,
 ) -> Rows:
-    """Check what was given and find its canonical order.
+    """Check what was given and find its canonical order; `alike` as in `checked_labels`.
 
     Raises:
         DataError: see `debias.aflite`.
@@ -93,7 +95,7 @@ def checked_rows(
     for name, column in (("y", labels), ("ids", ids), ("groups", groups)):
         if column is not None and len(column) != len(X):
             raise DataError(f"X has {len(X)} rows, but {name} has {len(column)} entries")
-    classes = checked_labels(labels, ids, most=MOST_CLASSES)
+    classes = checked_labels(labels, ids, most=MOST_CLASSES, alike=alike)
     folder = scratch_folder(X, scratch)
     if folder is not None:
         refuse_without_room(folder, 4 * X.size)  # before hours go by reading X
@@ -117,7 +119,11 @@ def _tell_of_conversion(X: NDArray[Any]) -> None:
 
 
 def checked_labels(
-    y: ArrayLike, ids: Sequence[Hashable] | None = None, *, most: int = 2
+    y: ArrayLike,
+    ids: Sequence[Hashable] | None = None,
+    *,
+    most: int = 2,
+    alike: bool = False,
 ) -> NDArray[np.int16]:
     """Return labels as whole numbers from 0, or say which one is none.
 
@@ -125,9 +131,11 @@ def checked_labels(
         y: (n,) labels.
         ids: to name a row by.
         most: the classes that there may be; with two, labels are 0 and 1.
+        alike: whether all labels may be the same, as where vectors turn with the options: which
+            option is first means nothing then.
 
     Raises:
-        DataError: a label is not one of them, or only one class occurs.
+        DataError: a label is not one of them, or only one class occurs, unless `alike`.
     """
     y = np.asarray(y)
     if y.ndim != 1:
@@ -141,7 +149,7 @@ def checked_labels(
             f"({wrong.size} of {len(y)} labels are wrong)"
         )
     labels = y.astype(np.int16)
-    if len(y) and labels.min() == labels.max():
+    if not alike and len(y) and labels.min() == labels.max():
         several = "both 0 and 1" if most == 2 else "two classes"
         raise DataError(f"all {len(y)} labels are {labels[0]}; {several} must occur")
     return labels

@@ -148,7 +148,8 @@ def verify(
 
     Raises:
         DataError: too few blocks, or too few of them left in a half; rows or labels that can't be
-            used; a filter that keeps what it was not given.
+            used, without `turns` also labels that are all alike; a filter that keeps what it was
+            not given.
         InputError: `splits` or `draws` out of range.
 
     >>> rng = np.random.default_rng(0)
@@ -171,7 +172,7 @@ def verify(
     labels = np.asarray(y)
     vectors = {LINEAR: X, **(others or {})}
     numbers = numbered(blocks, len(labels))
-    order = checked_rows(X, labels, ids, None).order
+    order = checked_rows(X, labels, ids, None, alike=turns).order
     for name, one in (others or {}).items():
         if len(one) != len(labels):
             raise DataError(f"{name}: there are {len(one)} vectors for {len(labels)} problems")

@@ -14,6 +14,7 @@ from winosmith.rounds._report import (
     changes,
     read_record,
     round_page,
+    told_of_halves,
     told_of_training,
 )
 from winosmith.rounds._round import Round, differing, run_round
@@ -37,5 +38,6 @@ __all__ = [
     "round_page",
     "run_round",
     "simulate",
+    "told_of_halves",
     "told_of_training",
 ]

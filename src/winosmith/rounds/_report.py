@@ -101,9 +101,7 @@ def _changed(changes: Sequence[Change], record: Mapping[str, Any]) -> report.Tab
         "This round and the last",
         ["figure", "last round", "this round", "change"],
         rows,
-        note="A linear model is measured across halves that were filtered apart."
-        if record["artifacts"]["after"] is not None
-        else "",
+        note=told_of_halves(record),
     )
 
 
@@ -145,6 +143,13 @@ def _solvers(record: Mapping[str, Any]) -> list[report.Block]:
             ),
         )
     ]
+
+
+def told_of_halves(record: Mapping[str, Any]) -> str:
+    """Return how it was found out what a linear model guesses of the kept; "" where it was not."""
+    if record["artifacts"]["after"] is None:
+        return ""
+    return "A linear model is measured across halves that were filtered apart."
 
 
 def told_of_training(record: Mapping[str, Any]) -> list[str]:

@@ -87,6 +87,35 @@ def test_a_round_goes_on_after_a_break_and_accounts_for_its_pool(
     assert Problem.objects.exclude(state="valid").count() == 0
 
 
+def test_a_round_by_the_mirror_filter_is_carried_out_and_shown(db: Any, visit: Any) -> None:
+    """Whole twins go, each with its margin, and the page names the filter and what is left."""
+    from winosmith.web.rounds import rules
+    from winosmith.web.rounds.models import Place, Round
+    from winosmith.web.rounds.running import carried_out_here
+
+    fill(TWINS)
+    recipe = {**SMALL, "filter": {"method": "mirror", "aim": "chance"}, "solvers": [CHANCE]}
+    made = rules.start(None, "one", recipe)
+    assert carried_out_here(db.folder, made)
+    rules.publish(None, Round.objects.get(pk=made.pk))
+    gone = Place.objects.filter(round=made, stage="mirror").select_related("problem")
+    assert len(gone) > 10
+    assert all("with a margin of" in place.reason for place in gone)
+    assert len({place.problem.twin_id for place in gone}) == len(gone) / 2
+    page = visit().get("/rounds/round/one/").content.decode()
+    assert "filter (mirror)" in page
+    assert "across halves that were filtered apart; before it was" in page
+
+
+def test_an_admin_chooses_the_mirror_filter(db: Any) -> None:
+    """The form offers it, and hands on neither AFLite's threshold nor what AFLite removes."""
+    from winosmith.web.rounds.forms import StartForm
+
+    form = StartForm({**StartForm().initial, "method": "mirror"})
+    assert form.is_valid()
+    assert form.table()[0]["filter"] == {"method": "mirror"}
+
+
 def test_what_came_of_a_round_is_stored_once(
     database: Any, carried: Any, stored: Callable[..., Any]
 ) -> None:

@@ -54,7 +54,8 @@ def test_the_page_has_the_figures_of_the_record(
         f"problems kept of {build['funnel']['collected']['problems']}",
         f"guessed: {last['dropped']['guessed']}",
         f"{100 * accuracy:.1f} %",
-        f"{100 * made.record['artifacts']['before']:.1f} %",
+        "of the kept a linear model guesses, across halves that were filtered apart; before it "
+        f"was {100 * made.record['artifacts']['before']:.1f} %",
         f"{made.record['roots']['drawn']} problems that all solvers get right",
         made.record["digest"],
         f"in whole twins, kept by the filter or not{build['counts']['train_xl']}",

@@ -26,6 +26,7 @@ class StartForm(forms.Form):
         required=False,
         choices=[
             ("aflite", _("AFLite: leave out what linear models can guess")),
+            ("mirror", _("mirror: leave out whole twins that a linear model guesses")),
             ("random", _("drawn by lot, as a comparison")),
             ("none", _("none: keep everything")),
         ],
@@ -93,10 +94,11 @@ class StartForm(forms.Form):
         if typed.get("recipe"):
             return recipes.read(typed["recipe"])
         chosen: dict[str, Any] = {"method": typed["method"] or "aflite"}
-        if typed["threshold"] is not None:
-            chosen["threshold"] = float(typed["threshold"])
-        if typed["remove"]:
-            chosen["remove"] = typed["remove"]
+        if chosen["method"] != "mirror":  # which takes whole twins, and has no score
+            if typed["threshold"] is not None:
+                chosen["threshold"] = float(typed["threshold"])
+            if typed["remove"]:
+                chosen["remove"] = typed["remove"]
         table: dict[str, Any] = {
             "filter": chosen,
             "solvers": [self.offered[name] for name in typed["solvers"]],

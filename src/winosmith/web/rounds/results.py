@@ -105,12 +105,13 @@ def _cards(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     build, people, artifacts = record["build"], record["people"], record["artifacts"]
     cards = [
         (f"{build['kept']:,}", _("problems kept of %s") % _number(build["funnel"]["collected"])),
-        (
-            shown(artifacts["after"], ".1%"),
-            _("of the kept a linear model guesses; before it was %s")
-            % shown(artifacts["before"], ".1%"),
-        ),
     ]
+    if artifacts["after"] is not None:
+        told = _(
+            "of the kept a linear model guesses, across halves that were filtered apart; before "
+            "it was %s"
+        )
+        cards.append((shown(artifacts["after"], ".1%"), told % shown(artifacts["before"], ".1%")))
     if people and people["agree"] is not None:
         cards.append((shown(people["agree"], ".1%"), _("of the judges’ votes are for the answer")))
     right = [own["accuracy"]["value"] for own in record["solvers"].values() if own["accuracy"]]
@@ -180,7 +181,9 @@ _FIGURES = {
     "dev": gettext_lazy("for development"),
     "test": gettext_lazy("for testing"),
     "a linear model on what was collected": gettext_lazy("a linear model guesses before"),
-    "a linear model on what was kept": gettext_lazy("a linear model guesses after"),
+    "a linear model on what was kept": gettext_lazy(
+        "a linear model guesses after, across halves that were filtered apart"
+    ),
     "KL along the first component, kept": gettext_lazy(
         "how far the answers lie apart (KL, first component)"
     ),
