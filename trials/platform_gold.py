@@ -1,6 +1,6 @@
 """Nothing tells a gold question from another problem before it is answered.
 
-    python trials/platform_gold.py            2,000 gold and 2,000 others, half by pages
+    python trials/platform_gold.py            2,000 gold and 2,000 others
     python trials/platform_gold.py --quick    150 of each, without milliseconds
 
 A judge's client notes references, bytes, headers, milliseconds and the order of problems,

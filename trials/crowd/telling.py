@@ -1,16 +1,15 @@
 """Can somebody who judges tell gold from other problems? A judge's client that notes everything.
 
-It judges through the pages or through the API of a real server, answers as well as the sentence
-allows, and notes of each problem, up to its answer: the references, the bytes and headers of every
-answer of the server, how long each took, and how many problems came since the last gold question.
-Then a classifier is taught on that.
+It judges through the pages of a real server, answers as well as the sentence allows, and notes of
+each problem, up to its answer: the references, the bytes and headers of every answer of the server,
+how long each took, and how many problems came since the last gold question. Then a classifier is
+taught on that.
 """
 
 from __future__ import annotations
 
 import http.client
 import itertools
-import json
 import re
 import secrets
 import time
@@ -36,10 +35,9 @@ COOKIE = r"(?<==)\w{32}(?=;)|(?<=expires=)[^;]*"
 
 @dataclass(frozen=True)
 class Judging:
-    """Who judges: the cookies of a session, a token, and the right options, by the sentence."""
+    """Who judges: the cookies of a session, and the right options, by the sentence."""
 
     cookies: dict[str, str]
-    token: str
     answers: dict[str, int]
 
 
@@ -63,9 +61,7 @@ def fill(folder: Path, database: str | None, count: int) -> list[Judging]:
     """
     opened(folder, database, gold_every=EVERY)
     from winosmith import Dataset, Problem
-    from winosmith.web.api import tokens
     from winosmith.web.hosting import import_problems, with_new_ids
-    from winosmith.web.people.models import Person
 
     from . import inside
 
@@ -93,17 +89,12 @@ def fill(folder: Path, database: str | None, count: int) -> list[Judging]:
         data = Dataset(problems, kind)
         data = with_new_ids(data, "k" * 50) if kind in ("gold-1", "judging-0") else data
         import_problems(data, "gold" if kind.startswith("gold") else "judging")
-    scopes = ["read", "judge"]
-    return [
-        Judging(one.cookies, tokens.make(Person.objects.get(pk=one.key), "t", scopes)[1], answers)
-        for one in made
-    ]
+    return [Judging(one.cookies, answers) for one in made]
 
 
 class Watcher(Browser):
-    """A browser, or a program with a token, that notes what came back, and how long it took."""
+    """A browser that notes what came back, and how long it took."""
 
-    token = ""
     seconds = 0.0
     headers = ""
     size = 0
@@ -112,9 +103,6 @@ class Watcher(Browser):
     def _exchange(
         self, method: str, path: str, body: str | None, headers: dict[str, str]
     ) -> tuple[http.client.HTTPResponse, bytes]:
-        if self.token:
-            headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
-            headers["Idempotency-Key"] = secrets.token_hex(16)
         start = time.perf_counter()
         answer, data = super()._exchange(method, path, body, headers)
         self.seconds, self.size = time.perf_counter() - start, len(data)
@@ -127,24 +115,21 @@ class Watcher(Browser):
 def watched(url: str, judges: Sequence[Judging], count: int) -> list[Noted]:
     """Judge until `count` gold questions and as many others came, or nothing is left.
 
-    The first one judges through the pages, the second through the API, in turns, so that whatever
-    else the machine does falls on both.
+    They judge in turns, so that whatever else the machine does falls on all of them.
     """
-    watchers = [Watcher(url), Watcher(url)]
-    watchers[0].cookies, watchers[1].token = dict(judges[0].cookies), judges[1].token
-    ways = [
-        _by_page(watchers[0], judges[0].answers),
-        _by_program(watchers[1], judges[1].answers),
-    ]
+    watchers = [Watcher(url) for _ in judges]
+    for watcher, judge in zip(watchers, judges, strict=True):
+        watcher.cookies = dict(judge.cookies)
+    judging = [_judge(*pair) for pair in zip(watchers, (j.answers for j in judges), strict=True)]
     found: list[Noted] = []
-    since = [0, 0]
+    since = [0] * len(judging)
     while min(_kinds(found)) < count:
-        for way, judging in enumerate(ways):
-            noted = next(judging, None)
+        for at, by in enumerate(judging):
+            noted = next(by, None)
             if noted is None:
                 raise AssertionError("nothing is left to judge")
-            noted.seen |= {"way": way, "problems since the last gold": since[way]}
-            since[way] = 0 if noted.gold else since[way] + 1
+            noted.seen["problems since the last gold"] = since[at]
+            since[at] = 0 if noted.gold else since[at] + 1
             found.append(noted)
     for watcher in watchers:
         watcher.close()
@@ -164,7 +149,7 @@ def _note(noted: Noted, what: str, watcher: Watcher, told: str) -> None:
     noted.seen[f"headers, {what}"] = watcher.headers
 
 
-def _by_page(watcher: Watcher, answers: Mapping[str, int]) -> Iterator[Noted]:
+def _judge(watcher: Watcher, answers: Mapping[str, int]) -> Iterator[Noted]:
     """Judge as the pages' script does: each answer brings the next problem with it."""
     page = _sent(watcher, watcher.get("/judge/"), "/next/")
     while page.form("/skip/") is not None:
@@ -211,42 +196,6 @@ def _sentence(page: Page) -> str:
     return f"{before}_{after.rpartition('</span>')[2]}"
 
 
-def _by_program(watcher: Watcher, answers: Mapping[str, int]) -> Iterator[Noted]:
-    """Judge by API: claim, the local context, an answer that is refused, the answer."""
-    told = _asked(watcher, "claim", {})
-    while (held := told["holding"]) is not None:
-        noted = Noted()
-        ref = held["problem"]
-        noted.seen["steps"] = 2 if held["step"] == "local" else 1
-        noted.seen["reference"] = ref
-        noted.seen["references that differ"] = 1
-        _note(noted, "what brings it", watcher, _own(told))
-        if held["step"] == "local":
-            told = _asked(watcher, "local", {"problem": ref, "choice": 0})
-            _note(noted, "the second step", watcher, _own(told))
-        choice = answers.get(told["holding"]["sentence"], 0)
-        _asked(watcher, "answer", {"problem": ref})
-        _note(noted, "a refusal", watcher, "")
-        told = _asked(watcher, "answer", {"problem": ref, "choice": choice})
-        noted.gold = told["checked"] is not None
-        yield noted
-        if noted.gold:
-            told = _asked(watcher, "claim", {})
-
-
-def _asked(watcher: Watcher, what: str, sent: Mapping[str, Any]) -> dict[str, Any]:
-    said = watcher._ask("POST", f"/api/v1/judging/{what}", json.dumps(sent))
-    return dict(json.loads(said.text))
-
-
-def _own(told: Mapping[str, Any]) -> str:
-    """Return the texts of an answer that are the problem's own, or say what was done before it."""
-    held = told["holding"] or {}
-    times = ("taken", "until")  # a microsecond of 0 is not written
-    own = held.get("sentence", ""), *(held.get(name) or "" for name in times)
-    return "".join((*own, told["undo"] or "no"))
-
-
 @dataclass(frozen=True)
 class Told:
     """How well gold is told from other problems by some features.
@@ -278,19 +227,17 @@ def told_apart(found: Sequence[Noted], *, folds: int = 10) -> list[Told]:
     from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
     gold = np.array([one.gold for one in found])
-    names = list(dict.fromkeys(name for one in found for name in one.seen if name != "way"))
+    names = list(dict.fromkeys(name for one in found for name in one.seen))
     columns = {name: _numbers([one.seen.get(name) for one in found]) for name in names}
-    way = _numbers([one.seen["way"] for one in found])
     first = columns["problems since the last gold"] == 0  # that has more to do, gold or not
-    around = np.hstack([way, first])
     asked = {**columns, "all together": np.hstack(list(columns.values()))}
     wide = NormalDist().inv_cdf(1 - 0.05 / 2 / len(asked))
     results = []
     for name, own in asked.items():
-        if all((own[way[:, 0] == at] == own[way[:, 0] == at][0]).all() for at in (0, 1)):
+        if (own == own[0]).all():
             results.append(Told(name, own.shape[1], 0.5, 0.5, 0.5))
             continue
-        data = np.hstack([own, around])
+        data = np.hstack([own, first])
         model = HistGradientBoostingClassifier(max_iter=60, max_leaf_nodes=8, random_state=0)
         split = StratifiedKFold(folds, shuffle=True, random_state=0)
         scores = cross_val_predict(model, data, gold, cv=split, method="decision_function")

@@ -54,7 +54,7 @@ class Program:
 
 
 def program(person: Any, *scopes: str) -> Program:
-    """Return a program that has a token of somebody's; for every scope that they may have."""
-    from winosmith.web.api.tokens import make, offered
+    """Return a program that has a token of somebody's; for every scope unless some are named."""
+    from winosmith.web.api.tokens import SCOPES, make
 
-    return Program(make(person, "a program", scopes or offered(person))[1])
+    return Program(make(person, "a program", scopes or SCOPES)[1])

@@ -23,8 +23,6 @@ BENT = {
     "answer": 0,
 }
 TWIN: dict[str, Any] = {"options": ["kettle", "cupboard"], "version": 0}
-PICK = [{"problem": "judging-b", "seen": 0}]
-SO: dict[str, Any] = {"action": "reject", "reason": "So."}
 
 ROWS: list[tuple[str, str, Any, str]] = [
     ("get", "problems", None, "oooooo"),
@@ -45,7 +43,6 @@ ROWS: list[tuple[str, str, Any, str]] = [
     ("get", "board", None, "oooooo"),
     ("get", "models", None, "oooooo"),
     ("get", "models/association", None, "oooooo"),
-    ("post", "models/association/again", None, "ufffOO"),
     ("get", "me", None, "uooooo"),
     ("get", "me/tokens", None, "uooooo"),
     ("delete", "me/token", None, "uOOOOO"),
@@ -63,14 +60,6 @@ ROWS: list[tuple[str, str, Any, str]] = [
     ("post", "drafts/{draft}/check", {}, "uonnnn"),
     ("post", "drafts/{draft}/redraw", {"what": "topic"}, "uOnnnn"),
     ("post", "drafts/{draft}/submit", {"version": 0}, "uxnnnn"),
-    ("get", "judging", None, "uffooo"),
-    ("post", "judging/claim", None, "uffOOO"),
-    ("post", "judging/local", {"problem": "{held}", "choice": 0}, "uffOxx"),
-    ("post", "judging/answer", {"problem": "{held}", "choice": 0}, "uffxxx"),
-    ("post", "judging/skip", {"problem": "{held}", "reason": "known"}, "uffOxx"),
-    ("post", "judging/undo", {"problem": "{held}"}, "uffxxx"),
-    ("get", "judging/checked/gold-a", None, "uffonn"),
-    ("post", "judging/checked/gold-a/contest", {"text": "It does fit."}, "uffOnn"),
     ("post", "problems/public-a/perturb/check", BENT, "uooooo"),
     ("post", "problems/held-a/perturb/check", BENT, "uOnnnn"),
     ("post", "problems/public-a/perturb", BENT, "uOOOOO"),
@@ -80,15 +69,6 @@ ROWS: list[tuple[str, str, Any, str]] = [
     ("get", "versions/public-a", None, "nnnnnn"),
     ("post", "versions/{version}/revise/check", BENT, "uonnnn"),
     ("post", "versions/{version}/revise", BENT, "uOnnnn"),
-    ("get", "moderation/queue", None, "ufffoo"),
-    ("get", "moderation/count", None, "ufffoo"),
-    ("get", "moderation/problems/embargoed-a", None, "ufffoo"),
-    ("post", "moderation/decisions", {**SO, "picks": PICK}, "ufffOO"),
-    ("post", "moderation/sweeps",
-     {**SO, "state": "judging", "expected": 0, "event": 0, "newest": 0}, "ufffOO"),
-    ("post", "moderation/undo", {"batch": "{batch}", "reason": "So."}, "ufffOO"),
-    ("get", "moderation/batches/{batch}", None, "ufffoo"),
-    ("post", "moderation/batches/{batch}/go-on", None, "ufffoo"),
 ]  # fmt: skip
 
 
@@ -172,7 +152,7 @@ def test_a_token_does_nothing_beyond_its_scopes(world: Any) -> None:
     for path, method, told in _operations():
         path = path.removeprefix("/api/v1/").replace("{", "").replace("}", "")
         scope = next(iter(told["security"]))["token"]
-        caller = program(admin, *({"read", "write", "judge", "moderate"} - set(scope)))
+        caller = program(admin, *({"read", "write"} - set(scope)))
         if scope:
             answer = caller.call(method, path, {}, **{"Idempotency-Key": "0" * 16})
             assert answer.status_code == 403, path
@@ -193,7 +173,7 @@ def test_cookies_and_addresses_carry_no_identity(world: Any, tokens: dict[str, A
             browser.get(f"/api/v1/me?access_token={text}&token={text}"),
             browser.get("/api/v1/me", headers={"Authorization": f"Basic {text}"}),
             browser.get("/api/v1/me", headers={"Authorization": text}),
-            browser.post("/api/v1/judging/claim", {"access_token": text}),
+            browser.post("/api/v1/drafts", {"access_token": text}),
         ):
             assert answer.status_code == 401
             assert not answer.cookies
@@ -213,12 +193,33 @@ def test_hidden_and_absent_look_the_same(world: Any, tokens: dict[str, Any]) -> 
 
 
 def test_who_has_not_agreed_is_told_where_to(world: Any) -> None:
-    """Without consent nothing is written or judged: 403, with the address of the texts."""
+    """Without consent nothing is written: 403, with the address of the texts."""
     from winosmith.web.people.models import Person
 
-    newcomer = Person.objects.create_user("newcomer", is_judge=True)
+    newcomer = Person.objects.create_user("newcomer")
     caller = program(newcomer)
     assert caller.get("me").json()["to_agree"]
-    for answer in (caller.post("drafts"), caller.post("judging/claim"), caller.get("judging")):
-        assert answer.status_code == 403
-        assert "/people/consent/" in answer.json()["detail"]
+    answer = caller.post("drafts")
+    assert answer.status_code == 403
+    assert "/people/consent/" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "page"),
+    [
+        ("get", "judging", "/judge/"),
+        ("post", "judging/claim", "/judge/"),
+        ("get", "judging/checked/gold-a", "/judge/"),
+        ("get", "moderation/queue", "/moderate/"),
+        ("post", "moderation/decisions", "/moderate/"),
+        ("post", "models/association/again", "/models/"),
+    ],
+)
+def test_people_alone_judge_and_moderate(
+    world: Any, tokens: dict[str, Any], method: str, path: str, page: str
+) -> None:
+    """What only people do is gone for every token (410), with the page where they do it."""
+    for role in ROLES:
+        answer = tokens[role].call(method, path, {} if method == "post" else None)
+        assert (answer.status_code, answer["Content-Type"]) == (410, "application/problem+json")
+        assert answer.json()["detail"].endswith(f": {page}")

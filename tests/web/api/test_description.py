@@ -21,9 +21,6 @@ OWN = {
     "/me/twins/{ref}": ("owner", "twin-rejected"),
     "/drafts/{ref}": ("owner", "{draft}"),
     "/versions/{ref}": ("owner", "{version}"),
-    "/judging": ("judge", "gold-a"),
-    "/moderation/problems/{ref}": ("admin", "embargoed-a"),
-    "/moderation/batches/{mark}": ("admin", "{batch}"),
     "/models/{name}": ("admin", "association"),
 }
 """What is there to be found under an address, and whose token finds it."""
@@ -50,7 +47,7 @@ def described(world: Any) -> Iterator[Any]:
 
     from winosmith.web.api.models import Token
 
-    tokens = {role: program(world.people[role]).token for role in ("owner", "judge", "admin")}
+    tokens = {role: program(world.people[role]).token for role in ("owner", "admin")}
     Token.objects.update(used=timezone.now().date())
     ends = (request_started, request_finished)
     for signal in ends:  # all is in one transaction here, as in Django's own client

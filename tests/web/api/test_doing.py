@@ -1,4 +1,4 @@
-"""What programs do: drafts and twins, judging, perturbing, deciding; each once for its key."""
+"""What programs do: drafts and twins, perturbing, revising; each once for its key."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HALVES = {
 @pytest.fixture
 def ann(db: Any, person: Any) -> Any:
     """Return somebody with an account, who agreed to the texts."""
-    return _agreed(person("ann", is_judge=True))
+    return _agreed(person("ann"))
 
 
 def _agreed(somebody: Any) -> Any:
@@ -120,102 +120,6 @@ def test_too_many_are_told_when_to_come_again(ann: Any) -> None:
     assert not ann.drafts.exists()
 
 
-def test_a_problem_is_judged(ann: Any, person: Any) -> None:
-    """A judge claims, answers from the local context and as a whole, takes back, passes on."""
-    from winosmith.web.judge.models import Skip, Slot
-
-    _twin(program(ann))
-    eve = program(_agreed(person("eve", is_judge=True)), "judge")
-    assert eve.get("judging").json()["left"]
-    held = eve.post("judging/claim").json()["holding"]
-    assert held["step"] == "local"
-    assert "poured" not in held["sentence"]
-    about = {"problem": held["problem"], "choice": 0}
-    early = eve.post("judging/answer", about)
-    assert early.status_code == 422
-    assert "local context" in early.json()["detail"]
-    whole = eve.post("judging/local", about).json()["holding"]
-    assert whole["step"] == "whole"
-    assert "poured" in whole["sentence"]
-    assert sorted(option["choice"] for option in whole["options"]) == [0, 1]
-    done = [eve.post("judging/answer", {**about, "associative": True}, KEY) for _ in range(2)]
-    assert [one.json()["holding"] for one in done] == [None, None]
-    assert Slot.objects.filter(holder__name="eve", choice=0, associative=True).count() == 1
-    assert eve.post("judging/answer", about).status_code == 409
-    assert eve.get("judging").json()["undo"] == held["problem"]
-    back = eve.post("judging/undo", {"problem": held["problem"]}).json()
-    assert back["holding"]["problem"] == held["problem"]
-    eve.post("judging/skip", {"problem": held["problem"], "reason": "unsure"})
-    assert Skip.objects.get().reason == "unsure"
-    assert eve.get("judging").json()["nothing"]["seen"] > 0
-
-
-def test_programs_take_no_training(ann: Any, person: Any) -> None:
-    """Until the training is passed on its page, each act of judging is refused, and says where."""
-    from django.conf import settings
-    from django.test import override_settings
-    from django.utils import timezone
-
-    from tests.web.judge.making import give, gold  # type: ignore[import-not-found]
-    from winosmith.web.judge.models import Judge, Slot
-
-    gold(2)
-    eve = _agreed(person("eve", is_judge=True))
-    caller = program(eve)
-    rules = replace(settings.RULES, training_questions=2, training_right=2, gold_every=0)
-    with override_settings(RULES=rules):
-        assert caller.get("judging").json()["training"]
-        about = {"problem": "x", "choice": 0}
-        for act, sent in (
-            ("claim", None), ("local", about), ("answer", about), ("undo", {"problem": "x"}),
-            ("skip", {"problem": "x", "reason": "known"}),
-        ):  # fmt: skip
-            refused = caller.post(f"judging/{act}", sent)
-            assert refused.status_code == 403, act
-            assert "/judge/" in refused.json()["detail"]
-        assert not Slot.objects.filter(holder=eve).exists()
-        missed = give(eve, 1)
-        contested = caller.post(f"judging/checked/{missed.ref}/contest", {"text": "It does fit."})
-        assert contested.json()["contested"], "as on the page, in the training too"
-        Judge.objects.filter(person=eve).update(qualified=timezone.now())
-        assert not caller.get("judging").json()["training"]
-        assert caller.post("judging/claim").json()["holding"]
-
-
-def test_a_gold_question_is_told_of_afterwards_alone(ann: Any, person: Any) -> None:
-    """Nothing in what a judge is given tells a question with a key from others."""
-    from django.conf import settings
-    from django.test import override_settings
-
-    from winosmith.web.judge.gold import add_gold
-    from winosmith.web.problems.models import Problem
-
-    caller = program(ann)
-    _twin(caller)
-    with override_settings(RULES=replace(settings.RULES, review="all")):
-        problem = Problem.objects.filter(twin__ref=_twin(caller))[0]
-    eve = program(_agreed(person("eve", is_judge=True)))
-    usual = eve.post("judging/claim").json()["holding"]
-    eve.post("judging/skip", {"problem": usual["problem"], "reason": "known"})
-    add_gold(problem, "The bucket gives.")
-    finn = program(_agreed(person("finn", is_judge=True)))
-    with override_settings(RULES=replace(settings.RULES, gold_every=1)):
-        gold = finn.post("judging/claim").json()["holding"]
-        ref = gold["problem"]
-        assert problem.slots.get(holder__name="finn").ref == ref
-        assert gold.keys() == usual.keys()
-        assert finn.get(f"judging/checked/{ref}").status_code == 404
-        about = {"problem": ref, "choice": 1 - problem.answer}
-        finn.post("judging/local", about)
-        assert finn.post("judging/answer", about).json()["checked"] == ref
-    told = finn.get(f"judging/checked/{ref}").json()
-    assert not told["right"]
-    assert told["explanation"] == "The bucket gives."
-    contested = finn.post(f"judging/checked/{ref}/contest", {"text": "No."}).json()
-    assert contested["contested"]
-    assert caller.get(f"problems/{problem.ref}").status_code == 404
-
-
 def test_a_sentence_is_perturbed_and_predicted(ann: Any) -> None:
     """A version is made once; what models make of it is there as soon as they answered."""
     from django.conf import settings
@@ -256,41 +160,6 @@ def test_a_sentence_is_perturbed_and_predicted(ann: Any) -> None:
     gone = caller.get(f"versions/{made[0]}").json()["predictions"]
     assert {one["fooled"] for one in gone} == {False}
     assert Program().get(f"versions/{revised.json()['version']}").status_code == 404
-
-
-def test_a_moderator_decides_and_takes_back(ann: Any, person: Any) -> None:
-    """What one saw goes with a decision; what changed since is a conflict; a batch is undone."""
-    from winosmith.web.problems.models import Problem
-
-    halves = list(Problem.objects.filter(twin__ref=_twin(program(ann))).order_by("pk"))
-    mod = program(_agreed(person("mod", is_moderator=True)))
-    listed = mod.get("moderation/queue?state=judging").json()["items"]
-    assert {one["problem"]["id"] for one in listed} == {half.ref for half in halves}
-    pick = {"problem": listed[0]["problem"]["id"], "seen": listed[0]["seen"]}
-    sent = {"action": "hold", "reason": "A closer look.", "picks": [pick]}
-    done = [mod.post("moderation/decisions", sent, KEY).json() for _ in range(2)]
-    assert done[0] == done[1]
-    assert done[0]["done"] == 1
-    late = mod.post("moderation/decisions", {**sent, "action": "reject"})
-    assert late.status_code == 409
-    assert "has changed" in late.json()["detail"]
-    dossier = mod.get(f"moderation/problems/{pick['problem']}").json()
-    assert dossier["halves"][0]["state"] == "held"
-    assert "let-through" in dossier["actions"]
-    assert dossier["history"][0]["event"] == dossier["undoable"]
-    undone = mod.post("moderation/undo", {"batch": done[0]["mark"], "reason": "By mistake."})
-    assert undone.json()["done"] == 1
-    counted = mod.get("moderation/count?state=judging").json()
-    assert counted["expected"] == 2
-    sweep = {**counted, "state": "judging", "action": "embargo", "reason": "For a test."}
-    assert mod.post("moderation/sweeps", {**sweep, "expected": 3}).status_code == 422
-    assert mod.post("moderation/sweeps", sweep).json()["done"] == 2
-    own = program(_agreed(person("both", is_moderator=True)))
-    mine = Problem.objects.filter(twin__ref=_twin(own))[0]
-    pick = {"problem": mine.ref, "seen": mine.events.latest("pk").pk}
-    refused = own.post("moderation/decisions", {**sent, "picks": [pick]})
-    assert refused.status_code == 422
-    assert "other moderators" in refused.json()["detail"]
 
 
 def test_errors_have_one_form(ann: Any) -> None:

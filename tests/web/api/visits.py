@@ -50,7 +50,7 @@ ROUTES: list[tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], s
     ("api:openapi", "get", (), _none, "ooooooo"),
     ("api:v1", "get", ("problems",), _none, "ooooooo"),
     ("api:v1", "get", ("me",), _none, "uuuuuuu"),
-    ("api:v1", "get", ("moderation/queue",), _none, "uuuuuuu"),
+    ("api:v1", "get", ("moderation/queue",), _none, "ggggggg"),
     ("tokens:mine", "get", (), _none, "llooooo"),
     ("tokens:mine", "post", (), _key(**MADE), "llOOOOO"),
     ("tokens:revoke", "get", (_token,), _none, "mmmmmmm"),

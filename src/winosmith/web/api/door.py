@@ -5,6 +5,7 @@ What is behind it is loaded with the first request: a site whose API nobody uses
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -15,7 +16,15 @@ from django.utils.cache import (
     patch_vary_headers,
     set_response_etag,
 )
+from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
+
+_GONE = {
+    re.compile(r"judging(/.*)?"): "/judge/",
+    re.compile(r"moderation(/.*)?"): "/moderate/",
+    re.compile(r"models/[^/]+/again"): "/models/",
+}
+"""Addresses that had operations once, and the page on which people alone do the same."""
 
 
 @csrf_exempt  # who somebody is comes from the Authorization header, which no other site can send
@@ -30,6 +39,9 @@ def door(request: HttpRequest, rest: str) -> HttpResponse:
     try:
         found = resolver.resolve(rest)
     except Resolver404:
+        for was, page in _GONE.items():
+            if was.fullmatch(rest):
+                return faults.answer(410, _("People do this, in a browser: %s") % page)
         return faults.answer(404)
     answer: HttpResponse = found.func(request, *found.args, **found.kwargs)
     if head:

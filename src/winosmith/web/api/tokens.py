@@ -16,7 +16,6 @@ from django.utils.translation import gettext_lazy
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.api.models import Token
-from winosmith.web.people.gates import may_judge
 from winosmith.web.people.models import Person
 
 PREFIX = "ws_"
@@ -37,22 +36,13 @@ MOST = 20
 SCOPES: Mapping[str, Any] = {
     "read": gettext_lazy("read: what you can see, also your own sentences"),
     "write": gettext_lazy("write: drafts, twins, perturbations, appeals"),
-    "judge": gettext_lazy("judge: take problems and answer them"),
-    "moderate": gettext_lazy("moderate: the queue, and decisions about problems"),
 }
-"""What a token may be for."""
+"""What a token may be for; judging and moderating are for people, in a browser."""
 
 
-def holds(person: Person, scope: str) -> bool:
-    """Tell whether a person may do now what a scope is for; asked again at every call."""
-    if person.anonymous or not person.is_active or person.erased:
-        return False
-    return {"judge": may_judge(person), "moderate": person.moderates}.get(scope, True)
-
-
-def offered(person: Person) -> list[str]:
-    """Return the scopes that a token of somebody can have now."""
-    return [scope for scope in SCOPES if holds(person, scope)]
+def may_have(person: Person) -> bool:
+    """Tell whether tokens of a person work; asked again at every call."""
+    return person.is_active and not (person.anonymous or person.erased)
 
 
 def make(person: Person, name: str, scopes: Iterable[str], days: int = DAYS) -> tuple[Token, str]:
@@ -61,7 +51,7 @@ def make(person: Person, name: str, scopes: Iterable[str], days: int = DAYS) -> 
     Args:
         person: with an account.
         name: by which its owner knows it, 1 to 60 characters.
-        scopes: at least one that `offered` has.
+        scopes: some of SCOPES, at least one.
         days: how long it works, 1 to LONGEST.
 
     Returns:
@@ -71,13 +61,12 @@ def make(person: Person, name: str, scopes: Iterable[str], days: int = DAYS) -> 
         InputError: an argument is out of its range, or the person has MOST tokens.
     """
     name, asked = " ".join(name.split()), set(scopes)
-    may = offered(person)
-    if not may:
+    if not may_have(person):
         raise InputError(_("Only accounts have tokens; sign up, or log in."))
     if not 1 <= len(name) <= 60:
         raise InputError(_("Give the token a name of 1 to 60 characters."))
-    if not asked or not asked <= set(may):
-        raise InputError(_("Choose what the token is for: one or more of %s.") % ", ".join(may))
+    if not asked or not asked <= set(SCOPES):
+        raise InputError(_("Choose what the token is for: one or more of %s.") % ", ".join(SCOPES))
     if not 1 <= days <= LONGEST:
         raise InputError(_("A token works for 1 to %d days.") % LONGEST)
     text = PREFIX + secrets.token_urlsafe(SECRET)
@@ -103,7 +92,7 @@ def find(text: str) -> Token | None:
     if not text.startswith(PREFIX):
         return None
     found = Token.objects.live().select_related("person").filter(digest=_digest(text)).first()
-    if found is None or not holds(found.person, "read"):
+    if found is None or not may_have(found.person):
         return None
     today = timezone.now().date()
     if found.used != today:

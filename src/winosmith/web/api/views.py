@@ -125,8 +125,6 @@ def _shown(
         "name": typed.get("name", "") if typed else "",
         "days": typed.get("days", "") if typed else rules.DAYS,
         "longest": rules.LONGEST,
-        "scopes": [
-            (scope, rules.SCOPES[scope], scope in chosen) for scope in rules.offered(person)
-        ],
+        "scopes": [(scope, said, scope in chosen) for scope, said in rules.SCOPES.items()],
     }
     return render(request, "api/tokens.html", context, status=status)

@@ -24,7 +24,7 @@ class Slot(models.Model):
         gold: its answer is known and is no vote.
         holder: who took it, or answered it.
         lease_until: until when nobody else gets it; long past where it was given back.
-        ref: stands for the problem in the pages and the API of who took it; drawn anew each time
+        ref: stands for the problem in the pages of who took it; drawn anew each time
             that somebody takes it, so that it tells nothing of the problem, whatever that is.
         shown: the order in which the options stand for this judge.
         local_choice, choice: 0-based indices of options; None while unanswered, or for "neither".

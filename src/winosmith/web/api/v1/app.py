@@ -16,8 +16,6 @@ from winosmith.web.api.v1 import (
     drafts,
     families,
     faults,
-    judging,
-    moderating,
     own,
     perturbing,
     predictors,
@@ -56,7 +54,7 @@ api = NinjaAPI(
     openapi_url=None,
     urls_namespace="api-v1",
 )
-for _area in (reading, families, predictors, own, drafts, judging, perturbing, moderating):
+for _area in (reading, families, predictors, own, drafts, perturbing):
     for _path in _area.router.path_operations.values():
         for _operation in _path.operations:
             _known_alone(_operation)

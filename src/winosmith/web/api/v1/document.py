@@ -11,7 +11,7 @@ from winosmith.web.api.v1.shapes import Error
 
 ROOT = "/api/v1"
 
-ABOUT = """What the pages of this site do, for programs.
+ABOUT = """Reading, writing and perturbing, for programs; people judge and moderate, on pages.
 
 Make a token on the site (/tokens/) and send it in each request: `Authorization: Bearer ws_…`.
 Everything that is public needs none. A request that writes carries an `Idempotency-Key` of its
@@ -24,9 +24,7 @@ _TAGS = {
     "models": "The models of the site.",
     "me": "Whom the token stands for, and what they wrote.",
     "write": "Drafts, their checks, and sending twins.",
-    "judge": "Taking problems and answering them.",
     "perturb": "Perturbing problems, and what models make of it.",
-    "moderate": "The queue, and decisions.",
 }
 
 

@@ -16,8 +16,6 @@ from django.utils.translation import gettext_lazy, ngettext
 from ninja.errors import HttpError, ValidationError
 
 from winosmith.errors import InputError
-from winosmith.web.judge.answering import Gone
-from winosmith.web.moderate.deciding import Conflict
 from winosmith.web.pages import AGAIN
 from winosmith.web.people.limits import TooMany
 from winosmith.web.perturb.rules import Refused as PerturbationRefused
@@ -33,6 +31,7 @@ MEANINGS: Mapping[int, Any] = {
     404: gettext_lazy("There is nothing here that you can see."),
     405: gettext_lazy("This is not done here; see Allow for what is."),
     409: gettext_lazy("Something has changed meanwhile; look again."),
+    410: gettext_lazy("People do this, in a browser; the answer says on which page."),
     422: gettext_lazy("A rule is broken; nothing was written."),
     429: gettext_lazy("Too many in an hour; see Retry-After."),
     500: gettext_lazy("The site failed; nothing was written."),
@@ -186,6 +185,4 @@ _HANDLERS: dict[type[Exception], Any] = {
     TwinRefused: _refused,
     PerturbationRefused: _refused,
     Stale: _changed,
-    Gone: _changed,
-    Conflict: _changed,
 }

@@ -11,10 +11,9 @@ from django.urls import reverse
 from ninja import Router
 from pydantic import Field
 
-from winosmith.web.api.v1.access import asks, owner
-from winosmith.web.api.v1.keys import Key, acted
+from winosmith.web.api.v1.access import asks
 from winosmith.web.api.v1.shapes import Shape
-from winosmith.web.predict import asking, register
+from winosmith.web.predict import register
 from winosmith.web.predict.models import Model as Row
 
 router = Router(tags=["models"])
@@ -56,12 +55,6 @@ class WholeModel(Model):
     revisions: list[Revision]
 
 
-class Again(Shape):
-    """How many predictions are tried again."""
-
-    count: int
-
-
 @router.get("/models", response=list[Model], summary="Models", **asks("read", public=True))
 def list_models(request: HttpRequest) -> list[dict[str, Any]]:
     """List the models that perturbations are sent to."""
@@ -83,13 +76,6 @@ def read_model(request: HttpRequest, name: Name) -> dict[str, Any]:
             for one, count in register.revisions(row)
         ],
     }
-
-
-@router.post("/models/{name}/again", response=Again, summary="Try again", **asks("moderate"))
-def try_again(request: HttpRequest, name: Name, key: Key) -> dict[str, Any]:
-    """Let a model try again what it was late with or failed over."""
-    row = get_object_or_404(Row, name=name, current=True)
-    return acted(request, key, lambda: {"count": asking.retry_by(owner(request), row)})
 
 
 def _model(request: HttpRequest, figures: register.Figures) -> dict[str, Any]:
