@@ -1,4 +1,4 @@
-"""Is AFLite fair, and do a vote of several embedders and a floor of agreement help?
+"""Is AFLite fair, and does a vote of several embedders help?
 
 Planted: practice twins of which it is known what is planted and what is published with the wrong
 answer, three adversaries that see different things, eight simulated models whose true order is
@@ -28,7 +28,6 @@ from winosmith import Dataset, debias, formats, practice
 from winosmith.blocks import blocks
 
 WRONG = 0.08
-FLOORS = (0.9, 1.0)
 
 
 def collected(twins, strength, seed):
@@ -53,12 +52,12 @@ def joined(Xs):
     return np.concatenate(parts, axis=1)
 
 
-def filtered(Xs, pool, agreement, seed):
+def filtered(Xs, pool, seed):
     """Return {way: kept rows} for every way of filtering."""
     y = debias.problem_labels(pool)
     m, k = debias.suggested_sizes(len(pool))
     how = {"train_size": m, "cutoff": k, "ids": pool.ids, "seed": seed}
-    vote = debias.consensus(Xs, y, agreement=agreement, **how)
+    vote = debias.consensus(Xs, y, **how)
     kept = {"none": np.arange(len(pool))}
     kept |= {name: run.kept for name, run in vote.runs.items()}
     kept |= {f"{n} of {len(Xs)}": vote.decided_by(n).kept for n in range(1, len(Xs) + 1)}
@@ -67,15 +66,6 @@ def filtered(Xs, pool, agreement, seed):
     kept["light, as many as 2 of 3"] = debias.aflite(Xs["light"], y, target_size=size, **how).kept
     kept["joined"] = debias.aflite(joined(Xs), y, **how).kept
     kept["joined, as many as 2 of 3"] = debias.aflite(joined(Xs), y, target_size=size, **how).kept
-    if agreement is not None:
-        alone = debias.consensus({"light": Xs["light"]}, y, agreement=agreement, **how)
-        for floor in FLOORS:
-            kept[f"light, floor {floor:.0%}"] = alone.decided_by(1, floor).kept
-            kept[f"1 of 3, floor {floor:.0%}"] = vote.decided_by(1, floor).kept
-        size = len(alone.decided_by(1, FLOORS[0]).kept)
-        kept[f"light, as many as its floor {FLOORS[0]:.0%}"] = debias.aflite(
-            Xs["light"], y, target_size=size, **how
-        ).kept
     return kept
 
 
@@ -92,7 +82,7 @@ def planted_run(seed, twins, strength):
     pool, planted, wrong, votes = collected(twins, strength, seed)
     agreement = debias.human_agreement(pool, votes)
     Xs = adversaries(pool, seed)
-    kept = filtered(Xs, pool, agreement, seed)
+    kept = filtered(Xs, pool, seed)
     right = simulated_models(planted, wrong, seed)
     R = np.array(list(right.values()), float)
     sound = ~planted & ~wrong
@@ -193,7 +183,7 @@ def real_run(folder, seed, draws, svg):
         },
     )
     Xs = adversaries(pool, seed)
-    kept = filtered(Xs, pool, None, seed)
+    kept = filtered(Xs, pool, seed)
     del kept["none"]
     right = cross_validated(Xs, pool, seed)
     found = debias.fairness(pool, kept, dynamics=part, right=right, draws=draws, seed=seed)

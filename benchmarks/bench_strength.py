@@ -2,11 +2,9 @@
 
 Practice corpora with more and more planted twins go through the votes of their simulated crowd, the
 light embedder, and AFLite; PMI filtering and random reduction then remove as many problems. Prints
-a table, and with --svg writes the figure of the docs. With --stop AFLite also runs with a null in
-every phase that tells it when to stop, which takes 21 times as long.
+a table, and with --svg writes the figure of the docs.
 
     python benchmarks/bench_strength.py --seeds 5 --svg docs/images
-    python benchmarks/bench_strength.py --seeds 3 --stop
 """
 
 from __future__ import annotations
@@ -21,10 +19,7 @@ from winosmith import build, embed, practice, report, validate
 STRENGTHS = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)
 
 
-STOP = "AFLite, stopped by its null"
-
-
-def measured(strength, seed, twins, stop):
+def measured(strength, seed, twins):
     """Return {filter: Found} for one corpus."""
     corpus = practice.corpus(twins, seed=seed, strength=strength)
     pool = validate.check(corpus.dataset, corpus.votes).result.kept
@@ -32,8 +27,6 @@ def measured(strength, seed, twins, stop):
     run = build.run_filter(pool, X, build.FilterRecipe(), seed=seed)
     ids = pool.ids
     subsets = {name: rows for name, rows in run.subsets.items() if name != "all"}
-    if stop:
-        subsets[STOP] = build.run_filter(pool, X, build.FilterRecipe(null="stop"), seed=seed).kept
     return {
         name: practice.found(corpus.planted, ids, {*ids} - {ids[row] for row in rows})
         for name, rows in subsets.items()
@@ -64,11 +57,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--twins", type=int, default=3_000)
-    parser.add_argument("--stop", action="store_true", help="also with a null that stops it")
     parser.add_argument("--svg", type=Path, help="the folder for the figures")
     asked = parser.parse_args()
     results = {
-        strength: [measured(strength, seed, asked.twins, asked.stop) for seed in range(asked.seeds)]
+        strength: [measured(strength, seed, asked.twins) for seed in range(asked.seeds)]
         for strength in STRENGTHS
     }
     print(f"{asked.twins} twins, {asked.seeds} seeds: mean (least to greatest)\n")
@@ -80,7 +72,7 @@ def main():
                 told(summed([run[name] for run in runs], share))
                 for share in ("recall", "false_removals")
             )
-            for name in sorted(runs[0], key=("AFLite", STOP, "PMI", "random").index)
+            for name in sorted(runs[0], key=("AFLite", "PMI", "random").index)
         }
         if len(set(rows.values())) == 1:
             rows = {", ".join(rows): next(iter(rows.values()))}

@@ -25,9 +25,7 @@ from winosmith.build import (
     recipe_toml,
     run_filter,
 )
-from winosmith.debias import human_agreement
-from winosmith.embed import load_array
-from winosmith.errors import DataError, RecipeError
+from winosmith.errors import DataError, InputError, RecipeError
 from winosmith.testing import made_twins
 from winosmith.validate import write_votes
 
@@ -79,9 +77,8 @@ def test_a_recipe_without_a_vote_is_published_as_before():
     ("changes", "told"),
     [
         ({"consensus": {"embedders": ["light"], "least": 3}}, r"\[consensus\] least is 3; it is 1"),
-        ({"consensus": {"floor": 2}}, "floor is 2.0; it is a share"),
-        ({"consensus": {"floor": 0.5}}, "name their votes in votes_file"),
-        ({"consensus": {"agreed": 0}}, "agreed is 0.0; it is a share above 0"),
+        ({"consensus": {"floor": 0.9}}, r"consensus\.floor is gone: .* write method = \"mirror\""),
+        ({"consensus": {"agreed": 1.0}}, r"consensus\.agreed is gone: "),
         ({"consensus": {"embedders": "light"}}, "must be a list of texts"),
         (
             {"consensus": {"embedders": ["light"]}, "filter": {"method": "pmi"}},
@@ -124,25 +121,6 @@ def test_a_build_drops_what_the_embedders_agree_on(two, tmp_path):
     assert again.run.kept.tolist() == built.run.kept.tolist()
 
 
-def test_a_floor_of_one_keeps_all_that_judges_agree_on(two):
-    """Of problems on which all judges agree a floor of 0.9 keeps so many, and one of 1 all."""
-    pool = formats.read(two / "twins.jsonl")
-    votes = [Response(p.id, who, "validate", p.answer) for p in pool[:60] for who in "xyz"]
-    Xs = {name: load_array(two / f"{name}.npz").embed(pool) for name in "ab"}
-    people = human_agreement(pool, votes)
-    kept = {}
-    for floor in (0.0, 0.9, 1.0):
-        panel = Panel(ConsensusRecipe(("b.npz",), 1, floor), Xs, people)
-        run = run_filter(pool, Xs["a"], FilterRecipe(**SMALL), seed=0, panel=panel)
-        kept[floor] = {pool.ids[row] for row in run.kept}
-        assert len(run.subsets["random"]) == len(run.kept)
-    judged = set(pool.ids[:60])
-    assert len(judged - kept[0.0]) > 30
-    assert len(judged & kept[0.9]) == 54
-    assert judged <= kept[1.0]
-    assert kept[0.0] - judged == kept[1.0] - judged
-
-
 def test_an_embedder_without_a_row_for_each_problem_is_named(two):
     """A panel whose vectors are not as many as the problems is refused by name."""
     pool = formats.read(two / "twins.jsonl")
@@ -152,7 +130,7 @@ def test_an_embedder_without_a_row_for_each_problem_is_named(two):
         run_filter(pool, X, FilterRecipe(**SMALL), seed=0, panel=panel)
 
 
-def test_a_single_embedder_without_a_floor_is_no_vote(two, tmp_path):
+def test_a_single_embedder_is_no_vote(two, tmp_path):
     """An empty vote is the same run as none: what one finished, the other need not do."""
     pool = Dataset(formats.read(two / "twins.jsonl")[:40], "twins")
     how = {
@@ -161,3 +139,5 @@ def test_a_single_embedder_without_a_floor_is_no_vote(two, tmp_path):
     }
     debias_to_folder(pool, tmp_path / "none", **how)
     assert finished_filter(pool, tmp_path / "none", vote=ConsensusRecipe(), **how)
+    with pytest.raises(InputError, match=r"votes is gone: .* leave them out"):
+        debias_to_folder(pool, tmp_path / "other", votes=[], **how)

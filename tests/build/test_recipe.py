@@ -52,8 +52,13 @@ def test_defaults_are_the_papers():
         ({"filter": {"cutoff": 1.5}}, "cutoff is 1.5; .* or a share of the problems left"),
         ({"filter": {"target_size": 0}}, "target_size is 0; it must be 1 or more"),
         ({"filter": {"remove": "halves"}}, "filter.remove is 'halves'; it must be one of problems"),
-        ({"filter": {"null": True}}, "filter.null is True; it must be one of off, report, stop"),
+        ({"filter": {"null": True}}, "filter.null is True; it must be one of off, report"),
         ({"filter": {"null_draws": 5}}, "an interval needs 20 or more"),
+        ({"filter": {"classifier": "svm"}}, r"filter\.classifier is gone: .* leave the key out"),
+        (
+            {"filter": {"null": "stop"}},
+            r'filter\.null = "stop" is gone: .* method = "mirror"',
+        ),
         ({"split": {"dev": 0.6, "test": 0.6}}, "must leave something to train on"),
         ({"structure": {"length": [20, 10]}}, r"\[structure\] the length must be a range"),
         ({"votes": {"judges": 0}}, r"\[votes\] judges must be 1 or more"),
@@ -92,7 +97,7 @@ def test_a_choice_may_also_be_left_open():
     [
         {},
         {"structure": {"length": False, "overlap": 0.5}, "seed": 10**20},
-        {"filter": {"cutoff": 0.01, "target_size": 90, "remove": "twins", "null": "stop"}},
+        {"filter": {"cutoff": 0.01, "target_size": 90, "remove": "twins", "null": "report"}},
         {"filter": {"cutoff": 12, "C": 1e-05, "threshold": 1}, "embed": {"pooling": "cls"}},
         {"votes_file": 'a "b" \\ \x7f\n\u00e9\U0001f600.csv', "embed": {"array": "v.npz"}},
     ],

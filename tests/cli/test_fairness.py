@@ -95,7 +95,7 @@ def test_debias_takes_the_vote_of_several_embedders(here, capsys):
     """With --with, kept and dropped are the input, and what is dropped two embedders guessed."""
     command = ["debias", "pool.jsonl", "--out", "voted", "--ensemble-size", "8", "--cutoff", "8",
                "--train-size", "40", "--threshold", "0.8"]  # fmt: skip
-    vote = ["--with", "light:concat", "--least", "2", "--floor", "0.9", "--votes", "votes.csv"]
+    vote = ["--with", "light:concat", "--least", "2"]
     assert main([*command, *vote]) == 0
     kept = formats.read("voted/kept.jsonl")
     lines = (here / "voted" / "dropped.jsonl").read_text("utf-8").splitlines()
@@ -103,7 +103,7 @@ def test_debias_takes_the_vote_of_several_embedders(here, capsys):
     assert {*kept.ids} | {entry["id"] for entry in dropped} == {*formats.read("pool.jsonl").ids}
     assert all("by 2 of 2 embedders (light " in entry["reason"] for entry in dropped)
     report = json.loads((here / "voted" / "report.json").read_text("utf-8"))
-    assert report["consensus"]["parameters"]["floor"] == 0.9
+    assert report["consensus"]["parameters"]["least"] == 2
     capsys.readouterr()
     assert main([*command, *vote]) == 0
     assert "finished results of this command" in capsys.readouterr().err
@@ -113,14 +113,21 @@ def test_debias_takes_the_vote_of_several_embedders(here, capsys):
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
-        (["--floor", "0.5"], "name their votes with --votes FILE"),
+        (
+            ["--floor", "0.5"],
+            "--floor is gone: to take less of what is sound, write --method",
+        ),
+        (["--votes", "votes.csv"], "--votes is gone"),
+        (["--agreed", "0.8"], "--agreed is gone"),
+        (["--classifier", "svm"], "--classifier is gone: AFLite trains logistic regressions"),
+        (["--null", "stop"], "'stop' is gone: to take no more than can be told from chance, write"),
         (["--with", "nix.npz"], "--with nix.npz: there is no such file of vectors"),
         (["--with", "light:concat", "--method", "pmi"], "--method is pmi"),
         (["--with", "light:concat", "--least", "3"], "least is 3; it is 1 to 2"),
     ],
 )
 def test_a_vote_that_cannot_be_taken_ends_with_code_2(here, capsys, asked, told):
-    """What the vote lacks is told before anything is written."""
+    """What the vote lacks, and what is gone, is told before anything is written."""
     assert main(["debias", "pool.jsonl", "--out", "never", *asked]) == 2
     assert told in capsys.readouterr().err
     assert not (here / "never").exists()

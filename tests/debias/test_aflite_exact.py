@@ -16,7 +16,6 @@ from sklearn.linear_model import LogisticRegression
 from winosmith import debias
 from winosmith.debias._basis import aligned
 from winosmith.debias._ensemble import Ensemble, assembled
-from winosmith.debias._family import LOGISTIC
 from winosmith.debias._loops import NumbaLoops
 from winosmith.debias._newton import newton
 from winosmith.debias._partition import TIES, generator, training_rows
@@ -124,7 +123,7 @@ def test_votes_are_those_of_the_optimum(problem):
     with assembled(checked_rows(X, y, range(len(y)), None), chosen) as ensemble:
         for phase, start in enumerate(_starts(ensemble, everything)):
             votes = ensemble.vote(everything, phase, start)
-            values = ensemble.basis.matrix.astype(np.float64) @ votes.weights[:, 0].T
+            values = ensemble.basis.matrix.astype(np.float64) @ votes.weights.T
             for classifier in np.flatnonzero(~votes.one_class):
                 T = training_rows(
                     len(y),
@@ -155,7 +154,7 @@ def test_newton_solves_what_can_be_separated():
     y = (X[:, 0] > X[:, 0].mean()).astype(np.int64)
     with_one = np.c_[X, np.ones(len(X))].astype(np.float32)
     ridge = np.r_[np.full(10, 1e-4), 0.0]
-    found = newton(with_one, y.astype(np.float32), ridge, np.full((1, 11), 5.0))[0]
+    found = newton(with_one, y.astype(np.float32), ridge, np.full(11, 5.0))
     best = optimum(X.astype(np.float64), y, 1e4)
     wanted = best.decision_function(X.astype(np.float64))
     np.testing.assert_allclose(with_one @ found, wanted, rtol=1e-5)
@@ -170,10 +169,8 @@ def test_a_column_gets_the_same_bits_in_any_company():
 
     def solve(columns: list[int]) -> Floats:
         parts = [training_rows(500, 150, seed=1, phase=0, classifier=j) for j in columns]
-        gradient = NumbaLoops(matrix, labels).training(
-            LOGISTIC, np.arange(500, dtype=np.int32), parts
-        )
-        fit = minimise(gradient, np.zeros((len(columns), 1, 48)), ridge, diagonal, 1e-4)
+        gradient = NumbaLoops(matrix, labels).training(np.arange(500, dtype=np.int32), parts)
+        fit = minimise(gradient, np.zeros((len(columns), 48)), ridge, diagonal, 1e-4)
         assert fit.converged.all()
         return fit.weights
 

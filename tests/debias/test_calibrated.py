@@ -13,7 +13,7 @@ import pytest
 from winosmith import debias
 from winosmith.debias._chance import by_chance
 from winosmith.debias._selection import Selection
-from winosmith.errors import DataError, InputError, OutputError
+from winosmith.errors import DataError, OutputError
 
 SMALL: dict[str, Any] = {"ensemble_size": 8, "train_size": 80, "seed": 3}
 
@@ -58,43 +58,6 @@ def test_the_first_phase_is_the_threshold_null():
     assert run(X, y, twin, ids=ids).phases[0].chance == null
 
 
-def test_it_stops_at_once_where_there_is_nothing_to_find():
-    """Twins whose labels mean nothing are all kept, where AFLite alone would remove some."""
-    X, y, twin = twins()
-    chosen = {"threshold": 0.6}
-    assert len(run(X, y, twin, "off", **chosen).kept) < 300
-    result = run(X, y, twin, "stop", **chosen)
-    assert (result.stopped, len(result.kept), len(result.phases)) == ("chance", 300, 1)
-    assert (result.phases[0].removed, result.by_chance) == (0, 0.0)
-
-
-def test_it_finds_what_is_planted_and_stops_before_the_sound():
-    """Of what is planted most is found, and of the sound less is lost than without a null."""
-    X, y, twin = twins(planted=50)
-    alone, result = (run(X, y, twin, mode, threshold=0.65) for mode in ("off", "stop"))
-    assert result.stopped == "chance"
-    gone, alone_gone = (np.flatnonzero(r.removed_in >= 0) for r in (result, alone))
-    assert (gone < 100).sum() > 60
-    assert (gone >= 100).sum() < (alone_gone >= 100).sum()
-    last = result.phases[-1]
-    assert last.removed == 0
-    assert last.chance is not None
-    assert last.candidates <= last.chance.high
-    for phase in result.phases[:-1]:
-        assert phase.chance is not None
-        assert phase.candidates > phase.chance.high
-
-
-def test_a_phase_removes_no_more_than_the_excess():
-    """However large the cutoff, what chance puts at the threshold stays out of a phase's share."""
-    X, y, twin = twins(planted=40)
-    first = run(X, y, twin, "stop", cutoff=300, threshold=0.65).phases[0]
-    assert first.chance is not None
-    assert first.chance.mean > 10
-    assert first.removed == first.cutoff == int(np.ceil(first.candidates - first.chance.mean))
-    assert run(X, y, twin, "report", cutoff=300, threshold=0.65).phases[0].removed > first.removed
-
-
 def test_rows_by_chance_are_those_that_reach_the_lowest_score_removed():
     """Each draw counts its rows above the lowest score removed, and its ties by their share."""
     drawn = [np.array([0.9, 0.8, 0.8, 0.1, np.nan]), np.array([0.1, 0.2, 0.3, 0.4, 0.5])]
@@ -135,7 +98,7 @@ def test_the_order_of_the_rows_changes_no_null():
 def test_a_run_with_a_null_is_taken_up_after_every_phase(tmp_path):
     """Stopped within a null or after a phase, and taken up, a run ends in the same record."""
     X, y, twin = twins(60, planted=20)
-    chosen = {"train_size": 40, "mode": "stop", "threshold": 0.65}
+    chosen = {"train_size": 40, "target_size": 90, "threshold": 0.65}
     whole = run(X, y, twin, **chosen)
     assert len(whole.phases) >= 3
     path = tmp_path / "run.npz"
@@ -181,7 +144,7 @@ def test_without_twins_the_labels_are_permuted():
 def test_whole_groups_have_their_null_too():
     """With whole groups removed, the null counts the rows of groups at the threshold."""
     X, y, twin = twins(80, planted=30)
-    result = run(X, y, twin, "stop", groups=twin, remove="groups", train_size=50, threshold=0.7)
+    result = run(X, y, twin, groups=twin, remove="groups", train_size=50, threshold=0.7)
     assert result.phases[0].removed > 0
     for phase in result.phases:
         assert phase.chance is not None
@@ -189,11 +152,8 @@ def test_whole_groups_have_their_null_too():
         assert phase.removed % 2 == 0
 
 
-def test_a_null_needs_two_classes_and_a_twin_for_each_row():
-    """Three classes, which can't be flipped, and twins of another length are refused."""
+def test_a_null_needs_a_twin_for_each_row():
+    """Twins of another length are refused."""
     X, y, twin = twins(40)
     with pytest.raises(DataError, match="80 rows, but twins has 79"):
         run(X, y, twin[1:], train_size=20)
-    y[0] = 2
-    with pytest.raises(InputError, match="there are 3 classes"):
-        run(X, y, twin, train_size=20)

@@ -1,8 +1,7 @@
-"""What several embedders agree to drop, and the floor under what people agree on."""
+"""What several embedders agree to drop."""
 
 from __future__ import annotations
 
-import math
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -33,10 +32,9 @@ def _planted(count=360, embedders=3, seed=0):
 
 @pytest.fixture(scope="module")
 def three():
-    """Return the arrays of three embedders, the labels, and their consensus with a floor of 0."""
+    """Return the arrays of three embedders, the labels, and their consensus."""
     Xs, y = _planted()
-    people = np.random.default_rng(1).choice([1.0, 2 / 3, np.nan], size=len(y))
-    return Xs, y, debias.consensus(Xs, y, agreement=people, **SMALL)
+    return Xs, y, debias.consensus(Xs, y, **SMALL)
 
 
 @settings(max_examples=10, deadline=None)
@@ -52,45 +50,15 @@ def test_one_embedder_alone_is_aflite(seed, remove):
     assert found.runs["e0"].record() == alone.record()
 
 
-@given(least=st.integers(1, 3), floor=st.floats(0, 1))
-def test_kept_and_removed_are_the_input(three, least, floor):
-    """Whatever must agree, each row is kept or removed, once, and what is spared is kept."""
+@pytest.mark.parametrize("least", [1, 2, 3])
+def test_kept_and_removed_are_the_input(three, least):
+    """Whatever must agree, each row is kept or removed, once, by how many found it."""
     _, y, found = three
-    other = found.decided_by(least, floor)
+    other = found.decided_by(least)
     assert sorted([*other.kept, *other.removed]) == list(range(len(y)))
-    assert set(other.spared) <= set(other.kept)
     assert (other.found[other.removed] >= least).all()
-    spared = set(other.spared)
-    assert all(other.found[row] < least or row in spared for row in other.kept)
-
-
-@given(floor=st.floats(0, 1))
-def test_the_more_must_agree_the_more_is_kept(three, floor):
-    """What fewer embedders let stay stays when more must agree, with the same floor."""
-    *_, found = three
-    kept = [set(found.decided_by(least, floor).kept) for least in (1, 2, 3)]
-    assert kept[0] <= kept[1] <= kept[2]
-
-
-@given(least=st.integers(1, 3), floors=st.tuples(st.floats(0, 1), st.floats(0, 1)))
-def test_a_floor_never_takes(three, least, floors):
-    """A higher floor keeps all that a lower one keeps, and gives back agreed rows alone."""
-    *_, found = three
-    low, high = (found.decided_by(least, floor) for floor in sorted(floors))
-    assert set(low.kept) <= set(high.kept)
-    assert found.agreed[np.setdiff1d(high.kept, found.decided_by(least, 0.0).kept)].all()
-
-
-@given(least=st.integers(1, 3), floor=st.floats(0, 1))
-def test_the_floor_holds_and_gives_back_no_more_than_it_must(three, least, floor):
-    """Of the agreed rows at least the share is kept, and just that where the vote took more."""
-    *_, found = three
-    other = found.decided_by(least, floor)
-    agreed = int(found.agreed.sum())
-    kept = int(found.agreed[other.kept].sum())
-    assert kept >= math.ceil(agreed * floor - 1e-9)
-    if len(other.spared):
-        assert kept <= math.ceil(agreed * floor + 1e-9)
+    assert (other.found[other.kept] < least).all()
+    assert (other.least, other.parameters["least"]) == (least, least)
 
 
 def test_what_all_see_goes_and_what_one_sees_stays(three):
@@ -101,35 +69,23 @@ def test_what_all_see_goes_and_what_one_sees_stays(three):
     assert np.isin(range(30, 120), found.decided_by(1).removed).mean() > 0.7
 
 
-def test_those_with_the_weakest_case_are_given_back(three):
-    """What the floor gives back was found by no more embedders than any agreed row that went."""
-    *_, found = three
-    half = found.decided_by(1, 0.85)
-    gone = half.removed[found.agreed[half.removed]]
-    assert len(half.spared)
-    assert len(gone)
-    assert found.found[half.spared].max() <= found.found[gone].min()
-
-
 def test_the_order_of_rows_and_the_workers_change_nothing():
     """Permuted rows with their ids, and other workers, give the same kept ids."""
     Xs, y = _planted()
     ids = [f"p{row:03}" for row in range(len(y))]
-    people = np.where(np.arange(len(y)) % 3, 1.0, 0.5)
-    more = {"least": 1, "floor": 0.8, **SMALL}
-    found = debias.consensus(Xs, y, ids=ids, agreement=people, **more)
+    more = {"least": 1, **SMALL}
+    found = debias.consensus(Xs, y, ids=ids, **more)
     order = np.random.default_rng(3).permutation(len(y))
     with ThreadPoolExecutor(3) as executor:
         other = debias.consensus(
             {name: X[order] for name, X in Xs.items()},
             y[order],
             ids=[ids[row] for row in order],
-            agreement=people[order],
             executor=executor,
             **more,
         )
     assert {ids[row] for row in found.kept} == {ids[order[row]] for row in other.kept}
-    assert len(found.spared)
+    assert len(found.removed)
 
 
 def test_an_interrupted_consensus_is_taken_up(tmp_path):
@@ -156,35 +112,31 @@ def test_an_interrupted_consensus_is_taken_up(tmp_path):
 
 
 def test_whole_groups_go_or_stay():
-    """With whole groups none is parted, and a group is agreed on when each of its rows is."""
+    """With whole groups none is parted."""
     Xs, y = _planted()
     groups = np.arange(len(y)) // 2
-    people = np.ones(len(y))
-    people[1::4] = 0.5
-    found = debias.consensus(
-        Xs, y, least=1, floor=0.9, agreement=people, groups=groups, remove="groups", **SMALL
-    )
+    found = debias.consensus(Xs, y, least=1, groups=groups, remove="groups", **SMALL)
+    assert len(found.removed)
     assert np.isin(found.removed ^ 1, found.removed).all()
-    assert found.agreed.tolist() == np.repeat(np.arange(len(y) // 2) % 2 == 1, 2).tolist()
 
 
 @pytest.mark.parametrize(
-    ("asked", "error", "told"),
+    ("asked", "told"),
     [
-        ({"least": 0}, InputError, "least is 1 to 3, the number of embedders; not 0"),
-        ({"least": 4}, InputError, "not 4"),
-        ({"floor": 1.5}, InputError, "floor is a share from 0 to 1"),
-        ({"agreed": 0}, InputError, "agreed is a share above 0"),
-        ({"floor": 0.5}, InputError, "nothing is known of what people agree on"),
-        ({"floor": 0.5, "agreement": [1.0]}, DataError, "agreement has 1 entries for 360 rows"),
-        ({"agreement": np.full(360, 3.0)}, DataError, "a share of people from 0 to 1"),
+        ({"least": 0}, "least is 1 to 3, the number of embedders; not 0"),
+        ({"least": 4}, "not 4"),
+        ({"floor": 0.5}, "floor is gone: debias.mirror takes less of what is sound"),
+        ({"agreement": [1.0]}, "agreement is gone: .* so does a target_size"),
+        ({"agreed": 0.8}, "agreed is gone"),
     ],
 )
-def test_what_cannot_be_voted_on_is_refused(asked, error, told):
-    """A vote of more embedders than there are, and a floor without people, are refused."""
+def test_what_cannot_be_voted_on_is_refused(asked, told):
+    """A vote of more embedders than there are is refused, and what there once was beside it."""
     Xs, y = _planted()
-    with pytest.raises(error, match=told):
+    with pytest.raises(InputError, match=told):
         debias.consensus(Xs, y, **{**SMALL, **asked})
+    with pytest.raises(InputError, match="least is 1 to 1, not 2"):
+        debias.consensus({"e0": Xs["e0"]}, y, **SMALL).decided_by(2)
 
 
 def test_an_embedder_with_a_gap_is_named():

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from winosmith import debias, validate
+from winosmith import validate
 from winosmith.blocks import shuffled
 from winosmith.build._filter import FilterRun, filtered
 from winosmith.build._measure import Measures, measure, verified
@@ -301,8 +301,7 @@ def _panel(
     for place, (other, chosen) in enumerate(others, start=1):
         tuned = tuning if chosen.finetune_train else None
         Xs[other] = _embedded(job, stages, tuned, chosen, place).X
-    votes = job.inputs.votes
-    return Panel(vote, Xs, debias.human_agreement(stages.left, votes) if votes else None)
+    return Panel(vote, Xs)
 
 
 def _embedded(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
@@ -13,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith import debias, formats, report
-from winosmith.answers import Response
+from winosmith import formats, report
 from winosmith.build._filter import NAMES, FilterRun, filtered
 from winosmith.build._measure import Measures, measure, verified
 from winosmith.build._pool import DISCARDED, tuned_on
@@ -37,6 +35,7 @@ from winosmith.build._vectors import (
     turning,
 )
 from winosmith.dataset import Dataset, Dropped, Filtered
+from winosmith.errors import gone
 from winosmith.outputs import OutputFolder, sha256
 from winosmith.progress import Step, silent
 from winosmith.records import canonical, problem_record
@@ -65,6 +64,10 @@ class Debiased:
     measures: Measures
 
 
+VOTES_GONE = "nothing in a filter hangs on people's votes; leave them out"
+
+
+@gone(votes=VOTES_GONE)
 def debias_to_folder(
     dataset: Dataset,
     out: str | Path,
@@ -72,7 +75,6 @@ def debias_to_folder(
     embed: EmbedRecipe,
     chosen: FilterRecipe,
     vote: ConsensusRecipe | None = None,
-    votes: Sequence[Response] = (),
     splits: int = 5,
     seed: int = 0,
     force: bool = False,
@@ -90,8 +92,7 @@ def debias_to_folder(
         out: the folder; see `winosmith.outputs` for which folders are taken.
         embed: how they become vectors.
         chosen: how they are filtered.
-        vote: the embedders that vote on what is dropped, and the floor; None for no vote.
-        votes: of people, whose agreement the floor is about.
+        vote: the embedders that vote on what is dropped; None for no vote.
         splits: into halves that are filtered apart, so that it is known what can still be
             guessed (see `debias.verify`); 0 for none.
         seed: of every draw.
@@ -107,19 +108,18 @@ def debias_to_folder(
     refuse_unturned(embed, chosen)
     vote = vote or ConsensusRecipe()
     refuse_vote(vote, chosen)
-    parameters = _parameters(embed, chosen, splits, seed, vote, votes)
+    parameters = _parameters(embed, chosen, splits, seed, vote)
     folder = OutputFolder.open(out, {"data": dataset.digest, **parameters}, force=force)
     if force and is_finished(folder, PAGE):
         folder.clear()
     with folder.or_nothing():
         how = {"executor": executor, "scratch": scratch}
-        done = _carried_out(
-            folder, dataset, embed, chosen, (vote, votes), splits, seed, step or silent, how
-        )
+        done = _carried_out(folder, dataset, embed, chosen, vote, splits, seed, step or silent, how)
     _write(folder, done, parameters)
     return done
 
 
+@gone(votes=VOTES_GONE)
 def finished_filter(
     dataset: Dataset,
     out: str | Path,
@@ -127,7 +127,6 @@ def finished_filter(
     embed: EmbedRecipe,
     chosen: FilterRecipe,
     vote: ConsensusRecipe | None = None,
-    votes: Sequence[Response] = (),
     splits: int = 5,
     seed: int = 0,
 ) -> bool:
@@ -138,7 +137,7 @@ def finished_filter(
     """
     if not (Path(out) / PAGE).is_file():
         return False
-    parameters = _parameters(embed, chosen, splits, seed, vote or ConsensusRecipe(), votes)
+    parameters = _parameters(embed, chosen, splits, seed, vote or ConsensusRecipe())
     recipe = {"data": dataset.digest, **parameters}
     return is_finished(OutputFolder.open(out, recipe), PAGE)
 
@@ -149,7 +148,6 @@ def _parameters(
     splits: int,
     seed: int,
     vote: ConsensusRecipe,
-    votes: Sequence[Response],
 ) -> dict[str, Any]:
     array = {} if embed.array is None else {"array": sha256(embed.array)}
     told = {
@@ -161,10 +159,8 @@ def _parameters(
     }
     if not vote:
         return told
-    said = canonical({"votes": [asdict(one) for one in votes]}).encode("utf-8", "surrogatepass")
     digests = [sha256(path) for path in vote.arrays]
-    people = hashlib.sha256(said).hexdigest()
-    return {**told, "consensus": {**asdict(vote), "arrays": digests, "votes": people}}
+    return {**told, "consensus": {**asdict(vote), "arrays": digests}}
 
 
 def _carried_out(
@@ -172,13 +168,12 @@ def _carried_out(
     dataset: Dataset,
     embed: EmbedRecipe,
     chosen: FilterRecipe,
-    voting: tuple[ConsensusRecipe, Sequence[Response]],
+    vote: ConsensusRecipe,
     splits: int,
     seed: int,
     step: Step,
     how: Mapping[str, Any],
 ) -> Debiased:
-    vote, votes = voting
     panel_of = embedders(embed, vote)
     arrays = [one.array for one in panel_of.values() if one.array is not None]
     tuned = {id_ for array in arrays for id_ in tuned_on(array)}
@@ -188,9 +183,7 @@ def _carried_out(
         name: _vectors(folder, place, pool, one, dataset.ids, seed, step)
         for place, (name, one) in enumerate(panel_of.items())
     }
-    panel = None
-    if vote:
-        panel = Panel(vote, Xs, debias.human_agreement(pool, votes) if votes else None)
+    panel = Panel(vote, Xs) if vote else None
     X = next(iter(Xs.values()))
     run = filtered(
         pool, X, chosen, seed=seed, panel=panel, folder=folder, name=PHASES, step=step, how=how

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -280,8 +280,8 @@ def run_again(
     if not len(run.kept) or (run.aflite is not None and not run.aflite.phases):
         return run  # there was nothing to choose
     size = None if by_vectors else len(run.kept)
-    null: Literal["off", "stop"] = "stop" if chosen.null == "stop" else "off"  # reports cost alone
-    asked = replace(chosen, keep=chosen.keep if size is None else size, null=null)
+    keep = chosen.keep if size is None else size
+    asked = replace(chosen, keep=keep, null="off")  # a report costs, and changes nothing
     with ExitStack() as stack:
         X, others, number = run.X, panel, seed + 1
         if other == OTHERS[1]:
@@ -395,9 +395,7 @@ def kept_apart(
             return rows
         voting = None
         if panel is not None:
-            agreement = None if panel.agreement is None else panel.agreement[rows]
-            Xs = {name: X[rows] for name, X in panel.Xs.items()}
-            voting = replace(panel, Xs=Xs, agreement=agreement)
+            voting = replace(panel, Xs={name: X[rows] for name, X in panel.Xs.items()})
         asked = _of_fewer(run, chosen, len(rows))
         half = run.pool.select(rows.tolist())
         found = run_filter(
@@ -422,7 +420,7 @@ def _of_fewer(run: FilterRun, chosen: FilterRecipe, rows: int) -> FilterRecipe:
         cutoff=part(cutoff) if isinstance(cutoff, int) else cutoff,
         target_size=part(chosen.target_size),
         keep=part(size),
-        null="stop" if chosen.null == "stop" else "off",  # reports cost alone
+        null="off",  # a report costs, and changes nothing
     )
 
 
@@ -443,9 +441,6 @@ def _consensus(
         panel.Xs,
         y,
         least=panel.vote.least,
-        floor=panel.vote.floor,
-        agreement=panel.agreement,
-        agreed=panel.vote.agreed,
         on_phase=None if on_phase is None else lambda _, phase: on_phase(phase),
         on_draw=None if on_draw is None else lambda _, phase, done: on_draw(phase, done),
         **_settings(pool, chosen),
@@ -475,7 +470,6 @@ def _settings(pool: Dataset, chosen: FilterRecipe) -> dict[str, Any]:
         "null": chosen.null,
         "null_draws": chosen.null_draws,
         "twins": held,
-        "classifier": chosen.classifier,
         "kernel": chosen.kernel,
     }
 

@@ -210,7 +210,6 @@ def _excess(run: FilterRun, seed: int, draws: int, how: Mapping[str, Any]) -> de
         seed=seed,
         ids=run.pool.ids,
         draws=draws,
-        classifier=parameters["classifier"],
         kernel=parameters["kernel"],
         **how,
     )

@@ -286,9 +286,6 @@ def signature_of(
     if run.consensus is not None:
         parameters |= {"with": "+".join(map(described, others))} if others else {}
         parameters |= {"least": run.consensus.least}
-        if run.consensus.floor:
-            known = run.consensus.parameters
-            parameters |= {"floor": known["floor"], "agreed": known["agreed"]}
     parameters |= {"copies": copies} if copies != "once" else {}
     return Signature(digest, n, parameters, seed)
 
@@ -296,14 +293,10 @@ def signature_of(
 def _unusual(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return what goes beyond the paper's Algorithm 1, under the names of a signature."""
     told: dict[str, Any] = {}
-    if parameters["classifier"] != "logistic":
-        told["classifier"] = parameters["classifier"]
     if parameters["target_size"] is not None:
         told["target"] = parameters["target_size"]
     if parameters["remove"] != "rows":
         told["remove"] = "twins"
-    if parameters["null"] == "stop":
-        told |= {"null": "stop", "draws": parameters["null_draws"]}
     return told
 
 

@@ -114,13 +114,11 @@ class FilterRecipe:
             left, above 0 and below 1; None takes the paper's share of all, as a number.
         threshold: tau, the score from which on a problem may be removed, 0–1.
         C: the inverse strength of the classifiers' penalty, of "mirror" too.
-        classifier: "logistic" regression, "ridge" (least squares) or "svm" (squared hinge).
         kernel: "numba", or "torch", on its GPU if there is one ("torch:cpu", "torch:cuda:1").
         target_size: stop when so many problems are left; None sets no such end.
         remove: "problems" one by one, or "twins" whole, with the copies of their halves, but not
             their families; each of these is then on one side of every partition.
-        null: "off"; "report": say in every phase how many problems reach the threshold by
-            chance; "stop": also end before the first phase that finds no more than that.
+        null: "off"; "report": say in every phase how many problems reach the threshold by chance.
         whole_twins: both halves, and the rest of their block (copies, families, look-alikes),
             fall on one side of each partition; with remove = "twins", the halves and copies alone.
         keep: how many problems "random" and "pmi" keep; None keeps as many as AFLite would.
@@ -140,11 +138,10 @@ class FilterRecipe:
     cutoff: int | float | None = None
     threshold: float = 0.75
     C: float = 1.0
-    classifier: Literal["logistic", "ridge", "svm"] = "logistic"
     kernel: str = "numba"
     target_size: int | None = None
     remove: Literal["problems", "twins"] = "problems"
-    null: Literal["off", "report", "stop"] = "off"
+    null: Literal["off", "report"] = "off"
     whole_twins: bool = False
     keep: int | None = None
     pmi: Literal["signed", "absolute", "max", "pairwise"] = "signed"
@@ -181,22 +178,17 @@ class FilterRecipe:
 
 @dataclass(frozen=True)
 class ConsensusRecipe:
-    """`[consensus]`: several embedders vote on what AFLite drops, above a floor.
+    """`[consensus]`: several embedders vote on what AFLite drops.
 
     Attributes:
         embedders: who joins the one of `[embed]`: "light", the hub id or folder of an encoder
             (with ":concat" or ":difference" after it, where that differs from `[embed]`), or a
             .npy or .npz file. `[embed]` says the rest, fine-tuning too.
         least: how many embedders must find a problem predictable; None takes more than half.
-        floor: of the problems that people agree on, the share that is kept at the least, 0–1: 1
-            keeps all of them. Needs `votes_file`.
-        agreed: the share of judges who must choose the answer for people to agree on it; 1 is all.
     """
 
     embedders: tuple[str, ...] = ()
     least: int | None = None
-    floor: float = 0.0
-    agreed: float = 1.0
 
     def __post_init__(self) -> None:
         most = len(self.embedders) + 1
@@ -205,14 +197,10 @@ class ConsensusRecipe:
                 f"least is {self.least}; it is 1 to {most}, the number of embedders with that of "
                 "[embed]"
             )
-        if not 0 <= self.floor <= 1:
-            raise RecipeError(f"floor is {self.floor}; it is a share from 0 to 1")
-        if not 0 < self.agreed <= 1:
-            raise RecipeError(f"agreed is {self.agreed}; it is a share above 0, at most 1")
 
     def __bool__(self) -> bool:
-        """Whether there is anything to vote on, or a floor."""
-        return bool(self.embedders) or self.floor > 0
+        """Whether there is anything to vote on."""
+        return bool(self.embedders)
 
     @property
     def arrays(self) -> list[str]:
@@ -318,10 +306,6 @@ class Recipe:
             _refuse_files(key, getattr(self, key))
         _refuse(self.seed < 0, f"seed is {self.seed}; it must be 0 or more")
         refuse_vote(self.consensus, self.filter)
-        _refuse(
-            self.consensus.floor > 0 and self.votes_file is None,
-            "consensus.floor keeps what people agree on; name their votes in votes_file",
-        )
 
 
 def refuse_vote(vote: ConsensusRecipe, chosen: FilterRecipe) -> None:
@@ -425,7 +409,7 @@ def _found(key: str, named: str, folder: Path) -> str:
 def recipe_table(recipe: Recipe) -> dict[str, Any]:
     """Return the recipe as a table, every default written out, files by their names alone.
 
-    A vote of one embedder without a floor is none, and has no table.
+    A vote of one embedder is none, and has no table.
     """
     vote = recipe.consensus
     named = [Path(text).name if text.endswith(ARRAYS) else text for text in vote.embedders]
@@ -473,6 +457,16 @@ def _toml(value: Any) -> str:
 Kind = TypeVar("Kind")
 
 
+_FLOOR = 'to take less of what is sound, write method = "mirror", or a target_size, in [filter]'
+
+GONE = {
+    "consensus.floor": _FLOOR,
+    "consensus.agreed": _FLOOR,
+    "filter.classifier": "AFLite trains logistic regressions, and nothing else; leave the key out",
+    'filter.null = "stop"': 'to take no more than can be told from chance, write method = "mirror"',
+}
+"""What a recipe once held, and what to write instead."""
+
 _LARGEST = 2**1000
 """Whole numbers from here on, or soon after, are no floats."""
 
@@ -512,6 +506,8 @@ def _is_needed(known: Any) -> bool:
 
 
 def _unknown(key: str, known: list[str], where: str, whole: Any) -> str:
+    if instead := GONE.get(where + key):
+        return f"{where + key} is gone: {instead}"
     elsewhere = {
         inner.name: table
         for table, kind in typing.get_type_hints(whole).items()
@@ -537,6 +533,8 @@ def _value(hint: Any, value: Any, where: str, whole: Any) -> Any:
         return constructed(typing.cast("type[Any]", hint), value, f"{where}.", whole)
     is_union = typing.get_origin(hint) in (typing.Union, types.UnionType)
     kinds = typing.get_args(hint) if is_union else (hint,)
+    if instead := GONE.get(f'{where} = "{value}"'):
+        raise RecipeError(f'{where} = "{value}" is gone: {instead}')
     if types.NoneType in kinds and value is False:
         return None
     for kind in kinds:

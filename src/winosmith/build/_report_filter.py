@@ -19,7 +19,6 @@ ENDED = {
     "cutoff": "a phase found fewer problems than the cutoff",
     "one class": "only one answer was left",
     "target size": "the target size was reached",
-    "chance": "a phase found no more problems than there are when the answers mean nothing",
 }
 """What the report says of `debias.Stopped`."""
 
@@ -463,17 +462,12 @@ def _interval(guess: debias.Guess) -> str:
 
 
 def consensus_section(found: debias.ConsensusResult, measures: Measures) -> report.Section:
-    """Return what each embedder found, what they agreed on, and what the floor gave back."""
+    """Return what each embedder found, and what they agreed on."""
     blocks: list[report.Block] = [_votes(found), _embedders(found, measures)]
-    if found.agreed.any():
-        blocks.append(report.Text([_floor(found)], "note"))
-    several = len(found.runs) > 1
     lead = (
         f"{len(found.removed):,} of {len(found.found):,} problems were dropped: those that "
         f"{found.least} of {len(found.runs)} embedders or more find predictable, each in an AFLite "
         "run of its own."
-        if several
-        else f"{len(found.removed):,} of {len(found.found):,} problems were dropped."
     )
     return report.Section("What the embedders agree on", blocks, lead=lead)
 
@@ -488,13 +482,12 @@ def _votes(found: debias.ConsensusResult) -> report.Table:
                 f"{least} of {count}" + (" (chosen)" if least == found.least else ""),
                 int((found.found == least).sum()),
                 len(other.removed),
-                len(other.spared),
                 len(other.kept),
             ]
         )
     return report.Table(
         "What would be dropped if so many had to agree",
-        ["embedders", "found by just so many", "dropped", "given back by the floor", "kept"],
+        ["embedders", "found by just so many", "dropped", "kept"],
         rows,
     )
 
@@ -524,14 +517,4 @@ def _embedders(found: debias.ConsensusResult, measures: Measures) -> report.Tabl
         ["embedder", "phases", "dropped alone", "of these by no other", *guessed],
         rows,
         note="Guessed across halves, on each of which the whole vote was held apart.",
-    )
-
-
-def _floor(found: debias.ConsensusResult) -> str:
-    agreed, gone = int(found.agreed.sum()), int(found.agreed[found.removed].sum())
-    return (
-        f"On {agreed:,} of {len(found.found):,} problems people agree (a share of "
-        f"{found.parameters['agreed']:g} or more chose the answer). At least {found.floor:.0%} of "
-        f"them are kept: {gone:,} were dropped, and {len(found.spared):,} were given back that "
-        "enough embedders find predictable."
     )

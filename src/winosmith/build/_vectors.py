@@ -127,18 +127,15 @@ COMBINES = ("difference", "concat")
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """Several embedders' vectors of one pool, and what people agree on.
+    """Several embedders' vectors of one pool.
 
     Attributes:
         vote: how they vote.
         Xs: by name of the embedder, (n, d) vectors; that of `[embed]` first.
-        agreement: (n,) the share of judges who chose the answer, NaN without any; None where
-            there are no votes.
     """
 
     vote: ConsensusRecipe
     Xs: Mapping[str, NDArray[Any]]
-    agreement: NDArray[Any] | None = None
 
 
 def embedders(first: EmbedRecipe, vote: ConsensusRecipe) -> dict[str, EmbedRecipe]:

@@ -24,6 +24,16 @@ def data_argument(name: str = "data") -> Callable[[Any], Any]:
     return click.argument(name, metavar=name.upper(), type=click.Path(exists=True, dir_okay=False))
 
 
+def gone_option(name: str, instead: str) -> Callable[[Any], Any]:
+    """Refuse an option that there once was, and say what to write instead."""
+
+    def refuse(context: click.Context, _: click.Parameter, value: Any) -> None:
+        if value is not None:
+            raise click.UsageError(f"{name} is gone: {instead}", context)
+
+    return click.option(name, hidden=True, expose_value=False, callback=refuse)
+
+
 def format_option(function: Any) -> Any:
     """Add `--from FORMAT` and `--pair-by COLUMN`: how `read_data` is to read the file.
 

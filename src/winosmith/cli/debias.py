@@ -13,6 +13,7 @@ from winosmith.cli._options import (
     cluster_option,
     data_argument,
     format_option,
+    gone_option,
     json_option,
     on_cluster,
     read_data,
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
     from winosmith.build import ConsensusRecipe
 
 
+FLOOR = "to take less of what is sound, write --method mirror, or stop earlier with --target-size"
+"""What to write in place of a floor under what people agree on."""
+
+
 def _number(ctx: click.Context, param: click.Parameter, value: str | None) -> int | float | None:
     """Return a whole number, or a share with a point in it, as it was written."""
     if value is None:
@@ -33,6 +38,17 @@ def _number(ctx: click.Context, param: click.Parameter, value: str | None) -> in
         return int(value) if value.isdecimal() else float(value)
     except ValueError:
         raise click.BadParameter(f"{value!r} is not a number", ctx, param) from None
+
+
+class _Null(click.Choice[str]):
+    """What becomes of the null of every phase."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the value; of one that there once was say what to write instead."""
+        if value == "stop":
+            instead = "to take no more than can be told from chance, write --method mirror"
+            self.fail(f"'stop' is gone: {instead}", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 @click.command()
@@ -69,18 +85,16 @@ def _number(ctx: click.Context, param: click.Parameter, value: str | None) -> in
               "or the same share of fewer than 47,000.")  # fmt: skip
 @click.option("--threshold", default=0.75, show_default=True, help="Score from which on a problem "
               "may be removed (tau).")  # fmt: skip
-@click.option("--classifier", type=click.Choice(["logistic", "ridge", "svm"]), default="logistic",
-              show_default=True, help="What an ensemble is made of.")  # fmt: skip
+@gone_option("--classifier", "AFLite trains logistic regressions, and nothing else; leave it out")
 @click.option("--kernel", default="numba", show_default=True, metavar="numba|torch[:DEVICE]",
               help="What computes; torch takes the GPU if there is one.")  # fmt: skip
 @click.option("--target-size", type=int, help="Stop when so many problems are left.")
 @click.option("--remove", type=click.Choice(["problems", "twins"]), default="problems",
               show_default=True, help="Remove one by one, or twins whole, with copies of "
               "their halves.")  # fmt: skip
-@click.option("--null", type=click.Choice(["off", "report", "stop"]), default="off",
-              show_default=True, help="In every phase, also count what reaches the threshold by "
-              "chance (answers of whole blocks flipped); with stop, end where no more "
-              "is found.")  # fmt: skip
+@click.option("--null", type=_Null(["off", "report"]), default="off", show_default=True,
+              help="In every phase, also count what reaches the threshold by chance (answers of "
+              "whole blocks flipped).")  # fmt: skip
 @click.option("--null-draws", default=20, show_default=True, help="Draws of every null; with "
               "--null a phase takes so many times longer.")  # fmt: skip
 @click.option("--again/--no-again", default=True, show_default=True, help="Also filter with "
@@ -99,12 +113,9 @@ def _number(ctx: click.Context, param: click.Parameter, value: str | None) -> in
               ":concat or :difference after it where that is not --combine.")  # fmt: skip
 @click.option("--least", type=click.IntRange(min=1), metavar="NUMBER", help="How many embedders "
               "must find a problem predictable; by default more than half.")  # fmt: skip
-@click.option("--floor", default=0.0, show_default=True, help="Of the problems that people agree "
-              "on, the share that is kept at the least; 1 keeps all. Needs --votes.")  # fmt: skip
-@click.option("--votes", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
-              help="The judges' votes, for --floor.")  # fmt: skip
-@click.option("--agreed", default=1.0, show_default=True, help="The share of judges who must "
-              "choose the answer for people to agree on it.")  # fmt: skip
+@gone_option("--floor", FLOOR)
+@gone_option("--votes", FLOOR)
+@gone_option("--agreed", FLOOR)
 @cluster_option
 @click.option("--scratch", metavar="DIR", type=click.Path(exists=True, file_okay=False),
               help="A folder for the rotated copy of the vectors, in place of memory.")  # fmt: skip
@@ -119,7 +130,7 @@ def command(**options: Any) -> None:
     and with --aim error it says how large a share of those that it removes may be sound.
 
     With --with, several embedders vote: AFLite runs for each, and a problem is dropped when --least
-    of them find it predictable. --floor keeps what people agree on, whatever embedders find.
+    of them find it predictable.
 
     DIR takes kept.jsonl, dropped.jsonl with the reason for each problem, report.json and
     report.html. Stop it at any time; the same command goes on from the last phase, or shows what is
@@ -130,11 +141,9 @@ def command(**options: Any) -> None:
         winosmith debias train.jsonl --out filtered --threshold 0.75
         winosmith debias train.jsonl --out filtered --embeddings vectors.npz
         winosmith debias train.jsonl --out filtered --method mirror --error 0.2
-        winosmith debias train.jsonl --out filtered --null stop
         winosmith debias train.jsonl --out filtered --with bert.npz --with e5.npz --least 2
     """  # noqa: D301
     from winosmith.build import EmbedRecipe, FilterRecipe, debias_to_folder, finished_filter
-    from winosmith.validate import read_votes
 
     data, out = read_data(options["data"], options["format_name"]), options["out"]
     asked: dict[str, Any] = {
@@ -143,7 +152,6 @@ def command(**options: Any) -> None:
         ),
         "chosen": _picked(FilterRecipe, options, pmi=options["pmi_variant"]),
         "vote": _vote(options),
-        "votes": read_votes(options["votes"]) if options["votes"] else (),
         "splits": options["splits"],
         "seed": options["seed"],
     }
@@ -167,15 +175,11 @@ def _vote(options: Mapping[str, Any]) -> ConsensusRecipe:
     """Return how embedders vote, or say what an option of the vote lacks."""
     from winosmith.build import ConsensusRecipe
 
-    vote = ConsensusRecipe(options["others"], options["least"], options["floor"], options["agreed"])
+    vote = ConsensusRecipe(options["others"], options["least"])
     if missing := [path for path in vote.arrays if not Path(path).is_file()]:
         raise InputError(f"--with {missing[0]}: there is no such file of vectors")
     if vote and options["method"] != "aflite":
-        raise InputError(
-            f"--with and --floor are about what AFLite drops; --method is {options['method']}"
-        )
-    if vote.floor and not options["votes"]:
-        raise InputError("--floor keeps what people agree on; name their votes with --votes FILE")
+        raise InputError(f"--with is about what AFLite drops; --method is {options['method']}")
     return vote
 
 

@@ -17,12 +17,13 @@ from winosmith.debias._checkpoint import Progress, load, save
 from winosmith.debias._groups import group_numbers
 from winosmith.debias._phases import Run, begun, phases
 from winosmith.debias._result import AfliteResult, Phase, Stopped
-from winosmith.debias._rows import Rows, checked_rows
+from winosmith.debias._rows import ONE_CLASSIFIER, Rows, checked_rows
 from winosmith.debias._settings import DRAWS, NullMode, Remove, Settings
 from winosmith.debias._sizes import suggested_sizes
-from winosmith.errors import DataError, InputError
+from winosmith.errors import DataError, InputError, gone
 
 
+@gone(classifier=ONE_CLASSIFIER)
 def aflite(
     X: ArrayLike,
     y: ArrayLike,
@@ -40,7 +41,6 @@ def aflite(
     null: NullMode = "off",
     null_draws: int = DRAWS,
     twins: Sequence[Hashable] | None = None,
-    classifier: str = "logistic",
     kernel: str = "numba",
     executor: Executor | None = None,
     on_phase: Callable[[Phase], object] | None = None,
@@ -84,7 +84,7 @@ def aflite(
 
     Args:
         X: (N, d) numbers, such as embeddings: one row a problem. Any real type, held as float32.
-        y: (N,) labels, whole numbers from 0: 0 or 1 for the right one of two options.
+        y: (N,) labels: 0 or 1, the right one of two options. (`debias.mirror` takes more.)
         ensemble_size: classifiers a phase (n), 1 or more.
         train_size: rows that each is trained on (m), 2 or more.
         cutoff: rows that a phase removes at most (k): a number, 1 or more, or a share of the
@@ -108,18 +108,11 @@ def aflite(
             largest group is larger than that).
         null: "off"; "report": in every phase the same classifiers are also trained on labels that
             mean nothing, and the phase's record says how many rows reach the threshold so
-            (`Phase.chance`); "stop": a phase also removes no more rows than its candidates
-            exceed the null's mean, and the run ends with the first phase whose candidates do not
-            exceed the upper end of the null's central 95 %; that one removes nothing. A phase
-            takes `null_draws` + 1 times as long.
+            (`Phase.chance`). A phase takes `null_draws` + 1 times as long.
         null_draws: draws of such labels a phase, 20 or more.
         twins: (N,) the rows whose labels the null flips together, None for a single; as a rule
             the twin ids. Without it the `groups`; without these too, labels are permuted among
             all rows, which in data of twins is the wrong null (see `twin_flipped`).
-        classifier: "logistic" regression; "ridge", least squares on targets of ±1
-            (scikit-learn's `RidgeClassifier` with alpha 1/C); or "svm", the linear support vector
-            machine with squared hinge (`LinearSVC` with a free intercept). With more than two
-            classes the logistic is the softmax regression and the others are one against the rest.
         kernel: "numba"; or "torch" (extra `models`), on its GPU if there is one, "torch:cpu",
             "torch:cuda:1". Rows are the same but for votes that are too close to call
             (`Phase.close`).
@@ -165,8 +158,6 @@ def aflite(
         C,
         seed,
         kernel,
-        classifier,
-        classes=int(rows.y.max()) + 1,
         target_size=target_size,
         remove=remove,
         null=null,
@@ -182,7 +173,7 @@ def aflite(
             f"is removed; the paper's shares of so many rows are train_size={train} and "
             f"cutoff={cut}",
             UserWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
     parameters = {
         **asdict(settings),

@@ -18,11 +18,11 @@ from winosmith.debias._ensemble import Ensemble, assembled
 from winosmith.debias._groups import group_numbers, numbered
 from winosmith.debias._null import Null, flipped, null_from
 from winosmith.debias._partition import FLIPS
-from winosmith.debias._rows import checked_rows
+from winosmith.debias._rows import ONE_CLASSIFIER, checked_rows
 from winosmith.debias._selection import Counts, Selection, at_threshold, pooled, scores
 from winosmith.debias._settings import DRAWS, Settings
 from winosmith.debias._share import Votes
-from winosmith.errors import InputError
+from winosmith.errors import InputError, gone
 
 OnDraw = Callable[[int], object]
 """Is told how many draws of a null are done."""
@@ -98,6 +98,7 @@ def _generator(seed: int, draw: int, phase: int) -> np.random.Generator:
     return np.random.default_rng([seed, draw, FLIPS, phase])
 
 
+@gone(classifier=ONE_CLASSIFIER)
 def threshold_null(
     X: ArrayLike,
     y: ArrayLike,
@@ -110,7 +111,6 @@ def threshold_null(
     seed: int = 0,
     ids: Sequence[Hashable] | None = None,
     draws: int = DRAWS,
-    classifier: str = "logistic",
     kernel: str = "numba",
     executor: Executor | None = None,
     scratch: str | Path | None = None,
@@ -134,9 +134,8 @@ def threshold_null(
         seed: of the partitions and of the draws.
         ids: see `aflite`.
         draws: 20 or more; each takes as long as a phase.
-        classifier: see `aflite`, as of `kernel`.
-        kernel: see `aflite`.
-        executor: see `aflite`, as of `scratch`.
+        kernel: see `aflite`, as of `executor` and `scratch`.
+        executor: see `aflite`.
         scratch: see `aflite`.
         on_draw: called with the number of draws done, after each.
 
@@ -153,8 +152,6 @@ def threshold_null(
         C,
         seed,
         kernel,
-        classifier,
-        classes=int(rows.y.max()) + 1,
         null="report",
         null_draws=draws,
     )

@@ -117,9 +117,9 @@ def _phase(record: Mapping[str, Any]) -> Phase:
 def _refuse_another(path: Path, theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> None:
     ours = {"version": __version__, **ours}
     differ = [
-        f"{name} {theirs.get(name)!r}, not {value!r}"
-        for name, value in ours.items()
-        if theirs.get(name) != value
+        f"{name} {theirs.get(name)!r}, not {ours.get(name)!r}"
+        for name in {**ours, **theirs}
+        if theirs.get(name) != ours.get(name)
     ]
     if differ:
         raise OutputError(

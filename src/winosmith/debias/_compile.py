@@ -29,16 +29,6 @@ def kernel() -> ModuleType:
     return _kernel
 
 
-@functools.cache
-def many_outputs() -> ModuleType:
-    """Return the module of the loops for more than two classes, compiled as in `kernel`."""
-    with _announced():
-        from winosmith.debias import _kernel_many
-
-        _touch_many(_kernel_many)
-    return _kernel_many
-
-
 @contextmanager
 def _announced() -> Iterator[None]:
     import numba  # noqa: F401 - its own import is not the compiler's time
@@ -62,15 +52,7 @@ def _touch(module: ModuleType) -> None:
     rows = places = np.arange(2, dtype=np.int32)
     begin, end = np.array([0], np.int64), np.array([1], np.int64)
     counts, wide = np.zeros(2, np.int32), np.zeros((1, 16))
-    module.add_gradients(0, X, y, rows, begin, end, places, X[:1], wide)
-    module.count_votes(X, y, rows, begin, end, places, 1, X, counts, counts.copy())
-    module.add_curvature(0, X, y, rows, X[:1], 1.0, wide, wide.copy())
+    module.add_gradients(X, y, rows, begin, end, places, X[:1], wide)
+    module.count_votes(X, y, rows, begin, end, places, X, counts, counts.copy())
+    module.add_curvature(X, rows, X[0], 1.0, wide[0], wide[0].copy())
     module.largest(X, rows, X[0])
-
-
-def _touch_many(module: ModuleType) -> None:
-    X, y = np.zeros((2, 16), np.float32), np.zeros(2, np.float32)
-    rows = places = np.arange(2, dtype=np.int32)
-    begin, end = np.array([0], np.int64), np.array([1], np.int64)
-    W = np.zeros((1, 3, 16), np.float32)
-    module.add_gradients_of_many(0, X, y, rows, begin, end, places, W, np.zeros((1, 3, 16)))

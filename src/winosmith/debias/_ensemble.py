@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winosmith.debias._basis import Basis, basis_of, ridge
-from winosmith.debias._family import FAMILIES, outputs_of, present_classes
 from winosmith.debias._loops import bound
 from winosmith.debias._rows import Rows
 from winosmith.debias._scratch import scratch_folder
@@ -58,18 +57,15 @@ class Ensemble:
 
     def first_start(self, left: NDArray[np.int32]) -> Start:
         """Return where the solver starts in the first phase; `left` are the rows left."""
-        outputs = outputs_of(self.settings.classes)
-        present = present_classes(self.y[left], outputs)
-        return first_start(self._measured(), left, present, outputs)
+        return first_start(self._measured(), left)
 
     def start_at(self, weights: Floats, left: NDArray[np.int32]) -> Start:
-        """Return the start at these (K, D) weights, with the Hessian measured there."""
+        """Return the start at these (D,) weights, with the Hessian measured there."""
         return start_at(weights, self._measured(), left)
 
     def _measured(self) -> Measured:
         return Measured(
             loops=bound(self.settings.kernel, self.basis.matrix, self.y),
-            family=FAMILIES[self.settings.classifier],
             ridge=self.penalty,
             intercept=self.basis.columns,
             train_size=self.settings.train_size,
@@ -82,7 +78,6 @@ class Ensemble:
             held=self.held,
             labels=self.y if self.relabelled else None,
             kernel=self.settings.kernel,
-            family=FAMILIES[self.settings.classifier],
             rows=left,
             groups=None if self.groups is None else self.groups[left],
             ridge=self.penalty,
@@ -182,7 +177,6 @@ def _gathered(parts: list[Votes]) -> Votes:
         total=np.sum([part.total for part in parts], axis=0, dtype=np.int32),
         close=sum(part.close for part in parts),
         weights=np.concatenate([part.weights for part in parts]),
-        whole=np.concatenate([part.whole for part in parts]),
         one_class=np.concatenate([part.one_class for part in parts]),
         polished=np.concatenate([part.polished for part in parts]),
         passes=np.concatenate([part.passes for part in parts]),

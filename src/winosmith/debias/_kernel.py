@@ -1,12 +1,11 @@
 """The loops over rows and classifiers, compiled by numba.
 
 Everything here works on the *basis*: rows of `D` float32 values (see `_basis`), `D` a multiple of
-16, the intercept among them, so that a decision value is one dot product. A classifier has `K`
-outputs (see `_family`), each with `D` weights. The work touches only the (row, classifier) pairs
-that are asked for, in blocks of `BLOCK` rows that stay in the second level cache while all
-classifiers pass over them, four rows at a time, so that one load of a weight serves four rows.
-Each classifier's sums run in the order of the rows and are never split, which is why neither the
-other classifiers in the call nor the number of threads can change a bit of them.
+16, the intercept among them, so that a decision value is one dot product. The work touches only the
+(row, classifier) pairs that are asked for, in blocks of `BLOCK` rows that stay in the second level
+cache while all classifiers pass over them, four rows at a time, so that one load of a weight serves
+four rows. Each classifier's sums run in the order of the rows and are never split, which is why
+neither the other classifiers in the call nor the number of threads can change a bit of them.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from typing import Any, TypeVar
 import numba
 import numpy as np
 
-from winosmith.debias._family import CLOSE, LOGISTIC, RIDGE
+from winosmith.debias._family import CLOSE
 
 BLOCK = 128
 """Rows of a block: with 1,024 dimensions 0.5 MB, half of a usual second level cache."""
@@ -70,65 +69,12 @@ def one(X: Array, a: int, w: Array) -> Any:
 
 
 @compiled
-def softmax(z: Array) -> None:
-    most = z[0]
-    for o in range(1, z.shape[0]):
-        most = max(most, z[o])
-    total = np.float32(0)
-    for o in range(z.shape[0]):
-        z[o] = np.exp(z[o] - most)
-        total += z[o]
-    for o in range(z.shape[0]):
-        z[o] /= total
-
-
-@compiled
-def sign(label: Any, output: int, outputs: int) -> Any:
-    """Return the target of an output: 1 for the rows of its class, -1 for the others."""
-    mine = label > 0 if outputs == 1 else int(label) == output
-    return np.float32(1) if mine else np.float32(-1)
-
-
-@compiled
-def _curvatures(family: int, label: Any, z: Array, v: Array) -> None:
-    """Write to `v` the second derivatives of a row's loss, and to `z` the Hessian times `z`."""
-    outputs = z.shape[0]
-    if family == LOGISTIC and outputs == 1:
-        p = np.float32(1) / (np.float32(1) + np.exp(-z[0]))
-        v[0] = p * (np.float32(1) - p)
-        z[0] *= v[0]
-    elif family == LOGISTIC:
-        v[:] = z
-        softmax(v)
-        mean = np.float32(0)
-        for o in range(outputs):
-            mean += v[o] * z[o]
-        for o in range(outputs):
-            z[o] = v[o] * (z[o] - mean)
-            v[o] *= np.float32(1) - v[o]
-    else:
-        for o in range(outputs):
-            inside = family == RIDGE or sign(label, o, outputs) * z[o] < 1
-            v[o] = np.float32(0)
-            if inside:
-                v[o] = np.float32(1) if family == RIDGE else np.float32(2)
-            z[o] *= v[o]
-
-
-@compiled
-def _residual(family: int, z: Any, label: Any) -> Any:
-    """Return the derivative of the loss of a row by the one output; see `_family`."""
-    if family == LOGISTIC:
-        return np.float32(1) / (np.float32(1) + np.exp(-z)) - label
-    sign = label + label - np.float32(1)
-    if family == RIDGE:
-        return z - sign
-    return np.float32(-2) * sign * max(np.float32(0), np.float32(1) - sign * z)
+def sigmoid(z: Any) -> Any:
+    return np.float32(1) / (np.float32(1) + np.exp(-z))
 
 
 @compiled
 def add_gradients(
-    family: int,
     X: Array,
     y: Array,
     rows: Array,
@@ -138,10 +84,9 @@ def add_gradients(
     W: Array,
     G: Array,
 ) -> None:
-    """Write to `G` the gradients of the summed losses of classifiers with one output.
+    """Write to `G` the gradients of the classifiers' summed losses.
 
     Args:
-        family: the code of the loss, see `_family`.
         X: (N, D) float32, the basis.
         y: (N,) float32 labels, 0 or 1.
         rows: (size,) int32, the rows of `X` that are left, ascending.
@@ -164,15 +109,15 @@ def add_gradients(
                 a, b = rows[places[p]], rows[places[p + 1]]
                 c, d = rows[places[p + 2]], rows[places[p + 3]]
                 za, zb, zc, zd = four(X, a, b, c, d, w)
-                ra, rb = _residual(family, za, y[a]), _residual(family, zb, y[b])
-                rc, rd = _residual(family, zc, y[c]), _residual(family, zd, y[d])
+                ra, rb = sigmoid(za) - y[a], sigmoid(zb) - y[b]
+                rc, rd = sigmoid(zc) - y[c], sigmoid(zd) - y[d]
                 xa, xb, xc, xd = X[a], X[b], X[c], X[d]
                 for k in range(width):
                     g[k] += ra * xa[k] + rb * xb[k] + rc * xc[k] + rd * xd[k]
                 p += 4
             while p < stop and places[p] < last:
                 a = rows[places[p]]
-                ra = _residual(family, one(X, a, w), y[a])
+                ra = sigmoid(one(X, a, w)) - y[a]
                 xa = X[a]
                 for k in range(width):
                     g[k] += ra * xa[k]
@@ -222,7 +167,6 @@ def count_votes(
     begin: Array,
     end: Array,
     places: Array,
-    outputs: int,
     W: Array,
     correct: Array,
     total: Array,
@@ -230,9 +174,8 @@ def count_votes(
     """Add every classifier's votes on the rows that it was not trained on; return the close ones.
 
     All decision values are computed, those of training rows in vain: whole tiles of rows and
-    classifiers are that much faster. `W`, (even, D), holds the outputs of the classifiers one
-    after the other; a last row that is no classifier's does not vote. With one output a vote is
-    for class 1 when z > 0, with more for the class of the largest. The first six arguments are as
+    classifiers are that much faster. `W` is (even, D); a last row that is no classifier's does not
+    vote. The first six arguments are as
     for `add_gradients`; `correct` and `total`, (size,) int32, are added to.
     """
     at = begin.copy()
@@ -246,58 +189,38 @@ def count_votes(
                 if p < stop and places[p] == place:
                     p += 1
                     continue
-                z = Z[place - first, j * outputs : (j + 1) * outputs]
-                choice, margin = _choice(z)
+                z = Z[place - first, j]
                 total[place] += 1
-                correct[place] += choice == int(y[rows[place]])
-                if margin < CLOSE:
+                correct[place] += (z > 0) == (y[rows[place]] > 0)
+                if abs(z) < CLOSE:
                     close += 1
             at[j] = p
     return close
 
 
 @compiled
-def _choice(z: Array) -> Any:
-    """Return the class that a row is given, and by how much."""
-    if z.shape[0] == 1:
-        return int(z[0] > 0), abs(z[0])
-    best, first, second = 0, z[0], np.float32(-np.inf)
-    for o in range(1, z.shape[0]):
-        if z[o] > first:
-            best, first, second = o, z[o], first
-        else:
-            second = max(second, z[o])
-    return best, first - second
-
-
-@compiled
-def add_curvature(
-    family: int, X: Array, y: Array, rows: Array, w: Array, scale: float, h: Array, q: Array
-) -> None:
+def add_curvature(X: Array, rows: Array, w: Array, scale: float, h: Array, q: Array) -> None:
     """Add to `h` the diagonal of the Hessian at `w`, and to `q` the Hessian times `w`.
 
-    The Hessian is that of the rows' losses, each counted `scale` times. `w` is (K, D) float32,
-    `h` and `q` are (K, D) float64.
+    The Hessian is that of the rows' losses, each counted `scale` times. `w` is (D,) float32, `h`
+    and `q` are (D,) float64.
     """
-    outputs, width = w.shape
-    z, v = np.zeros((2, outputs), np.float32)
+    width = w.shape[0]
     for first in range(0, rows.shape[0], BLOCK):
-        partial = np.zeros((2, outputs, width), np.float32)
+        squares, product = np.zeros((2, width), np.float32)
         for i in range(first, min(first + BLOCK, rows.shape[0])):
             a = rows[i]
             x = X[a]
-            for o in range(outputs):
-                z[o] = one(X, a, w[o])
-            _curvatures(family, y[a], z, v)
-            for o in range(outputs):
-                vo, zo, squares, product = v[o], z[o], partial[0, o], partial[1, o]
-                for k in range(width):
-                    squares[k] += vo * x[k] * x[k]
-                    product[k] += zo * x[k]
-        for o in range(outputs):
+            z = one(X, a, w)
+            p = sigmoid(z)
+            v = p * (np.float32(1) - p)
+            z *= v
             for k in range(width):
-                h[o, k] += scale * partial[0, o, k]
-                q[o, k] += scale * partial[1, o, k]
+                squares[k] += v * x[k] * x[k]
+                product[k] += z * x[k]
+        for k in range(width):
+            h[k] += scale * squares[k]
+            q[k] += scale * product[k]
 
 
 @compiled

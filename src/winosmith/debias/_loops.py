@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winosmith.debias._basis import aligned
-from winosmith.debias._compile import kernel, many_outputs
+from winosmith.debias._compile import kernel
 from winosmith.debias._solver import Gradient
 from winosmith.errors import InputError
 
@@ -33,12 +33,11 @@ class Loops(Protocol):
         ...
 
     def training(
-        self, family: int, rows: Places, partitions: Sequence[Places], *, exact: bool = True
+        self, rows: Places, partitions: Sequence[Places], *, exact: bool = True
     ) -> Gradient:
-        """Return the function (c, K, D) weights, their columns → (c, K, D) summed gradients.
+        """Return the function (c, D) weights, their columns → (c, D) summed gradients.
 
         Args:
-            family: the loss, see `_family`.
             rows: (size,) the rows left, ascending.
             partitions: for each classifier its training rows, ascending places among `rows`.
             exact: False may round as `rough` says.
@@ -50,21 +49,19 @@ class Loops(Protocol):
     ) -> tuple[Places, Places, int]:
         """Return each row's right and all held-out predictions, (size,) int32, and the close ones.
 
-        `weights` is (classifiers, K, D).
+        `weights` is (classifiers, D).
         """
         ...
 
-    def curvature(
-        self, family: int, rows: Places, weights: Floats, scale: float
-    ) -> tuple[Floats, Floats]:
-        """Return the diagonal of the Hessian at (K, D) weights, and the Hessian times these.
+    def curvature(self, rows: Places, weights: Floats, scale: float) -> tuple[Floats, Floats]:
+        """Return the diagonal of the Hessian at (D,) weights, and the Hessian times these.
 
         Each row's loss counts `scale` times; there is no penalty in it.
         """
         ...
 
     def leverage(self, rows: Places, diagonal: Floats) -> float:
-        """Return the largest ``sum of x² / diagonal`` of a row, over the (K, D) diagonals."""
+        """Return the largest ``sum of x² / diagonal`` of a row."""
         ...
 
 
@@ -77,22 +74,16 @@ class NumbaLoops:
     rough: str | None = None
 
     def training(
-        self, family: int, rows: Places, partitions: Sequence[Places], *, exact: bool = True
+        self, rows: Places, partitions: Sequence[Places], *, exact: bool = True
     ) -> Gradient:
         """See `Loops`."""
         begin, end, places = _strung(partitions)
         loops = kernel()
 
         def gradient(W: Floats, columns: NDArray[np.intp]) -> Floats:
-            outputs, width = W.shape[1:]
-            flat, first, last = aligned(W.reshape(-1, width)), begin[columns], end[columns]
-            if outputs == 1:
-                G = np.empty(flat.shape)
-                loops.add_gradients(family, self.X, self.y, rows, first, last, places, flat, G)
-                return G.reshape(W.shape)
             G = np.empty(W.shape)
-            many, w = many_outputs(), flat.reshape(W.shape)
-            many.add_gradients_of_many(family, self.X, self.y, rows, first, last, places, w, G)
+            first, last = begin[columns], end[columns]
+            loops.add_gradients(self.X, self.y, rows, first, last, places, aligned(W), G)
             return G
 
         return gradient
@@ -102,30 +93,21 @@ class NumbaLoops:
     ) -> tuple[Places, Places, int]:
         """See `Loops`."""
         correct, total = np.zeros((2, len(rows)), np.int32)
-        outputs, width = weights.shape[1:]
-        flat = weights.reshape(-1, width)
-        even = aligned(np.concatenate([flat, flat[: len(flat) % 2]]))
+        even = aligned(np.concatenate([weights, weights[: len(weights) % 2]]))
         close = kernel().count_votes(
-            self.X, self.y, rows, *_strung(partitions), outputs, even, correct, total
+            self.X, self.y, rows, *_strung(partitions), even, correct, total
         )
         return correct, total, close
 
-    def curvature(
-        self, family: int, rows: Places, weights: Floats, scale: float
-    ) -> tuple[Floats, Floats]:
+    def curvature(self, rows: Places, weights: Floats, scale: float) -> tuple[Floats, Floats]:
         """See `Loops`."""
-        diagonal, product = np.zeros((2, *weights.shape))
-        kernel().add_curvature(
-            family, self.X, self.y, rows, aligned(weights), scale, diagonal, product
-        )
+        diagonal, product = np.zeros((2, len(weights)))
+        kernel().add_curvature(self.X, rows, aligned(weights[None])[0], scale, diagonal, product)
         return diagonal, product
 
     def leverage(self, rows: Places, diagonal: Floats) -> float:
         """See `Loops`."""
-        loops = kernel()
-        return max(
-            float(loops.largest(self.X, rows, (1.0 / one).astype(np.float32))) for one in diagonal
-        )
+        return float(kernel().largest(self.X, rows, (1.0 / diagonal).astype(np.float32)))
 
 
 def _strung(
@@ -152,8 +134,8 @@ def check_kernel(name: str) -> None:
     Raises:
         InputError: it is neither.
     """
-    family, colon, device = name.partition(":")
-    if family not in KERNELS or (colon and (family != "torch" or not device)):
+    library, colon, device = name.partition(":")
+    if library not in KERNELS or (colon and (library != "torch" or not device)):
         raise InputError(
             f'kernel is "numba", "torch" or "torch:" and a device such as cuda:0; not {name!r}'
         )

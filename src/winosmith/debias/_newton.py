@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith.debias._family import LOGISTIC, curvature, loss, residual
+from winosmith.debias._family import curvature, loss, residual
 
 Floats = NDArray[np.float64]
 
@@ -31,23 +31,21 @@ def newton(
     labels: NDArray[np.float32],
     ridge: Floats,
     start: Floats,
-    family: int = LOGISTIC,
 ) -> Floats:
-    """Return the (K, D) weights that minimise ``ridge/2 · w² + sum of the losses``.
+    """Return the (D,) weights that minimise ``ridge/2 · w² + sum of the losses``.
 
     It ends when the slope along the Newton step, the square of the decrement (Boyd &
     Vandenberghe 2004, section 9.5.1), is small and rounding lets it fall no further.
 
     Args:
         rows: (m, D).
-        labels: (m,) whole numbers from 0; two or more occur.
+        labels: (m,) 0 or 1; both occur.
         ridge: (D,) penalty of each weight, 0 or more.
-        start: (K, D) first weights.
-        family: see `_family`.
+        start: (D,) first weights.
     """
-    fit = _Fit(rows.astype(np.float64), labels.astype(np.float64), ridge, family)
+    fit = _Fit(rows.astype(np.float64), labels.astype(np.float64), ridge)
     w, last = start.copy(), np.inf
-    z = fit.X @ w.T
+    z = fit.X @ w
     for _ in range(STEPS):
         step, slope = fit.step(w, z)
         if slope < WHOLE * fit.loss(w, z):
@@ -57,7 +55,7 @@ def newton(
             last = slope
         else:
             w = w - step * fit.halved(w, z, step, slope)
-        z = fit.X @ w.T
+        z = fit.X @ w
     return w
 
 
@@ -68,33 +66,25 @@ class _Fit:
     X: Floats
     y: Floats
     ridge: Floats
-    family: int
 
     def loss(self, w: Floats, z: Floats) -> float:
-        """Return what is minimised, at the weights w with the decision values z, (m, K)."""
-        return loss(self.family, z, self.y) + 0.5 * float(((self.ridge * w) * w).sum())
+        """Return what is minimised, at the weights w with the decision values z, (m,)."""
+        return loss(z, self.y) + 0.5 * float(((self.ridge * w) * w).sum())
 
     def step(self, w: Floats, z: Floats) -> tuple[Floats, float]:
         """Return the Newton step, to be subtracted, and the slope along it."""
         from scipy.linalg import cho_factor, cho_solve
 
-        gradient = (residual(self.family, z, self.y).T @ self.X + self.ridge * w).ravel()
-        outputs, width = w.shape
-        v = curvature(self.family, z, self.y)
-        hessian = np.empty((outputs, width, outputs, width))
-        for one in range(outputs):
-            for other in range(outputs):
-                hessian[one, :, other] = (self.X * v[:, one, other, None]).T @ self.X
-        flat = hessian.reshape(gradient.size, gradient.size)
-        diagonal = np.einsum("ii->i", flat)
-        # positive, even where sigmoids saturate or outputs could shift together
-        diagonal += np.tile(self.ridge, outputs) + 1e-12 * (1 + diagonal)
-        step = cho_solve(cho_factor(flat, lower=True, check_finite=False), gradient)
-        return step.reshape(w.shape), float(gradient @ step)
+        gradient = residual(z, self.y) @ self.X + self.ridge * w
+        hessian = (self.X * curvature(z)[:, None]).T @ self.X
+        diagonal = np.einsum("ii->i", hessian)
+        diagonal += self.ridge + 1e-12 * (1 + diagonal)  # positive, even where sigmoids saturate
+        step = cho_solve(cho_factor(hessian, lower=True, check_finite=False), gradient)
+        return step, float(gradient @ step)
 
     def halved(self, w: Floats, z: Floats, step: Floats, slope: float) -> float:
         """Return the first of 1, 1/2, 1/4, … of the step that lowers the loss enough (Armijo)."""
-        now, along, size = self.loss(w, z), self.X @ step.T, 1.0
+        now, along, size = self.loss(w, z), self.X @ step, 1.0
         while size > 1e-10:
             ahead = self.loss(w - size * step, z - size * along)
             if ahead <= now - 1e-4 * size * slope:

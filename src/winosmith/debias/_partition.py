@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from winosmith.errors import DataError
 
-TIES, FLIPS, VOTES, ALIKE, BOOTSTRAP = (2**32 - number for number in range(1, 6))
+TIES, FLIPS, ALIKE, BOOTSTRAP = (2**32 - number for number in (1, 2, 4, 5))
 """They stand in for a classifier's number where a phase, a draw of a null, of a subset or of a
-bootstrap, or a vote of embedders needs a generator of its own. (A key of two numbers would not do:
+bootstrap needs a generator of its own. (A key of two numbers would not do:
 numpy fills it up with zeros.)"""
 
 

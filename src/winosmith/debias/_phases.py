@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
@@ -75,8 +74,6 @@ def _end(run: Run, progress: Progress) -> Stopped | None:
         return "target size"
     if progress.phases:
         last = progress.phases[-1]
-        if settings.null == "stop" and last.chance is not None and not _excess(last.chance):
-            return "chance"
         if last.candidates < last.cutoff:
             return "cutoff"
         if not last.removed:  # no group at the threshold fits into what may still go
@@ -96,7 +93,7 @@ def _one_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
     correct, total = counted(ensemble, left, votes)
     candidates = at_threshold(correct, total, settings.threshold)
     null, drawn = _null(run, ensemble, left, number, candidates)
-    most = _most(settings, len(left), groups, null)
+    most = _most(settings, len(left), groups)
     chosen = select(
         correct,
         total,
@@ -111,8 +108,8 @@ def _one_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
     progress.scores[left[voted]] = scores(correct, total)[voted]
     progress.votes[left[voted]] = total[voted]
     progress.removed_in[left[removed]] = number
-    if votes.whole.any():
-        progress.start = replace(start, weights=votes.weights[votes.whole].mean(axis=0))
+    if not votes.one_class.all():
+        progress.start = replace(start, weights=votes.weights[~votes.one_class].mean(axis=0))
     progress.phases.append(
         Phase(
             number=number,
@@ -136,12 +133,10 @@ def _one_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
     )
 
 
-def _most(settings: Settings, left: int, groups: NDArray[np.intp] | None, null: Null | None) -> int:
-    """Return how many rows a phase may remove: the cutoff, if target and excess allow so many."""
+def _most(settings: Settings, left: int, groups: NDArray[np.intp] | None) -> int:
+    """Return how many rows a phase may remove: the cutoff, if the target allows so many."""
     most = settings.cutoff_of(left)
-    if settings.null == "stop" and null is not None:
-        most = min(most, _excess(null))
-    if settings.remove == "groups" and groups is not None and most:
+    if settings.remove == "groups" and groups is not None:
         most = max(most, int(np.bincount(groups).max()))
     return most if settings.target_size is None else min(most, left - settings.target_size)
 
@@ -158,11 +153,6 @@ def _null(
         return None, []
     told = None if run.on_draw is None else partial(run.on_draw, number)
     return chance(ensemble, left, number, run.twins, int(candidates.sum()), told)
-
-
-def _excess(null: Null) -> int:
-    """Return how many more candidates there are than by chance; 0 where that may be chance."""
-    return 0 if null.value <= null.high else math.ceil(null.value - null.mean)
 
 
 def _accuracy(votes: Votes) -> float | None:

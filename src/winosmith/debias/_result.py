@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from winosmith.debias._null import Null
 
-Stopped = Literal["train size", "cutoff", "one class", "target size", "chance"]
+Stopped = Literal["train size", "cutoff", "one class", "target size"]
 """Why AFLite stopped: no more rows than the training size were left (Algorithm 1, line 2), fewer
-than the cutoff were at the threshold (line 14), or only one class was left; the target size was
-reached (only then); or no more rows were at the threshold than there are by chance."""
+than the cutoff were at the threshold (line 14), or only one class was left; or the target size was
+reached (only then)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,9 @@ from winosmith.errors import DataError
 CHUNK = 2048
 """Rows that are converted at a time, so that no second copy of the data is held in float64."""
 
-MOST_CLASSES = 256
-"""Classes that labels may name: more are a sign that y holds something else."""
+
+ONE_CLASSIFIER = "AFLite trains logistic regressions, and nothing else; leave it out"
+"""What to write in place of another classifier."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class Rows:
     Attributes:
         X: (N, d) as given, in the order given.
         order: (N,) the row of `X` at each canonical position.
-        y: (N,) float32 labels in canonical order, whole numbers from 0.
+        y: (N,) float32 labels in canonical order, 0 or 1.
         groups: (N,) group numbers in canonical order, by first occurrence; None without groups.
     """
 
@@ -95,7 +96,7 @@ def checked_rows(
     for name, column in (("y", labels), ("ids", ids), ("groups", groups)):
         if column is not None and len(column) != len(X):
             raise DataError(f"X has {len(X)} rows, but {name} has {len(column)} entries")
-    classes = checked_labels(labels, ids, most=MOST_CLASSES, alike=alike)
+    classes = checked_labels(labels, ids, alike=alike)
     folder = scratch_folder(X, scratch)
     if folder is not None:
         refuse_without_room(folder, 4 * X.size)  # before hours go by reading X
@@ -119,39 +120,33 @@ def _tell_of_conversion(X: NDArray[Any]) -> None:
 
 
 def checked_labels(
-    y: ArrayLike,
-    ids: Sequence[Hashable] | None = None,
-    *,
-    most: int = 2,
-    alike: bool = False,
+    y: ArrayLike, ids: Sequence[Hashable] | None = None, *, alike: bool = False
 ) -> NDArray[np.int16]:
-    """Return labels as whole numbers from 0, or say which one is none.
+    """Return labels as whole numbers, 0 and 1, or say which one is none.
 
     Args:
         y: (n,) labels.
         ids: to name a row by.
-        most: the classes that there may be; with two, labels are 0 and 1.
         alike: whether all labels may be the same, as where vectors turn with the options: which
             option is first means nothing then.
 
     Raises:
-        DataError: a label is not one of them, or only one class occurs, unless `alike`.
+        DataError: a label is neither 0 nor 1, or only one of them occurs, unless `alike`.
     """
     y = np.asarray(y)
     if y.ndim != 1:
         raise DataError(f"y must have 1 dimension, a label a row; its shape is {y.shape}")
-    wrong = np.flatnonzero([label not in range(most) for label in y.tolist()])
+    wrong = np.flatnonzero([label not in (0, 1) for label in y.tolist()])
     if wrong.size:
         row = int(wrong[0])
-        known = "0 or 1, the index of the right option" if most == 2 else f"0 to {most - 1}"
         raise DataError(
-            f"the label of {_row(row, ids)} is {y.tolist()[row]!r}; labels are {known} "
-            f"({wrong.size} of {len(y)} labels are wrong)"
+            f"the label of {_row(row, ids)} is {y.tolist()[row]!r}; labels are 0 or 1, the index "
+            f"of the right option ({wrong.size} of {len(y)} labels are wrong); debias.mirror takes "
+            "problems with more options"
         )
     labels = y.astype(np.int16)
     if not alike and len(y) and labels.min() == labels.max():
-        several = "both 0 and 1" if most == 2 else "two classes"
-        raise DataError(f"all {len(y)} labels are {labels[0]}; {several} must occur")
+        raise DataError(f"all {len(y)} labels are {labels[0]}; both 0 and 1 must occur")
     return labels
 
 

@@ -7,16 +7,14 @@ import operator
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from winosmith.debias._family import FAMILIES
 from winosmith.debias._loops import check_kernel
 from winosmith.errors import InputError
 
 Remove = Literal["rows", "groups"]
 """What goes or stays as one: each row, or each group of rows whole."""
 
-NullMode = Literal["off", "report", "stop"]
-"""What becomes of the null of every phase: none is drawn, it is reported, or it also ends the
-run."""
+NullMode = Literal["off", "report"]
+"""What becomes of the null of every phase: none is drawn, or it is reported."""
 
 DRAWS = 20
 """The fewest draws of a null: below that, the central 95 % of them says nothing."""
@@ -37,8 +35,6 @@ class Settings:
     C: float
     seed: int
     kernel: str
-    classifier: str = "logistic"
-    classes: int = 2
     target_size: int | None = None
     remove: Remove = "rows"
     null: NullMode = "off"
@@ -57,21 +53,13 @@ class Settings:
         if not 0 < self.C < math.inf:
             raise InputError(f"C is a number above 0, not {self.C}")
         check_kernel(self.kernel)
-        for name, known in (
-            ("classifier", tuple(FAMILIES)),
-            ("remove", get_args(Remove)),
-            ("null", get_args(NullMode)),
-        ):
-            if getattr(self, name) not in known:
-                raise InputError(
-                    f"{name} is one of {', '.join(known)}; not {getattr(self, name)!r}"
-                )
+        if self.remove not in get_args(Remove):
+            raise InputError(f"remove is one of rows, groups; not {self.remove!r}")
+        if self.null not in get_args(NullMode):
+            instead = ". To take no more than can be told from chance, use debias.mirror"
+            stop = instead if str(self.null) == "stop" else ""
+            raise InputError(f"null is one of off, report; not {self.null!r}{stop}")
         check_draws(self.null_draws)
-        if self.null != "off" and self.classes > 2:
-            raise InputError(
-                f'null is "{self.null}", but there are {self.classes} classes: labels of two are '
-                "flipped"
-            )
 
     def cutoff_of(self, left: int) -> int:
         """Return the most rows that a phase removes of so many that are left.

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Pair = tuple[Floats, Floats, Floats]
 Gradient = Callable[[Floats, NDArray[np.intp]], Floats]
-"""(c, …) weights and the c columns they belong to → their gradients of the summed losses."""
+"""(c, D) weights and the c columns they belong to → their gradients of the summed losses."""
 
 MEMORY = 5
 """Pairs of steps and gradient changes that are kept."""
@@ -62,7 +62,7 @@ class Fit:
     """What the solver returns.
 
     Attributes:
-        weights: (c, …), as the start.
+        weights: (c, D), as the start.
         passes: (c,) the gradients that each column took.
         converged: (c,) False where a column was given up.
     """
@@ -84,20 +84,17 @@ def minimise(
 
     Args:
         gradient: see `Gradient`.
-        start: (c, …) first weights.
-        ridge: the penalty of each weight of a column, in a shape that broadcasts to it.
-        diagonal: (…) positive; about the diagonal of the Hessian, ridge included.
+        start: (c, D) first weights.
+        ridge: (D,) the penalty of each weight.
+        diagonal: (D,) positive; about the diagonal of the Hessian, ridge included.
         tolerance: a column is done when its Newton decrement (the square root of g · H⁻¹ g, H as
             L-BFGS knows it) falls below this; the step that it measures is still taken.
-        known: a step, (…), and about the change of every column's gradient along it.
+        known: a step, (D,), and about the change of every column's gradient along it.
     """
-    count, shape = len(start), start.shape[1:]
-    ridge = np.broadcast_to(ridge, shape).ravel()
-    w, diagonal = start.reshape(count, -1), diagonal.ravel()
+    count, w = len(start), start
 
     def penalised(w: Floats, column: NDArray[np.intp]) -> Floats:
-        G = gradient(w.reshape(-1, *shape), column)
-        return np.asarray(G.reshape(len(w), -1) + ridge * w)
+        return gradient(w, column) + ridge * w
 
     fit = Fit(w.copy(), np.zeros(count, np.intp), np.zeros(count, np.bool_))
     column: NDArray[np.intp] = np.arange(count)
@@ -106,7 +103,7 @@ def minimise(
     oldest = []
     if known is not None:
         step, change = known
-        oldest = [_pair(step.reshape(1, -1), change.reshape(1, -1), np.array([True]))]
+        oldest = [_pair(step[None], change[None], np.array([True]))]
     g = penalised(w, column)
     step = _direction(g, [*oldest, *pairs], diagonal)
     slope = _dots(g, step)
@@ -135,7 +132,7 @@ def minimise(
         length = np.where(kept, 1.0, length * np.clip(root, *SHORTER))
         slope = _dots(g, step)
     fit.passes[column] = LONGEST
-    return replace(fit, weights=fit.weights.reshape(start.shape))
+    return fit
 
 
 def _dots(a: Floats, b: Floats) -> Floats:

@@ -19,7 +19,6 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith.debias._family import LOGISTIC
 from winosmith.debias._loops import Loops
 from winosmith.debias._solver import minimise
 from winosmith.parallel import ordered_map
@@ -38,9 +37,6 @@ hold that decision values end within 1e-4 so."""
 LEVERAGES = (1.0, 400.0)
 """Leverages below and above are taken as these; more can't be reached with sums of float32."""
 
-ABSENT = -1e30
-"""The intercept of a class of which a training set has no row: its limit, as far as sums go."""
-
 PART = 4096
 """Rows of a part."""
 
@@ -51,7 +47,6 @@ class Measured:
 
     Attributes:
         loops: the rows.
-        family: the classifiers' loss, see `_family`.
         ridge: (D,) penalty of each weight.
         intercept: its column in the basis.
         train_size: rows of a training set.
@@ -59,7 +54,6 @@ class Measured:
     """
 
     loops: Loops
-    family: int
     ridge: Floats
     intercept: int
     train_size: int
@@ -73,13 +67,13 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Where the solver starts; K outputs of D weights each.
+    """Where the solver starts.
 
     Attributes:
-        weights: (K, D).
-        measured: (K, D) the weights where the Hessian was measured.
-        diagonal: (K, D) of the Hessian there for one training set, the penalty included.
-        product: (K, D) that Hessian times `measured`.
+        weights: (D,).
+        measured: (D,) the weights where the Hessian was measured.
+        diagonal: (D,) of the Hessian there for one training set, the penalty included.
+        product: (D,) that Hessian times `measured`.
         tolerance: the Newton decrement to reach.
     """
 
@@ -90,68 +84,34 @@ class Start:
     tolerance: float
 
 
-def without(starts: Floats, present: NDArray[np.bool_], family: int, intercept: int) -> Floats:
-    """Return starts, (c, K, D), with the logistic outputs of absent classes at -∞.
-
-    They stay there: their probability is 0, and so is their gradient.
-
-    Args:
-        starts: (c, K, D) weights.
-        present: (c, classes) which classes each training set has.
-        family: see `_family`.
-        intercept: its column.
-    """
-    if family != LOGISTIC or starts.shape[1] == 1:
-        return starts
-    starts = starts.copy()
-    starts[~present] = 0.0
-    starts[~present, intercept] = ABSENT
-    return starts
-
-
 def start_at(weights: Floats, on: Measured, rows: Places) -> Start:
-    """Return the start at these (K, D) weights, for the rows that are left."""
+    """Return the start at these (D,) weights, for the rows that are left."""
     loops, scale = on.loops, on.train_size / len(rows)
-    curved = on.over(lambda part: loops.curvature(on.family, part, weights, scale), rows)
-    diagonals, products = (np.sum(ones, axis=0) for ones in zip(*curved, strict=True))
-    diagonal = on.ridge + _evened(diagonals, on.family)
+    curved = on.over(lambda part: loops.curvature(part, weights, scale), rows)
+    diagonal, product = (np.sum(ones, axis=0) for ones in zip(*curved, strict=True))
+    diagonal = on.ridge + diagonal
     diagonal[diagonal == 0] = 1.0  # the padding, and constant columns without a penalty
     leverage = max(on.over(lambda part: loops.leverage(part, diagonal), rows))
-    share = min(1.0, weights.shape[1] / SPREAD, on.train_size / SPREAD)
-    known = np.where(weights <= ABSENT, 0.0, weights)
+    share = min(1.0, len(weights) / SPREAD, on.train_size / SPREAD)
     return Start(
         weights=weights,
-        measured=known,
+        measured=weights,
         diagonal=diagonal,
-        product=on.ridge * known + products,
+        product=on.ridge * weights + product,
         tolerance=ACCURACY * share / float(np.clip(leverage, *LEVERAGES)) ** 0.5,
     )
 
 
-def _evened(diagonal: Floats, family: int) -> Floats:
-    """Return the diagonal of a softmax's Hessian, the same for every output.
-
-    Outputs that shift together change nothing but the penalty, the flattest direction there is.
-    Gradients have no part in it, and steps have none when they are scaled alike; K/(K-1) makes the
-    scale right where all classes are equally likely.
-    """
-    outputs = len(diagonal)
-    if family != LOGISTIC or outputs == 1:
-        return diagonal
-    return np.broadcast_to(diagonal.mean(axis=0) * outputs / (outputs - 1), diagonal.shape)
-
-
-def first_start(on: Measured, rows: Places, present: NDArray[np.bool_], outputs: int) -> Start:
-    """Return the start at the classifier of all rows left, of which these classes are present."""
+def first_start(on: Measured, rows: Places) -> Start:
+    """Return the start at the classifier of all rows left."""
     share = on.train_size / len(rows)
-    nowhere = np.zeros((1, outputs, len(on.ridge)))
-    nowhere = without(nowhere, present[None], on.family, on.intercept)
+    nowhere = np.zeros((1, len(on.ridge)))
     flat = start_at(nowhere[0], on, rows)
     one = np.zeros(1, np.intp)
 
     def part_of(W: Floats, part: Places) -> Floats:
         everything = np.arange(len(part), dtype=np.int32)
-        return on.loops.training(on.family, part, [everything])(W, one)
+        return on.loops.training(part, [everything])(W, one)
 
     def gradient(W: Floats, _: NDArray[np.intp]) -> Floats:
         return np.asarray(sum(on.over(partial(part_of, W), rows))) if len(W) else W

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith.debias._family import CLOSE, LOGISTIC, RIDGE
+from winosmith.debias._family import CLOSE
 from winosmith.debias._solver import Gradient
 from winosmith.errors import InputError
 from winosmith.extras import require
@@ -45,7 +45,7 @@ class TorchLoops:
     Attributes:
         torch: the module.
         X: (N, D) float32 basis, on the device.
-        y: (N,) int64 labels, on the device.
+        y: (N,) float32 labels, on the device.
         rough: the precision of torch's that rounds factors and is faster here; None without one.
     """
 
@@ -68,7 +68,7 @@ class TorchLoops:
         name = device or ("cuda" if torch.cuda.is_available() else "cpu")
         try:
             there = torch.device(name)
-            labels = _shared(torch, y).to(there).long()
+            labels = _shared(torch, y).to(there)
             known = _placed.get(name)
             if known is None or known[0]() is not X:
                 there_is = weakref.ref(X, partial(_forgotten, _placed, name))
@@ -92,16 +92,11 @@ class TorchLoops:
             trains[part] = True
         return self.torch.from_numpy(mask).to(self.X.device).T
 
-    def _values(self, X: Tensor, W: Tensor) -> Tensor:
-        """Return the decision values, (rows, c, K), of rows and (c, K, D) weights."""
-        count, outputs, width = W.shape
-        return (X @ W.reshape(-1, width).T).reshape(len(X), count, outputs)
-
     def _tensor(self, W: Floats) -> Tensor:
         return self.torch.from_numpy(W.astype(np.float32)).to(self.X.device)
 
     def training(
-        self, family: int, rows: Places, partitions: Sequence[Places], *, exact: bool = True
+        self, rows: Places, partitions: Sequence[Places], *, exact: bool = True
     ) -> Gradient:
         """See `Loops`."""
         X, y = self._rows(rows)
@@ -115,9 +110,9 @@ class TorchLoops:
             with _multiplying(self.torch, precision):
                 for first in range(0, len(X), PART):
                     part = slice(first, first + PART)
-                    z = self._values(X[part], w)
-                    r = _residuals(self.torch, family, z, y[part]) * trains[part, :, None]
-                    total += (r.reshape(len(r), -1).T @ X[part]).reshape(w.shape).double()
+                    p = self.torch.sigmoid(X[part] @ w.T)
+                    r = (p - y[part, None]) * trains[part]
+                    total += (r.T @ X[part]).double()
             return np.asarray(total.cpu().numpy())
 
         return gradient
@@ -131,33 +126,26 @@ class TorchLoops:
         correct, close = [], 0
         for first in range(0, len(X), PART):
             part = slice(first, first + PART)
-            z, held = self._values(X[part], w), ~trains[part]
-            if z.shape[2] == 1:
-                choice, margin = (z[:, :, 0] > 0).long(), z[:, :, 0].abs()
-            else:
-                best = z.topk(2, dim=2)
-                choice, margin = z.argmax(dim=2), best.values[:, :, 0] - best.values[:, :, 1]
-            correct.append(((choice == y[part, None]) & held).sum(dim=1))
-            close += int(((margin < float(CLOSE)) & held).sum())
+            z, held = X[part] @ w.T, ~trains[part]
+            correct.append((((z > 0) == (y[part, None] > 0)) & held).sum(dim=1))
+            close += int(((z.abs() < float(CLOSE)) & held).sum())
         right = self.torch.cat(correct).cpu().numpy().astype(np.int32)
         return right, (~trains).sum(dim=1).cpu().numpy().astype(np.int32), close
 
-    def curvature(
-        self, family: int, rows: Places, weights: Floats, scale: float
-    ) -> tuple[Floats, Floats]:
+    def curvature(self, rows: Places, weights: Floats, scale: float) -> tuple[Floats, Floats]:
         """See `Loops`."""
-        X, y = self._rows(rows)
-        z = self._values(X, self._tensor(weights)[None])[:, 0]
-        v, product = _curvatures(self.torch, family, z, y)
-        diagonal = v.T.double() @ (X * X).double()
-        both = diagonal, product.T.double() @ X.double()
+        X, _ = self._rows(rows)
+        z = X @ self._tensor(weights)
+        p = self.torch.sigmoid(z)
+        v = p * (1.0 - p)
+        both = v.double() @ (X * X).double(), (v * z).double() @ X.double()
         return tuple(np.asarray(scale * one.cpu().numpy()) for one in both)  # type: ignore[return-value]
 
     def leverage(self, rows: Places, diagonal: Floats) -> float:
         """See `Loops`."""
         X, _ = self._rows(rows)
         factor = self._tensor(1.0 / diagonal)
-        return float(((X * X) @ factor.T).max())
+        return float(((X * X) @ factor).max())
 
 
 def _forgotten(placed: dict[str, Any], name: str, _: object) -> None:
@@ -189,34 +177,3 @@ def _multiplying(torch: Any, precision: str) -> Iterator[None]:
         yield
     finally:
         torch.set_float32_matmul_precision(before)
-
-
-def _targets(y: Tensor, outputs: int, torch: Any) -> Tensor:
-    """Return +1 or -1 for each row and output, (rows, K) float32."""
-    mine = y[:, None] > 0 if outputs == 1 else y[:, None] == torch.arange(outputs, device=y.device)
-    return 2.0 * mine.float() - 1.0
-
-
-def _residuals(torch: Any, family: int, z: Tensor, y: Tensor) -> Tensor:
-    """Return the derivatives of the losses by the (rows, c, K) decision values."""
-    t = _targets(y, z.shape[2], torch)[:, None]
-    if family == LOGISTIC:
-        p = torch.sigmoid(z) if z.shape[2] == 1 else torch.softmax(z, dim=2)
-        return p - (t > 0).float()
-    if family == RIDGE:
-        return z - t
-    return -2.0 * t * (1.0 - t * z).clamp(min=0.0)
-
-
-def _curvatures(torch: Any, family: int, z: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the losses' second derivatives, (rows, K), and their Hessians times z."""
-    if family == LOGISTIC:
-        if z.shape[1] == 1:
-            p = torch.sigmoid(z)
-            v = p * (1.0 - p)
-            return v, v * z
-        p = torch.softmax(z, dim=1)
-        return p * (1.0 - p), p * (z - (p * z).sum(dim=1, keepdim=True))
-    inside = torch.ones_like(z) if family == RIDGE else (_targets(y, z.shape[1], torch) * z < 1)
-    v = inside.float() * (1.0 if family == RIDGE else 2.0)
-    return v, v * z
