@@ -54,9 +54,8 @@ def grow(count):
     from winosmith.text import edit_distance, tokens
     from winosmith.web._lock import writing
     from winosmith.web.people.models import Person
-    from winosmith.web.perturb.models import Version
     from winosmith.web.predict.models import Model, Prediction
-    from winosmith.web.problems.models import Problem, Twin
+    from winosmith.web.problems.models import Problem, Twin, Version
 
     rng = random.Random(0)  # noqa: S311
     rows = list(sentences(count, rng))

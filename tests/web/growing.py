@@ -33,8 +33,7 @@ def made_version(
     """Make a version of a parent; without one, a root."""
     from winosmith.lineage import perturbed
     from winosmith.records import problem_record
-    from winosmith.web.perturb.models import Version
-    from winosmith.web.problems.models import Problem, Twin
+    from winosmith.web.problems.models import Problem, Twin, Version
     from winosmith.web.problems.records import as_problem
 
     ref = f"v{next(_NUMBERS):06}"

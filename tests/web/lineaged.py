@@ -39,7 +39,7 @@ def child(
     from winosmith.records import problem_record
     from winosmith.web._lock import writing
     from winosmith.web.judge.slots import open_slots
-    from winosmith.web.perturb.family import place
+    from winosmith.web.problems.family import place
     from winosmith.web.problems.models import Problem, State, Twin
     from winosmith.web.problems.records import as_problem
 

@@ -34,7 +34,7 @@ def _family(name: str = "r", steps: int = 3) -> list[Problem]:
 
 
 def _places() -> dict[str, Any]:
-    from winosmith.web.perturb.models import Version
+    from winosmith.web.problems.models import Version
 
     rows = Version.objects.select_related("problem", "root", "parent")
     return {
@@ -137,7 +137,7 @@ def test_an_interrupted_import_stays_covered(
 ) -> None:
     """What came in before an interrupt is covered; the same import again gives it its place."""
     from winosmith.web import _import as module
-    from winosmith.web.perturb.models import Version
+    from winosmith.web.problems.models import Version
     from winosmith.web.problems.public import public_problems
 
     monkeypatch.setattr(module, "CHUNK", 1)

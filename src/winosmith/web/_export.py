@@ -177,7 +177,7 @@ def _events() -> Records:
 
 
 def _versions() -> Records:
-    from winosmith.web.perturb.models import Version
+    from winosmith.web.problems.models import Version
 
     for row in _by_number(Version.objects.select_related("problem", "root", "parent", "against")):
         yield {

@@ -348,8 +348,7 @@ def add_versions(data: Iterable[Datum]) -> tuple[int, int]:
 def _families(perturbed: Mapping[str, str]) -> dict[str, Problem]:
     """Return the problems, their roots, and all that these families have already, by id."""
     from winosmith.web.people.erasure import ERASED_SENTENCE
-    from winosmith.web.perturb.models import Version
-    from winosmith.web.problems.models import Problem
+    from winosmith.web.problems.models import Problem, Version
     from winosmith.web.problems.records import lean
 
     kept = Problem.objects.filter(gold=False).exclude(sentence=ERASED_SENTENCE)
@@ -392,8 +391,8 @@ def _steps(family: Dataset) -> dict[str, int]:
 def _versions(
     rows: Mapping[str, Problem], family: Dataset, steps: Mapping[str, int]
 ) -> Iterator[Any]:
-    from winosmith.web.perturb.family import digest_of
-    from winosmith.web.perturb.models import Version
+    from winosmith.web.problems.family import digest_of
+    from winosmith.web.problems.models import Version
 
     covered = _covered([row.pk for row in rows.values() if row.embargo])
     for datum, of in zip(family, depths(family), strict=True):
@@ -424,7 +423,7 @@ def _covered(keys: Sequence[int]) -> set[int]:
 
 def _write_versions(versions: Iterator[Any]) -> None:
     from winosmith.web._lock import writing
-    from winosmith.web.perturb.models import Version
+    from winosmith.web.problems.models import Version
 
     for chunk in chunked(versions, ROWS):
         with writing():

@@ -143,8 +143,7 @@ def test_a_family_is_listed_a_page_at_a_time(
     """Each version comes once, after its parent, on pages of a bounded size."""
     from winosmith.web.api.v1 import families
     from winosmith.web.people.consent import agree
-    from winosmith.web.perturb.models import Version
-    from winosmith.web.problems.models import Problem
+    from winosmith.web.problems.models import Problem, Version
 
     _many(2)
     root = Problem.objects.get(ref="many-1-a")

@@ -124,10 +124,9 @@ def test_a_sentence_is_perturbed_and_predicted(ann: Any) -> None:
     """A version is made once; what models make of it is there as soon as they answered."""
     from django.conf import settings
 
-    from winosmith.web.perturb.models import Version
     from winosmith.web.predict.models import Prediction, Stand
     from winosmith.web.predict.register import announce
-    from winosmith.web.problems.models import Problem
+    from winosmith.web.problems.models import Problem, Version
 
     announce(settings.RULES.models)
     caller = program(ann)

@@ -151,10 +151,9 @@ def test_twins_are_work_until_they_are_taken_back(
     db: Any, rules: Any, visit: Callable[..., Any]
 ) -> None:
     """Twins written since the beginning count, those withdrawn do not; a moderator looks first."""
+    from winosmith.web.judge.entering import _first_state, withdraw
     from winosmith.web.market.workers import standing
     from winosmith.web.people.models import Person
-    from winosmith.web.problems.entering import _first_state
-    from winosmith.web.write.rules import withdraw
 
     made, _ = m.study(2, kind="write")
     part = m.working(made)

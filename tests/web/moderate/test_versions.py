@@ -166,8 +166,7 @@ def test_a_family_of_ten_thousand_is_a_quick_filter() -> None:
     from winosmith.web.moderate.queue import Where, page
     from winosmith.web.moderate.rows import rows
     from winosmith.web.people.models import Person
-    from winosmith.web.perturb.models import Version
-    from winosmith.web.problems.models import Problem, State
+    from winosmith.web.problems.models import Problem, State, Version
 
     top = root()
     first = child(top)

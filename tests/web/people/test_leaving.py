@@ -257,9 +257,9 @@ def test_erasure_leaves_no_word_in_what_others_made_of_it(db: Any, person: Any) 
     """After an erasure no edit, digest or prediction spells the text; trees and depths stay."""
     from tests.web.lineaged import child, root  # type: ignore[import-not-found]
     from winosmith.web.people.erasure import erase
-    from winosmith.web.perturb.family import path_to
-    from winosmith.web.perturb.models import Version
     from winosmith.web.predict.models import Model, Prediction
+    from winosmith.web.problems.family import path_to
+    from winosmith.web.problems.models import Version
     from winosmith.web.problems.records import as_problem, as_public
 
     ann, bob = person("ann"), person("bob")
@@ -306,7 +306,7 @@ def test_versions_written_without_an_account_join_one(db: Any, person: Any) -> N
     from winosmith.web.judge.taking import claim
     from winosmith.web.people.accounts import adopt
     from winosmith.web.people.models import Person
-    from winosmith.web.perturb.family import path_to
+    from winosmith.web.problems.family import path_to
 
     nobody, ann = Person.objects.create_anonymous(), person("ann", is_judge=True)
     top = root()

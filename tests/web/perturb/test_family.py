@@ -44,7 +44,7 @@ def test_depths_are_those_of_the_whole_family(
     """Row by row, what the site stores is what winosmith.lineage says of the family at once."""
     from django.db import transaction
 
-    from winosmith.web.perturb.family import dataset_of, place
+    from winosmith.web.problems.family import dataset_of, place
     from winosmith.web.problems.models import Problem
 
     with transaction.atomic():
@@ -68,7 +68,7 @@ def test_what_is_entered_is_a_true_lineage(
     db: Any, contributor: Callable[..., Any], original: Callable[..., Any]
 ) -> None:
     """The edits that are stored, applied to the parent, give the child; nothing contradicts."""
-    from winosmith.web.perturb.family import dataset_of
+    from winosmith.web.problems.family import dataset_of
 
     ann, root = contributor(), original()
     child = send(ann, root, typed(declared="3"))
@@ -93,7 +93,7 @@ def test_the_path_costs_what_it_is_long(
     at_most: Callable[..., Any],
 ) -> None:
     """A family of a hundred is not read for a path of three."""
-    from winosmith.web.perturb.family import path_to, place
+    from winosmith.web.problems.family import path_to, place
 
     root = original()
     for at in range(100):
@@ -131,7 +131,7 @@ def test_everybody_sees_their_part_of_a_tree(
     db: Any, contributor: Callable[..., Any], original: Callable[..., Any]
 ) -> None:
     """Public versions, and one's own that stand; a hidden parent's words are told by no edit."""
-    from winosmith.web.perturb.family import dataset_of
+    from winosmith.web.problems.family import dataset_of
     from winosmith.web.problems.models import Problem
 
     ann, bob, root = contributor(), contributor("bob"), original()
@@ -158,9 +158,9 @@ def test_everybody_sees_their_part_of_a_tree(
 @given(before=sentences(), after=sentences())
 def test_marked_changes_are_the_new_sentence(before: str, after: str) -> None:
     """What is not taken out is the new sentence, what is not put in the old one, spaces aside."""
-    from winosmith.web.perturb.edits import pieces
+    from winosmith.lineage import changes
 
-    found = pieces(before, after)
+    found = changes(before, after)
 
     def joined(*without: str) -> str:
         return "".join(piece.text for piece in found if piece.kind not in without)
@@ -173,7 +173,7 @@ def test_marked_changes_are_the_new_sentence(before: str, after: str) -> None:
 
 def test_options_in_another_order_make_no_other_version() -> None:
     """The digest is of the sentence and the set of options."""
-    from winosmith.web.perturb.family import digest_of
+    from winosmith.web.problems.family import digest_of
 
     assert digest_of(CHILD, OPTIONS) == digest_of(CHILD, OPTIONS[::-1])
     assert digest_of(CHILD, OPTIONS) != digest_of(CHILD, ("the cup", "the suitcase"))

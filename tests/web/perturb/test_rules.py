@@ -37,9 +37,8 @@ def test_what_is_sent_is_a_problem_of_its_own(
 ) -> None:
     """It is a single under its own twin: judged, remembered, placed; every model is asked."""
     from winosmith.web.judge.models import Slot
-    from winosmith.web.perturb.models import Version
     from winosmith.web.predict.models import Prediction
-    from winosmith.web.problems.models import Remembered
+    from winosmith.web.problems.models import Remembered, Version
     from winosmith.web.problems.records import as_problem
 
     one, other = models("one", "other")
@@ -110,9 +109,8 @@ def test_what_breaks_a_rule_is_refused(
     words: str,
 ) -> None:
     """The refusal says what to do, by the field, and nothing is written."""
-    from winosmith.web.perturb.models import Version
     from winosmith.web.perturb.rules import Refused
-    from winosmith.web.problems.models import Done, Problem
+    from winosmith.web.problems.models import Done, Problem, Version
 
     ann, root = contributor(), original()
     with pytest.raises(Refused) as refused:
@@ -127,8 +125,8 @@ def test_a_family_holds_no_version_twice(
     db: Any, contributor: Callable[..., Any], original: Callable[..., Any]
 ) -> None:
     """Nobody enters it again, anywhere in the family, unless it was withdrawn or rejected."""
+    from winosmith.web.judge.entering import withdraw
     from winosmith.web.perturb.rules import Refused
-    from winosmith.web.write.rules import withdraw
 
     ann, bob, root = contributor(), contributor("bob"), original()
     child = send(ann, root)
@@ -185,7 +183,7 @@ def test_who_may_perturb_what(
     db: Any, contributor: Callable[..., Any], original: Callable[..., Any]
 ) -> None:
     """Public problems everybody, one's own while they wait, nothing else; moderators like all."""
-    from winosmith.web.perturb.rules import may_perturb
+    from winosmith.web.problems.family import may_perturb
 
     ann, bob = contributor(), contributor("bob")
     eva = contributor("eva", is_moderator=True)
@@ -288,9 +286,8 @@ def test_ten_threads_with_one_sentence_enter_it_once(
     """Of ten at once one enters and nine are told, though nobody perturbed the root before."""
     from django.db import connections
 
-    from winosmith.web.perturb.models import Version
     from winosmith.web.perturb.rules import Refused
-    from winosmith.web.problems.models import Problem
+    from winosmith.web.problems.models import Problem, Version
 
     people, root = [contributor(f"person {n}") for n in range(10)], original()
 
@@ -334,8 +331,8 @@ def test_a_revision_takes_the_place(
     """It hangs below the same parent; who read the old one knows it; children stay put."""
     from winosmith.web.judge.models import Seen, Slot
     from winosmith.web.judge.seen import note_seen
-    from winosmith.web.perturb.family import path_to
     from winosmith.web.perturb.rules import revisable, revise
+    from winosmith.web.problems.family import path_to
     from winosmith.web.problems.models import Problem
 
     ann, bob, root = contributor(), contributor("bob"), original()

@@ -269,8 +269,8 @@ def test_a_new_revision_sees_the_past_again(model: Any, database: Any) -> None:
 
 def test_back_fill_is_of_what_may_be_seen(model: Any) -> None:
     """Public problems and versions that are not withdrawn wait; unfinished originals don't."""
-    from winosmith.web.perturb.models import Version
     from winosmith.web.predict import asking
+    from winosmith.web.problems.models import Version
 
     public, unfinished = row(1), row(2, state="judging")
     version, withdrawn = row(3, state="judging"), row(4, state="withdrawn")

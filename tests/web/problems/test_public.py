@@ -137,7 +137,7 @@ def _world(author: Any, judge: Any) -> World:
     from django.utils import timezone
 
     from winosmith.web.judge.models import Slot, Verdict
-    from winosmith.web.perturb.models import Version
+    from winosmith.web.problems.models import Version
 
     alpha = growing.made_model("alpha")
     root = growing.made_version(None, "The zq0000r cup hit the jug so the _ broke.", by=author)

@@ -146,8 +146,7 @@ def test_nobody_is_tested_on_what_they_judged_or_wrote(opened: Maker, person: Ma
 
 def test_a_version_of_ones_family_counts_as_known(opened: Maker, person: Maker) -> None:
     """Who wrote a perturbation of a problem gets no sheet that asks the problem or its half."""
-    from winosmith.web.perturb.models import Version
-    from winosmith.web.problems.models import Problem, State, Twin
+    from winosmith.web.problems.models import Problem, State, Twin, Version
     from winosmith.web.take.sheets import enrol, known
 
     data, ann = twins(4, singles=11), person("ann")

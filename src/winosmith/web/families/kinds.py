@@ -29,9 +29,8 @@ from winosmith.web._lock import writing
 from winosmith.web.families.figures import Answers, worth
 from winosmith.web.families.models import EditKind
 from winosmith.web.families.trees import Bools, Floats, Ints, Tree
-from winosmith.web.perturb.models import Version
 from winosmith.web.predict.models import Model
-from winosmith.web.problems.models import Problem
+from winosmith.web.problems.models import Problem, Version
 
 MOST = 8
 """Kinds that a page shows by themselves; the rest are one more row."""

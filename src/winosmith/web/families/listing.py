@@ -13,8 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from winosmith.metrics import counted
 from winosmith.web.families.figures import worth
 from winosmith.web.families.kept import Kept
-from winosmith.web.perturb.models import Version
-from winosmith.web.problems.models import Problem
+from winosmith.web.problems.models import Problem, Version
 from winosmith.web.problems.public import public_problems
 from winosmith.web.problems.search import Term, matching
 

@@ -11,11 +11,11 @@ from django.http import Http404, HttpRequest
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
+from winosmith.lineage import Change, changes
 from winosmith.metrics import DepthKind
 from winosmith.web.families.figures import Answers
 from winosmith.web.families.trees import DEPTHS, Shown, Tree
 from winosmith.web.people.models import Person
-from winosmith.web.perturb.edits import Piece, pieces
 from winosmith.web.predict.asking import current_models
 from winosmith.web.predict.models import Model, Prediction, Stand
 from winosmith.web.problems.models import Problem, State
@@ -180,7 +180,7 @@ class Node:
 
     problem: Problem
     hidden: bool
-    pieces: list[Piece]
+    pieces: list[Change]
     answer: str
     options: list[str]
     depths: list[tuple[Text, int | None]]
@@ -250,7 +250,7 @@ def nodes(
         return Node(
             problem,
             hidden_root and not shown.number,
-            pieces(parent.sentence if parent else problem.sentence, problem.sentence),
+            changes(parent.sentence if parent else problem.sentence, problem.sentence),
             "" if problem.answer is None else str(problem.options[problem.answer]),
             [] if parent and parent.options == problem.options else problem.options,
             _depths(tree, shown.number),

@@ -20,8 +20,7 @@ import numpy.typing as npt
 from django.db import connection
 
 from winosmith.metrics import DepthKind
-from winosmith.web.perturb.models import Version
-from winosmith.web.problems.models import Problem, State
+from winosmith.web.problems.models import Problem, State, Version
 from winosmith.web.problems.public import visible_to
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.utils import timezone
@@ -17,10 +16,8 @@ from winosmith.web.judge.slots import give_back, locked
 from winosmith.web.judge.taking import gone_on, judge_of, lease, needs_local
 from winosmith.web.judge.trust import origin, trained, weigh
 from winosmith.web.judge.votes import settle_votes
+from winosmith.web.people.models import Person
 from winosmith.web.problems.models import State
-
-if TYPE_CHECKING:
-    from winosmith.web.people.models import Person
 
 LONGEST = 2000
 """Characters of a comment."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.db.models import F, QuerySet
@@ -18,12 +17,9 @@ from winosmith.web.judge.models import Judge, Slot
 from winosmith.web.judge.slots import add_slots, counted, locked
 from winosmith.web.judge.trust import ADDRESS, MODERATOR, hold, release, waiting
 from winosmith.web.judge.votes import decide, settle_votes
-from winosmith.web.problems.models import State
+from winosmith.web.people.models import Person
+from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.states import move, stay
-
-if TYPE_CHECKING:
-    from winosmith.web.people.models import Person
-    from winosmith.web.problems.models import Problem
 
 
 def resume(person: Person, by: Person) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -16,11 +15,9 @@ from winosmith.web.judge.models import Contest, Gold, Judge, Seen, Slot
 from winosmith.web.judge.seen import unseen
 from winosmith.web.judge.slots import give_back, place_of
 from winosmith.web.judge.trust import GOLD, askable, check, lift_if_unfounded, training, untrained
+from winosmith.web.people.models import Person
 from winosmith.web.problems import public
-
-if TYPE_CHECKING:
-    from winosmith.web.people.models import Person
-    from winosmith.web.problems.models import Problem
+from winosmith.web.problems.models import Problem
 
 _chance = secrets.SystemRandom()
 

@@ -7,7 +7,6 @@ out) knows that much and no more: the same problem may come to them again, its o
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.db.models import Exists, OuterRef, Q
@@ -16,10 +15,7 @@ from django.utils import timezone
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Judge, Seen, Slot
 from winosmith.web.people.models import Person
-from winosmith.web.problems.models import Problem, State
-
-if TYPE_CHECKING:
-    from winosmith.web.problems.models import Twin
+from winosmith.web.problems.models import Problem, State, Twin
 
 
 def lock_reader(person: Person) -> None:

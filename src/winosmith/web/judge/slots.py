@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.db.models import Max, Q
@@ -12,9 +11,7 @@ from django.utils import timezone
 
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Slot
-
-if TYPE_CHECKING:
-    from winosmith.web.problems.models import Problem
+from winosmith.web.problems.models import Problem
 
 CHUNK = 500
 """Slots that are added by one statement."""
@@ -43,8 +40,6 @@ def place_of(problem: Problem) -> int:
 
 def locked(key: int) -> Problem:
     """Return a problem as it is now; it stays so until the transaction ends."""
-    from winosmith.web.problems.models import Problem
-
     rows = Problem.objects.select_related("twin__contributor")
     return rows.select_for_update(of=("self",), no_key=True).get(pk=key)
 

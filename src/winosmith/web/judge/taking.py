@@ -21,7 +21,7 @@ from winosmith.web.judge.models import Judge, Slot
 from winosmith.web.judge.seen import note_seen, unseen
 from winosmith.web.judge.trust import stops
 from winosmith.web.people.gates import may_judge
-from winosmith.web.problems.entering import new_ref
+from winosmith.web.problems.models import new_ref
 
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from ipaddress import IPv6Address, ip_address, ip_network
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
@@ -24,13 +24,10 @@ from winosmith.web._lock import writing
 from winosmith.web.judge.models import Judge, Slot
 from winosmith.web.judge.slots import counted
 from winosmith.web.judge.votes import settle_votes
-from winosmith.web.people.models import keyed
+from winosmith.web.people.models import Person, keyed
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.public import questions
 from winosmith.web.problems.states import stay
-
-if TYPE_CHECKING:
-    from winosmith.web.people.models import Person
 
 HOUR = timedelta(hours=1)
 

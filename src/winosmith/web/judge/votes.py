@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from django.conf import settings
 from django.db.models import Count, QuerySet
@@ -20,14 +20,10 @@ from winosmith.web._chunked import chunked
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Skip, Slot, Verdict
 from winosmith.web.judge.slots import add_slots, tally
-from winosmith.web.people.models import pseudonym
+from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.records import as_problem
 from winosmith.web.problems.states import move
-
-if TYPE_CHECKING:
-    from winosmith.web.people.models import Person
-
 
 CHUNK = 500
 """Problems whose votes are read at once, and answers whose timings are forgotten at once."""

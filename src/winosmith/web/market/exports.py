@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 from winosmith.cells import unguarded
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
+from winosmith.web.judge.entering import may_withdraw, withdraw
 from winosmith.web.judge.exclusion import confirm, refuse
 from winosmith.web.judge.models import Slot
 from winosmith.web.market.keys import digest_of
@@ -40,7 +41,6 @@ from winosmith.web.market.models import (
 from winosmith.web.market.providers import PROVIDERS
 from winosmith.web.market.workers import code_of, end, is_held, twins_of
 from winosmith.web.people.models import pseudonym
-from winosmith.web.write.rules import may_withdraw, withdraw
 
 FAULTS = 20
 """Faults that are told at once."""

@@ -10,17 +10,16 @@ from urllib.parse import urlencode
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from winosmith.lineage import Change, changes
 from winosmith.web.judge.votes import Vote, skips_of, votes_of
 from winosmith.web.moderate.deciding import actions_for, undoable
 from winosmith.web.moderate.people import written_by
 from winosmith.web.moderate.rows import Row, entry, rows
 from winosmith.web.people.models import pseudonym
-from winosmith.web.perturb.edits import Piece, pieces
-from winosmith.web.perturb.family import path_to
-from winosmith.web.perturb.models import Version
 from winosmith.web.predict import asking
+from winosmith.web.problems.family import path_to
 from winosmith.web.problems.lookalikes import lookalikes
-from winosmith.web.problems.models import Problem
+from winosmith.web.problems.models import Problem, Version
 
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
@@ -42,7 +41,7 @@ class Step:
 
     problem: Problem
     version: Version
-    pieces: list[Piece]
+    pieces: list[Change]
     skipped: int = 0
 
 
@@ -78,7 +77,7 @@ def _steps(path: Sequence[Problem], versions: dict[int, Version]) -> Iterator[St
     last = -1
     for at in shown:
         problem, before = path[at], path[max(0, at - 1)]
-        marked = pieces(before.sentence, problem.sentence)
+        marked = changes(before.sentence, problem.sentence)
         yield Step(problem, versions[problem.pk], marked, at - last - 1)
         last = at
 

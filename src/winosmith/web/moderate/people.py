@@ -23,8 +23,7 @@ from winosmith.web.moderate.deciding import LONGEST
 from winosmith.web.moderate.models import Appointment
 from winosmith.web.moderate.votes import Judged, judged_by, judged_by_each, paused_people
 from winosmith.web.people.models import Person, pseudonym
-from winosmith.web.perturb.models import Version
-from winosmith.web.problems.models import Problem, State, Twin
+from winosmith.web.problems.models import Problem, State, Twin, Version
 
 _NAME = re.compile(r"p-[0-9a-f]{12}")
 _known: dict[str, int] = {}

@@ -14,8 +14,7 @@ from winosmith.web.moderate.deciding import last_event, may_decide
 from winosmith.web.moderate.log import known_as, what_is_done
 from winosmith.web.moderate.models import Appeal
 from winosmith.web.people.models import pseudonym
-from winosmith.web.perturb.models import Version
-from winosmith.web.problems.models import Event, Problem
+from winosmith.web.problems.models import Event, Problem, Version
 from winosmith.web.problems.public import waits_until
 
 if TYPE_CHECKING:

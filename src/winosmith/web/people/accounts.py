@@ -231,11 +231,11 @@ def adopt(account: Person, anonymous: Person) -> None:
     Raises:
         InputError: the one has no account, or the other has.
     """
+    from winosmith.web.judge.entering import may_withdraw, withdraw
     from winosmith.web.judge.models import Seen, Slot
     from winosmith.web.moderate.models import Appeal
     from winosmith.web.problems.models import Event, Twin
     from winosmith.web.write.models import Draft
-    from winosmith.web.write.rules import may_withdraw, withdraw
 
     with writing():
         rows = {

@@ -22,9 +22,17 @@ from django.utils.translation import gettext_noop
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.people.models import Hits, Invitation, Person, Session, new_salt, pseudonym
-from winosmith.web.perturb.models import Version
 from winosmith.web.predict.models import Prediction
-from winosmith.web.problems.models import Done, Event, Problem, State, Twin
+from winosmith.web.problems.models import (
+    ERASED_OPTIONS,
+    ERASED_SENTENCE,
+    Done,
+    Event,
+    Problem,
+    State,
+    Twin,
+    Version,
+)
 from winosmith.web.problems.public import visible_to
 
 tidying = Signal()
@@ -158,9 +166,6 @@ def _row(row: Model, person: Person) -> dict[str, Any]:
     return {**told, "problem": problem.ref}
 
 
-ERASED_SENTENCE, ERASED_OPTIONS = "_", ["1", "2"]
-"""What stands in place of an erased text: a problem still, so that nothing trips over it."""
-
 HIDDEN = gettext_noop("the contributor hid everything they wrote")
 """The reason in the log, in the site's language; it is translated for whoever reads it."""
 
@@ -170,7 +175,7 @@ def hide(person: Person) -> int:
 
     Nobody but moderators and the contributor sees it any more.
     """
-    from winosmith.web.write.rules import may_withdraw, withdraw
+    from winosmith.web.judge.entering import may_withdraw, withdraw
 
     with writing():
         twins = [t for t in Twin.objects.filter(contributor=person) if may_withdraw(person, t)]

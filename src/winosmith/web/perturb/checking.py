@@ -16,11 +16,10 @@ from django.utils.translation import ngettext
 from winosmith.lineage import Depths
 from winosmith.problem import BLANK
 from winosmith.text import edit_distance, tokens, with_blank_apart, words, writing
-from winosmith.web.perturb.family import depths_of, digest_of
-from winosmith.web.perturb.models import Version
-from winosmith.web.problems.entering import GONE
-from winosmith.web.problems.models import Problem, State
+from winosmith.web.problems.family import depths_of, digest_of
+from winosmith.web.problems.models import Problem, State, Version
 from winosmith.web.problems.public import visible_to
+from winosmith.web.problems.states import GONE
 from winosmith.web.write.checking import LONGEST_OPTION, LONGEST_SENTENCE, tidy
 
 if TYPE_CHECKING:

@@ -14,10 +14,8 @@ from django.utils.translation import gettext_lazy
 
 from winosmith import Dataset
 from winosmith import Problem as Datum
-from winosmith.lineage import depths, perturbed
-from winosmith.web.perturb.edits import Piece, pieces
-from winosmith.web.perturb.models import Version
-from winosmith.web.problems.models import Problem
+from winosmith.lineage import Change, changes, depths, perturbed
+from winosmith.web.problems.models import Problem, Version
 from winosmith.web.problems.public import public_problems
 from winosmith.web.read.filters import Filters
 
@@ -117,7 +115,7 @@ class Good:
         why: what the step is good for.
     """
 
-    pieces: list[Piece]
+    pieces: list[Change]
     options: list[tuple[str, bool]]
     flipped: bool
     lineage: int | None
@@ -129,7 +127,7 @@ class Good:
 class Bad:
     """A perturbation of the root that fails, and why."""
 
-    pieces: list[Piece]
+    pieces: list[Change]
     why: str
 
 
@@ -155,7 +153,7 @@ def examples() -> Examples:
         before = family[at - 1] if at else problem
         good.append(
             Good(
-                pieces(before.sentence, problem.sentence),
+                changes(before.sentence, problem.sentence),
                 [(option, n == problem.answer) for n, option in enumerate(problem.options)],
                 problem.answer != before.answer,
                 of.lineage,
@@ -194,4 +192,4 @@ def _bad(root: str) -> list[Bad]:
             _("This is a new sentence, not a changed one: write a twin instead."),
         ),
     )
-    return [Bad(pieces(root, sentence), why) for sentence, why in failing]
+    return [Bad(changes(root, sentence), why) for sentence, why in failing]

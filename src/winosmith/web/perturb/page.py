@@ -15,19 +15,18 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from winosmith.lineage import edit_script
+from winosmith.lineage import changes, edit_script
 from winosmith.problem import BLANK
 from winosmith.text import tokens
 from winosmith.web.people.models import Person
 from winosmith.web.perturb.checking import Place, Typed, examine, measured, usable
-from winosmith.web.perturb.edits import Piece, pieces
-from winosmith.web.perturb.models import Version
 from winosmith.web.predict.asking import current_models, of
 from winosmith.web.predict.models import Model, Prediction, Stand
 from winosmith.web.predict.register import state_of
+from winosmith.web.problems.family import folded, steps
 from winosmith.web.problems.halves import Half
 from winosmith.web.problems.hints import live_hints
-from winosmith.web.problems.models import Problem, State
+from winosmith.web.problems.models import Problem, State, Version
 from winosmith.web.problems.public import visible_to
 from winosmith.web.write.checking import LONGEST_OPTION, LONGEST_SENTENCE
 
@@ -38,40 +37,7 @@ def down(model: Model) -> str:
     return "" if alive else why
 
 
-SHOWN_STEPS = 5
-"""Steps of a path that are shown; those between the root and the last few can be unfolded."""
-
 _SIGNS = {"substitute": "{old} → {new}", "insert": "+ {new}", "delete": "− {old}"}
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One version on the way from the root.
-
-    Attributes:
-        number: steps from the root.
-        problem: None where its reader may not see it.
-        pieces: what changed since the step before; the plain sentence where that is not to be told.
-    """
-
-    number: int
-    problem: Problem | None
-    pieces: list[Piece]
-
-
-def steps(path: Sequence[Problem], person: Person | None) -> list[Step]:
-    """Return a path, as far as somebody may see it; no edit tells of a hidden version."""
-    found: list[Step] = []
-    before = ""
-    for number, row in enumerate(path):
-        if not visible_to(person, row):
-            found.append(Step(number, None, []))
-            before = ""
-            continue
-        changed = pieces(before, row.sentence) if before else [Piece(row.sentence, "")]
-        found.append(Step(number, row, changed))
-        before = row.sentence
-    return found
 
 
 def page(
@@ -123,14 +89,6 @@ def page(
     }
 
 
-def folded(way: list[Step]) -> dict[str, Any]:
-    """Return a path in three: the first step, those that are folded, the last ones."""
-    if len(way) <= SHOWN_STEPS:
-        return {"first_steps": way, "folded_steps": [], "last_steps": []}
-    cut = len(way) - (SHOWN_STEPS - 1)
-    return {"first_steps": way[:1], "folded_steps": way[1:cut], "last_steps": way[cut:]}
-
-
 def checked(place: Place, typed: Typed) -> dict[str, Any]:
     """Return the context of what changes as somebody types."""
     checks = examine(typed, place)
@@ -138,7 +96,7 @@ def checked(place: Place, typed: Typed) -> dict[str, Any]:
     edits = edit_script(tokens(parent.sentence), tokens(typed.sentence)) if typed.sentence else ()
     ready = all(check.verdict in ("pass", "note") for check in checks)
     seen = visible_to(place.person, parent)
-    changed = pieces(parent.sentence, typed.sentence) if typed.sentence and seen else []
+    changed = changes(parent.sentence, typed.sentence) if typed.sentence and seen else []
     return {
         "parent": parent,
         "typed": typed,

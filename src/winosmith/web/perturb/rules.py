@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from django.conf import settings
-from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from winosmith import Lineage
@@ -15,16 +14,15 @@ from winosmith.errors import InputError
 from winosmith.lineage import edit_script
 from winosmith.records import problem_record
 from winosmith.text import tokens
+from winosmith.web.judge.entering import enter, may_revise, replace
 from winosmith.web.people.consent import has_agreed
 from winosmith.web.perturb.checking import Place, Typed, examine
-from winosmith.web.perturb.family import lock, path_to, place
-from winosmith.web.perturb.models import Version
 from winosmith.web.predict.asking import ask
 from winosmith.web.predict.models import Model
-from winosmith.web.problems.entering import enter, may_revise, new_ref, replace
+from winosmith.web.problems.family import lock, may_perturb, path_to, place
 from winosmith.web.problems.halves import Half
 from winosmith.web.problems.hints import hints
-from winosmith.web.problems.models import Done, Problem, State, Twin
+from winosmith.web.problems.models import Done, Problem, Twin, Version, new_ref
 from winosmith.web.problems.once import once
 
 if TYPE_CHECKING:
@@ -32,9 +30,6 @@ if TYPE_CHECKING:
 
 SOURCE = "person"
 """Who perturbed, as EvoGrad has it: people, a chat model, WordNet."""
-
-OWN = (State.HELD, State.JUDGING, State.VALID)
-"""Where one's own sentence stands that nobody else may perturb yet."""
 
 
 class Refused(InputError):  # noqa: N818
@@ -45,25 +40,10 @@ class Refused(InputError):  # noqa: N818
         super().__init__(" ".join(text for texts in faults.values() for text in texts))
 
 
-def may_perturb(person: Person | None, problem: Problem) -> bool:
-    """Tell whether somebody may perturb a problem: a public one, or their own that waits."""
-    if problem.embargo or problem.gold:
-        return False
-    if problem.public:
-        return True
-    own = person is not None and problem.twin.contributor_id == person.pk
-    return own and problem.state in OWN
-
-
 def revisable(person: Person | None, problem: Problem) -> bool:
     """Tell whether a problem is somebody's own version that a revision may help."""
     version = Version.objects.filter(problem=problem, parent__isnull=False)
     return person is not None and may_revise(person, problem.twin) and version.exists()
-
-
-def revise_url(problem: Problem) -> str:
-    """Return the page on which a perturbed version is revised."""
-    return reverse("perturb:revise", args=[problem.ref])
 
 
 def perturb(

@@ -25,11 +25,10 @@ from winosmith.web.people.sessions import existing_writer, writer
 from winosmith.web.perturb import rules
 from winosmith.web.perturb.checking import Place, Typed
 from winosmith.web.perturb.choosing import Choices, examples, listed
-from winosmith.web.perturb.family import path_to
-from winosmith.web.perturb.models import Version
-from winosmith.web.perturb.page import checked, folded, outcome, page, steps
+from winosmith.web.perturb.page import checked, outcome, page
 from winosmith.web.perturb.rules import Refused
-from winosmith.web.problems.models import Problem, State
+from winosmith.web.problems.family import folded, may_perturb, path_to, steps
+from winosmith.web.problems.models import Problem, State, Version
 from winosmith.web.problems.once import new_key
 from winosmith.web.problems.public import visible_to
 from winosmith.web.problems.search import parse
@@ -172,7 +171,7 @@ def _checked(request: HttpRequest, place: Place) -> HttpResponse:
 def _parent(person: Person | None, ref: str) -> Problem:
     """Return what somebody may perturb; of anything else nobody learns that it exists."""
     found = Problem.objects.select_related("twin__contributor").filter(ref=ref).first()
-    if found is None or not rules.may_perturb(person, found):
+    if found is None or not may_perturb(person, found):
         raise Http404
     return found
 
@@ -229,8 +228,8 @@ def made(request: HttpRequest, ref: str) -> HttpResponse:
         **folded(way),
         "anonymous": own and person is not None and person.anonymous,
         "hints": problem.hints if own and problem.state == State.HELD else [],
-        "may_perturb": rules.may_perturb(person, problem),
-        "may_perturb_parent": rules.may_perturb(person, parent),
+        "may_perturb": may_perturb(person, problem),
+        "may_perturb_parent": may_perturb(person, parent),
         "revisable": rules.revisable(person, problem),
         "flipped": None
         if problem.answer is None or parent.answer is None

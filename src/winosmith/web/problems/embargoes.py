@@ -10,17 +10,14 @@ the tree to know what is public.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext as _
 
 from winosmith.web._chunked import chunked
-from winosmith.web.problems.models import Event, Problem
+from winosmith.web.people.models import Person
+from winosmith.web.problems.family import lock
+from winosmith.web.problems.models import Event, Problem, Version
 from winosmith.web.problems.public import settle
-
-if TYPE_CHECKING:
-    from winosmith.web.people.models import Person
-    from winosmith.web.perturb.models import Version
 
 COVERING = {True: "cover", False: "uncover"}
 """Kinds of the events of versions that follow what stands above them: nobody decided about them."""
@@ -39,8 +36,6 @@ def put_under(problem: Problem, *, by: Person | None = None) -> int:
     Returns:
         How many versions went under embargo with it.
     """
-    from winosmith.web.perturb.models import Version
-
     _lock_family(problem)
     Problem.objects.filter(pk=problem.pk).update(embargo=True)
     Version.objects.filter(problem=problem).update(covered=False)
@@ -57,8 +52,6 @@ def lift(problem: Problem, *, by: Person | None = None) -> int:
     Returns:
         How many versions were freed with it.
     """
-    from winosmith.web.perturb.models import Version
-
     _lock_family(problem)
     if is_covered(problem):
         Version.objects.filter(problem=problem).update(covered=True)
@@ -89,17 +82,12 @@ def covering(problem: Problem) -> Event:
 
 def is_covered(problem: Problem) -> bool:
     """Tell whether what a problem was perturbed from is under embargo."""
-    from winosmith.web.perturb.models import Version
-
     rows = Version.objects.filter(problem=problem, parent__embargo=True)
     return bool(rows.exists())
 
 
 def _lock_family(problem: Problem) -> None:
     """Let nobody add a version to a problem's family until the transaction ends."""
-    from winosmith.web.perturb.family import lock
-    from winosmith.web.perturb.models import Version
-
     if Version.objects.filter(problem=problem).exists():
         lock(problem)
 
@@ -126,8 +114,6 @@ def _spread(keys: Sequence[int], by: Person | None, *, embargo: bool) -> list[in
 
 def _next(above: Sequence[int], *, covered: bool) -> Sequence[Version]:
     """Return the children of problems that are covered and kept back, or neither."""
-    from winosmith.web.perturb.models import Version
-
     rows = Version.objects.filter(parent__in=above, covered=covered, problem__embargo=covered)
     return list(rows.select_related("problem").order_by("pk"))
 

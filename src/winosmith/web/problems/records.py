@@ -20,7 +20,7 @@ from winosmith import Problem as Datum
 from winosmith.lineage import DISTANCE, MEASURED, UNVALIDATED
 from winosmith.records import problem_of, problem_record
 from winosmith.web.people.models import pseudonym
-from winosmith.web.problems.models import Problem, State
+from winosmith.web.problems.models import Problem, State, Version
 
 CHUNK = 1000
 """Rows that are read at once: what an export holds in memory."""
@@ -180,8 +180,6 @@ def of_family(query: QuerySet[Problem], ref: str) -> QuerySet[Problem]:
         query: problems.
         ref: the id of any of the family; of a problem that nobody perturbed it finds that alone.
     """
-    from winosmith.web.perturb.models import Version
-
     root = Version.objects.filter(problem__ref=ref).values_list("root", flat=True).first()
     if root is None:
         return query.filter(ref=ref)
@@ -194,8 +192,6 @@ def of_kind(query: QuerySet[Problem], kind: str) -> QuerySet[Problem]:
     Versions are found by their own table, however few of a million problems they are; originals
     by walking the problems.
     """
-    from winosmith.web.perturb.models import Version
-
     perturbed = Version.objects.filter(parent__isnull=False)
     if kind == "perturbed":
         return query.filter(pk__in=perturbed.values("problem"))
@@ -218,8 +214,6 @@ def _hidden(data: Iterable[Datum]) -> set[str]:
 
 def _measured(keys: Sequence[int]) -> dict[int, int | None]:
     """Return the edit depths of versions, as the site measured them."""
-    from winosmith.web.perturb.models import Version
-
     if not keys:
         return {}
     return dict(Version.objects.filter(problem__in=keys).values_list("problem", "edit"))

@@ -87,3 +87,6 @@ def stay(
         batch=batch,
         undoes=undoes,
     )
+
+
+GONE = (State.WITHDRAWN, State.REVISED)

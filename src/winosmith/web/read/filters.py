@@ -12,8 +12,7 @@ from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
 from winosmith.web.people.models import Person, pseudonym
-from winosmith.web.perturb.models import Version
-from winosmith.web.problems.models import Problem
+from winosmith.web.problems.models import Problem, Version
 from winosmith.web.problems.public import public_problems
 from winosmith.web.problems.records import of_family, of_kind
 from winosmith.web.problems.search import matching, parse

@@ -9,10 +9,8 @@ from django.db.models import Q
 
 from winosmith.web.judge.votes import votes_of
 from winosmith.web.people.models import Person
-from winosmith.web.perturb.family import path_to
-from winosmith.web.perturb.models import Version
-from winosmith.web.perturb.page import folded, steps
-from winosmith.web.problems.models import Problem, State
+from winosmith.web.problems.family import folded, path_to, steps
+from winosmith.web.problems.models import Problem, State, Version
 from winosmith.web.problems.public import visible_to
 
 

@@ -17,9 +17,8 @@ from winosmith.validate import StructureRules
 from winosmith.web.judge.seen import note_read
 from winosmith.web.people.models import pseudonym
 from winosmith.web.people.sessions import existing_writer
-from winosmith.web.perturb.models import Version
-from winosmith.web.perturb.rules import may_perturb
-from winosmith.web.problems.models import Problem, Twin
+from winosmith.web.problems.family import may_perturb
+from winosmith.web.problems.models import Problem, Twin, Version
 from winosmith.web.problems.public import public_problems, visible_to, waits_until
 from winosmith.web.problems.search import parse
 from winosmith.web.read.figures import card_markdown, card_of, figures

@@ -37,7 +37,7 @@ def forget_what_is_left(sender: object = None, **_: Any) -> int:
     after an erasure, and by tidying once more, should that have been cut off. A round also keeps
     on which sides the problems of earlier ones were, so all rounds forget what was in any.
     """
-    from winosmith.web.people.erasure import ERASED_SENTENCE
+    from winosmith.web.problems.models import ERASED_SENTENCE
 
     gone = set(
         Place.objects.filter(problem__sentence=ERASED_SENTENCE).values_list(

@@ -17,18 +17,17 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from winosmith.errors import InputError
+from winosmith.lineage import changes
 from winosmith.web._cache import cached
+from winosmith.web.judge.entering import may_revise, may_withdraw, own_problems
+from winosmith.web.judge.entering import withdraw as take_back
 from winosmith.web.judge.votes import Vote, votes_of
 from winosmith.web.moderate import appeals
 from winosmith.web.people.models import Person
 from winosmith.web.people.sessions import existing_writer
-from winosmith.web.perturb.edits import pieces
-from winosmith.web.perturb.family import root_of
-from winosmith.web.perturb.models import Version
-from winosmith.web.perturb.rules import revise_url
-from winosmith.web.problems.entering import may_revise, own_problems
+from winosmith.web.problems.family import root_of
 from winosmith.web.problems.hints import live_hints
-from winosmith.web.problems.models import Problem, State, Twin
+from winosmith.web.problems.models import Problem, State, Twin, Version
 from winosmith.web.problems.once import new_key, once
 from winosmith.web.problems.public import public_problems, visible_to, waits_until
 from winosmith.web.write import rules
@@ -124,7 +123,7 @@ def places_of(person: Person | None, twins: Iterable[Twin]) -> dict[int, dict[st
             "problem": problem,
             "version": version,
             "parent": parent,
-            "pieces": pieces(parent.sentence, problem.sentence) if parent else None,
+            "pieces": changes(parent.sentence, problem.sentence) if parent else None,
         }
         found.setdefault(problem.twin_id, told)
     return found
@@ -170,7 +169,7 @@ def withdraw(request: HttpRequest, ref: str) -> HttpResponse:
     """Take a twin back."""
 
     def act(person: Person, found: Twin) -> str:
-        rules.withdraw(person, found, request.POST.get("reason", "").strip()[:500])
+        take_back(person, found, request.POST.get("reason", "").strip()[:500])
         return _("It is withdrawn: nobody but you and the moderators sees it any more.")
 
     return _acted(request, ref, act)
@@ -182,7 +181,7 @@ def revise(request: HttpRequest, ref: str) -> HttpResponse:
     person, found = _own(request, ref)
     version = place_of(person, found)
     if version is not None:
-        return redirect(revise_url(version["problem"]))
+        return redirect("perturb:revise", version["problem"].ref)
     try:
         return redirect("write:draft", rules.revise(person, found).ref)
     except InputError as refused:
@@ -263,7 +262,7 @@ def about(person: Person, found: Twin, error: str = "", sent: Any = None) -> dic
         "held": held,
         "hints": _hints(person, found, problems) if held else [],
         "anonymous": person.anonymous,
-        "may_withdraw": rules.may_withdraw(person, found),
+        "may_withdraw": may_withdraw(person, found),
         "may_revise": may_revise(person, found),
         "later": Twin.objects.filter(revises=found).first(),
         "key": new_key(),

@@ -10,20 +10,11 @@ from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
+from winosmith.web.judge.entering import enter, may_revise, replace
 from winosmith.web.people.consent import has_agreed
-from winosmith.web.problems.entering import (
-    GONE,
-    enter,
-    may_revise,
-    new_ref,
-    own_problems,
-    replace,
-    retire,
-)
 from winosmith.web.problems.hints import hints
-from winosmith.web.problems.models import Done, Problem, State, Twin
+from winosmith.web.problems.models import Done, Twin, new_ref
 from winosmith.web.problems.once import once
-from winosmith.web.problems.states import stay
 from winosmith.web.write.checking import Typed, anchor_of, examine
 from winosmith.web.write.drafts import revision
 from winosmith.web.write.models import Draft
@@ -97,46 +88,6 @@ def sent(person: Person | None, key: str) -> str:
     """Return the `ref` of the twin that came of a form; "" when it was not sent."""
     done = Done.objects.filter(person=person, key=key).first() if person else None
     return str(done.result.get("twin", "")) if done else ""
-
-
-def may_withdraw(person: Person, twin: Twin) -> bool:
-    """Tell whether there is something of the twin that the person can withdraw."""
-    return bool(_left(person, twin))
-
-
-def _left(person: Person, twin: Twin) -> list[Problem]:
-    """Return the halves that the person can withdraw.
-
-    Those are the ones that stand, and those that a moderator withdrew, lest another moderator
-    brings back what its contributor wants gone.
-    """
-    return [
-        half
-        for half in own_problems(person, twin)
-        if half.state not in GONE
-        or (
-            half.state == State.WITHDRAWN
-            and not half.events.filter(actor=person, kind="withdraw").exists()
-        )
-    ]
-
-
-def withdraw(person: Person, twin: Twin, reason: str = "") -> None:
-    """Take both halves back: nobody but moderators and the contributor sees them any more.
-
-    Raises:
-        InputError: the twin is not the person's, or nothing of it is left to withdraw.
-    """
-    with writing():
-        left = _left(person, twin)
-        if not left:
-            raise InputError(_("There is nothing to withdraw here."))
-        for problem in left:
-            if problem.state == State.WITHDRAWN:
-                stay(problem, by=person, kind="withdraw", reason=reason)
-            else:
-                retire(person, problem, State("withdrawn"), "withdraw", reason)
-        Draft.objects.filter(revises=twin).delete()
 
 
 def revise(person: Person, twin: Twin) -> Draft:

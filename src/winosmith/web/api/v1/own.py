@@ -21,10 +21,11 @@ from winosmith.web.api import tokens
 from winosmith.web.api.v1.access import asks, caller, owner
 from winosmith.web.api.v1.keys import Key, acted
 from winosmith.web.api.v1.shapes import Asked, Problem, Ref, Shape, problems
+from winosmith.web.judge.entering import own_problems
+from winosmith.web.judge.entering import withdraw as take_back
 from winosmith.web.moderate import appeals
 from winosmith.web.people.consent import missing
 from winosmith.web.people.models import Person, pseudonym
-from winosmith.web.problems.entering import own_problems
 from winosmith.web.problems.models import Problem as Row
 from winosmith.web.problems.models import Twin as TwinRow
 from winosmith.web.write import mine, rules
@@ -215,7 +216,7 @@ def read_twin(request: HttpRequest, ref: Ref) -> dict[str, Any]:
 )
 def withdraw(request: HttpRequest, ref: Ref, why: Why, key: Key) -> dict[str, Any]:
     """Take both halves back: nobody but you and the moderators sees them any more."""
-    return _acted(request, ref, key, lambda person, twin: rules.withdraw(person, twin, why.reason))
+    return _acted(request, ref, key, lambda person, twin: take_back(person, twin, why.reason))
 
 
 @router.post("/me/twins/{ref}/appeal", response=WholeTwin, summary="Appeal", **asks("write"))

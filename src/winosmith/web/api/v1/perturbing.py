@@ -23,11 +23,11 @@ from winosmith.web.people.limits import rate_limit
 from winosmith.web.people.models import Person
 from winosmith.web.perturb import rules
 from winosmith.web.perturb.checking import Place, Typed
-from winosmith.web.perturb.family import path_to
-from winosmith.web.perturb.models import Version as Row
 from winosmith.web.perturb.page import Shown, checked, outcome
+from winosmith.web.problems.family import may_perturb, path_to
 from winosmith.web.problems.models import Problem as ProblemRow
 from winosmith.web.problems.models import State
+from winosmith.web.problems.models import Version as Row
 from winosmith.web.problems.once import new_key
 from winosmith.web.problems.public import visible_to
 
@@ -182,7 +182,7 @@ def read_version(request: HttpRequest, ref: Ref) -> dict[str, Any]:
         "waiting": bool(told["waiting"]),
         "pace": told["pace"],
         "hints": problem.hints if told["own"] and problem.state == State.HELD else [],
-        "may_perturb": rules.may_perturb(person, problem),
+        "may_perturb": may_perturb(person, problem),
         "may_revise": rules.revisable(person, problem),
     }
 
@@ -226,7 +226,7 @@ def _made(request: HttpRequest, key: str, typed: Typed, write: Write) -> dict[st
 def _parent(person: Person, ref: str) -> ProblemRow:
     """Return what somebody may perturb; of anything else nobody learns that it exists."""
     found = ProblemRow.objects.select_related("twin__contributor").filter(ref=ref).first()
-    if found is None or not rules.may_perturb(person, found):
+    if found is None or not may_perturb(person, found):
         raise Http404
     return found
 

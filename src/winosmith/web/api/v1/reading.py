@@ -19,7 +19,7 @@ from winosmith.web.api.v1.access import asks, reader
 from winosmith.web.api.v1.faults import Malformed
 from winosmith.web.api.v1.shapes import Asked, Problem, Ref, Shape, problems
 from winosmith.web.judge.seen import note_read
-from winosmith.web.perturb.rules import may_perturb
+from winosmith.web.problems.family import may_perturb
 from winosmith.web.problems.models import Problem as Row
 from winosmith.web.problems.public import visible_to, waits_until
 from winosmith.web.read.exports import FILES, VOTES

@@ -11,8 +11,8 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
+from winosmith.lineage import Change
 from winosmith.problem import BLANK
-from winosmith.web.perturb.edits import Piece
 from winosmith.web.problems.search import Term
 
 register = template.Library()
@@ -40,7 +40,7 @@ def _marked(text: str, found: re.Pattern[str] | None) -> SafeString:
 
 
 @register.filter
-def edited(pieces: Iterable[Piece]) -> SafeString:
+def edited(pieces: Iterable[Change]) -> SafeString:
     """Return a sentence as HTML: what was taken out and put in, for the eye and for the ear."""
     spoken = {"del": _("[taken out:"), "ins": _("[put in:")}
     return mark_safe("".join(_piece(text, kind, spoken) for text, kind in pieces))  # noqa: S308

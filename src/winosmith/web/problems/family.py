@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any
 
 from django.db import connection
 from django.db.models import Q
 
 from winosmith import Dataset, Lineage
 from winosmith import Problem as Datum
-from winosmith.lineage import Depths, depths
+from winosmith.lineage import Change, Depths, changes, depths
 from winosmith.records import problem_of
-from winosmith.web.people.erasure import ERASED_SENTENCE
-from winosmith.web.perturb.models import Version
-from winosmith.web.problems.entering import GONE
-from winosmith.web.problems.models import Problem
+from winosmith.web.people.models import Person
+from winosmith.web.problems.models import ERASED_SENTENCE, Problem, State, Version
+from winosmith.web.problems.public import visible_to
 from winosmith.web.problems.records import as_problem
-
-if TYPE_CHECKING:
-    from winosmith.web.people.models import Person
+from winosmith.web.problems.states import GONE
 
 _PATH = f"""
 WITH RECURSIVE path(id, parent, back) AS (
@@ -186,3 +183,59 @@ def _bare(path: Sequence[Problem]) -> Iterator[Datum]:
         yield problem_of(
             {"id": str(row.pk), "sentence": row.sentence, "options": list(_ANY), "lineage": record}
         )
+
+
+OWN = (State.HELD, State.JUDGING, State.VALID)
+"""Where one's own sentence stands that nobody else may perturb yet."""
+
+
+def may_perturb(person: Person | None, problem: Problem) -> bool:
+    """Tell whether somebody may perturb a problem: a public one, or their own that waits."""
+    if problem.embargo or problem.gold:
+        return False
+    if problem.public:
+        return True
+    own = person is not None and problem.twin.contributor_id == person.pk
+    return own and problem.state in OWN
+
+
+SHOWN_STEPS = 5
+"""Steps of a path that are shown; those between the root and the last few can be unfolded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One version on the way from the root.
+
+    Attributes:
+        number: steps from the root.
+        problem: None where its reader may not see it.
+        pieces: what changed since the step before; the plain sentence where that is not to be told.
+    """
+
+    number: int
+    problem: Problem | None
+    pieces: list[Change]
+
+
+def steps(path: Sequence[Problem], person: Person | None) -> list[Step]:
+    """Return a path, as far as somebody may see it; no edit tells of a hidden version."""
+    found: list[Step] = []
+    before = ""
+    for number, row in enumerate(path):
+        if not visible_to(person, row):
+            found.append(Step(number, None, []))
+            before = ""
+            continue
+        changed = changes(before, row.sentence) if before else [Change(row.sentence, "")]
+        found.append(Step(number, row, changed))
+        before = row.sentence
+    return found
+
+
+def folded(way: list[Step]) -> dict[str, Any]:
+    """Return a path in three: the first step, those that are folded, the last ones."""
+    if len(way) <= SHOWN_STEPS:
+        return {"first_steps": way, "folded_steps": [], "last_steps": []}
+    cut = len(way) - (SHOWN_STEPS - 1)
+    return {"first_steps": way[:1], "folded_steps": way[1:cut], "last_steps": way[cut:]}

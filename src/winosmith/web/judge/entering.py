@@ -1,4 +1,4 @@
-"""How what somebody wrote enters the site, and how it gives way to a revision of itself."""
+"""How what somebody wrote comes to the judges, gives way to a revision, or is taken back."""
 
 from __future__ import annotations
 
@@ -10,21 +10,17 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
+from winosmith.web._lock import writing
+from winosmith.web.judge.seen import inherit_seen
+from winosmith.web.judge.slots import close_slots, open_new
 from winosmith.web.people.models import Person
 from winosmith.web.problems.halves import AnyHalf
 from winosmith.web.problems.lookalikes import remember
-from winosmith.web.problems.models import Event, Problem, State, Twin
-from winosmith.web.problems.states import move
+from winosmith.web.problems.models import Event, Problem, State, Twin, new_ref
+from winosmith.web.problems.states import GONE, move, stay
 
 OPEN = (State.HELD, State.JUDGING, State.REJECTED)
 """Where a problem stands when a revision may help it."""
-
-GONE = (State.WITHDRAWN, State.REVISED)
-
-
-def new_ref() -> str:
-    """Return an id for the data: random, so that it tells nothing."""
-    return secrets.token_hex(8)
 
 
 def enter(
@@ -48,9 +44,6 @@ def enter(
         embargo: nobody but their contributor and moderators may see them.
         record: what no column holds; see `Problem.record`.
     """
-    from winosmith.web.judge.seen import inherit_seen
-    from winosmith.web.judge.slots import open_new
-
     state = _first_state(twin.contributor, found)
     entered = [
         Problem(
@@ -113,8 +106,6 @@ def replace(person: Person, twin: Twin) -> bool:
 
 def retire(person: Person, problem: Problem, to: State, kind: str, reason: str) -> None:
     """Move a problem out of everybody's sight, judges' included."""
-    from winosmith.web.judge.slots import close_slots
-
     event = move(problem, to, by=person, kind=kind, reason=reason)
     if event.before == State.JUDGING:
         close_slots(problem)
@@ -125,3 +116,43 @@ def _first_state(person: Person | None, found: Sequence[str]) -> Any:
     unknown = person is None or person.anonymous or person.hired
     held = review == "all" or (review == "flagged" and (unknown or bool(found)))
     return State.HELD if held else State.JUDGING
+
+
+def may_withdraw(person: Person, twin: Twin) -> bool:
+    """Tell whether there is something of the twin that the person can withdraw."""
+    return bool(_left(person, twin))
+
+
+def _left(person: Person, twin: Twin) -> list[Problem]:
+    """Return the halves that the person can withdraw.
+
+    Those are the ones that stand, and those that a moderator withdrew, lest another moderator
+    brings back what its contributor wants gone.
+    """
+    return [
+        half
+        for half in own_problems(person, twin)
+        if half.state not in GONE
+        or (
+            half.state == State.WITHDRAWN
+            and not half.events.filter(actor=person, kind="withdraw").exists()
+        )
+    ]
+
+
+def withdraw(person: Person, twin: Twin, reason: str = "") -> None:
+    """Take both halves back: nobody but moderators and the contributor sees them any more.
+
+    Raises:
+        InputError: the twin is not the person's, or nothing of it is left to withdraw.
+    """
+    with writing():
+        left = _left(person, twin)
+        if not left:
+            raise InputError(_("There is nothing to withdraw here."))
+        for problem in left:
+            if problem.state == State.WITHDRAWN:
+                stay(problem, by=person, kind="withdraw", reason=reason)
+            else:
+                retire(person, problem, State("withdrawn"), "withdraw", reason)
+        twin.drafts.all().delete()  # of its revision
