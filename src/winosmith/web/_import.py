@@ -347,8 +347,7 @@ def add_versions(data: Iterable[Datum]) -> tuple[int, int]:
 
 def _families(perturbed: Mapping[str, str]) -> dict[str, Problem]:
     """Return the problems, their roots, and all that these families have already, by id."""
-    from winosmith.web.people.erasure import ERASED_SENTENCE
-    from winosmith.web.problems.models import Problem, Version
+    from winosmith.web.problems.models import ERASED_SENTENCE, Problem, Version
     from winosmith.web.problems.records import lean
 
     kept = Problem.objects.filter(gold=False).exclude(sentence=ERASED_SENTENCE)
