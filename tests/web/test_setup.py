@@ -187,7 +187,7 @@ def test_a_server_tidies_once_a_day(db: Any, tmp_path: Path) -> None:
 def test_what_is_written_within_a_transaction_goes_with_it(database: Any, person: Any) -> None:
     """An error takes back a whole transaction with the inner ones' writes; the next one holds."""
     from winosmith.web._lock import writing
-    from winosmith.web.problems.models import Done
+    from winosmith.web.people.models import Done
 
     ann = person("ann")
 
@@ -209,7 +209,7 @@ def test_a_connection_that_the_server_ended_is_made_anew(database: Any) -> None:
     """A connection at rest is kept for the next request, unless the server has hung up on it."""
     from django.db import close_old_connections, connection
 
-    from winosmith.web.problems.models import Done
+    from winosmith.web.people.models import Done
 
     for ended in (False, connection.vendor == "postgresql"):
         assert not Done.objects.exists()

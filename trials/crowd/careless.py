@@ -52,7 +52,7 @@ def unlocked_votes() -> None:
 
 def forgetful_forms() -> None:
     """Let a form’s key be looked up first and noted last: two clicks at once both act."""
-    from winosmith.web.problems import once
+    from winosmith.web.people import once
 
     _everywhere(once.once, once_unlocked)
 
@@ -133,7 +133,7 @@ def answer_and_claim_unlocked(person: Any, ref: str, choice: int | None, **marks
 
 def once_unlocked(person: Any, key: str, form: str, act: Callable[[], dict[str, Any]]) -> Any:
     """Look a key up, act, then note it."""
-    from winosmith.web.problems.models import Done
+    from winosmith.web.people.models import Done
 
     if done := Done.objects.filter(person=person, key=key).first():
         return done.result, False

@@ -70,6 +70,12 @@ class Background:
             connection.close()
 
 
+hourly: list[Callable[[], object]] = []
+"""What time brings about by itself, looked for by every worker; the areas add theirs."""
+
+daily: list[Callable[[], object]] = []
+"""The same once a day, by one worker."""
+
 DAY = 24 * 3600.0
 HOUR = 3600.0
 
@@ -85,14 +91,11 @@ def look_every_hour(folder: Path) -> None:
 def _watch(folder: Path) -> None:
     from django.db import connection
 
-    from winosmith.web.judge.trust import forget_origins
-    from winosmith.web.problems.public import publish_due
-
     time.sleep(random.uniform(30, 90))  # noqa: S311 - not all workers at once
     while True:
         try:
-            publish_due()
-            forget_origins()
+            for task in hourly:
+                task()
             tidy_when_due(folder)
         except Exception:
             logging.getLogger("winosmith.web").exception("what is due could not be done")
@@ -103,8 +106,6 @@ def _watch(folder: Path) -> None:
 
 def tidy_when_due(folder: Path) -> bool:
     """Delete what is too old unless somebody did within a day; return whether it was done now."""
-    from winosmith.web.people.erasure import tidy
-
     number = locked(folder / MARK)
     if number is None:
         return False
@@ -112,7 +113,8 @@ def tidy_when_due(folder: Path) -> bool:
         about = os.fstat(number)
         if about.st_size and time.time() - about.st_mtime < DAY:
             return False
-        tidy()
+        for task in daily:
+            task()
         os.pwrite(number, b"done\n", 0)
         os.utime(number)
         return True

@@ -83,8 +83,8 @@ def test_a_reason_is_kept_in_the_sites_language_and_read_in_the_readers(
     from django.utils import translation
 
     from winosmith.web.moderate.actions import ACTIONS
+    from winosmith.web.people.once import new_key
     from winosmith.web.problems.models import Event, Problem
-    from winosmith.web.problems.once import new_key
 
     with translation.override("en"):
         offered = str(ACTIONS["reject"].reasons[0])

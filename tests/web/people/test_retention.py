@@ -16,9 +16,9 @@ def test_what_is_old_goes_and_what_is_not_stays(
     from winosmith.web.people.erasure import tidy
     from winosmith.web.people.invitations import invite
     from winosmith.web.people.limits import rate_limit
-    from winosmith.web.people.models import Hits, Invitation, Person, Session
-    from winosmith.web.problems.models import Done, Problem
-    from winosmith.web.problems.once import new_key, once
+    from winosmith.web.people.models import Done, Hits, Invitation, Person, Session
+    from winosmith.web.people.once import new_key, once
+    from winosmith.web.problems.models import Problem
     from winosmith.web.write.models import Draft
 
     rules(retention_days=30)

@@ -109,8 +109,9 @@ def test_what_breaks_a_rule_is_refused(
     words: str,
 ) -> None:
     """The refusal says what to do, by the field, and nothing is written."""
+    from winosmith.web.people.models import Done
     from winosmith.web.perturb.rules import Refused
-    from winosmith.web.problems.models import Done, Problem, Version
+    from winosmith.web.problems.models import Problem, Version
 
     ann, root = contributor(), original()
     with pytest.raises(Refused) as refused:

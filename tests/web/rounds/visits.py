@@ -50,7 +50,7 @@ NO_PAGE = {
 
 def _form(**data: Any) -> Callable[[Any], dict[str, Any]]:
     def form(_: Any) -> dict[str, Any]:
-        from winosmith.web.problems.once import new_key
+        from winosmith.web.people.once import new_key
 
         return {"key": new_key(), **data}
 

@@ -82,13 +82,13 @@ def test_drafts_go_with_retention_and_with_their_writer(
 
     from django.utils import timezone
 
-    from winosmith.web.people.erasure import erasing, tidying
+    from winosmith.web.people.erasure import erase, tidying
     from winosmith.web.write.models import Draft
 
     ann, bob, now = contributor(), contributor("bob"), timezone.now()
     old, young, other = draft(ann), draft(ann), draft(bob)
     Draft.objects.filter(pk=old.pk).update(saved=now - timedelta(days=91))
-    tidying.send(None, now=now, before=now - timedelta(days=90))
+    assert tidying["write"](now, now - timedelta(days=90)) == 1
     assert set(Draft.objects.all()) == {young, other}
-    erasing.send(None, person=ann, texts=False)
+    erase(ann, texts=False)
     assert set(Draft.objects.all()) == {other}

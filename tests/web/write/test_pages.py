@@ -12,7 +12,7 @@ from tests.web.write.conftest import FORM, send, text  # type: ignore[import-not
 
 def _key() -> dict[str, str]:
     """Return a form that holds its key alone."""
-    from winosmith.web.problems.once import new_key
+    from winosmith.web.people.once import new_key
 
     return {"key": new_key()}
 

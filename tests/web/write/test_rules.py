@@ -55,8 +55,8 @@ def test_a_key_makes_one_twin(database: Any, contributor: Callable[..., Any]) ->
     """Sixteen threads that send the same form make one twin with two halves."""
     from django.db import connection
 
+    from winosmith.web.people.once import new_key
     from winosmith.web.problems.models import Problem, Twin
-    from winosmith.web.problems.once import new_key
 
     ann, key = contributor(), new_key()
 
@@ -75,8 +75,9 @@ def test_a_refusal_writes_nothing_and_names_the_fields(
     db: Any, contributor: Callable[..., Any]
 ) -> None:
     """A twin that breaks rules leaves no row; the same key may send the mended one."""
-    from winosmith.web.problems.models import Done, Twin
-    from winosmith.web.problems.once import new_key
+    from winosmith.web.people.models import Done
+    from winosmith.web.people.once import new_key
+    from winosmith.web.problems.models import Twin
     from winosmith.web.write.rules import Refused
 
     ann, key = contributor(), new_key()

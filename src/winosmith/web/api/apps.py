@@ -19,5 +19,5 @@ class Config(AppConfig):
         from winosmith.web.api.tokens import drop_dead_tokens, drop_tokens
         from winosmith.web.people.erasure import erasing, tidying
 
-        tidying.connect(drop_dead_tokens, dispatch_uid="api.tokens")
-        erasing.connect(drop_tokens, dispatch_uid="api.tokens")
+        tidying["api"] = drop_dead_tokens
+        erasing.append(drop_tokens)

@@ -122,12 +122,13 @@ def _digest(text: str) -> str:
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def drop_dead_tokens(sender: Any, before: datetime, **_: Any) -> int:
+def drop_dead_tokens(_now: datetime, before: datetime) -> int:
     """Delete what ran out or was revoked before a time; return how many there were."""
     dead = Q(expires__lt=before) | Q(revoked__lt=before)
-    return int(Token.objects.filter(dead).delete()[0])
+    with writing():
+        return int(Token.objects.filter(dead).delete()[0])
 
 
-def drop_tokens(sender: Any, person: Person, **_: Any) -> None:
+def drop_tokens(person: Person, _texts: bool) -> None:
     """Delete the tokens of somebody who is erased."""
     Token.objects.filter(person=person).delete()

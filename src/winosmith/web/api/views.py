@@ -17,7 +17,7 @@ from winosmith.errors import InputError
 from winosmith.web.api import tokens as rules
 from winosmith.web.people.gates import accounts_only
 from winosmith.web.people.models import Person
-from winosmith.web.problems.once import new_key, once
+from winosmith.web.people.once import new_key, once
 
 
 @require_safe

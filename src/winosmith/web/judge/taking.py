@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 from django.db.models import Min, QuerySet
@@ -21,12 +21,11 @@ from winosmith.web.judge.models import Judge, Slot
 from winosmith.web.judge.seen import note_seen, unseen
 from winosmith.web.judge.trust import stops
 from winosmith.web.people.gates import may_judge
-from winosmith.web.problems.models import new_ref
+from winosmith.web.people.models import Person
+from winosmith.web.problems.models import Problem, new_ref
 
-if TYPE_CHECKING:
-    from winosmith.web.people.models import Person
-    from winosmith.web.problems.models import Problem
-
+tests: list[Callable[[Person], bool]] = []
+"""Each tells whether a person is in the middle of a test; `take` adds its own."""
 
 MOST_COUNTED = 1000
 """Slots that are counted; more than these are shown as "1000"."""
@@ -121,10 +120,7 @@ def judge_of(person: Person) -> Judge:
 
 def in_a_test(person: Person) -> bool:
     """Tell whether a person has a sheet of a human test out: meanwhile they judge nothing new."""
-    from winosmith.web.take.models import Sitting
-
-    rows = Sitting.objects.filter(subject__person=person, state=Sitting.State.GIVEN)
-    return bool(rows.exists())
+    return any(area(person) for area in tests)
 
 
 def current(person: Person) -> Slot | None:

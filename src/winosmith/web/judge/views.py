@@ -32,7 +32,7 @@ from winosmith.web.pages import percent
 from winosmith.web.people.gates import agreed, judges_only
 from winosmith.web.people.limits import address, rate_limit
 from winosmith.web.people.models import Person
-from winosmith.web.problems.once import new_key, once
+from winosmith.web.people.once import new_key, once
 
 Done = tuple[dict[str, Any], Slot | None]
 """What came of a form, for whoever sends it again, and the slot that is held now."""

@@ -13,8 +13,9 @@ class Config(AppConfig):
 
     def ready(self) -> None:
         """Connect what the site does with ids that are old, and with workers who are erased."""
-        from winosmith.web.market.workers import forget_ids, forget_worker
-        from winosmith.web.people.erasure import erasing, tidying
+        from winosmith.web.market.workers import forget_ids, forget_worker, studies_of
+        from winosmith.web.people.erasure import Telling, erasing, telling, tidying
 
-        tidying.connect(forget_ids, dispatch_uid="market.ids")
-        erasing.connect(forget_worker, dispatch_uid="market.workers")
+        telling["studies"] = Telling(studies_of, "market.Participation")
+        tidying["market"] = forget_ids
+        erasing.append(forget_worker)

@@ -53,8 +53,8 @@ from winosmith.web.people.accounts import adopt
 from winosmith.web.people.consent import missing
 from winosmith.web.people.gates import admins_only
 from winosmith.web.people.limits import rate_limit
+from winosmith.web.people.once import new_key, once
 from winosmith.web.people.sessions import existing_writer
-from winosmith.web.problems.once import new_key, once
 
 BEGINS = 240
 """Times that studies may be begun within an hour from one network."""

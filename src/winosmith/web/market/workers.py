@@ -440,7 +440,7 @@ def _knows(person: Person, earlier: list[Participation]) -> None:
     Seen.objects.bulk_create(rows, ignore_conflicts=True)
 
 
-def forget_worker(sender: object, *, person: Person, **_: Any) -> None:
+def forget_worker(person: Person, _texts: bool) -> None:
     """Delete the market's ids of an erased person; what they were paid stays, by no name.
 
     Votes that the market has not confirmed can't be confirmed any more: they don't count, and
@@ -459,14 +459,15 @@ def forget_worker(sender: object, *, person: Person, **_: Any) -> None:
     Participation.objects.filter(pk=part.pk).update(browser="")
 
 
-def forget_ids(sender: object, *, before: datetime, **_: Any) -> int:
+def forget_ids(_now: datetime, before: datetime) -> int:
     """Forget the ids of those whose work ended, and was settled, before the site's retention began.
 
     Their digests stay, so that a worker never reads a problem twice.
     """
     settled = Identity.objects.filter(participation__ended__lt=before)
     settled = settled.exclude(participation__verdict=WAITING).exclude(sealed="")
-    return settled.update(sealed="")
+    with writing():
+        return settled.update(sealed="")
 
 
 def _kept(part: Participation) -> Iterable[Identity]:

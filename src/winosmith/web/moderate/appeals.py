@@ -60,3 +60,13 @@ def open_appeal(problem: Problem) -> Appeal | None:
 def settle(problem: Problem, event: Event) -> None:
     """Let a moderator's event answer the open appeal, if there is one."""
     Appeal.objects.filter(problem=problem, answer=None).update(answer=event)
+
+
+def forget_words(person: Person, _texts: bool) -> None:
+    """Forget what somebody who is erased said in their appeals."""
+    Appeal.objects.filter(person=person).update(text="")
+
+
+def adopt_appeals(account: Person, anonymous: Person) -> None:
+    """Give the appeals of somebody without an account to one."""
+    Appeal.objects.filter(person=anonymous).update(person=account)

@@ -15,8 +15,14 @@ class Config(AppConfig):
     label = "moderate"
 
     def ready(self) -> None:
-        """Look after the indexes when all migrations have run."""
+        """Join what becomes of appeals; look after the indexes when all migrations have run."""
+        from winosmith.web.moderate.appeals import adopt_appeals, forget_words
+        from winosmith.web.people.accounts import adopting
+        from winosmith.web.people.erasure import erasing
+
         post_migrate.connect(_keep_indexes, sender=self)
+        erasing.append(forget_words)
+        adopting.append(adopt_appeals)
 
 
 def _keep_indexes(using: str, **_: Any) -> None:

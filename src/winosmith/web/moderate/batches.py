@@ -25,8 +25,8 @@ from winosmith.web.moderate.actions import ACTIONS, UNDO, Action, in_the_log
 from winosmith.web.moderate.deciding import LONGEST, Conflict, decide, undo
 from winosmith.web.moderate.models import Batch
 from winosmith.web.moderate.queue import Where, found
+from winosmith.web.people.once import new_key
 from winosmith.web.problems.models import Event, Problem
-from winosmith.web.problems.once import new_key
 
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person

@@ -27,8 +27,8 @@ from winosmith.web.moderate.rows import entry, rows
 from winosmith.web.moderate.votes import note_read
 from winosmith.web.people.gates import moderators_only
 from winosmith.web.people.models import Person
+from winosmith.web.people.once import new_key, once
 from winosmith.web.problems.models import Event, Problem, State
-from winosmith.web.problems.once import new_key, once
 
 
 @require_GET

@@ -18,8 +18,8 @@ from winosmith.web.moderate.people import person_of
 from winosmith.web.pages import percent
 from winosmith.web.people.gates import moderators_only
 from winosmith.web.people.models import Person, pseudonym
+from winosmith.web.people.once import new_key, once
 from winosmith.web.problems.models import Problem
-from winosmith.web.problems.once import new_key, once
 
 GO_ON = "go-on"
 """What the form sends that goes on with a change of many votes."""

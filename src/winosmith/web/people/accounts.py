@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
@@ -223,20 +224,19 @@ def new_password(person: Person, password: str, invitation: Invitation | None = 
         return close_doors(person)
 
 
+adopting: list[Callable[[Person, Person], None]] = []
+"""Each gives what an area holds of somebody without an account, the second, to one, the first."""
+
+
 def adopt(account: Person, anonymous: Person) -> None:
     """Move everything of a person without an account to one; they never judge what they wrote.
 
-    What the account has read already it can't have judged fairly: that is withdrawn.
+    What the account has read already it can't have judged fairly: that is withdrawn. Each area
+    moves what is its own (`adopting`).
 
     Raises:
         InputError: the one has no account, or the other has.
     """
-    from winosmith.web.judge.entering import may_withdraw, withdraw
-    from winosmith.web.judge.models import Seen, Slot
-    from winosmith.web.moderate.models import Appeal
-    from winosmith.web.problems.models import Event, Twin
-    from winosmith.web.write.models import Draft
-
     with writing():
         rows = {
             one.pk: one
@@ -246,20 +246,11 @@ def adopt(account: Person, anonymous: Person) -> None:
         }
         if rows[account.pk].anonymous or not rows[anonymous.pk].anonymous:
             raise InputError(_("Only what was written without an account can join one."))
-        twins = Twin.objects.filter(contributor=anonymous)
-        read = list(twins.filter(pk__in=Seen.objects.filter(person=account).values("twin")))
-        Slot.objects.filter(contributor=anonymous).update(contributor=account)
-        twins.update(contributor=account)
-        Draft.objects.filter(person=anonymous).update(person=account)
-        Event.objects.filter(actor=anonymous).update(actor=account)
-        Appeal.objects.filter(person=anonymous).update(person=account)
+        for area in reversed(adopting):
+            area(account, anonymous)
         agreed = set(account.agreements.values_list("document_id", flat=True))
         Agreement.objects.filter(person=anonymous).exclude(document__in=agreed).update(
             person=account
         )
-        for twin in read:
-            twin.contributor = account
-            if may_withdraw(account, twin):
-                withdraw(account, twin, _("its contributor has read it as a judge"))
         Person.objects.filter(pk=anonymous.pk).update(is_active=False)
         anonymous.sessions.all().delete()

@@ -15,7 +15,11 @@ class Config(AppConfig):
     label = "people"
 
     def ready(self) -> None:
-        """Make the first texts once the tables are there."""
+        """Make the first texts once the tables are there; tidy up once a day."""
+        from winosmith.web._background import daily
+        from winosmith.web.people.erasure import tidy
+
+        daily.append(tidy)
         post_migrate.connect(_first_documents, sender=self)
 
 

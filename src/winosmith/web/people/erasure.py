@@ -1,42 +1,74 @@
 """What the site holds about somebody: told as a file, hidden, erased, or deleted when it is old.
 
-Other areas join by the signals `tidying` and `erasing`. Receivers run inside the same transaction.
-`tidying` comes with `now` and `before` (what is older goes), and a receiver returns how many rows
-it deleted; `erasing` comes with `person` and `texts` (whether unreleased text goes, too).
+Each area answers for what it holds itself, by functions that its application adds to the lists
+below when the site starts. They run in the transaction of who calls them, those of the areas that
+build on others first.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections import defaultdict
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
-from django.db.models import Exists, Model, OuterRef, QuerySet
-from django.dispatch import Signal
+from django.db.models import Model, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.people.models import Hits, Invitation, Person, Session, new_salt, pseudonym
-from winosmith.web.predict.models import Prediction
-from winosmith.web.problems.models import (
-    ERASED_OPTIONS,
-    ERASED_SENTENCE,
+from winosmith.web.people.models import (
     Done,
-    Event,
-    Problem,
-    State,
-    Twin,
-    Version,
+    Hits,
+    Invitation,
+    Person,
+    Session,
+    new_salt,
+    pseudonym,
 )
-from winosmith.web.problems.public import visible_to
 
-tidying = Signal()
-erasing = Signal()
+
+class Telling(NamedTuple):
+    """How an area tells what it holds about somebody.
+
+    Attributes:
+        tell: returns it as JSON can hold it.
+        table: the label of the model whose rows it tells in words of its own.
+    """
+
+    tell: Callable[[Person], Any]
+    table: str
+
+
+class Naming(NamedTuple):
+    """How rows are told that point at something of an area.
+
+    Attributes:
+        related: what is looked up with them.
+        name: what a person may know it by; None where they may not see it.
+    """
+
+    related: str
+    name: Callable[[Person, Any], str | None]
+
+
+telling: dict[str, Telling] = {}
+"""By the name in the file."""
+
+naming: dict[str, Naming] = {}
+"""By the column that points at it."""
+
+hiding: list[Callable[[Person], int]] = []
+"""Each withdraws what somebody wrote, and returns how many texts."""
+
+erasing: list[Callable[[Person, bool], bool | None]] = []
+"""Each forgets somebody, with True their unreleased texts, too; returns whether texts stay."""
+
+tidying: dict[str, Callable[[datetime, datetime], int]] = {}
+"""By the kind of rows: each deletes, in transactions of its own, what is too old by (now, the
+time before which the site keeps nothing), and returns how many rows."""
 
 
 WITHHELD = {
@@ -51,9 +83,6 @@ def data_about(person: Person) -> dict[str, Any]:
 
     Every table that points at people is in it, also one that is added later.
     """
-    from winosmith.web.market.workers import studies_of
-    from winosmith.web.take.subjects import tests_of
-
     told: dict[str, Any] = {
         "name": None if person.anonymous else person.name,
         "pseudonym": pseudonym(person),
@@ -64,13 +93,11 @@ def data_about(person: Person) -> dict[str, Any]:
             "moderator": person.is_moderator,
             "admin": person.is_superuser,
         },
-        "problems": _problems(person),
         "agreed": [
             {"text": a.document.kind, "version": a.document.version, "at": a.at}
             for a in person.agreements.select_related("document")
         ],
-        "tests": tests_of(person),
-        "studies": studies_of(person),
+        **{name: area.tell(person) for name, area in telling.items()},
     }
     told["other"] = {
         f"{model._meta.label}.{column}": rows
@@ -88,7 +115,7 @@ def _pointing() -> list[tuple[type[Model], str]]:
         for relation in relations
         if relation.auto_created and not relation.concrete
     ]
-    own = ("people.Agreement", "problems.Twin", "take.Subject", "market.Participation")
+    own = {"people.Agreement", *(area.table for area in telling.values())}
     return [
         (model, column)
         for model, column in columns
@@ -96,61 +123,16 @@ def _pointing() -> list[tuple[type[Model], str]]:
     ]
 
 
-def _problems(person: Person) -> list[dict[str, Any]]:
-    """Return somebody's problems with what was done to each, in three statements however many."""
-    events: dict[int, list[Event]] = defaultdict(list)
-    for event in Event.objects.filter(problem__twin__contributor=person).order_by("pk"):
-        events[event.problem_id].append(event)
-    versions = {
-        version.problem_id: version
-        for version in Version.objects.filter(problem__twin__contributor=person).select_related(
-            "root", "parent"
-        )
-    }
-    rows = Problem.objects.filter(twin__contributor=person, gold=False)
-    return [
-        _problem(row, events[row.pk]) | _family(versions.get(row.pk))
-        for row in rows.select_related("twin").order_by("pk")
-    ]
-
-
-def _problem(row: Problem, events: list[Event]) -> dict[str, Any]:
-    return {
-        "id": row.ref,
-        "twin": row.twin.ref,
-        "sentence": row.sentence,
-        "options": row.options,
-        "answer": row.answer,
-        "state": row.state,
-        "reasons": row.reasons,
-        "topic": row.twin.topic,
-        "anchor": row.twin.anchor,
-        "domain": row.twin.domain,
-        "licence": row.twin.licence,
-        "created": row.created,
-        "history": [
-            {"at": e.at, "what": e.kind, "after": e.after, "reason": e.reason} for e in events
-        ],
-    }
-
-
-def _family(version: Version | None) -> dict[str, Any]:
-    """Return a perturbed problem's place in its family; the words of its parent are another's."""
-    if version is None or version.parent is None:
-        return {}
-    depths = {name: getattr(version, name) for name in ("declared", "lineage", "edit")}
-    return {"root": version.root.ref, "parent": version.parent.ref, "depths": depths}
-
-
 def _rows(model: type[Model], column: str, person: Person) -> list[dict[str, Any]]:
-    """Return the rows of a table that point at a person, their problems looked up with them."""
+    """Return the rows of a table that point at a person, with what they are about."""
     rows = model._base_manager.filter(**{column: person})
-    if any(field.name == "problem" for field in model._meta.concrete_fields):
-        rows = rows.select_related("problem__twin")
-    return [_row(row, person) for row in rows]
+    about = [field.name for field in model._meta.concrete_fields if field.name in naming]
+    if about:
+        rows = rows.select_related(*(naming[name].related for name in about))
+    return [_row(row, about, person) for row in rows]
 
 
-def _row(row: Model, person: Person) -> dict[str, Any]:
+def _row(row: Model, about: Iterable[str], person: Person) -> dict[str, Any]:
     """Return a row without what is not the person's: keys, and marks of gold.
 
     A problem is named where the person may see it; by any other's id gold could be known.
@@ -160,14 +142,8 @@ def _row(row: Model, person: Person) -> dict[str, Any]:
         for field in row._meta.concrete_fields
         if field.name not in WITHHELD and not field.is_relation
     }
-    problem = getattr(row, "problem", None)
-    if problem is None or not visible_to(person, problem):
-        return told
-    return {**told, "problem": problem.ref}
-
-
-HIDDEN = gettext_noop("the contributor hid everything they wrote")
-"""The reason in the log, in the site's language; it is translated for whoever reads it."""
+    names = {name: naming[name].name(person, getattr(row, name)) for name in about}
+    return told | {name: known for name, known in names.items() if known is not None}
 
 
 def hide(person: Person) -> int:
@@ -175,13 +151,8 @@ def hide(person: Person) -> int:
 
     Nobody but moderators and the contributor sees it any more.
     """
-    from winosmith.web.judge.entering import may_withdraw, withdraw
-
     with writing():
-        twins = [t for t in Twin.objects.filter(contributor=person) if may_withdraw(person, t)]
-        for twin in twins:
-            withdraw(person, twin, HIDDEN)
-        return len(twins)
+        return sum(area(person) for area in reversed(hiding))
 
 
 def erase(person: Person, texts: bool) -> None:
@@ -205,15 +176,11 @@ def erase(person: Person, texts: bool) -> None:
         admins = Person.objects.select_for_update().filter(is_superuser=True, is_active=True)
         if person.is_superuser and not admins.exclude(pk=person.pk).exists():
             raise InputError(_("This is the only admin; make another one first."))
-        erasing.send(sender=Person, person=person, texts=texts)
-        _drop_traces(person)
-        if texts:
-            _blank(person)
-        if (
-            not Problem.objects.filter(twin__contributor=person)
-            .exclude(sentence=ERASED_SENTENCE)
-            .exists()
-        ):
+        stays = [area(person, texts) for area in reversed(erasing)]
+        Done.objects.filter(person=person).delete()
+        person.sessions.all().delete()
+        Invitation.objects.filter(person=person).delete()
+        if not any(stays):
             person.agreements.all().delete()
         person.salt, person.entry, person.erased = new_salt(), new_salt(), timezone.now()
         person.call(f"erased-{secrets.token_hex(12)}")
@@ -221,71 +188,6 @@ def erase(person: Person, texts: bool) -> None:
         person.last_login = None
         person.set_unusable_password()
         person.save()
-
-
-def _drop_traces(person: Person) -> None:
-    """Delete what only concerns the person, and the words that they added to answers."""
-    from winosmith.web.judge.exclusion import drop_waiting
-    from winosmith.web.judge.models import Contest, Judge, Seen, Skip, Slot
-    from winosmith.web.judge.slots import give_back
-    from winosmith.web.moderate.models import Appeal
-
-    for slot in Slot.objects.filter(holder=person, answered_at=None):
-        give_back(slot)
-    Slot.objects.filter(holder=person).update(
-        comment="", seconds=None, local_seconds=None, taken_at=None, local_at=None, origin=""
-    )
-    Skip.objects.filter(person=person).update(comment="")
-    Contest.objects.filter(slot__holder=person).update(text="")
-    Appeal.objects.filter(person=person).update(text="")
-    drop_waiting(person)
-    for model in (Seen, Judge, Done):
-        model.objects.filter(person=person).delete()
-    person.sessions.all().delete()
-    Invitation.objects.filter(person=person).delete()
-
-
-def _blank(person: Person) -> None:
-    """Withdraw and blank what is not released; the rows stay for the counts and the log."""
-    from winosmith.web.judge.slots import close_slots
-    from winosmith.web.problems.lookalikes import forget
-    from winosmith.web.problems.states import move
-
-    unreleased = Problem.objects.filter(twin__contributor=person, released=False)
-    for problem in unreleased.select_related("twin"):
-        if problem.state not in (State.WITHDRAWN, State.REVISED):
-            event = move(problem, State(State.WITHDRAWN), by=person, kind="erase")
-            if event.before == State.JUDGING:
-                close_slots(problem)
-        forget(problem)
-    _blank_families(unreleased)
-    unreleased.update(
-        sentence=ERASED_SENTENCE, options=ERASED_OPTIONS, answer=None, hints=[], record={}
-    )
-    for version in Version.objects.filter(problem__in=unreleased, parent__isnull=False):
-        lineage = {"root": version.root.ref, "parent": version.parent.ref}
-        record = {"single": True, "lineage": lineage}
-        Problem.objects.filter(pk=version.problem_id).update(record=record)
-    Event.objects.filter(problem__in=unreleased, actor=person).update(reason="")
-    released = Problem.objects.filter(twin__contributor=person, released=True).values("twin")
-    Twin.objects.filter(contributor=person).exclude(pk__in=released).update(
-        topic="", anchor="", domain=""
-    )
-
-
-def _blank_families(problems: QuerySet[Problem]) -> None:
-    """Forget what would spell erased texts again: edits from them, digests, models' predictions.
-
-    What others perturbed from them stays, with its root, its parent and its depths.
-    """
-    versions = Version.objects.filter(problem__in=problems)
-    for child in Problem.objects.filter(version__parent__in=problems).exclude(pk__in=problems):
-        lineage = {k: v for k, v in (child.record.get("lineage") or {}).items() if k != "edits"}
-        if lineage:
-            child.record = {**child.record, "lineage": lineage}
-            child.save(update_fields=["record"])
-    versions.update(digest="")
-    Prediction.objects.filter(problem__in=problems).delete()
 
 
 HITS = timedelta(days=1)
@@ -299,14 +201,10 @@ CHUNK = 2000
 def tidy(now: datetime | None = None) -> dict[str, int]:
     """Delete what is no longer needed; return how many rows of each kind.
 
-    Network digests after a day, those of votes after two hours; sessions when they end; and after
-    `SiteRules.retention_days` the notes of forms that were sent, links that let people in, how long
-    answers took, people without an account who never wrote anything, and what other areas added to
-    `tidying`.
+    Network digests after a day; sessions when they end; after `SiteRules.retention_days` the notes
+    of forms that were sent, links that let people in, and people without an account who never wrote
+    anything; and what other areas added to `tidying`.
     """
-    from winosmith.web.judge.trust import forget_origins
-    from winosmith.web.judge.votes import forget_timings
-
     now = now or timezone.now()
     before = now - timedelta(days=settings.RULES.retention_days)
     gone = {
@@ -314,14 +212,10 @@ def tidy(now: datetime | None = None) -> dict[str, int]:
         "sessions": _delete(Session.objects.filter(expire_date__lt=now)),
         "forms": _delete(Done.objects.filter(at__lt=before)),
         "invitations": _delete(Invitation.objects.filter(expires__lt=before)),
-        "timings": forget_timings(before),
-        "origins": forget_origins(now),
         "people": _delete(_never_wrote(before)),
     }
-    with writing():
-        for receiver, count in tidying.send(sender=Person, now=now, before=before):
-            area = receiver.__module__.split(".")[-2]
-            gone[area] = gone.get(area, 0) + int(count or 0)
+    for name, area in tidying.items():
+        gone[name] = area(now, before)
     return gone
 
 
@@ -336,13 +230,12 @@ def _delete(query: QuerySet) -> int:
 
 def _never_wrote(before: datetime) -> QuerySet[Person]:
     """Return people without an account whose session is over and of whom nothing is left."""
-    of_them = {"person": OuterRef("pk")}
     return Person.objects.filter(
-        ~Exists(Twin.objects.filter(contributor=OuterRef("pk"))),
-        ~Exists(Event.objects.filter(actor=OuterRef("pk"))),
-        ~Exists(Session.objects.filter(**of_them)),
+        twins=None,
+        event=None,
+        sessions=None,
+        drafts=None,
         anonymous=True,
         erased=None,
-        drafts=None,
         joined__lt=before,
     )

@@ -227,6 +227,24 @@ class Session(AbstractBaseSession):
         return SessionStore
 
 
+class Done(models.Model):
+    """That a form was sent, and what came of it: sent again, it does nothing but say so."""
+
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE)
+    key = models.CharField(max_length=64)
+    result = models.JSONField(default=dict)
+    at = models.DateTimeField(default=timezone.now, db_index=True)
+
+    class Meta:
+        app_label = "problems"  # its table is that application's
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["person", "key"], name="done_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"a form, {self.at:%Y-%m-%d %H:%M}"
+
+
 def keyed(purpose: str, text: str) -> str:
     """Return a digest that only the holder of the site's key can make; 64 hex digits."""
     message = f"{purpose}\0{text}".encode("utf-8", "surrogatepass")

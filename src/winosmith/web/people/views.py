@@ -47,9 +47,8 @@ from winosmith.web.people.gates import accounts_only, admins_only, moderators_on
 from winosmith.web.people.invitations import find, over
 from winosmith.web.people.limits import rate_limit
 from winosmith.web.people.models import Document, Invitation, Person, pseudonym
+from winosmith.web.people.once import new_key, once
 from winosmith.web.people.sessions import existing_writer, writer
-from winosmith.web.problems.models import Problem
-from winosmith.web.problems.once import new_key, once
 
 BACKEND = settings.AUTHENTICATION_BACKENDS[0]
 
@@ -211,7 +210,7 @@ def me(request: HttpRequest) -> HttpResponseBase:
         "pseudonym": pseudonym(person),
         "agreements": person.agreements.select_related("document").order_by("-at"),
         "missing": missing(person),
-        "written": Problem.objects.filter(twin__contributor=person, gold=False).count(),
+        "written": person.twins.filter(problems__gold=False).count(),
         "doors": open_doors(person),
         "key": new_key(),
     }

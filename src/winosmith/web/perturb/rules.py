@@ -16,14 +16,15 @@ from winosmith.records import problem_record
 from winosmith.text import tokens
 from winosmith.web.judge.entering import enter, may_revise, replace
 from winosmith.web.people.consent import has_agreed
+from winosmith.web.people.models import Done
+from winosmith.web.people.once import once
 from winosmith.web.perturb.checking import Place, Typed, examine
 from winosmith.web.predict.asking import ask
 from winosmith.web.predict.models import Model
 from winosmith.web.problems.family import lock, may_perturb, path_to, place
 from winosmith.web.problems.halves import Half
 from winosmith.web.problems.hints import hints
-from winosmith.web.problems.models import Done, Problem, Twin, Version, new_ref
-from winosmith.web.problems.once import once
+from winosmith.web.problems.models import Problem, Twin, Version, new_ref
 
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person

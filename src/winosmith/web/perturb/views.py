@@ -21,6 +21,7 @@ from winosmith.web.people.consent import missing
 from winosmith.web.people.gates import agreed
 from winosmith.web.people.limits import TooMany, rate_limit
 from winosmith.web.people.models import Person
+from winosmith.web.people.once import new_key
 from winosmith.web.people.sessions import existing_writer, writer
 from winosmith.web.perturb import rules
 from winosmith.web.perturb.checking import Place, Typed
@@ -29,7 +30,6 @@ from winosmith.web.perturb.page import checked, outcome, page
 from winosmith.web.perturb.rules import Refused
 from winosmith.web.problems.family import folded, may_perturb, path_to, steps
 from winosmith.web.problems.models import Problem, State, Version
-from winosmith.web.problems.once import new_key
 from winosmith.web.problems.public import visible_to
 from winosmith.web.problems.search import parse
 from winosmith.web.read.filters import capped_count

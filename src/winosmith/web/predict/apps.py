@@ -6,7 +6,14 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """Names the application."""
+    """Names the application, and joins what erases."""
 
     name = "winosmith.web.predict"
     label = "predict"
+
+    def ready(self) -> None:
+        """Forget what models made of texts that are erased."""
+        from winosmith.web.people.erasure import erasing
+        from winosmith.web.predict.asking import forget_texts
+
+        erasing.append(forget_texts)

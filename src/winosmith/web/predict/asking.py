@@ -91,6 +91,13 @@ def wake() -> None:
     ring(settings.SITE.folder)
 
 
+def forget_texts(person: Person, texts: bool) -> None:
+    """Forget what models made of unreleased texts of somebody who is erased with them."""
+    if texts:
+        rows = Prediction.objects.filter(problem__twin__contributor=person)
+        rows.filter(problem__released=False).delete()
+
+
 def retry_by(person: Person, model: Model) -> int:
     """Let a model try again, for a moderator; return how many predictions wait for it then.
 

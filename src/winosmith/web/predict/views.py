@@ -10,9 +10,9 @@ from django.views.decorators.http import require_GET, require_POST
 
 from winosmith.errors import InputError
 from winosmith.web.people.gates import moderators_only
+from winosmith.web.people.once import new_key, once
 from winosmith.web.predict import asking, register
 from winosmith.web.predict.models import Model
-from winosmith.web.problems.once import new_key, once
 
 
 @require_GET

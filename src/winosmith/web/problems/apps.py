@@ -6,7 +6,14 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """Names the application."""
+    """Names the application, and publishes what has waited for its other half long enough."""
 
     name = "winosmith.web.problems"
     label = "problems"
+
+    def ready(self) -> None:
+        """Join what is done every hour."""
+        from winosmith.web._background import hourly
+        from winosmith.web.problems.public import publish_due
+
+        hourly.append(publish_due)

@@ -124,23 +124,6 @@ class Event(models.Model):
         return f"{self.kind}, {self.before} → {self.after}, {self.at:%Y-%m-%d %H:%M}"
 
 
-class Done(models.Model):
-    """That a form was sent, and what came of it: sent again, it does nothing but say so."""
-
-    person = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE)
-    key = models.CharField(max_length=64)
-    result = models.JSONField(default=dict)
-    at = models.DateTimeField(default=timezone.now, db_index=True)
-
-    class Meta:
-        constraints: ClassVar = [
-            models.UniqueConstraint(fields=["person", "key"], name="done_once")
-        ]
-
-    def __str__(self) -> str:
-        return f"a form, {self.at:%Y-%m-%d %H:%M}"
-
-
 class Remembered(models.Model):
     """A sentence that new ones are compared with: a problem of the site, or a published one.
 
@@ -225,6 +208,7 @@ class Version(models.Model):
     )
 
     class Meta:
+        app_label = "perturb"  # its table is that application's
         indexes: ClassVar = [
             models.Index(fields=["root", "problem"], name="version_family"),
             models.Index(fields=["root", "digest"], name="version_digest"),

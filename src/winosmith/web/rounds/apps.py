@@ -16,5 +16,5 @@ class Config(AppConfig):
         from winosmith.web.people.erasure import erasing, tidying
         from winosmith.web.rounds.leaving import forget_texts, forget_what_is_left
 
-        erasing.connect(forget_texts, dispatch_uid="rounds.texts")
-        tidying.connect(forget_what_is_left, dispatch_uid="rounds.left")
+        erasing.append(forget_texts)
+        tidying["rounds"] = lambda _now, _before: forget_what_is_left()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from winosmith.web.people.models import Person
 
 
-def forget_texts(sender: object, *, person: Person, texts: bool, **_: Any) -> None:
+def forget_texts(person: Person, texts: bool) -> None:
     """Let reasons that may quote what an erased person wrote go, and once that is sure, the files.
 
     Figures stay. Released texts stay, too.
@@ -30,7 +30,7 @@ def forget_texts(sender: object, *, person: Person, texts: bool, **_: Any) -> No
     transaction.on_commit(forget_what_is_left)
 
 
-def forget_what_is_left(sender: object = None, **_: Any) -> int:
+def forget_what_is_left() -> int:
     """Take lines of erased texts out of all files of rounds; return how many files changed.
 
     Reports, which may quote them, go with them; the site makes its own anew. It is done at once

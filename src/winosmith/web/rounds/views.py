@@ -24,9 +24,9 @@ from winosmith.web.judge.seen import note_read
 from winosmith.web.people.gates import admins_only, moderators_only
 from winosmith.web.people.limits import rate_limit_reading
 from winosmith.web.people.models import Person
+from winosmith.web.people.once import new_key, once
 from winosmith.web.people.sessions import existing_writer
 from winosmith.web.problems.models import Problem
-from winosmith.web.problems.once import new_key, once
 from winosmith.web.problems.public import public_problems
 from winosmith.web.rounds import rules
 from winosmith.web.rounds.flags import flagged, newest, told

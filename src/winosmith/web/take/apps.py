@@ -13,8 +13,11 @@ class Config(AppConfig):
 
     def ready(self) -> None:
         """Connect what the site does with people who took tests."""
-        from winosmith.web.people.erasure import erasing, tidying
-        from winosmith.web.take.subjects import forget_subject, forget_times
+        from winosmith.web.judge.taking import tests
+        from winosmith.web.people.erasure import Telling, erasing, telling, tidying
+        from winosmith.web.take.subjects import forget_subject, forget_times, in_a_test, tests_of
 
-        tidying.connect(forget_times, dispatch_uid="take.times")
-        erasing.connect(forget_subject, dispatch_uid="take.subjects")
+        telling["tests"] = Telling(tests_of, "take.Subject")
+        tidying["take"] = forget_times
+        erasing.append(forget_subject)
+        tests.append(in_a_test)

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from winosmith.problem import BLANK
+from winosmith.web._lock import writing
 from winosmith.web.problems.models import Problem
 from winosmith.web.take.models import Answer, Remark, Round, Sheet, Sitting, Subject
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from winosmith.web.people.models import Person
 
 
-def forget_subject(sender: object, *, person: Person, texts: bool, **_: Any) -> None:
+def forget_subject(person: Person, texts: bool) -> None:
     """Cut the link between an erased person and their codes; their answers stay, as nobody's.
 
     Gone are the times, what they noted, and what they told of themselves in words of their own; a
@@ -72,16 +73,23 @@ def _blank_items(sheet: Sheet, gone: Collection[str]) -> None:
     sheet.save(update_fields=["record"])
 
 
-def forget_times(sender: object, *, before: datetime, **_: Any) -> int:
+def forget_times(_now: datetime, before: datetime) -> int:
     """Forget how long answers took that were given before the site's retention began."""
-    timed = Answer.objects.filter(at__lt=before).exclude(seconds=None)
-    changed = timed.update(seconds=None)
-    Sitting.objects.filter(ended__lt=before).update(given=None, ended=None, pace=None)
-    for round_ in Round.objects.filter(closed__lt=before, figures__isnull=False):
-        if round_.figures.get("pace"):
-            round_.figures["pace"] = []
-            round_.save(update_fields=["figures"])
-    return changed
+    with writing():
+        timed = Answer.objects.filter(at__lt=before).exclude(seconds=None)
+        changed = timed.update(seconds=None)
+        Sitting.objects.filter(ended__lt=before).update(given=None, ended=None, pace=None)
+        for round_ in Round.objects.filter(closed__lt=before, figures__isnull=False):
+            if round_.figures.get("pace"):
+                round_.figures["pace"] = []
+                round_.save(update_fields=["figures"])
+        return changed
+
+
+def in_a_test(person: Person) -> bool:
+    """Tell whether a person has a sheet out."""
+    rows = Sitting.objects.filter(subject__person=person, state=Sitting.State.GIVEN)
+    return bool(rows.exists())
 
 
 def tests_of(person: Person) -> list[dict[str, Any]]:

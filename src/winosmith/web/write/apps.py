@@ -13,8 +13,10 @@ class Config(AppConfig):
 
     def ready(self) -> None:
         """Connect what the site does with drafts."""
+        from winosmith.web.people.accounts import adopting
         from winosmith.web.people.erasure import erasing, tidying
-        from winosmith.web.write.drafts import drop_drafts, drop_old_drafts
+        from winosmith.web.write.drafts import adopt_drafts, drop_drafts, drop_old_drafts
 
-        tidying.connect(drop_old_drafts, dispatch_uid="write.drafts")
-        erasing.connect(drop_drafts, dispatch_uid="write.drafts")
+        tidying["write"] = drop_old_drafts
+        erasing.append(drop_drafts)
+        adopting.append(adopt_drafts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from django.conf import settings
 from django.utils import timezone
@@ -171,13 +171,18 @@ def _other_words(draft: Draft) -> Topic:
     return drawn
 
 
-def drop_old_drafts(sender: object, *, before: datetime, **_: Any) -> int:
+def drop_old_drafts(_now: datetime, before: datetime) -> int:
     """Delete the drafts that were last saved before the site's retention began."""
-    deleted, _rows = Draft.objects.filter(saved__lt=before).delete()
-    return deleted
+    with writing():
+        deleted, _rows = Draft.objects.filter(saved__lt=before).delete()
+    return int(deleted)
 
 
-def drop_drafts(sender: object, *, person: Person, **_: Any) -> int:
+def drop_drafts(person: Person, _texts: bool) -> None:
     """Delete all drafts of somebody who is erased."""
-    deleted, _rows = Draft.objects.filter(person=person).delete()
-    return deleted
+    Draft.objects.filter(person=person).delete()
+
+
+def adopt_drafts(account: Person, anonymous: Person) -> None:
+    """Give the drafts of somebody without an account to one."""
+    Draft.objects.filter(person=anonymous).update(person=account)

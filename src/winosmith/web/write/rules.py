@@ -12,9 +12,10 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.entering import enter, may_revise, replace
 from winosmith.web.people.consent import has_agreed
+from winosmith.web.people.models import Done
+from winosmith.web.people.once import once
 from winosmith.web.problems.hints import hints
-from winosmith.web.problems.models import Done, Twin, new_ref
-from winosmith.web.problems.once import once
+from winosmith.web.problems.models import Twin, new_ref
 from winosmith.web.write.checking import Typed, anchor_of, examine
 from winosmith.web.write.drafts import revision
 from winosmith.web.write.models import Draft

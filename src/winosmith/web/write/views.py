@@ -19,8 +19,8 @@ from winosmith.web.people.consent import has_agreed
 from winosmith.web.people.gates import agreed
 from winosmith.web.people.limits import TooMany, rate_limit
 from winosmith.web.people.models import Person
+from winosmith.web.people.once import new_key, once
 from winosmith.web.people.sessions import existing_writer, writer
-from winosmith.web.problems.once import new_key, once
 from winosmith.web.write import drafts, rules
 from winosmith.web.write.checking import Typed
 from winosmith.web.write.drafts import Stale

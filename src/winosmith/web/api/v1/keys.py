@@ -12,8 +12,8 @@ from ninja import Header
 
 from winosmith.web.api.v1.access import owner
 from winosmith.web.api.v1.faults import Mismatch
-from winosmith.web.problems.models import Done
-from winosmith.web.problems.once import Reused, once
+from winosmith.web.people.models import Done
+from winosmith.web.people.once import Reused, once
 
 Key = Annotated[
     str,

@@ -21,6 +21,7 @@ from winosmith.web.api.v1.shapes import Asked, Check, Problem, Ref, Shape, probl
 from winosmith.web.judge.seen import note_read
 from winosmith.web.people.limits import rate_limit
 from winosmith.web.people.models import Person
+from winosmith.web.people.once import new_key
 from winosmith.web.perturb import rules
 from winosmith.web.perturb.checking import Place, Typed
 from winosmith.web.perturb.page import Shown, checked, outcome
@@ -28,7 +29,6 @@ from winosmith.web.problems.family import may_perturb, path_to
 from winosmith.web.problems.models import Problem as ProblemRow
 from winosmith.web.problems.models import State
 from winosmith.web.problems.models import Version as Row
-from winosmith.web.problems.once import new_key
 from winosmith.web.problems.public import visible_to
 
 Text = Annotated[str, Field(max_length=10_000)]

@@ -10,8 +10,7 @@ from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.people.models import Person
-from winosmith.web.problems.models import Done
+from winosmith.web.people.models import Done, Person
 
 
 class Reused(InputError):  # noqa: N818
