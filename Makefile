@@ -8,7 +8,7 @@ JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN || echo 1) + 2)
 # Tests start hundreds of processes; each would compile the sources anew without what is kept.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-lowest test-newest lint docs bench trials clean
+.PHONY: demo test test-all test-times test-lowest test-newest lint docs bench trials clean
 
 $(BIN)/winosmith: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -29,8 +29,18 @@ $(VENV)/npm/node_modules/axe-core/axe.min.js: | $(VENV)/.tests-installed
 demo: $(BIN)/winosmith
 	$(BIN)/winosmith demo --out winosmith-demo
 
+PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+
+# All but what is marked `long`, with a fifth of the examples of each law.
 test: $(VENV)/.tests-installed $(VENV)/npm/node_modules/axe-core/axe.min.js
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+	$(PYTEST) -m "not long" --hypothesis-profile hurried
+
+test-all: $(VENV)/.tests-installed $(VENV)/npm/node_modules/axe-core/axe.min.js
+	$(PYTEST)
+
+# The same, and where the processor's seconds went, as a table by folder.
+test-times: $(VENV)/.tests-installed $(VENV)/npm/node_modules/axe-core/axe.min.js
+	$(PYTEST) -p tests.times
 
 # What lies below everything, with the oldest libraries that are allowed (PYTHON: 3.11) and with the
 # newest that are to be had; no extra is needed. See CONTRIBUTING.md.

@@ -26,6 +26,7 @@ IN_CI = os.environ.get("CI") == "true"
 
 # No example is too slow: a fact is one on a busy machine, too.
 hypothesis.settings.register_profile("winosmith", deadline=None)
+hypothesis.settings.register_profile("hurried", deadline=None, max_examples=20)
 hypothesis.settings.load_profile("winosmith")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -39,6 +40,26 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 20, 100)
+
+
+def pytest_deselected(items: list[pytest.Item]) -> None:
+    """Count what is left out, for a worker's count reaches nobody."""
+    if items and hasattr(items[0].config, "workeroutput"):
+        output = items[0].config.workeroutput
+        output["left out"] = output.get("left out", 0) + len(items)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take over the count of a worker; all have the same."""
+    found = getattr(node, "workeroutput", {}).get("left out", 0)
+    node.config.stash[_LEFT_OUT] = found or node.config.stash.get(_LEFT_OUT, 0)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say how many tests the workers left out."""
+    if found := terminalreporter.config.stash.get(_LEFT_OUT, 0):
+        terminalreporter.write_line(f"{found:,} tests deselected; `make test-all` runs all")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -62,6 +83,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
 
 
 _FAILED = pytest.StashKey[bool]()
+
+_LEFT_OUT = pytest.StashKey[int]()
 
 
 def absent(reason: str) -> None:

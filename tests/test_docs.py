@@ -58,6 +58,10 @@ OTHERS = {"datasets": "^import datasets", "lm_eval": r"^\$ lm_eval", "mlcroissan
 """What pages use beside winosmith and its extras, and the lines by which it is known."""
 
 
+FIRST = ("README.md", "docs/tutorial.md")
+"""The pages that a newcomer follows."""
+
+
 @pytest.fixture(scope="module")
 def forked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Return a folder with a `winosmith` that has loaded already what it needs."""
@@ -68,7 +72,14 @@ def forked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("page", [page for page, text in PAGES.items() if _run(text)])
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=() if page in FIRST else pytest.mark.long)
+        for page, text in PAGES.items()
+        if _run(text)
+    ],
+)
 def test_what_a_page_shows_is_what_happens(page: str, tmp_path: Path, forked: Path) -> None:
     """Every command and every line of Python on the page runs, and prints what the page says.
 
@@ -276,6 +287,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     }
 
 
+@pytest.mark.long
 def test_every_file_that_is_written_is_explained(written: dict[str, set[str]]) -> None:
     """The page on files names each file of each command, and none that is never written."""
     page = PAGES["docs/reference/files.md"]

@@ -94,6 +94,31 @@ def test_every_test_has_a_time_limit_after_that_of_its_children() -> None:
     assert 0 < forking.PATIENCE < limit
 
 
+def test_every_test_runs_for_a_submission_and_only_long_ones_wait_for_it() -> None:
+    """`.ci/run` makes `test-all`, which leaves nothing out; `test` leaves out what is marked."""
+    made = (ROOT / "Makefile").read_text("utf-8")
+    assert "make test-all\n" in (ROOT / ".ci" / "run").read_text("utf-8")
+    recipes = dict(re.findall(r"^([\w-]+):[^=\n]*\n\t(.*)$", made, re.MULTILINE))
+    assert recipes["test-all"] == "$(PYTEST)"
+    assert recipes["test"] == '$(PYTEST) -m "not long" --hypothesis-profile hurried'
+    assert not re.search(r"^PYTEST = .* -[mk] ", made.replace("-m pytest", ""), re.MULTILINE)
+
+
+def test_each_area_in_the_browser_has_a_test_that_is_not_long() -> None:
+    """`make test` goes one way through each of them; every page is for `make test-all`."""
+    areas = {*ROOT.glob("tests/web/browser/test_*.py"), *ROOT.glob("tests/**/test_*browser.py")}
+    lacking = {
+        area.relative_to(ROOT).as_posix()
+        for area in areas
+        if re.search(
+            r"^pytestmark = .*pytest\.mark\.long", text := area.read_text("utf-8"), re.MULTILINE
+        )
+        or len(re.findall(r"^@pytest\.mark\.long$", text, re.MULTILINE))
+        >= len(re.findall(r"^def test_", text, re.MULTILINE))
+    }
+    assert lacking == {"tests/web/languages/test_browser.py"}  # it is every page
+
+
 LEAKING = """
 import gc
 

@@ -22,6 +22,8 @@ from winosmith.chat import ChatError, Client
 from winosmith.solve._chat import ChatSolver
 from winosmith.testing import made_twins, tiny_language_model
 
+pytestmark = pytest.mark.long
+
 SHOTS, DATA = made_twins(10, seed=9), made_twins(15)
 
 TEMPLATE = """\

@@ -317,6 +317,7 @@ def test_an_unknown_artifact_lists_the_known(tmp_path, capsys):
     assert "association" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(tmp_path):
     """A build that is stopped by Ctrl-C says so, and ends in the same bytes when run again."""
     run = [sys.executable, "-m", "winosmith"]
@@ -344,6 +345,7 @@ def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(tmp_path):
             assert other.read_bytes() == path.read_bytes(), path.name
 
 
+@pytest.mark.long
 def test_demo_finds_most_of_what_is_planted(tmp_path, capsys):
     """The demo ends with the report and its figures, and finds more than random reduction does."""
     assert main(["demo", "--out", str(tmp_path / "demo"), "--json"]) == 0

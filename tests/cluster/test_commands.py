@@ -54,6 +54,7 @@ def test_embed_writes_the_same_vectors(
     np.testing.assert_allclose(found, here, atol=1e-5)
 
 
+@pytest.mark.long
 @pytest.mark.models
 def test_chunks_that_are_cached_are_not_encoded_again(
     executor: Any, tmp_path: Path, tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch
@@ -76,6 +77,7 @@ def test_solvers_that_work_from_here_are_not_spread(data: Path, tmp_path: Path) 
     assert main([*asked, *out]) == 2
 
 
+@pytest.mark.long
 def test_a_scheduler_that_is_not_there_is_named(
     dask: None, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -66,6 +66,7 @@ def _bytes_sent(dask_worker):  # type: ignore[no-untyped-def]
     return dask_worker.transfer_outgoing_bytes_total
 
 
+@pytest.mark.long
 def test_a_value_is_handed_over_again_when_its_holders_died(executor, kill):
     """Kill -9 of every worker loses the value there; work sent later still gets it."""
     value = np.arange(200_000)
@@ -75,6 +76,7 @@ def test_a_value_is_handed_over_again_when_its_holders_died(executor, kill):
         assert executor.submit(np.max, token).result() == value[-1]
 
 
+@pytest.mark.long
 def test_work_of_a_killed_worker_is_done_by_another(executor, kill):
     """What ran on a worker that was killed is done again, without the caller's help."""
     futures = [executor.submit(_slowly, number) for number in range(4)]
@@ -128,6 +130,7 @@ def test_a_scheduler_file_that_is_none_is_told(dask, tmp_path):
         cluster.connect(path).__enter__()
 
 
+@pytest.mark.long
 def test_without_workers_nothing_waits_for_ever(start, tmp_path):
     """No worker at first, none for long, and no scheduler: each is told, and none is a hang."""
     file = tmp_path / "scheduler.json"
@@ -153,6 +156,7 @@ def test_without_workers_nothing_waits_for_ever(start, tmp_path):
             waiting.result(STARTING)
 
 
+@pytest.mark.long
 def test_a_cluster_behind_certificates_takes_who_has_them(start, certificates, tmp_path):
     """With TLS, work is done for who shows the certificate; others are told that it is missing."""
     from distributed import Security

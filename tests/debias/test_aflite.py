@@ -274,6 +274,7 @@ print(sum(_compile.kernel().largest.stats.cache_hits.values()))
 """
 
 
+@pytest.mark.long
 def test_the_first_run_says_that_it_compiles(tmp_path: Path):
     """Compiling is announced on the log; the next run takes the code from the cache."""
     cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
@@ -283,6 +284,7 @@ def test_the_first_run_says_that_it_compiles(tmp_path: Path):
     assert run_python(FIRST_RUN.format(before=""), **cache).stdout.strip() == "1"
 
 
+@pytest.mark.long
 def test_it_runs_where_no_cache_can_be_written():
     """Without a folder for compiled code it compiles in memory, and says how to get one."""
     before = (

@@ -20,6 +20,8 @@ from winosmith.chat import Client
 from winosmith.evolve import ChatPerturber
 from winosmith.testing import made_twins, tiny_language_model
 
+pytestmark = pytest.mark.long
+
 TEMPLATE = """\
 {% for message in messages %}{{ message['role'] }}: {{ message['content'] }}
 {% endfor %}assistant:"""

@@ -110,6 +110,7 @@ def test_a_part_of_another_address_is_not_used(served: Any, tmp_path: Path) -> N
     assert download(served, tmp_path / "data.bin") == DIGEST
 
 
+@pytest.mark.long
 def test_a_killed_download_is_resumed(served: Any, tmp_path: Path) -> None:
     """A process that is killed in the middle leaves a part, and the next one goes on from it."""
     served.pace = 0.05

@@ -29,6 +29,7 @@ def simulated(
     return data, said, likely
 
 
+@pytest.mark.long
 def test_cross_fitting_removes_the_bias() -> None:
     """Over 25 simulated tests the naive figure is 4 points too high, this one is not."""
     rules = Rules(size=35, floor=0.5)

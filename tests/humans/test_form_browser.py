@@ -129,6 +129,7 @@ def test_letter_keys_can_be_turned_off(context: Any, page_file: Path) -> None:
     assert page.locator("input[name=q1]:checked").count() == 1
 
 
+@pytest.mark.long
 def test_answers_are_forgotten_when_asked_twice(context: Any, page_file: Path) -> None:
     """The button asks once more, and then the next subject finds an empty form."""
     page = _opened(context, page_file, [])
@@ -146,6 +147,7 @@ def test_answers_are_forgotten_when_asked_twice(context: Any, page_file: Path) -
     assert page.locator("input:checked").count() == 1  # the letter keys
 
 
+@pytest.mark.long
 def test_nothing_is_wider_than_a_narrow_screen(context: Any, page_file: Path) -> None:
     """At 320 pixels no screen of the form scrolls sideways."""
     page = _opened(context, page_file, [])
@@ -158,6 +160,7 @@ def test_nothing_is_wider_than_a_narrow_screen(context: Any, page_file: Path) ->
         page.keyboard.press("Enter")
 
 
+@pytest.mark.long
 def test_on_paper_all_questions_are_shown(context: Any, page_file: Path) -> None:
     """Printed from the browser, the form is a sheet with every question on it."""
     page = _opened(context, page_file, [])
@@ -166,6 +169,7 @@ def test_on_paper_all_questions_are_shown(context: Any, page_file: Path) -> None
     assert not page.locator("#begin").is_visible()
 
 
+@pytest.mark.long
 def test_axe_finds_no_fault(browser: Any, page_file: Path, axe_source: str) -> None:
     """axe-core reports no violation on the first screen, on a question and on the last."""
     for scheme in ("light", "dark"):

@@ -111,6 +111,7 @@ def test_a_coin_flipper_scores_the_mean_depth_of_the_set() -> None:
     assert 0.85 <= np.mean([low <= value <= high for value in values]) <= 1
 
 
+@pytest.mark.long
 def test_the_p_value_of_the_shuffles_keeps_its_level() -> None:
     """Of those who guess, about one in twenty seems to err at a depth of its own."""
     found = [stability(guessed(MANY, seed), draws=50).mean.null for seed in range(100)]

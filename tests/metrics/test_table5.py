@@ -48,6 +48,7 @@ def told(capsys: TEXT, tmp_path: Path, *files: Path) -> dict[str, Any]:
     return json.loads(capsys.readouterr().out)  # type: ignore[no-any-return]
 
 
+@pytest.mark.long
 @pytest.mark.data
 @pytest.mark.parametrize("name", TABLE)
 def test_the_command_prints_a_row_of_table_5(

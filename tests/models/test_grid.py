@@ -77,6 +77,7 @@ def test_the_best_is_kept_and_runs_at_chance_are_named(
     assert [row["at_chance"] for row in table] == [run.at_chance for run in trained.runs]
 
 
+@pytest.mark.long
 @pytest.mark.models
 @pytest.mark.parametrize("stop_at", [3, 25, 47, 80])
 def test_a_stopped_grid_goes_on_as_if_nothing_had_happened(
@@ -101,6 +102,7 @@ def test_a_stopped_grid_goes_on_as_if_nothing_had_happened(
     assert weights_digest(later.folder) == weights_digest(whole.folder)
 
 
+@pytest.mark.long
 @pytest.mark.models
 def test_what_was_lost_is_made_again(tiny_encoder: Path, learnable: Split, tmp_path: Path) -> None:
     """A finished grid takes no step; when its model is damaged, the best run alone is run again."""

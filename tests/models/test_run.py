@@ -189,6 +189,7 @@ def _here(files: Path, model: Path, out: Path, epochs: int) -> Trained:
     )
 
 
+@pytest.mark.long
 def test_two_processes_train_the_same_model(
     tiny_encoder: Path, files: Path, tmp_path: Path
 ) -> None:
@@ -210,6 +211,7 @@ def test_two_processes_train_the_same_model(
     assert _here(files, tiny_encoder, tmp_path / "two", 2).dev_accuracy == alone.dev_accuracy
 
 
+@pytest.mark.long
 def test_a_killed_grid_goes_on(tiny_encoder: Path, files: Path, tmp_path: Path) -> None:
     """Killed without warning while it trains, a grid ends with the weights of one left alone."""
     process = subprocess.Popen(

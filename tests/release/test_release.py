@@ -207,6 +207,7 @@ def test_a_version_is_released_once(small: Released, tmp_path: Path) -> None:
         "private", first.folder.name]  # fmt: skip
 
 
+@pytest.mark.long
 def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
     """Ctrl-C while files are written ends with 130, and no folder is left, whole or hidden."""
     formats.write(practice.corpus(1500, seed=1).dataset.problems, tmp_path / "problems.jsonl")

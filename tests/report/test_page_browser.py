@@ -57,6 +57,7 @@ def test_the_page_asks_for_nothing_and_nothing_is_wrong(opened: Opened, page_fil
     assert opened.complaints == []
 
 
+@pytest.mark.long
 def test_the_page_never_scrolls_sideways(opened: Opened) -> None:
     """Wide tables and long words stay inside the screen; what is wide scrolls in its own box."""
     opened.page.evaluate(OPEN_ALL)
@@ -69,6 +70,7 @@ def test_the_page_never_scrolls_sideways(opened: Opened) -> None:
     assert out == []
 
 
+@pytest.mark.long
 def test_every_drawing_has_a_name(opened: Opened, drawings: dict[str, tuple[Any, ...]]) -> None:
     """The browser's own accessibility tree shows each drawing as an image with its title."""
     for panels in drawings.values():
@@ -79,6 +81,7 @@ def test_every_drawing_has_a_name(opened: Opened, drawings: dict[str, tuple[Any,
     assert named == opened.page.locator("figure svg").count() == sum(map(len, drawings.values()))
 
 
+@pytest.mark.long
 def test_text_in_drawings_is_legible(opened: Opened) -> None:
     """No text of a drawing is smaller than 9 pixels, on a phone either."""
     sizes = opened.page.evaluate(
@@ -90,6 +93,7 @@ def test_text_in_drawings_is_legible(opened: Opened) -> None:
     assert min(sizes) >= 9
 
 
+@pytest.mark.long
 def test_no_text_is_cut_off_by_its_drawing(opened: Opened) -> None:
     """Every label lies inside its drawing, whatever font the browser has."""
     cut = opened.page.evaluate(
@@ -102,6 +106,7 @@ def test_no_text_is_cut_off_by_its_drawing(opened: Opened) -> None:
     assert cut == []
 
 
+@pytest.mark.long
 def test_axe_finds_no_fault(
     request: pytest.FixtureRequest, browser: Any, page_file: Path, axe_source: str
 ) -> None:
@@ -117,6 +122,7 @@ def test_axe_finds_no_fault(
         assert faults == []
 
 
+@pytest.mark.long
 def test_on_paper_nothing_is_hidden_in_a_box(browser: Any, page_file: Path) -> None:
     """In print nothing scrolls: tables and code show all of what they hold, in light colours."""
     context = browser.new_context(viewport={"width": 720, "height": 1000}, color_scheme="dark")

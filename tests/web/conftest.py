@@ -97,7 +97,17 @@ def _postgres_settings(ready_site: Any, postgres: Any, prepared_database: str) -
     return made
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+BOTH = pytest.mark.parametrize(
+    "database",
+    ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)],
+    indirect=True,
+)
+"""Of a test that hangs on how a database locks, or on its dialect: `make test` runs it on both."""
+
+
+@pytest.fixture(
+    params=["sqlite", pytest.param("postgresql", marks=[pytest.mark.postgres, pytest.mark.long])]
+)
 def database(request: pytest.FixtureRequest, ready_site: Any) -> Iterator[Any]:
     """Use SQLite, then PostgreSQL, with real commits that threads see; emptied after the test."""
     from django.core.management import call_command

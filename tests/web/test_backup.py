@@ -97,6 +97,7 @@ def _restored(site: Any, file: Path, folder: Path, postgres: Any) -> Any:
     return type(site)(folder, url)
 
 
+@pytest.mark.long
 @EACH
 def test_a_backup_under_load_is_one_moment(
     served: Start, tmp_path: Path, database: str, request: pytest.FixtureRequest

@@ -12,6 +12,8 @@ import pytest
 
 from tests.conftest import absent  # type: ignore[import-not-found]
 
+pytestmark = pytest.mark.long
+
 PAIR = "2 accounts of one address and a third"
 
 

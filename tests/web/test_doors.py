@@ -146,6 +146,7 @@ def _tried(fault: str) -> dict[str, tuple[int, int]]:
         return found
 
 
+@pytest.mark.long
 def test_thieves_and_impostors_get_in_nowhere(trials: None) -> None:
     """What stands in the database or in Django's admin, or was closed, opens nothing; keys do."""
     found = _tried("")
@@ -155,6 +156,7 @@ def test_thieves_and_impostors_get_in_nowhere(trials: None) -> None:
     assert {who: got_in for who, (_, got_in) in found.items()} == dict.fromkeys(found, 0)
 
 
+@pytest.mark.long
 def test_a_site_that_keeps_sessions_as_they_are_is_found_out(trials: None) -> None:
     """The same thief, where the table of sessions holds their keys, gets in."""
     assert _tried("clear-sessions")["a reader of the whole database"][1] > 0

@@ -12,6 +12,8 @@ import pytest
 
 from tests.conftest import absent  # type: ignore[import-not-found]
 
+pytestmark = pytest.mark.long
+
 DATABASES = ("sqlite", pytest.param("postgresql", marks=pytest.mark.postgres))
 
 

@@ -29,6 +29,7 @@ def raced(database: str, fault: str) -> dict[str, Any]:
         return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("database", DATABASES)
 def test_a_race_of_judges_gives_each_problem_exactly_k_votes(database: str) -> None:
     """Twelve judges in two windows each give ten problems thirty votes, and nobody votes twice."""
@@ -38,6 +39,7 @@ def test_a_race_of_judges_gives_each_problem_exactly_k_votes(database: str) -> N
     assert found["votes"] == found["answers"] == 30
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("database", DATABASES)
 def test_a_site_that_counts_before_it_inserts_is_found_out(database: str) -> None:
     """The same race, where votes are counted first and inserted then, goes beyond k."""
@@ -53,6 +55,7 @@ def test_a_fault_takes_what_it_replaces(db: Any) -> None:
     assert [*signature(once_unlocked).parameters] == [*signature(once).parameters]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("database", DATABASES)
 def test_nobody_reads_an_answer_while_judges_hold_the_other_half(database: str) -> None:
     """Of twins that are judged an onlooker reads no half before the other is decided, too.

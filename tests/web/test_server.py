@@ -109,6 +109,7 @@ def test_a_folder_has_one_server(served: Start) -> None:
     assert site.get("/").status == 200
 
 
+@pytest.mark.long
 def test_a_killed_server_makes_room(served: Start) -> None:
     """When the master is killed its workers end by themselves, and the next server starts."""
     site = served()
@@ -117,6 +118,7 @@ def test_a_killed_server_makes_room(served: Start) -> None:
     assert site.start().get("/").status == 200
 
 
+@pytest.mark.long
 def test_a_killed_worker_is_replaced(served: Start) -> None:
     """When a worker is killed the others answer, and a new one comes."""
     site = served()

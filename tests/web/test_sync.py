@@ -13,6 +13,8 @@ import pytest
 
 from tests.conftest import absent  # type: ignore[import-not-found]
 
+pytestmark = pytest.mark.long
+
 LATE = {"synchronous_commit": "off", "wal_writer_delay": "10s"}
 """PostgreSQL's settings that acknowledge a commit before the disk has it."""
 

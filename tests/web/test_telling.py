@@ -13,6 +13,8 @@ import pytest
 
 from tests.conftest import absent  # type: ignore[import-not-found]
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def noted() -> Iterator[Any]:

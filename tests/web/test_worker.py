@@ -303,6 +303,7 @@ def test_every_address_of_a_long_file_is_known(site: Any) -> None:
     assert not LONG.search(reverse("rounds:progress", args=["one"]))
 
 
+@pytest.mark.long
 def test_slow_clients_stop_no_page(monkeypatch: pytest.MonkeyPatch) -> None:
     """With 60 clients who send or read a byte a second everybody else is answered."""
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "trials"))

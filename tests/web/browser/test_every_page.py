@@ -100,6 +100,7 @@ def phones(
         context.close()
 
 
+@pytest.mark.long
 def test_every_page_is_accessible_and_fits_a_phone(
     site: Any, phones: Callable[..., Any], axe_source: str
 ) -> None:
@@ -182,6 +183,7 @@ NOT_SHOWN = {
 """Django's routes without a page."""
 
 
+@pytest.mark.long
 def test_djangos_admin_is_accessible_and_fits_a_phone(
     site: Any, phones: Callable[..., Any], axe_source: str
 ) -> None:

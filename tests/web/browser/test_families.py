@@ -105,6 +105,7 @@ def test_branches_open_in_place(reader: Any) -> None:
     assert page.locator("details.folded[open] > summary").count() >= 1
 
 
+@pytest.mark.long
 def test_no_script_is_needed(reader: Any) -> None:
     """Without JavaScript every version is reached by links."""
     site, window, (_, last) = reader
@@ -120,6 +121,7 @@ def test_no_script_is_needed(reader: Any) -> None:
     assert page.locator(".verdict").count() > 3
 
 
+@pytest.mark.long
 def test_the_pages_are_accessible(reader: Any, axe_source: str) -> None:
     """Axe finds nothing with all details open, and a phone needs no scrolling to the side."""
     site, window, (root, last) = reader
@@ -137,6 +139,7 @@ def test_the_pages_are_accessible(reader: Any, axe_source: str) -> None:
         assert wrong_with(page, axe_source, DESK, PHONE) == [], path
 
 
+@pytest.mark.long
 def test_nothing_hostile_runs(reader: Any) -> None:
     """Hostile sentences and options stand in the tree as texts, and nothing of theirs runs."""
     site, window, _ = reader

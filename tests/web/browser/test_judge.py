@@ -108,6 +108,7 @@ def test_three_problems_by_keys_alone(judging: Any) -> None:
     assert not faults, faults
 
 
+@pytest.mark.long
 def test_a_double_click_answers_one_problem(judging: Any) -> None:
     """Two clicks on Send in a row keep one answer, and the next problem is shown unanswered."""
     site, page = judging(local_first=False)
@@ -119,6 +120,7 @@ def test_a_double_click_answers_one_problem(judging: Any) -> None:
     expect(page.locator(".choice :checked")).to_have_count(0)
 
 
+@pytest.mark.long
 def test_the_back_button_does_nothing_twice(judging: Any) -> None:
     """Going back after an answer shows what is to be judged now, and the answer stays as it was."""
     site, page = judging(local_first=False)
@@ -134,6 +136,7 @@ def test_the_back_button_does_nothing_twice(judging: Any) -> None:
     assert site.do(ANSWERS) == before
 
 
+@pytest.mark.long
 def test_the_second_of_two_tabs_is_told(judging: Any) -> None:
     """What one tab has answered, the other is told of; its comment is shown, its answer is none."""
     site, page = judging(local_first=False)
@@ -153,6 +156,7 @@ def test_the_second_of_two_tabs_is_told(judging: Any) -> None:
     assert len(site.do(ANSWERS)) == 1
 
 
+@pytest.mark.long
 def test_judging_works_without_scripts(judging: Any) -> None:
     """With scripts off, the two steps, the marks and passing on work by their buttons."""
     site, page = judging({"java_script_enabled": False})
@@ -186,6 +190,7 @@ with writing():
 """
 
 
+@pytest.mark.long
 def test_every_page_is_accessible_and_fits_a_small_screen(judging: Any, axe_source: str) -> None:
     """Axe finds no fault in any page of judging, and none scrolls sideways at 320 px."""
     small = {"viewport": {"width": PHONE, "height": 640}, "bypass_csp": True}

@@ -113,6 +113,7 @@ def test_keys_alone_moderate(moderated: Any, open_page: Callable[..., Any]) -> N
     assert page.faults == []
 
 
+@pytest.mark.long
 def test_letters_are_text_in_a_field_and_can_be_switched_off(
     moderated: Any, open_page: Callable[..., Any]
 ) -> None:
@@ -132,6 +133,7 @@ def test_letters_are_text_in_a_field_and_can_be_switched_off(
     assert page.locator(".deeds kbd").first.is_hidden()
 
 
+@pytest.mark.long
 def test_bulk_asks_with_the_count_and_is_undone(
     moderated: Any, open_page: Callable[..., Any]
 ) -> None:
@@ -148,6 +150,7 @@ def test_bulk_asks_with_the_count_and_is_undone(
     assert set(moderated.do(STATES).values()) == {"held"}
 
 
+@pytest.mark.long
 def test_two_tabs_and_the_back_button_do_nothing_twice(
     moderated: Any, open_page: Callable[..., Any]
 ) -> None:
@@ -177,6 +180,7 @@ PAGES = (
 )  # fmt: skip
 
 
+@pytest.mark.long
 def test_pages_are_accessible_and_fit_a_small_screen(
     moderated: Any, open_page: Callable[..., Any], axe_source: str
 ) -> None:
@@ -187,6 +191,7 @@ def test_pages_are_accessible_and_fit_a_small_screen(
         assert wrong_with(page, axe_source, DESK, PHONE) == [], path
 
 
+@pytest.mark.long
 def test_without_scripts_everything_works(moderated: Any, open_page: Callable[..., Any]) -> None:
     """Without JavaScript a moderator filters, picks, decides and undoes."""
     page = open_page(moderated, java_script_enabled=False)
@@ -219,6 +224,7 @@ result = [mug.id, jug.id]
 """
 
 
+@pytest.mark.long
 def test_the_queue_is_narrowed_to_a_family(
     moderated: Any, open_page: Callable[..., Any], axe_source: str
 ) -> None:

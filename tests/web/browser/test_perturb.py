@@ -148,6 +148,7 @@ def test_three_generations_by_the_keyboard_alone(desk: Desk) -> None:
     assert desk.made() == [CHILD, GRANDCHILD]
 
 
+@pytest.mark.long
 def test_what_was_typed_survives_a_closed_tab_and_a_lost_connection(desk: Desk) -> None:
     """Offline nothing is sent and all is kept; the next tab has it, and sends it."""
     page = desk.page()
@@ -171,6 +172,7 @@ def test_what_was_typed_survives_a_closed_tab_and_a_lost_connection(desk: Desk) 
     assert again.input_value("#sentence") == ROOT
 
 
+@pytest.mark.long
 def test_double_clicks_and_the_back_button_send_one_sentence(desk: Desk) -> None:
     """A double click sends one; after going back the same words are told to be sent already."""
     page = desk.page()
@@ -191,6 +193,7 @@ def _fill_again(page: Any) -> None:
     page.check("#answer_1")
 
 
+@pytest.mark.long
 def test_two_tabs_send_two_sentences(desk: Desk) -> None:
     """What one tab sends takes nothing from what is typed in the other."""
     page = desk.page()
@@ -207,6 +210,7 @@ def test_two_tabs_send_two_sentences(desk: Desk) -> None:
     assert desk.made() == [CHILD, GRANDCHILD]
 
 
+@pytest.mark.long
 def test_a_refusal_is_where_the_eyes_and_the_keyboard_are(desk: Desk) -> None:
     """The box with the faults has the focus; mending a field takes its fault away."""
     page = desk.page()
@@ -224,6 +228,7 @@ def test_a_refusal_is_where_the_eyes_and_the_keyboard_are(desk: Desk) -> None:
     page.wait_for_selector("h1[data-sent]")
 
 
+@pytest.mark.long
 def test_the_parents_words_come_back(desk: Desk) -> None:
     """The button puts the parent's words back, and Ctrl+Z one's own."""
     page = desk.page()
@@ -237,6 +242,7 @@ def test_the_parents_words_come_back(desk: Desk) -> None:
     assert page.input_value("#sentence") == CHILD
 
 
+@pytest.mark.long
 def test_the_pages_are_accessible_and_fit_a_phone(desk: Desk, axe_source: str) -> None:
     """At 320 pixels nothing is wider than the window, and axe finds nothing on any page."""
     page = desk.page(bypass_csp=True)
@@ -261,6 +267,7 @@ def test_the_pages_are_accessible_and_fit_a_phone(desk: Desk, axe_source: str) -
     look()
 
 
+@pytest.mark.long
 def test_all_of_it_works_without_scripts(desk: Desk) -> None:
     """Check, send, and look again, with scripts switched off."""
     page = desk.page(java_script_enabled=False)

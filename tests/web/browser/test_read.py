@@ -123,6 +123,7 @@ def test_search_details_and_the_way_back(reader: Any) -> None:
     expect(page.locator(".list .sentence")).to_have_count(20)
 
 
+@pytest.mark.long
 def test_reading_needs_no_script(reader: Any) -> None:
     """Search, filters and pages work with JavaScript switched off."""
     site, window, _ = reader
@@ -138,6 +139,7 @@ def test_reading_needs_no_script(reader: Any) -> None:
     assert "q=umbrella" in page.url
 
 
+@pytest.mark.long
 def test_files_are_saved(reader: Any, tmp_path: Path) -> None:
     """A click saves the file under its name, plain and packed, with what the page shows."""
     site, window, _ = reader
@@ -154,6 +156,7 @@ def test_files_are_saved(reader: Any, tmp_path: Path) -> None:
     assert gzip.decompress(Path(packed.value.path()).read_bytes()).count(b"\r\n") == 3
 
 
+@pytest.mark.long
 def test_every_public_page_is_accessible(reader: Any, axe_source: str) -> None:
     """Axe finds nothing on any public page, light or dark, on a desk or 320 px wide."""
     site, window, ref = reader
@@ -164,6 +167,7 @@ def test_every_public_page_is_accessible(reader: Any, axe_source: str) -> None:
         assert wrong_with(page, axe_source, DESK, PHONE) == [], path
 
 
+@pytest.mark.long
 def test_a_keyboard_reaches_the_content_first(reader: Any) -> None:
     """The first stop of the Tab key skips the navigation."""
     site, window, _ = reader
@@ -175,6 +179,7 @@ def test_a_keyboard_reaches_the_content_first(reader: Any) -> None:
     assert page.evaluate("document.activeElement.id") == "content"
 
 
+@pytest.mark.long
 def test_nothing_hostile_runs(reader: Any) -> None:
     """With hostile texts in every column, no page runs, loads or sends anything of theirs."""
     site, window, _ = reader

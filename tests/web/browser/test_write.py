@@ -152,6 +152,7 @@ def test_a_whole_twin_by_the_keyboard_alone(desk: Desk) -> None:
     assert desk.twins() == [[FORM["sentence_1"], FORM["sentence_2"]]]
 
 
+@pytest.mark.long
 def test_what_was_typed_offline_survives_a_closed_tab(desk: Desk) -> None:
     """Typed without a connection, then the tab is closed: the next tab has it and saves it."""
     page = desk.page()
@@ -170,6 +171,7 @@ def test_what_was_typed_offline_survives_a_closed_tab(desk: Desk) -> None:
     assert other.input_value("#sentence_1") == FORM["sentence_1"]
 
 
+@pytest.mark.long
 def test_a_lost_connection_is_made_up_for(desk: Desk) -> None:
     """What was typed while the connection was gone is saved when it is back, without a click."""
     page = desk.page()
@@ -182,6 +184,7 @@ def test_a_lost_connection_is_made_up_for(desk: Desk) -> None:
     assert page.evaluate("localStorage.length") == 0
 
 
+@pytest.mark.long
 def test_double_clicks_and_the_back_button_send_one_twin(desk: Desk) -> None:
     """A double click sends one twin; going back leads to it, and says that it was sent already."""
     page = desk.page()
@@ -197,6 +200,7 @@ def test_double_clicks_and_the_back_button_send_one_twin(desk: Desk) -> None:
     assert len(desk.twins()) == 1
 
 
+@pytest.mark.long
 def test_two_tabs_choose_which_text_to_keep(desk: Desk) -> None:
     """The later tab is shown both texts and overwrites only when told; the other one then sees."""
     one = desk.page()
@@ -219,6 +223,7 @@ def test_two_tabs_choose_which_text_to_keep(desk: Desk) -> None:
     assert not one.locator(".conflict").count()
 
 
+@pytest.mark.long
 def test_everything_works_without_a_script(desk: Desk) -> None:
     """Draw, check, be refused, mend and send: buttons alone do it."""
     page = desk.page(java_script_enabled=False)
@@ -281,6 +286,7 @@ def _walk(desk: Desk, page: Any, look: Callable[[str], None]) -> None:
     look("mine")
 
 
+@pytest.mark.long
 def test_no_page_scrolls_sideways_and_axe_objects_to_none(desk: Desk, axe_source: str) -> None:
     """On a desktop and 320 px wide, by day and by night, every state of every page is in order."""
     page = desk.page(bypass_csp=True)

@@ -8,8 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from tests.web.judge.making import twin  # type: ignore[import-not-found]
 from winosmith.errors import InputError
+
+pytestmark = pytest.mark.long
 
 Maker = Callable[..., Any]
 

@@ -19,7 +19,7 @@ from tests.conftest import axe_faults  # type: ignore[import-not-found]
 from tests.web import serving  # type: ignore[import-not-found]
 from tests.web import visits as v  # type: ignore[import-not-found]
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.long, pytest.mark.browser]
 
 SHOWN = (
     "read:home", "read:problem", "read:guidelines", "write:draft", "write:twin", "judge:turn",

@@ -5,7 +5,11 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+import pytest
+
 from tests.web.market import making as m  # type: ignore[import-not-found]
+
+pytestmark = pytest.mark.long
 
 
 def _at_once(*acts: Any) -> list[Any]:

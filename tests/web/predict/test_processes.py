@@ -72,6 +72,7 @@ def test_a_prediction_comes_by_itself(served: Callable[..., Any], database: str)
     assert page.count("The model predicts.") == 2
 
 
+@pytest.mark.long
 def test_a_process_that_is_killed_is_started_again(served: Callable[..., Any]) -> None:
     """After kill -9 another process has its place, and predicts what was sent meanwhile."""
     site = served(models=BUILT_IN)
@@ -87,6 +88,7 @@ def test_a_process_that_is_killed_is_started_again(served: Callable[..., Any]) -
     assert not set(after.values()) & set(before.values())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])
 def test_models_end_with_the_server(served: Callable[..., Any], sign: signal.Signals) -> None:
     """After TERM or Ctrl-C no process of a model is left."""
@@ -96,6 +98,7 @@ def test_models_end_with_the_server(served: Callable[..., Any], sign: signal.Sig
     until(lambda: not any(map(lives, found.values())))
 
 
+@pytest.mark.long
 def test_no_orphan_survives_the_death_of_the_server(served: Callable[..., Any]) -> None:
     """When the server's first process alone is killed -9, those of models end, and stay ended."""
     site = served(models=BUILT_IN)
@@ -107,6 +110,7 @@ def test_no_orphan_survives_the_death_of_the_server(served: Callable[..., Any]) 
     assert processes(site.folder) == {}
 
 
+@pytest.mark.long
 def test_workers_come_and_go_and_models_stay(served: Callable[..., Any]) -> None:
     """A model's process outlives the worker that started it, and is looked after by others."""
     site = served(models=BUILT_IN)
@@ -138,6 +142,7 @@ def slow_server() -> Iterator[tuple[str, threading.Event]]:
         free.set()
 
 
+@pytest.mark.long
 def test_slow_and_broken_models_are_in_nobodys_way(
     served: Callable[..., Any],
     slow_server: tuple[str, threading.Event],
@@ -170,6 +175,7 @@ def test_slow_and_broken_models_are_in_nobodys_way(
     until(lambda: stands(site, 2)["slow"][0] == "done")
 
 
+@pytest.mark.long
 def test_a_process_that_hangs_is_ended_by_others(served: Callable[..., Any]) -> None:
     """A process that stands still over a sentence is killed, and the sentence's row is late."""
     site = served(models=[{"name": "still", "solver": "random"}], model_seconds=1)
@@ -196,6 +202,7 @@ result = Prediction.objects.get(problem_id=result).pk
     assert settled(site, 3)["still"][0] == "done"
 
 
+@pytest.mark.long
 def test_another_revision_is_scored_anew(served: Callable[..., Any]) -> None:
     """Started with other options a model predicts the past again; its old answers stay."""
     site = served(models=[{"name": "one", "solver": "random", "seed": 1}])
@@ -214,6 +221,7 @@ def test_another_revision_is_scored_anew(served: Callable[..., Any]) -> None:
     assert "Former revisions" in site.get("/models/one/").text
 
 
+@pytest.mark.long
 def test_minilm_predicts_as_an_encoder(
     served: Callable[..., Any], minilm_folder: Path, tmp_path: Path
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.web.conftest import BOTH  # type: ignore[import-not-found]
 from winosmith import Dataset, Problem, formats
 from winosmith.errors import InputError
 from winosmith.testing import made_twins
@@ -74,6 +75,7 @@ def test_a_common_frame_makes_no_duplicate(db: Any, problem: Callable[..., Any])
     assert _near(other, ["melons", "donuts"]) == []
 
 
+@BOTH
 def test_what_is_found_is_the_same_on_both_databases(
     database: Any, problem: Callable[..., Any]
 ) -> None:

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from tests.waiting import LONGEST  # type: ignore[import-not-found]
 from tests.web import growing  # type: ignore[import-not-found]
 from tests.web.api.calling import Program  # type: ignore[import-not-found]
+from tests.web.conftest import BOTH  # type: ignore[import-not-found]
 
 STATES = ("held", "judging", "valid", "rejected", "revised", "withdrawn")
 
@@ -357,6 +358,7 @@ def test_every_surface_shows_what_is_public(
         assert _said(_body(client, path)) <= world.public, path
 
 
+@BOTH
 def test_the_database_says_what_the_condition_says(
     database: Any, person: Callable[..., Any]
 ) -> None:
@@ -599,6 +601,7 @@ def test_imported_halves_wait_for_nothing_but_those_that_are_judged(db: Any) -> 
     assert _public(*rows) == [True, True]
 
 
+@BOTH
 def test_verdicts_on_both_halves_at_once_publish_the_twin(
     database: Any, person: Callable[..., Any]
 ) -> None:

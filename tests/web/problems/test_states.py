@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.web.conftest import BOTH  # type: ignore[import-not-found]
 from winosmith.errors import InputError
 
 
@@ -65,6 +66,7 @@ def test_a_key_is_good_for_one_form(db: Any, person: Callable[..., Any]) -> None
     assert did == []
 
 
+@BOTH
 def test_a_form_sent_by_many_threads_acts_once(database: Any, person: Callable[..., Any]) -> None:
     """Sixteen threads that send the same form act once, and all get the same result."""
     from django.db import connection

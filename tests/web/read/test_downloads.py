@@ -184,6 +184,7 @@ def test_there_are_no_other_files(db: Any, visit: Callable[..., Any], name: str)
     assert visit().get(f"/download/{name}").status_code == 404
 
 
+@pytest.mark.long
 def test_memory_does_not_grow_with_the_rows(db: Any, visit: Callable[..., Any]) -> None:
     """Four times the rows take no more memory than the numbers of the rows themselves."""
     from winosmith.web.problems.models import Problem, State, Twin

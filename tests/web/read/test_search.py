@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.web.conftest import BOTH  # type: ignore[import-not-found]
+
 
 def _found(text: str) -> set[str]:
     from winosmith.web.read.filters import Filters
@@ -40,6 +42,7 @@ SEARCHES = {
 
 
 @pytest.mark.parametrize("rare", [1, 1000])
+@BOTH
 def test_words_are_found(
     database: Any, twin: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, rare: int
 ) -> None:
@@ -54,6 +57,7 @@ def test_words_are_found(
     assert all(_found(text) in (set(), halves) for text in SEARCHES)
 
 
+@BOTH
 def test_the_index_follows_every_change(database: Any, twin: Callable[..., Any]) -> None:
     """A row is found from when it becomes public until it stops being so, by any statement."""
     from winosmith.web.problems.models import Problem
@@ -73,6 +77,7 @@ def test_the_index_follows_every_change(database: Any, twin: Callable[..., Any])
     assert _found("trophy") == set()
 
 
+@BOTH
 def test_the_index_comes_back_after_the_table_was_rebuilt(
     database: Any, twin: Callable[..., Any]
 ) -> None:

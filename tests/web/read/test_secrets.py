@@ -58,6 +58,7 @@ def _answer(client: Any, path: str) -> tuple[Any, ...]:
     return answer.status_code, body, answer.get("ETag"), answer.get("X-Data-Digest")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("who", ["visitor", "account"])
 def test_what_is_hidden_changes_nothing(
     db: Any,

@@ -12,11 +12,15 @@ import urllib.request
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from tests.waiting import LONGEST, until  # type: ignore[import-not-found]
 from tests.web.rounds.making import FILL  # type: ignore[import-not-found]
 from tests.web.serving import PASSWORD  # type: ignore[import-not-found]
 from winosmith.testing import chat_server
 from winosmith.web.rounds import lock
+
+pytestmark = pytest.mark.long
 
 RECIPE = """
 roots = 2

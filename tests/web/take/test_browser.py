@@ -112,6 +112,7 @@ def test_a_whole_test_by_keys_alone(testing: Any) -> None:
     assert not faults, faults
 
 
+@pytest.mark.long
 def test_what_is_chosen_is_kept_when_the_page_is_closed(testing: Any) -> None:
     """A choice without Next, and the time before it, are stored; another device goes on there."""
     site, page = testing()
@@ -135,6 +136,7 @@ def test_what_is_chosen_is_kept_when_the_page_is_closed(testing: Any) -> None:
     assert other.locator("input[name=letter]:checked").get_attribute("value") == "A"
 
 
+@pytest.mark.long
 def test_the_back_button_shows_what_is_stored(testing: Any) -> None:
     """Going back shows the earlier answer; it can be changed there, and nothing is done twice."""
     site, page = testing()
@@ -154,6 +156,7 @@ def test_the_back_button_shows_what_is_stored(testing: Any) -> None:
     assert (letters["1"], letters["2"]) == ("A", "X")
 
 
+@pytest.mark.long
 def test_two_tabs_are_one_sheet(testing: Any) -> None:
     """Beginning in two tabs gives one sheet; after it is handed in, the other tab is told."""
     site, page = testing()
@@ -178,6 +181,7 @@ def test_two_tabs_are_one_sheet(testing: Any) -> None:
     assert [letter for letter, _ in found["answers"].values() if letter] == ["B"]
 
 
+@pytest.mark.long
 def test_an_answer_without_a_connection_is_kept_and_sent(testing: Any) -> None:
     """Offline, Next says so and keeps the choice; back online it is sent once, by itself."""
     site, page = testing()
@@ -200,6 +204,7 @@ def test_an_answer_without_a_connection_is_kept_and_sent(testing: Any) -> None:
     assert 0.2 <= found["1"][1] < LONGEST
 
 
+@pytest.mark.long
 def test_without_scripts_a_test_is_taken_by_its_buttons(testing: Any) -> None:
     """Radio buttons and Next are enough; the server measures the time."""
     site, page = testing({"java_script_enabled": False})
@@ -219,6 +224,7 @@ def test_without_scripts_a_test_is_taken_by_its_buttons(testing: Any) -> None:
     assert all(seconds > 0 for _, seconds in found["answers"].values())
 
 
+@pytest.mark.long
 def test_pages_fit_a_phone_and_axe_finds_nothing(testing: Any, axe_source: str) -> None:
     """Each page of a test, in both colour schemes, at 320 px: no fault and no side scrolling."""
     _site, page = testing({"viewport": {"width": 320, "height": 640}, "bypass_csp": True})

@@ -7,8 +7,12 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import pytest
+
 from tests.web.take.conftest import twins  # type: ignore[import-not-found]
 from winosmith.errors import InputError
+
+pytestmark = pytest.mark.long
 
 Maker = Callable[..., Any]
 
