@@ -66,7 +66,7 @@ class Logit:
     def __init__(self, V: NDArray[np.float32], *, C: float, starts: NDArray[np.intp] | None = None):
         from scipy.linalg import cholesky
 
-        largest = float(np.abs(V).max())
+        largest = float(max(V.max(), -V.min()))
         # a power of two, as in `_basis`, where squares might leave float32
         self.scale = 1.0 if 2**-20 < largest < 2**20 else float(2.0 ** -np.frexp(largest)[1])
         self.V, self.C, self.starts = V, C / self.scale**2, starts
@@ -113,11 +113,12 @@ class Logit:
         keys = np.ones_like(weights) if turns is None else turns
 
         def gradient(Z: Floats, column: NDArray[np.intp]) -> Floats:
+            some = column if len(column) < count else slice(None)  # of all, nothing is copied
             W = solve_triangular(self.factor, Z.T, lower=True, trans="T")
             W32 = np.ascontiguousarray(W, np.float32)
 
             def part(rows: slice) -> NDArray[np.float32]:
-                return self.V[rows].T @ self._residuals(rows, W32, weights, keys, column)
+                return self.V[rows].T @ self._residuals(rows, W32, weights, keys, some)
 
             G = spread(part) + W / self.C
             return np.asarray(solve_triangular(self.factor, G, lower=True).T)
@@ -132,7 +133,7 @@ class Logit:
         W: NDArray[np.float32],
         weights: NDArray[np.float32],
         turns: NDArray[np.float32],
-        column: NDArray[np.intp],
+        column: NDArray[np.intp] | slice,
     ) -> NDArray[np.float32]:
         """Return the derivative of each row's loss by its product with the weights."""
         z: NDArray[np.float32] = self.V[rows] @ W
@@ -140,7 +141,10 @@ class Logit:
             turned = turns[rows][:, column]
             z *= turned
             np.exp(np.minimum(z, 80, out=z), out=z)
-            return np.asarray(-turned * weights[rows][:, column] / (1 + z))
+            z += 1
+            np.divide(weights[rows][:, column], z, out=z)
+            z *= turned
+            return np.negative(z, out=z)
         starts = self._starts(rows)
         sizes = np.diff(np.append(starts, len(z)))
         z -= np.repeat(np.maximum.reduceat(z, starts, axis=0), sizes, axis=0)
