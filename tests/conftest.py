@@ -24,9 +24,13 @@ from winosmith.text import tokens
 
 IN_CI = os.environ.get("CI") == "true"
 
-# No example is too slow: a fact is one on a busy machine, too.
-hypothesis.settings.register_profile("winosmith", deadline=None)
-hypothesis.settings.register_profile("hurried", deadline=None, max_examples=20)
+# No example is too slow, nor is making one: a fact is one on a busy machine, too.
+hypothesis.settings.register_profile(
+    "winosmith", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.register_profile(
+    "hurried", hypothesis.settings.get_profile("winosmith"), max_examples=20
+)
 hypothesis.settings.load_profile("winosmith")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

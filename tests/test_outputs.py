@@ -258,7 +258,10 @@ def test_scratch_stays_after_a_stop_and_goes_at_the_end(tmp_path: Path) -> None:
 
 
 @given(st.dictionaries(st.text("abc/.", min_size=1), st.integers() | st.text(), max_size=4))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    max_examples=25,
+)
 def test_any_recipe_resumes(tmp_path: Path, recipe: dict[str, object]) -> None:
     """Whatever JSON can hold as a recipe is recognised again."""
     path = tmp_path / str(abs(hash(json.dumps(recipe, sort_keys=True))))

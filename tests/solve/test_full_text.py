@@ -122,7 +122,10 @@ def test_operators_are_words(tiny: FullTextIndex, phrases: list[str]) -> None:
     assert bool(found) == expected
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    max_examples=300,
+)
 @given(st.lists(st.text(max_size=12), max_size=4))
 def test_no_phrase_is_an_error(tiny: FullTextIndex, phrases: list[str]) -> None:
     """Whatever text is looked for, the answer is a list of sentences that are there."""

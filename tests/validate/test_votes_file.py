@@ -33,7 +33,7 @@ responses = st.lists(
 
 
 @given(responses)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @pytest.mark.parametrize("name", ["votes.csv", "votes.jsonl"])
 def test_responses_survive_their_file(tmp_path: Path, name: str, given: list[Response]) -> None:
     """Responses written as CSV or as JSON Lines and read back are the same."""
@@ -42,7 +42,7 @@ def test_responses_survive_their_file(tmp_path: Path, name: str, given: list[Res
 
 
 @given(responses)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_no_cell_is_a_formula(tmp_path: Path, given: list[Response]) -> None:
     """A spreadsheet finds no cell that it would run: none begins with =, +, -, @ or a tab."""
     write_votes(given, tmp_path / "votes.csv")
@@ -139,7 +139,7 @@ def test_a_missing_file_is_told(tmp_path: Path) -> None:
 
 
 @given(st.text())
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_any_text_is_read_or_refused(tmp_path: Path, text: str) -> None:
     """Whatever rows a table holds, they are read as responses or refused as bad input."""
     with contextlib.suppress(FormatError):

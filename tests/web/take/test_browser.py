@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import axe_faults  # type: ignore[import-not-found]
-from tests.waiting import LONGEST  # type: ignore[import-not-found]
+from tests.waiting import LONGEST, until  # type: ignore[import-not-found]
 from tests.web.serving import PASSWORD  # type: ignore[import-not-found]
 from winosmith import formats, practice
 
@@ -123,6 +123,8 @@ def test_what_is_chosen_is_kept_when_the_page_is_closed(testing: Any) -> None:
     page.wait_for_timeout(300)
     page.goto("/")  # away, without Next
     page.wait_for_load_state()
+    # What is sent while one leaves may come after the next page.
+    until(lambda: site.do(ANSWERS)["answers"].get("2", [""])[0] == "X")
     other = testing.come(site)
     with other.expect_navigation():
         other.get_by_role("link", name="Go on with it").click()
