@@ -64,7 +64,7 @@ def changed(problem, words, rng):
 
 def questions(data, count):
     """Return pairs of halves, as they are typed, with the twin that each comes from."""
-    from winosmith.web.problems.halves import Half
+    from winosmith.web.problems.checks import Half
 
     rng = random.Random(1)  # noqa: S311
     words = [word for p in data for word in p.sentence.split() if word.isalpha()]

@@ -160,7 +160,7 @@ def test_hints_are_rare_on_published_data(db: Any, data_dir: Path) -> None:
 
 
 def _half(sentence: str) -> Any:
-    from winosmith.web.problems.halves import Half
+    from winosmith.web.problems.checks import Half
 
     return Half(sentence, ("cup", "jug"), 0)
 
@@ -186,7 +186,7 @@ def test_a_hint_names_what_was_found_once(db: Any) -> None:
 
 def test_a_full_name_as_an_option_is_named(db: Any) -> None:
     """Options with a first and a last name give a hint; those with a first name do not."""
-    from winosmith.web.problems.halves import Half
+    from winosmith.web.problems.checks import Half
     from winosmith.web.problems.hints import hints
 
     text = "{0} met {1} and _ smiled."
@@ -245,7 +245,7 @@ def test_near_duplicates_are_hints(db: Any, person: Callable[..., Any]) -> None:
 )
 def test_what_is_half_written_does_no_harm(db: Any, halves: list[Any]) -> None:
     """Unfinished and absurd input gives a list of hints, and no error."""
-    from winosmith.web.problems.halves import Half
+    from winosmith.web.problems.checks import Half
     from winosmith.web.problems.hints import hints, live_hints
 
     assert isinstance(live_hints([Half(*half) for half in halves]), list)

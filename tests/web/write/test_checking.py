@@ -146,7 +146,8 @@ def test_the_preview_marks_what_differs_and_what_is_right(site: Any) -> None:
 
 def test_what_was_typed_is_tidied(site: Any) -> None:
     """Lines, double spaces, long blanks, NUL and characters that turn the text are mended."""
-    from winosmith.web.write.checking import Typed, tidy
+    from winosmith.web.problems.checks import tidy
+    from winosmith.web.write.checking import Typed
 
     assert tidy(" a\r\n b\x00  ____ c\u202e ") == "a b _ c"
     assert tidy("e\u0301 \ud800") == "é ?"

@@ -77,8 +77,8 @@ def test_a_refusal_writes_nothing_and_names_the_fields(
     """A twin that breaks rules leaves no row; the same key may send the mended one."""
     from winosmith.web.people.models import Done
     from winosmith.web.people.once import new_key
+    from winosmith.web.problems.checks import Refused
     from winosmith.web.problems.models import Twin
-    from winosmith.web.write.rules import Refused
 
     ann, key = contributor(), new_key()
     with pytest.raises(Refused) as refused:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -16,11 +16,18 @@ from django.utils.translation import ngettext
 from winosmith.lineage import Depths
 from winosmith.problem import BLANK
 from winosmith.text import edit_distance, tokens, with_blank_apart, words, writing
+from winosmith.web.problems.checks import (
+    LONGEST_OPTION,
+    LONGEST_SENTENCE,
+    Check,
+    Verdict,
+    tidy,
+    told_apart,
+)
 from winosmith.web.problems.family import depths_of, digest_of
 from winosmith.web.problems.models import Problem, State, Version
 from winosmith.web.problems.public import visible_to
 from winosmith.web.problems.states import GONE
-from winosmith.web.write.checking import LONGEST_OPTION, LONGEST_SENTENCE, tidy
 
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
@@ -93,29 +100,6 @@ class Typed:
 FEWEST_WORDS = 5
 """Words below which nothing can be told apart; WinoGrande's 15 to 30 are for twins."""
 
-Verdict = Literal["pass", "note", "fail", "todo"]
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """What one rule says.
-
-    Attributes:
-        rule: its name.
-        verdict: "note" is no hindrance; "todo" as long as too little is written to tell.
-        label: what is asked for.
-        figure: how it stands; "" where there is no figure.
-        advice: what to do, where it does not pass.
-        field: the field of the form that it concerns.
-    """
-
-    rule: str
-    verdict: Verdict
-    label: str
-    figure: str
-    advice: str
-    field: str
-
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -143,13 +127,9 @@ class Place:
 
 
 def usable(typed: Typed) -> bool:
-    """Tell whether the options are distinct texts without a blank, none of them too long."""
-    folded = {option.casefold() for option in typed.options}
-    return (
-        "" not in folded
-        and len(folded) == len(typed.options)
-        and not any(BLANK in option or len(option) > LONGEST_OPTION for option in typed.options)
-    )
+    """Tell whether the options can be told apart, and none is too long."""
+    short = all(len(option) <= LONGEST_OPTION for option in typed.options)
+    return short and told_apart(typed.options)
 
 
 def measured(typed: Typed, place: Place) -> Depths | None:

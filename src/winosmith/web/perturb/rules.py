@@ -21,8 +21,8 @@ from winosmith.web.people.once import once
 from winosmith.web.perturb.checking import Place, Typed, examine
 from winosmith.web.predict.asking import ask
 from winosmith.web.predict.models import Model
+from winosmith.web.problems.checks import Half, Refused, by_field
 from winosmith.web.problems.family import lock, may_perturb, path_to, place
-from winosmith.web.problems.halves import Half
 from winosmith.web.problems.hints import hints
 from winosmith.web.problems.models import Problem, Twin, Version, new_ref
 
@@ -31,14 +31,6 @@ if TYPE_CHECKING:
 
 SOURCE = "person"
 """Who perturbed, as EvoGrad has it: people, a chat model, WordNet."""
-
-
-class Refused(InputError):  # noqa: N818
-    """A sentence that breaks rules; `faults` has what to do, by the field of the form."""
-
-    def __init__(self, faults: dict[str, list[str]]):
-        self.faults = faults
-        super().__init__(" ".join(text for texts in faults.values() for text in texts))
 
 
 def revisable(person: Person | None, problem: Problem) -> bool:
@@ -151,13 +143,8 @@ def _check_agreed(person: Person) -> None:
 
 
 def _check(typed: Typed, goes: Place) -> None:
-    faults: dict[str, list[str]] = {}
-    for check in examine(typed, goes):
-        if check.verdict in ("fail", "todo"):
-            advice = faults.setdefault(check.field, [])
-            if check.advice and check.advice not in advice:
-                advice.append(check.advice)
-    if faults := {field: advice for field, advice in faults.items() if advice}:
+    faults = by_field(one for one in examine(typed, goes) if one.verdict in ("fail", "todo"))
+    if faults:
         raise Refused(faults)
 
 

@@ -27,7 +27,7 @@ from winosmith.web.perturb import rules
 from winosmith.web.perturb.checking import Place, Typed
 from winosmith.web.perturb.choosing import Choices, examples, listed
 from winosmith.web.perturb.page import checked, outcome, page
-from winosmith.web.perturb.rules import Refused
+from winosmith.web.problems.checks import Refused
 from winosmith.web.problems.family import folded, may_perturb, path_to, steps
 from winosmith.web.problems.models import Problem, State, Version
 from winosmith.web.problems.public import visible_to

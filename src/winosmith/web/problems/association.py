@@ -26,7 +26,7 @@ from winosmith.outputs import write_aside
 from winosmith.problem import BLANK
 from winosmith.text import content_words, tokens
 from winosmith.web._background import Background
-from winosmith.web.problems.halves import AnyHalf
+from winosmith.web.problems.checks import AnyHalf
 from winosmith.web.problems.public import public_problems
 
 TELLING = 0.1

@@ -14,7 +14,7 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 
 from winosmith.web.people.models import Person
-from winosmith.web.problems.halves import AnyHalf
+from winosmith.web.problems.checks import AnyHalf
 from winosmith.web.problems.lookalikes import Lookalike, lookalikes_of
 from winosmith.web.problems.models import Problem
 from winosmith.web.suspicions import (

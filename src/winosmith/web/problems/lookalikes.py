@@ -26,7 +26,7 @@ from winosmith.text import FUNCTION_WORDS, overlap, tokens
 from winosmith.web._chunked import chunked
 from winosmith.web._lock import writing
 from winosmith.web.people.models import Person
-from winosmith.web.problems.halves import AnyHalf, Half
+from winosmith.web.problems.checks import AnyHalf, Half
 from winosmith.web.problems.models import Problem, Remembered, Shingle, State, Twin
 from winosmith.web.problems.public import visible_to
 

@@ -6,11 +6,9 @@ A rule has passed, failed or can't be told yet. The verdicts are those of
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -19,29 +17,18 @@ from winosmith import Dataset, Origin, Problem, text
 from winosmith.problem import BLANK
 from winosmith.text import with_blank_apart
 from winosmith.validate import Examined, StructureRules, examine_structure
-from winosmith.web.problems.halves import Half
+from winosmith.web.problems.checks import (
+    LONGEST_OPTION,
+    LONGEST_SENTENCE,
+    Check,
+    Half,
+    Verdict,
+    tidy,
+    told_apart,
+)
 
 DOMAINS = ("social", "physical")
 """WinoGrande's two (section 2): two people of one gender, or two objects."""
-
-LONGEST_SENTENCE, LONGEST_OPTION = 1000, 100
-"""Characters."""
-
-_BLANKS = re.compile(rf"{BLANK}{{2,}}")
-_TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""Characters that turn the direction of writing: text that does not read as it is stored."""
-
-
-def tidy(text: str) -> str:
-    """Return a text on one line, with single spaces, composed letters and one `_` for a blank.
-
-    >>> tidy(" The cup  hit the jug, and the ____ broke. ")
-    'The cup hit the jug, and the _ broke.'
-    """
-    plain = _TURNING.sub("", unicodedata.normalize("NFC", text))
-    printed = (" " if unicodedata.category(letter) == "Cc" else letter for letter in plain)
-    whole = "".join(printed).encode("utf-8", "replace").decode()
-    return _BLANKS.sub(BLANK, " ".join(whole.split()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,32 +118,6 @@ OF_WORDS, OF_ENGLISH = ("length", "overlap", "edit distance"), ("anchor", "funct
 STAND_INS = ("option 1", "option 2")
 """Options of a half whose own can't be used yet; no rule that reads options is believed then."""
 
-Verdict = Literal["pass", "fail", "todo", "unchecked"]
-"""The last where the script does not let the rule be checked (`winosmith.text.writing`)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """What one rule says.
-
-    Attributes:
-        rule: its name, in `winosmith.validate` where it is one of those.
-        half: 0 or 1; None for what concerns both.
-        verdict: "todo" as long as too little is written to tell; "unchecked" is in nobody's way.
-        label: what is asked for.
-        figure: how it stands ("17 words"); "" where there is no figure.
-        advice: what to do, where it does not pass.
-        field: the field of the form that it concerns.
-    """
-
-    rule: str
-    half: int | None
-    verdict: Verdict
-    label: str
-    figure: str
-    advice: str
-    field: str
-
 
 def anchor_of(sentences: Sequence[str], anchors: Sequence[str]) -> str:
     """Return the drawn words that every sentence holds; else the one that most of them hold.
@@ -172,7 +133,7 @@ def anchor_of(sentences: Sequence[str], anchors: Sequence[str]) -> str:
 
 def examine(typed: Typed, anchors: Sequence[str]) -> list[Check]:
     """Return every check of a twin, in the order in which it is written."""
-    usable = _usable(typed.options)
+    usable = told_apart(typed.options)
     anchor = anchor_of(typed.sentences, anchors)
     rows: dict[int, int] = {}
     problems: list[Problem] = []
@@ -234,11 +195,6 @@ def _problem(half: int, typed: Typed, usable: bool, anchor: str) -> Problem:
     )
 
 
-def _usable(options: tuple[str, str]) -> bool:
-    first, second = (option.casefold() for option in options)
-    return bool(first and second) and first != second and BLANK not in first + second
-
-
 def _within(word: str, words: set[str]) -> bool:
     return set(text.content_words(word)) <= words
 
@@ -246,7 +202,7 @@ def _within(word: str, words: set[str]) -> bool:
 def _domain(typed: Typed) -> Check:
     verdict: Verdict = "pass" if typed.domain else "todo"
     advice = _("Say whether it is about people or about things.")
-    return Check("domain", None, verdict, _("A domain is chosen"), "", advice, "domain")
+    return Check("domain", verdict, _("A domain is chosen"), "", advice, "domain")
 
 
 def _options(typed: Typed, usable: bool) -> Check:
@@ -259,7 +215,7 @@ def _options(typed: Typed, usable: bool) -> Check:
     else:
         advice = _("Give both options: the two people or things that the blank may stand for.")
     field = "option_1" if not typed.options[0] else "option_2"
-    return Check("options differ", None, verdict, _("Two different options"), "", advice, field)
+    return Check("options differ", verdict, _("Two different options"), "", advice, field)
 
 
 def _of_half(seen: _Seen, half: int) -> list[Check]:
@@ -279,7 +235,7 @@ def _blank(seen: _Seen, half: int, field: str) -> Check:
     else:
         advice = _("Put the blank, an underscore “_”, where one of the options belongs.")
     figure = _("set apart from the word beside it") if seen.typed.parted[half] else ""
-    return Check("blank", half, verdict, _("One blank “_”"), figure, advice, field)
+    return Check("blank", verdict, _("One blank “_”"), figure, advice, field, half)
 
 
 def _length(seen: _Seen, half: int, field: str) -> Check:
@@ -302,7 +258,7 @@ def _length(seen: _Seen, half: int, field: str) -> Check:
         advice = ngettext("Take away %d word.", "Take away %d words.", extra) % extra
     if len(sentence) > LONGEST_SENTENCE:
         verdict, advice = "fail", _("A half has %d characters at most.") % LONGEST_SENTENCE
-    return Check("length", half, verdict, label, figure, advice, field)
+    return Check("length", verdict, label, figure, advice, field, half)
 
 
 def _present(seen: _Seen, half: int, field: str) -> Check:
@@ -314,7 +270,7 @@ def _present(seen: _Seen, half: int, field: str) -> Check:
     absent = [option for option in typed.options if option.casefold() not in sentence]
     named = ", ".join(f"“{option}”" for option in absent if option)
     advice = _("The sentence must name both options; missing: %s.") % (named or "…")
-    return Check("options", half, verdict, _("Both options are named"), "", advice, field)
+    return Check("options", verdict, _("Both options are named"), "", advice, field, half)
 
 
 def _anchor(seen: _Seen, half: int, field: str) -> Check:
@@ -328,7 +284,7 @@ def _anchor(seen: _Seen, half: int, field: str) -> Check:
         advice = _("The halves must hold the same anchor word; take “%s”.") % anchor
     else:
         advice = _("Use one of the anchor words: %s.") % ", ".join(seen.anchors)
-    return Check("anchor", half, verdict, _("An anchor word"), ", ".join(used), advice, field)
+    return Check("anchor", verdict, _("An anchor word"), ", ".join(used), advice, field, half)
 
 
 def _of_twin(seen: _Seen) -> list[Check]:
@@ -337,10 +293,10 @@ def _of_twin(seen: _Seen) -> list[Check]:
         verdict = seen.verdict("function word")
         advice = _("Draw other words: these hold no content.")
         label = _("The anchor is no function word")
-        checks.append(Check("function word", None, verdict, label, "", advice, "sentence_1"))
+        checks.append(Check("function word", verdict, label, "", advice, "sentence_1"))
     same = seen.verdict("same options") if seen.usable else "todo"
     label, advice = _("Both halves have the same options"), _("Write both halves.")
-    return [*checks, Check("same options", None, same, label, "", advice, "option_2")]
+    return [*checks, Check("same options", same, label, "", advice, "option_2")]
 
 
 def _flipped(seen: _Seen) -> Check:
@@ -353,7 +309,7 @@ def _flipped(seen: _Seen) -> Check:
         advice = _("Change the answer of one half, or the words that decide it.")
     else:
         advice = _("Write both halves.")
-    return Check("flipped answers", None, verdict, _("Opposite answers"), "", advice, "answer_2")
+    return Check("flipped answers", verdict, _("Opposite answers"), "", advice, "answer_2")
 
 
 def _overlap(seen: _Seen) -> Check:
@@ -363,7 +319,7 @@ def _overlap(seen: _Seen) -> Check:
     figure = f"{int(share * 100)} %" if is_told else ""
     label = _("At least %d %% of the words shared") % round(OVERLAP * 100)
     advice = _("Let the second half repeat the first but for the words that decide.")
-    return Check("overlap", None, _patient(seen, "overlap"), label, figure, advice, "sentence_2")
+    return Check("overlap", _patient(seen, "overlap"), label, figure, advice, "sentence_2")
 
 
 def _edit(seen: _Seen) -> Check:
@@ -382,7 +338,6 @@ def _edit(seen: _Seen) -> Check:
     )
     return Check(
         "edit distance",
-        None,
         _patient(seen, "edit distance"),
         label,
         figure,

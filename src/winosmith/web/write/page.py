@@ -12,16 +12,10 @@ from rapidfuzz.distance import Levenshtein
 from winosmith.problem import BLANK
 from winosmith.text import words
 from winosmith.web.problems.association import association
+from winosmith.web.problems.checks import LONGEST_OPTION, LONGEST_SENTENCE, Check
 from winosmith.web.problems.hints import text_hints
 from winosmith.web.problems.lookalikes import lookalikes_of
-from winosmith.web.write.checking import (
-    DOMAINS,
-    LONGEST_OPTION,
-    LONGEST_SENTENCE,
-    Check,
-    Typed,
-    examine,
-)
+from winosmith.web.write.checking import DOMAINS, Typed, examine
 
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person

@@ -14,6 +14,7 @@ from winosmith.web.judge.entering import enter, may_revise, replace
 from winosmith.web.people.consent import has_agreed
 from winosmith.web.people.models import Done
 from winosmith.web.people.once import once
+from winosmith.web.problems.checks import Refused, by_field
 from winosmith.web.problems.hints import hints
 from winosmith.web.problems.models import Twin, new_ref
 from winosmith.web.write.checking import Typed, anchor_of, examine
@@ -28,14 +29,6 @@ SOURCE = "crowd"
 
 OF_THE_FORM = ("domain", "options differ")
 """Checks of fields that no half has; the other ones of both halves wait until both are written."""
-
-
-class Refused(InputError):  # noqa: N818
-    """A twin that breaks rules; `faults` has what to do, by the field of the form."""
-
-    def __init__(self, faults: dict[str, list[str]]):
-        self.faults = faults
-        super().__init__(" ".join(text for texts in faults.values() for text in texts))
 
 
 def submit(
@@ -124,11 +117,7 @@ def _faults(typed: Typed, anchors: Sequence[str]) -> dict[str, list[str]]:
         if (check.half is None or typed.sentences[check.half] or check.rule == "blank")
         and (check.verdict == "fail" or check.half is not None or check.rule in OF_THE_FORM)
     ]
-    faults: dict[str, list[str]] = {}
-    for check in first or open_checks:
-        if check.advice not in faults.setdefault(check.field, []):
-            faults[check.field].append(check.advice)
-    return faults
+    return by_field(first or open_checks)
 
 
 def _made(

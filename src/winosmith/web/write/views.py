@@ -21,13 +21,13 @@ from winosmith.web.people.limits import TooMany, rate_limit
 from winosmith.web.people.models import Person
 from winosmith.web.people.once import new_key, once
 from winosmith.web.people.sessions import existing_writer, writer
+from winosmith.web.problems.checks import Refused
 from winosmith.web.write import drafts, rules
 from winosmith.web.write.checking import Typed
 from winosmith.web.write.drafts import Stale
 from winosmith.web.write.mine import counts
 from winosmith.web.write.models import Draft
 from winosmith.web.write.page import checked, page
-from winosmith.web.write.rules import Refused
 
 STARTS = 5
 """Topics that may be drawn for each twin that may be written."""

@@ -18,9 +18,8 @@ from ninja.errors import HttpError, ValidationError
 from winosmith.errors import InputError
 from winosmith.web.pages import AGAIN
 from winosmith.web.people.limits import TooMany
-from winosmith.web.perturb.rules import Refused as PerturbationRefused
+from winosmith.web.problems.checks import Refused
 from winosmith.web.write.drafts import Stale
-from winosmith.web.write.rules import Refused as TwinRefused
 
 TYPE = "application/problem+json"
 
@@ -182,7 +181,6 @@ _HANDLERS: dict[type[Exception], Any] = {
     InputError: _broken,
     TooMany: _too_many,
     Malformed: _refused,
-    TwinRefused: _refused,
-    PerturbationRefused: _refused,
+    Refused: _refused,
     Stale: _changed,
 }
