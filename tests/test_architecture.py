@@ -19,9 +19,22 @@ TABLE = Path(__file__).parents[1].joinpath("ARCHITECTURE.md").read_text("utf-8")
 
 FLOORS = tuple(
     frozenset(re.findall(r"`(\w+)`", where))
-    for where in re.findall(r"^\| \d \|.*\|(.*)\|$", TABLE, re.MULTILINE)
+    for where in re.findall(
+        r"^\| \d \|.*\|(.*)\|$", TABLE.partition("| floor of ")[0], re.MULTILINE
+    )
 )
 """What stands on which floor, from the ground up, as ARCHITECTURE.md's table has it."""
+
+WEB_FLOORS = tuple(
+    frozenset(re.findall(r"`(\w+)`", where))
+    for where in re.findall(
+        r"^\| \d \|.*\|(.*)\|$", TABLE.partition("| floor of ")[2], re.MULTILINE
+    )
+)
+"""The same of the areas and modules of the platform."""
+
+ROWS_ABOVE = {"problems": {"predict.Model"}}
+"""Tables that an area's own name although they stand above: whom a version was to fool."""
 
 TESTING = "testing"
 """Stands beside the house: it sees floors 0 and 1."""
@@ -98,6 +111,47 @@ def _aliases(tree: ast.Module) -> Iterator[ast.alias]:
             yield from node.names
 
 
+def _web_floor(place: str) -> int:
+    """Return the number of a floor of the platform; the package itself is on the ground."""
+    if place == "__init__":
+        return 0
+    return next(number for number, names in enumerate(WEB_FLOORS) if place in names)
+
+
+def _web_faults(module: str, source: str) -> list[str]:
+    """Return what an area of the platform sees that it may not: `module` is "judge/gold.py".
+
+    Modules of the ground and of hosting see those beside them.
+    """
+    place = module.removesuffix(".py").split("/")[0]
+    floor, faults = _web_floor(place), []
+    for name in _imports(source):
+        if not name.startswith("winosmith.web."):
+            continue
+        other = name.split(".")[2]
+        if not (PACKAGE / "web" / other).is_dir() and not (PACKAGE / f"web/{other}.py").exists():
+            other = "__init__"  # a name that the package exports
+        highest = floor if floor in (0, len(WEB_FLOORS) - 1) else floor - 1
+        if other != place and _web_floor(other) > highest:
+            faults.append(f"{module} imports {name} from a floor that it may not see")
+    tables = [(area, label) for area, label in _tables(source) if area != place]
+    allowed = ROWS_ABOVE.get(place, set())
+    return faults + [
+        f"{module} names the table {label}, which stands above"
+        for area, label in tables
+        if label not in allowed and _web_floor(area) >= floor
+    ]
+
+
+def _tables(source: str) -> Iterator[tuple[str, str]]:
+    """Yield the models that a module's own point at by name ("judge.Slot"), with their areas."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and re.search(r"(ForeignKey|Field)$", ast.unparse(node.func)):
+            to = node.args[0] if node.args else None
+            if isinstance(to, ast.Constant) and re.fullmatch(r"\w+\.[A-Z]\w+", str(to.value)):
+                yield str(to.value).split(".")[0], str(to.value)
+
+
 MODULES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
 
 
@@ -105,6 +159,36 @@ MODULES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob(
 def test_a_module_imports_only_from_its_own_floor_and_below(module: str) -> None:
     """A module imports only what ARCHITECTURE.md lets it see, and nothing private of others."""
     assert _faults(module, (PACKAGE / module).read_text("utf-8")) == []
+
+
+WEB = [module.removeprefix("web/") for module in MODULES if module.startswith("web/")]
+
+
+@pytest.mark.parametrize("module", WEB)
+def test_an_area_of_the_platform_imports_only_from_floors_below(module: str) -> None:
+    """What an area imports, at its top or in a function, stands on a lower floor than it does."""
+    assert _web_faults(module, (PACKAGE / "web" / module).read_text("utf-8")) == []
+
+
+def test_everything_of_the_platform_stands_on_one_floor() -> None:
+    """Each area and module of `web` has one place in ARCHITECTURE.md's table."""
+    places = {module.removesuffix(".py").split("/")[0] for module in WEB} - {"__init__"}
+    assert sorted(place for floor in WEB_FLOORS for place in floor) == sorted(places)
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("judge/x.py", "def f():\n    from winosmith.web.take.models import Sitting"),
+        ("people/x.py", "if TYPE_CHECKING:\n    from winosmith.web.problems.models import Twin"),
+        ("take/x.py", "from winosmith.web.market import workers"),
+        ("_lock.py", "import winosmith.web.people.models"),
+        ("problems/models.py", "row = models.ForeignKey('judge.Slot', models.CASCADE)"),
+    ],
+)
+def test_an_import_between_areas_that_breaks_the_rules_is_found(module: str, source: str) -> None:
+    """The test of the platform's floors fails for imports upwards and sideways, however hidden."""
+    assert len(_web_faults(module, source)) == 1
 
 
 def test_everything_stands_on_a_floor() -> None:
