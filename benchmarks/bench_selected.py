@@ -2,7 +2,8 @@
 
 Cross-validation on what AFLite kept asks problems that were selected by their own answers. Prints
 that figure, its median where the answers of whole blocks are flipped before the filter runs (so
-that nothing is left to find), and what `debias.verify` measures.
+that nothing is left to find), and what `debias.verify` measures. A second table has, for each
+split, what is told of the halves themselves beside what is guessed of one from the other.
 
     python benchmarks/bench_selected.py --data $WINOSMITH_DATA/winogrande/train_xl.jsonl --flips 3
     python benchmarks/bench_selected.py          # practice twins, half of them planted
@@ -31,6 +32,29 @@ def itself(X, y, kept, groups):
     inside = {row: place for place, row in enumerate(kept.tolist())}
     held = [[inside[row] for row in group if row in inside] for group in groups]
     return debias.probe(X[kept], y[kept], [group for group in held if group]).accuracy
+
+
+def halves(X, y, pool, groups, filtered, splits):
+    """Print what is guessed of a half: told of itself, and from the half that was filtered apart.
+
+    Mean (least to greatest) over the splits, of each the mean of both halves, both ways.
+    """
+    own, other, shares = [], [], []
+    for split in range(splits):
+        kept = []
+
+        def keep(rows, kept=kept):
+            kept.append(filtered(rows))
+            return kept[-1]
+
+        found = debias.verify(
+            X, y, keep, blocks=groups, ids=pool.ids, splits=1, seed=split, draws=20
+        )
+        own.append(np.mean([itself(X, y, rows, groups) for rows in kept]))
+        other.append(found.after[debias.LINEAR].accuracy)
+        shares.append(found.kept)
+    cells = [f"{np.mean(x):.1%} ({min(x):.1%} to {max(x):.1%})" for x in (own, other)]
+    print(f"| keeps {np.mean(shares):.1%} | {' | '.join(cells)} |", flush=True)
 
 
 def main():
@@ -70,6 +94,9 @@ def main():
             f"{g.accuracy:.1%} ({g.low:.1%} to {g.high:.1%})" for g in (before, found.after[name])
         )
         print(f"| {name} | {' | '.join(cells)} |")
+    print("\n| of a half | told of itself | from the half filtered apart |\n|---|---|---|")
+    halves(X, y, pool, groups, lambda half: half, asked.splits)
+    halves(X, y, pool, groups, lambda half: kept_of(X, y, pool.ids, half), asked.splits)
     print(f"{time.monotonic() - started:.0f} s")
 
 

@@ -31,6 +31,7 @@ from winosmith.build._vectors import (
     embedded,
     embedders,
     place_of,
+    refuse_many_options,
     refuse_unturned,
     turning,
 )
@@ -106,6 +107,7 @@ def debias_to_folder(
         OutputError: the folder can't be taken or written.
     """
     refuse_unturned(embed, chosen)
+    refuse_many_options(dataset, chosen)
     vote = vote or ConsensusRecipe()
     refuse_vote(vote, chosen)
     parameters = _parameters(embed, chosen, splits, seed, vote)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from winosmith import embed, models
 from winosmith.build._recipe import ARRAYS, ConsensusRecipe, EmbedRecipe, FilterRecipe
 from winosmith.dataset import Dataset
-from winosmith.errors import RecipeError
+from winosmith.errors import DataError, RecipeError
 from winosmith.outputs import OutputFolder, sha256
 
 
@@ -88,6 +88,21 @@ def embedded(
 def turning(chosen: EmbedRecipe) -> bool:
     """Tell whether swapping the options of a problem turns its vector around: by difference."""
     return combining(chosen) == "difference"
+
+
+def refuse_many_options(dataset: Dataset, chosen: FilterRecipe) -> None:
+    """Refuse to filter problems with more than two options by mirror, whose units are one vector.
+
+    Raises:
+        DataError: and what to do instead.
+    """
+    many = [problem for problem in dataset if len(problem.options) > 2]
+    if chosen.method == "mirror" and many:
+        raise DataError(
+            f"{len(many)} of {len(dataset)} problems have more than two options (first: "
+            f"{many[0].id!r}); of a data set the mirror filter takes those with two; "
+            "`winosmith.debias.mirror` takes vectors of as many options as there are, as arrays"
+        )
 
 
 def refuse_unturned(embedding: EmbedRecipe, chosen: FilterRecipe) -> None:
