@@ -79,7 +79,6 @@ PICTURES = {
     "models": ("/models/", None),
     "model": ("/models/hunting/", None),
     "stability": ("/families/models/", None),
-    "rounds": ("/rounds/start/", "ada"),
     "api": ("/api/", None),
 }
 """Name of a picture → the page, and who looks at it."""

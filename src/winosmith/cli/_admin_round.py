@@ -1,9 +1,8 @@
-"""`winosmith admin round`: rounds of the benchmark on the site, from the start to the public."""
+"""`winosmith admin round`: the rounds of a site are listed, shown, given up, published."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,7 +10,6 @@ from winosmith.cli._groups import Group
 from winosmith.cli._options import json_option
 from winosmith.cli._printing import print_json, print_table, say
 from winosmith.cli.admin import database_option, existing_site, site_argument
-from winosmith.errors import InputError
 
 if TYPE_CHECKING:
     from winosmith.web.rounds.models import Round
@@ -21,80 +19,15 @@ if TYPE_CHECKING:
 @site_argument
 @click.pass_context
 def command(context: click.Context, folder: str) -> None:
-    """Run rounds of the benchmark on the public problems of the site of DIR.
+    """Look after the rounds of the benchmark on the site of DIR.
 
     A round moves and deletes none of them: what its filter leaves out is told to the contributors,
     with the score and the reason, once the round is published.
 
     \b
-    Start with:  winosmith admin round DIR start
+    Begin one with:  winosmith round --site DIR
     """  # noqa: D301
     context.obj = folder
-
-
-@command.command(
-    "start", short_help="filter and solve what is public; the server does it, or this terminal"
-)
-@click.option("--name", metavar="NAME", help="Of the round; in its address. Without one: round-1, "
-              "round-2 and so on; of one that failed or was cancelled: let it go on.")  # fmt: skip
-@click.option("--recipe", metavar="FILE", help="A recipe of `winosmith round`, or the name of one "
-              "in the folder recipes/ of DIR; its data and votes are the site's.")  # fmt: skip
-@click.option("--here", is_flag=True, help="Carry it out in this terminal, to its end. What waits "
-              "is taken up.")  # fmt: skip
-@database_option
-@click.pass_obj
-def start(folder: str, /, **options: Any) -> None:
-    """Start a round of the public problems of DIR.
-
-    The server carries it out, in a process of its own, and takes it up again after a crash or a
-    new start; /rounds/ shows how far it is. Without a recipe it is AFLite on light embeddings,
-    solved by the site's models, and compared with the round that was published last.
-
-    \b
-    Example:
-        winosmith admin round DIR start --recipe round.toml
-    """  # noqa: D301
-    site = existing_site(folder, options["database"])
-    round_ = _started(options)
-    if options["here"]:
-        _carry_out(site.folder, round_)
-        return
-    click.echo(f"{round_.name} waits for the server; look at it with:")
-    click.echo(f"  winosmith admin round {folder} show {round_.name}")
-    say("Where the site is not served, add --here.")
-
-
-def _started(options: dict[str, Any]) -> Round:
-    """Return the round that is to be carried out: a new one, or one that goes on."""
-    from winosmith.web.rounds import recipes, rules
-    from winosmith.web.rounds.models import Round
-
-    name, recipe = options["name"], options["recipe"]
-    wanted = {"name": name} if name else {"busy": True} if options["here"] and not recipe else None
-    known = Round.objects.filter(**wanted).first() if wanted else None
-    if known is not None and recipe:
-        raise InputError(f"there is a round {name} already, with its recipe; leave --recipe out")
-    if known is not None:
-        if not known.busy:
-            rules.again(None, known)
-        found: Round = Round.objects.select_related("last").get(pk=known.pk)
-        return found
-    table, base = recipes.read(recipe) if recipe else ({}, "")
-    return rules.start(None, name or rules.next_name(), table, base)
-
-
-def _carry_out(folder: Path, round_: Round) -> None:
-    from winosmith.web.rounds.models import Round
-    from winosmith.web.rounds.running import carried_out_here
-
-    if not carried_out_here(folder, round_):
-        say(f"The server is at {round_.name} already.")
-        return
-    now = Round.objects.get(pk=round_.pk)
-    if now.state == Round.State.FAILED:
-        raise InputError(f"{now.name} failed: {now.error}")
-    click.echo(f"{now.name} is {now.get_state_display()}")
-    say(f"Its files are in {now.folder / 'results'}; moderators see it at /rounds/.")
 
 
 @command.command("list", short_help="the rounds, and how far each is")
@@ -120,7 +53,7 @@ def list_(folder: str, database: str | None, as_json: bool) -> None:
         print_json(rows)
         return
     if not rows:
-        click.echo("There is no round yet; begin one with: winosmith admin round DIR start")
+        click.echo("There is no round yet; begin one with: winosmith round --site DIR")
         return
     print_table(
         "Rounds",
@@ -148,20 +81,20 @@ def show(folder: str, name: str, database: str | None, as_json: bool) -> None:
         return
     click.echo(f"{found.name}: {found.get_state_display()}")
     if found.busy:
-        _how_far(found)
+        _how_far(folder, found)
     elif found.state == found.State.FAILED:
         click.echo(found.error)
-        say(f"Let it go on with: winosmith admin round {folder} start --name {name}")
+        say(f"Let it go on with: winosmith round --site {folder} --name {name}")
     elif found.state == found.State.DONE:
         _figures(found)
 
 
-def _how_far(found: Round) -> None:
+def _how_far(folder: str, found: Round) -> None:
     from winosmith.web.rounds.progress import standing
 
     stands = standing(found)
     if stands is None or not stands.at_work:
-        click.echo("no process is at it; the server starts one, or: start --here")
+        click.echo(f"no process is at it; it goes on with: winosmith round --site {folder}")
         return
     click.echo(f"step {stands.number} of {stands.of}: {stands.step}, {stands.percent} % of all")
     if stands.until is not None:
@@ -183,18 +116,21 @@ def _figures(found: Round) -> None:
         say("It is not published: moderators alone see it.")
 
 
-@command.command("cancel", short_help="stop the round that waits or runs")
+@command.command("cancel", short_help="give up the round that waits or runs")
 @click.argument("name")
 @database_option
 @click.pass_obj
 def cancel(folder: str, name: str, database: str | None) -> None:
-    """Stop the round NAME. What it has finished is kept, and it can go on from there."""
+    """Give the round NAME up. What it has finished is kept, and it can go on from there.
+
+    A process that is at it stops before its next step; Ctrl-C stops it at once.
+    """
     existing_site(folder, database)
     from winosmith.web.rounds import rules
 
-    rules.cancel(None, rules.round_named(name))
+    rules.cancel(rules.round_named(name))
     click.echo(f"{name} is cancelled")
-    say(f"Let it go on with: winosmith admin round {folder} start --name {name}")
+    say(f"Let it go on with: winosmith round --site {folder} --name {name}")
 
 
 @command.command("publish", short_help="let everyone see what came of a round")

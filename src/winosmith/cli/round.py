@@ -11,15 +11,23 @@ import click
 
 from winosmith.cli._options import json_option
 from winosmith.cli._printing import print_json, print_table, progress, say
-from winosmith.errors import OutputError
+from winosmith.cli.admin import database_option, existing_site
+from winosmith.errors import InputError, OutputError
 
 if TYPE_CHECKING:
     from winosmith.rounds import Change, Round
+    from winosmith.web.rounds.models import Round as Row
 
 
 @click.command()
-@click.argument("recipe", type=click.Path(exists=True, dir_okay=False))
-@click.option("--out", required=True, metavar="DIR", help="The folder to write; made if need be.")
+@click.argument("recipe", required=False)
+@click.option("--out", metavar="DIR", help="The folder to write; made if need be.")
+@click.option("--site", metavar="DIR", help="In place of --out and the recipe's data: the public "
+              "problems and the votes of the site in this folder, and the database.")  # fmt: skip
+@click.option("--name", metavar="NAME", help="With --site: of the round, in its address. Without "
+              "one: the round that was broken off, else round-1, round-2 and so on; of one that "
+              "failed or was cancelled: let it go on.")  # fmt: skip
+@database_option
 @click.option("--last", metavar="DIR", type=click.Path(exists=True, file_okay=False),
               help="The folder of the last round, to be compared with. What it had in train, dev "
               "or test stays there, and only what is new is drawn.")  # fmt: skip
@@ -31,8 +39,11 @@ if TYPE_CHECKING:
 @click.option("--force", is_flag=True, help="Replace the results of another recipe.")
 @json_option
 def command(
-    recipe: str,
-    out: str,
+    recipe: str | None,
+    out: str | None,
+    site: str | None,
+    name: str | None,
+    database: str | None,
     last: str | None,
     redraw: bool,
     stored: str | None,
@@ -46,6 +57,10 @@ def command(
     round (what every solver gets right) beside what people found and models failed, and report
     what changed against the last round. Stop it at any time; the same command goes on where it
     was.
+
+    With --site the pool is what a platform has public at this moment, and pages show how far the
+    round is and what came of it; RECIPE may be left out, or name a file of the folder recipes of
+    the site.
 
     \b
     Example recipe, beside twins.jsonl and votes.csv:
@@ -65,7 +80,19 @@ def command(
     \b
     Example:
         winosmith round mine.toml --out rounds/2 --last rounds/1
+        winosmith round --site winosmith-site
     """  # noqa: D301
+    if site is not None:
+        others = {"--out": out, "--last": last, "--redraw": redraw, "--stored": stored,
+                  "--force": force, "--json": as_json}  # fmt: skip
+        if given := [option for option, value in others.items() if value]:
+            raise InputError(f"--site says where all is; leave {', '.join(given)} out")
+        _on_site(existing_site(site, database).folder, recipe, name)
+        return
+    if recipe is None or out is None:
+        raise InputError("name a recipe and a folder to write (--out), or a site (--site)")
+    if name is not None:
+        raise InputError("--name is of a round on a site; the recipe names this one")
     from winosmith import rounds
 
     read = rounds.read_round(recipe)
@@ -77,6 +104,44 @@ def command(
         _tell(found)
     if stored is not None:
         _same(stored, found.folder)
+
+
+def _on_site(folder: Path, recipe: str | None, name: str | None) -> None:
+    """Carry out a round of a site: one that was broken off, one that ended badly, or a new one."""
+    from winosmith.web.rounds.models import Round as Row
+    from winosmith.web.rounds.running import carried_out
+
+    row = _row(recipe, name)
+    if not carried_out(folder, row):
+        say(f"Another process is at {row.name} already; /rounds/ shows how far it is.")
+        return
+    now = Row.objects.get(pk=row.pk)
+    if now.state == Row.State.FAILED:
+        raise InputError(f"{now.name} failed: {now.error}")
+    click.echo(f"{now.name} is {now.get_state_display()}")
+    say(f"Its files are in {now.folder / 'results'}; moderators see it at /rounds/.")
+
+
+def _row(recipe: str | None, name: str | None) -> Row:
+    """Return the row of the round that is to be carried out.
+
+    Raises:
+        InputError: it can't be; a recipe is given for a round that has one.
+    """
+    from winosmith.web.rounds import recipes, rules
+    from winosmith.web.rounds.models import Round as Row
+
+    wanted = {"name": name} if name else {"busy": True}
+    known: Row | None = Row.objects.select_related("last").filter(**wanted).first()
+    if known is None:
+        table, base = recipes.read(recipe) if recipe else ({}, "")
+        return rules.start(name or rules.next_name(), table, base)
+    if recipe:
+        raise InputError(f"the round {known.name} has its recipe already; leave {recipe} out")
+    if not known.busy:
+        rules.again(known)
+        known.refresh_from_db()
+    return known
 
 
 def _tell(found: Round) -> None:

@@ -295,13 +295,11 @@ def _as_worker(site: Site, leash: Leash, worker: Any) -> None:
     """Leave Ctrl-C to the master: it reaches the whole group, and would cut off requests here."""
     from winosmith.web import _background, _lock
     from winosmith.web.predict import process
-    from winosmith.web.rounds import process as rounds
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _lock.bounded()
     _background.look_every_hour(site.folder)
     process.start(site, leash)
-    rounds.start(site, leash)
 
 
 def load_all() -> None:

@@ -50,22 +50,22 @@ def test_a_round_goes_on_after_a_break_and_accounts_for_its_pool(
     from winosmith.web.problems.models import Problem
     from winosmith.web.rounds import rules
     from winosmith.web.rounds.models import Place
-    from winosmith.web.rounds.running import carried_out_here
+    from winosmith.web.rounds.running import carried_out
 
     refs = fill(TWINS)
     hidden = Problem.objects.filter(ref__in=refs[:6])
     hidden.update(embargo=True)
-    made = rules.start(None, "one", {**SMALL, "solvers": [WORDS]})
+    made = rules.start("one", {**SMALL, "solvers": [WORDS]})
     with monkeypatch.context() as patch:
         _break_off(patch, "solving with words")
         with pytest.raises(BreakError):
-            carried_out_here(db.folder, made)
+            carried_out(db.folder, made)
     made.refresh_from_db()
     assert (made.state, made.step) == ("running", "writing")
     vectors = made.folder / "results/build/private/embeddings.npy"
     before = vectors.stat().st_mtime_ns
     hidden.update(embargo=False)  # what becomes public meanwhile is for the next round
-    assert carried_out_here(db.folder, made)
+    assert carried_out(db.folder, made)
     made.refresh_from_db()
     assert (made.state, made.error, made.busy) == ("done", "", False)
     assert vectors.stat().st_mtime_ns == before
@@ -91,12 +91,12 @@ def test_a_round_by_the_mirror_filter_is_carried_out_and_shown(db: Any, visit: A
     """Whole twins go, each with its margin, and the page names the filter and what is left."""
     from winosmith.web.rounds import rules
     from winosmith.web.rounds.models import Place, Round
-    from winosmith.web.rounds.running import carried_out_here
+    from winosmith.web.rounds.running import carried_out
 
     fill(TWINS)
     recipe = {**SMALL, "filter": {"method": "mirror", "aim": "chance"}, "solvers": [CHANCE]}
-    made = rules.start(None, "one", recipe)
-    assert carried_out_here(db.folder, made)
+    made = rules.start("one", recipe)
+    assert carried_out(db.folder, made)
     rules.publish(None, Round.objects.get(pk=made.pk))
     gone = Place.objects.filter(round=made, stage="mirror").select_related("problem")
     assert len(gone) > 10
@@ -105,15 +105,6 @@ def test_a_round_by_the_mirror_filter_is_carried_out_and_shown(db: Any, visit: A
     page = visit().get("/rounds/round/one/").content.decode()
     assert "filter (mirror)" in page
     assert "across halves that were filtered apart; before it was" in page
-
-
-def test_an_admin_chooses_the_mirror_filter(db: Any) -> None:
-    """The form offers it, and hands on neither AFLite's threshold nor what AFLite removes."""
-    from winosmith.web.rounds.forms import StartForm
-
-    form = StartForm({**StartForm().initial, "method": "mirror"})
-    assert form.is_valid()
-    assert form.table()[0]["filter"] == {"method": "mirror"}
 
 
 def test_what_came_of_a_round_is_stored_once(
@@ -140,13 +131,13 @@ def test_the_second_round_is_compared_with_the_first(db: Any, stored: Callable[.
     from winosmith.web.problems.models import Problem
     from winosmith.web.rounds import rules
     from winosmith.web.rounds.models import Round
-    from winosmith.web.rounds.running import carried_out_here
+    from winosmith.web.rounds.running import carried_out
 
     first = stored("one")
     shutil.copytree(first.carried_in, first.folder / "results")
     Problem.objects.filter(pk__in=Problem.objects.values("pk")[:6]).update(embargo=True)
-    made = rules.start(None, "two", {**SMALL, "solvers": [CHANCE]})
-    assert carried_out_here(db.folder, made)
+    made = rules.start("two", {**SMALL, "solvers": [CHANCE]})
+    assert carried_out(db.folder, made)
     made = Round.objects.get(pk=made.pk)
     assert (made.state, made.error) == ("done", "")
     by_name = {what: (last, now) for what, last, now, _form in made.changes}
@@ -176,7 +167,7 @@ def test_the_pool_is_what_downloads_have(database: Any, person: Callable[..., An
     for ref, state in zip(refs[2:6], (State.HELD, State.JUDGING, State.REJECTED, "withdrawn"),
                           strict=True):  # fmt: skip
         Problem.objects.filter(ref=ref).update(state=state)
-    made = rules.start(None, "pool", {**SMALL, "solvers": [WORDS]})
+    made = rules.start("pool", {**SMALL, "solvers": [WORDS]})
     told: list[int] = []
     folder = handed_over(made, told.append)
     problems, votes = (_records(folder / name) for name in ("problems.jsonl", "votes.jsonl"))
@@ -195,22 +186,22 @@ def test_why_a_round_failed_is_told_and_it_can_go_on(
     """What a solver lacks is told before anything is built; put right, the round goes on."""
     from winosmith.web.rounds import rules
     from winosmith.web.rounds.models import Round
-    from winosmith.web.rounds.running import carried_out_here
+    from winosmith.web.rounds.running import carried_out
 
     fill(TWINS, votes=False)
     away = {"name": "away", "solver": "hunting", "collection": "texts-of-mine"}
-    made = rules.start(None, "one", {**SMALL, "solvers": [away]})
-    carried_out_here(db.folder, made)
+    made = rules.start("one", {**SMALL, "solvers": [away]})
+    carried_out(db.folder, made)
     made.refresh_from_db()
     assert made.state == "failed"
     assert "texts-of-mine" in made.error
     assert not (made.folder / "results").exists()
-    rules.again(None, made)
+    rules.again(made)
     (db.folder / "texts-of-mine").mkdir()
     (db.folder / "texts-of-mine" / "one.txt").write_text("The trophy is large.\n")
     _break_off(monkeypatch, "embedding")
     with pytest.raises(BreakError):
-        carried_out_here(db.folder, Round.objects.get(pk=made.pk))
+        carried_out(db.folder, Round.objects.get(pk=made.pk))
     made.refresh_from_db()
     assert (made.state, made.step, made.error) == ("running", "checking", "")
 
@@ -219,20 +210,19 @@ def test_a_cancelled_round_stores_nothing(db: Any, monkeypatch: pytest.MonkeyPat
     """Cancelled while a step is at work, a round goes no further, and says nothing of an error."""
     from winosmith.web.rounds import progress, rules
     from winosmith.web.rounds.models import Place
-    from winosmith.web.rounds.running import carried_out_here
+    from winosmith.web.rounds.running import carried_out
 
     fill(TWINS, votes=False)
-    made = rules.start(None, "one", {**SMALL, "solvers": [WORDS]})
+    made = rules.start("one", {**SMALL, "solvers": [WORDS]})
     noted = progress.Teller._noted
 
     def cancelled(self: Any, **changes: object) -> None:
         if changes.get("step") == "embedding":
-            rules.cancel(None, made)
+            rules.cancel(made)
         noted(self, **changes)
 
-    monkeypatch.setattr("winosmith.web.rounds.lock.end", lambda *_: False)
     monkeypatch.setattr(progress.Teller, "_noted", cancelled)
-    carried_out_here(db.folder, made)
+    carried_out(db.folder, made)
     made.refresh_from_db()
     assert (made.state, made.error, made.record) == ("cancelled", "", None)
     assert not Place.objects.exists()

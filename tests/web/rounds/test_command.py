@@ -1,7 +1,8 @@
-"""`winosmith admin round`, beside a site that is not served."""
+"""`winosmith round --site` and `winosmith admin round`, beside a site that is not served."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,28 +18,117 @@ def run(db: Any) -> Callable[..., str]:
     """Return a runner of `winosmith admin round SITE …`, which returns what was printed."""
     from winosmith.cli.admin import command
 
-    def call(*arguments: str, code: int = 0) -> str:
-        found = CliRunner().invoke(command, ["round", str(db.folder), *arguments])
-        told = f"{found.output}{found.exception or ''}"
-        assert found.exit_code == code, told
-        return told
-
-    return call
+    return lambda *words, code=0: _run(command, ["round", str(db.folder), *words], code)
 
 
-def test_a_round_is_started_shown_and_cancelled(run: Callable[..., str], tmp_path: Path) -> None:
-    """Without a server it waits and says what to do; cancelled, it says how it goes on."""
+@pytest.fixture
+def carry_out(db: Any) -> Callable[..., str]:
+    """Return a runner of `winosmith round --site SITE …`, which returns what was printed."""
+    from winosmith.cli.round import command
+
+    return lambda *words, code=0: _run(command, ["--site", str(db.folder), *words], code)
+
+
+def _run(command: Any, words: list[str], code: int) -> str:
+    found = CliRunner().invoke(command, words)
+    told = f"{found.output}{found.exception or ''}"
+    assert found.exit_code == code, told
+    return told
+
+
+RECIPE = """
+data = "elsewhere.jsonl"
+roots = 2
+[embed]
+dimensions = 16
+[filter]
+ensemble_size = 16
+[split]
+dev = 0.2
+test = 0.2
+[[solvers]]
+name = "away"
+solver = "hunting"
+collection = "texts"
+"""
+
+
+def test_a_round_is_carried_out_by_a_command(
+    run: Callable[..., str], carry_out: Callable[..., str], tmp_path: Path
+) -> None:
+    """It fails with the reason, goes on with the recipe that it had, ends; the next is another."""
     assert "no round yet" in run("list")
-    fill(10, votes=False)
+    fill(60, votes=False)
     recipe = tmp_path / "mine.toml"
-    recipe.write_text('data = "elsewhere.jsonl"\nroots = 3\n', "utf-8")
-    assert "round-1 waits for the server" in run("start", "--recipe", str(recipe))
-    assert "no process is at it" in run("show", "round-1")
-    assert "is not over" in run("start", code=1)
-    assert "round-1 is cancelled" in run("cancel", "round-1")
-    assert "there are: round-1" in run("show", "round-2", code=1)
-    assert "not done" in run("publish", "round-1", code=1)
-    assert "round-1 waits" in run("start", "--name", "round-1")
+    recipe.write_text(RECIPE, "utf-8")
+    assert "round-1 failed" in carry_out(str(recipe), code=1)
+    assert "winosmith round --site" in run("show", "round-1")
+    assert "has its recipe" in carry_out(str(recipe), "--name", "round-1", code=1)
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / "one.txt").write_text("The trophy is large.\n")
+    assert "round-1 is done" in carry_out("--name", "round-1")
+    assert "120" in run("list")
+    run("publish", "round-1")
+    assert "round-2 is done" in carry_out(str(recipe))
+    assert "This round and round-1" in run("show", "round-2")
+
+
+def test_a_round_that_was_broken_off_goes_on_or_is_given_up(
+    db: Any, run: Callable[..., str], carry_out: Callable[..., str]
+) -> None:
+    """The command without a name takes it up; cancelled, it says how it goes on."""
+    from winosmith.web.rounds import rules
+    from winosmith.web.rounds.models import Round
+
+    fill(10, votes=False)
+    rules.start("one", {"solvers": [{"name": "none", "solver": "encoder", "model": "not-there"}]})
+    assert "no process is at it" in run("show", "one")
+    assert "is not over" in carry_out("--name", "two", code=1)
+    assert "one failed" in carry_out(code=1)
+    rules.again(Round.objects.get())
+    assert "one is cancelled" in run("cancel", "one")
+    assert "there are: one" in run("show", "round-2", code=1)
+    assert "not done" in run("publish", "one", code=1)
+
+
+def test_a_recipe_of_the_sites_folder_is_named(
+    db: Any, carry_out: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file in recipes/ goes by its name, and its paths are seen from there."""
+    from winosmith.web._locked import locked
+    from winosmith.web.rounds import running
+    from winosmith.web.rounds.models import Round
+    from winosmith.web.rounds.progress import lock_file
+
+    fill(10, votes=False)
+    folder = db.folder / "recipes"
+    folder.mkdir(exist_ok=True)
+    (folder / "strict.toml").write_text("roots = 2\n[filter]\nthreshold = 0.6\n", "utf-8")
+    monkeypatch.setattr(running, "PATIENCE", 0.0)
+    held = locked(lock_file(db.folder))
+    assert held is not None
+    assert "Another process is at round-1" in carry_out("strict")
+    os.close(held)
+    (folder / "strict.toml").unlink()
+    made = Round.objects.get()
+    assert (made.recipe["roots"], made.recipe["filter"]) == (2, {"threshold": 0.6})
+    assert made.base == str(folder)
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--site", "x", "--out", "y", "--redraw"], "leave --out, --redraw out"),
+        ([], "a site"),
+        (["r.toml"], "--out"),
+        (["r.toml", "--out", "y", "--name", "n"], "of a round on a site"),
+    ],
+)
+def test_what_says_two_things_is_refused(words: list[str], why: str) -> None:
+    """A site and a folder can't both be meant, nor neither."""
+    from winosmith.cli.round import command
+
+    assert why in _run(command, words, 1)
 
 
 def test_the_figures_of_a_round_are_shown(

@@ -1,26 +1,23 @@
-"""The process of a round under a real server: started over HTTP, ended, killed, taken up."""
+"""`winosmith round --site` beside a real server: watched, killed, taken up, published."""
 
 from __future__ import annotations
 
-import http.cookiejar
-import os
 import re
-import signal
 import threading
-import urllib.parse
-import urllib.request
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests import forking  # type: ignore[import-not-found]
+from tests.conftest import axe_faults  # type: ignore[import-not-found]
 from tests.waiting import LONGEST, until  # type: ignore[import-not-found]
 from tests.web.rounds.making import FILL  # type: ignore[import-not-found]
 from tests.web.serving import PASSWORD  # type: ignore[import-not-found]
 from winosmith.testing import chat_server
-from winosmith.web.rounds import lock
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.browser
 
 RECIPE = """
 roots = 2
@@ -40,72 +37,57 @@ max_tokens = 5
 """
 
 
-class Browser:
-    """Somebody who is logged in, and sends forms with what the page had hidden in them."""
+def test_an_admin_watches_a_round_and_publishes_it(
+    site: Any, served: Callable[..., Any], browser: Any, axe_source: str, tmp_path: Path
+) -> None:
+    """On a phone the page tells of the step at work; killed -9, the round goes on by a command."""
+    from winosmith.web.rounds.progress import look
 
-    def __init__(self, url: str, name: str) -> None:
-        jar = http.cookiejar.CookieJar()
-        self.url = url
-        self.opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(jar))
-        self.send("/people/login/", "/people/login/", name=name, password=PASSWORD)
-
-    def page(self, path: str) -> str:
-        """Return a page."""
-        with self.opener.open(self.url + path, timeout=60) as answer:
-            found: str = answer.read().decode()
-        return found
-
-    def send(self, page: str, path: str, **fields: str) -> str:
-        """Send a form of a page; return the page that it leads to."""
-        hidden = dict(
-            re.findall(r'name="(csrfmiddlewaretoken|key)" value="(\w+)"', self.page(page))
-        )
-        data = urllib.parse.urlencode({**hidden, **fields}).encode()
-        request = urllib.request.Request(  # noqa: S310 - of the test's own server
-            self.url + path, data, {"Referer": self.url + page}
-        )
-        with self.opener.open(request, timeout=60) as answer:
-            found: str = answer.read().decode()
-        return found
-
-
-def test_a_round_outlives_its_process_and_its_server(served: Callable[..., Any]) -> None:
-    """Killed -9 it is taken up, and again after a new start of the site; then it ends."""
-    free, asked = threading.Event(), threading.Event()
+    free = threading.Event()
 
     def author(messages: Any) -> str:
-        asked.set()
         free.wait(LONGEST)
         return "1"
 
     with chat_server(author) as url:
-        site = served(models=[])
-        site.people(adam="admin")
-        site.do(FILL.format(twins=60))
-        (site.folder / "recipes").mkdir()
-        (site.folder / "recipes" / "slow.toml").write_text(RECIPE.format(url=url), "utf-8")
-        adam = Browser(site.url, "adam")
+        place = served(models=[])
+        place.people(adam="admin")
+        place.do(FILL.format(twins=60))
+        (place.folder / "recipes").mkdir()
+        (place.folder / "recipes" / "slow.toml").write_text(RECIPE.format(url=url), "utf-8")
 
-        def at_the_solver() -> int:
-            """Return the process that waits for the solver; 0 while none does."""
-            doing = lock.look(site.folder)
-            waits = doing is not None and doing.step == "solving with slow" and asked.is_set()
-            return doing.process if doing is not None and waits else 0
+        def begun(*words: str) -> Any:
+            """Start the command, and wait until it asks the solver."""
+            command = ("round", "--site", str(place.folder), *words)
+            process = forking.winosmith(command, place.environment, tmp_path / "log")
+            until(lambda: (doing := look(place.folder)) and doing.step == "solving with slow")
+            return process
 
-        adam.send("/rounds/start/", "/rounds/start/", name="first", recipe="slow")
-        process = until(at_the_solver)
-        page = adam.page("/rounds/round/first/")
-        assert "slow answers" in page
-        assert re.search(r"Step \d+ of \d+", page)
-        os.kill(process, signal.SIGKILL)
-        second = until(lambda: (found := at_the_solver()) and found != process and found)
-        assert site.stop() == 0
-        assert lock.look(site.folder) is None
-        site.start()
-        assert until(at_the_solver) not in (process, second)
+        process = begun("slow", "--name", "first")
+        context = browser.new_context(viewport={"width": 320, "height": 640}, bypass_csp=True)
+        page = context.new_page()
+        page.goto(f"{place.url}/people/login/?next=/rounds/")
+        page.get_by_label("Name").fill("adam")
+        page.get_by_label("Password").fill(PASSWORD)
+        page.get_by_role("main").get_by_role("button", name="Log in").click()
+        page.get_by_text("winosmith round --site DIR").wait_for()
+        faults = axe_faults(page, axe_source)
+        page.get_by_role("link", name="first").click()
+        page.get_by_text("slow answers").wait_for()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 320
+        faults += axe_faults(page, axe_source)
+        process.kill()
+        assert process.wait(60) == -9
+        page.get_by_text("No process is at it.").wait_for()
+        second = begun()
+        page.get_by_text("slow answers").wait_for()
         free.set()
-        until(lambda: "Publish the round" in adam.page("/rounds/round/first/"))
-        adam.send("/rounds/round/first/", "/rounds/round/first/publish/")
-    assert site.get("/rounds/round/first/").status == 200
-    shown = site.admin("round", str(site.folder), "list").stdout
+        assert second.wait(LONGEST) == 0, (tmp_path / "log").read_text()
+        page.get_by_role("button", name="Publish the round").click()
+        page.get_by_text("The round is published.").wait_for()
+        faults += axe_faults(page, axe_source)
+        context.close()
+    assert faults == []
+    assert place.get("/rounds/round/first/").status == 200
+    shown = place.admin("round", str(place.folder), "list").stdout
     assert re.search(r"first +done +120 ", shown)

@@ -7,23 +7,12 @@ from typing import Any
 
 KEY = "{:032x}"
 
-RUNS = """
-from winosmith.web.rounds.models import Round
-Round.objects.filter(name="running").update(state="running", busy=True, ended=None)
-"""
-"""A real server has tried to go on with the round by then."""
-
 VISITS: tuple[tuple[str, str, tuple[Any, ...], dict[str, Any]], ...] = (
     ("visitor", "rounds:index", (), {}),
     ("owner", "rounds:index", (), {}),
     ("admin", "rounds:index", (), {}),
     ("visitor", "rounds:mine", (), {}),
     ("owner", "rounds:mine", (), {}),
-    ("admin", "rounds:start", (), {}),
-    ("moderator", "rounds:start", (), {"status": 403}),
-    ("admin", "rounds:start", (), {"form": {"key": KEY.format(911)}, "status": 422}),
-    ("admin", "rounds:start", (),
-     {"form": {"key": KEY.format(912), "name": "new", "solvers": "hunting"}, "status": 422}),
     ("visitor", "rounds:one", ("published",), {}),
     ("admin", "rounds:one", ("published",), {}),
     ("visitor", "rounds:one", ("done",), {"status": 404}),
@@ -33,7 +22,6 @@ VISITS: tuple[tuple[str, str, tuple[Any, ...], dict[str, Any]], ...] = (
     ("admin", "rounds:one", ("running",), {}),
     ("admin", "rounds:publish", ("failed",),
      {"form": {"key": KEY.format(913)}, "status": 409}),
-    ("admin", "rounds:cancel", ("running",), {"form": {"key": KEY.format(914)}, "before": RUNS}),
     ("owner", "write:twin", ("twin-public",), {}),
     ("moderator", "moderate:problem", ("public-a",), {}),
 )  # fmt: skip
@@ -41,7 +29,6 @@ VISITS: tuple[tuple[str, str, tuple[Any, ...], dict[str, Any]], ...] = (
 
 NO_PAGE = {
     "rounds:progress": "a part of rounds:one",
-    "rounds:again": "leads to rounds:one",
     "rounds:report": "a file with styles of its own",
     "rounds:build_report": "a file with styles of its own",
     "rounds:file": "a file",
@@ -64,17 +51,11 @@ def _none(_: Any) -> dict[str, Any]:
 ROUTES: list[tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], str]] = [
     ("rounds:index", "get", (), _none, "ooooooo"),
     ("rounds:mine", "get", (), _none, "ooooooo"),
-    ("rounds:start", "get", (), _none, "llffffo"),
-    ("rounds:start", "post", (), _form(name="new", solvers="hunting"), "llffffx"),
     ("rounds:one", "get", ("published",), _none, "ooooooo"),
     ("rounds:one", "get", ("done",), _none, "nnnnnoo"),
     ("rounds:one", "get", ("failed",), _none, "nnnnnoo"),
     ("rounds:one", "get", ("nothing",), _none, "nnnnnnn"),
     ("rounds:progress", "get", ("running",), _none, "nnnnnoo"),
-    ("rounds:cancel", "get", ("running",), _none, "mmmmmmm"),
-    ("rounds:cancel", "post", ("running",), _form(), "llffffD"),
-    ("rounds:again", "get", ("failed",), _none, "mmmmmmm"),
-    ("rounds:again", "post", ("failed",), _form(), "llffffx"),
     ("rounds:publish", "get", ("done",), _none, "mmmmmmm"),
     ("rounds:publish", "post", ("done",), _form(), "llffffD"),
     ("rounds:report", "get", ("published",), _none, "ooooooo"),

@@ -9,16 +9,15 @@ whoever waits at a bell looks by itself every second, too.
 from __future__ import annotations
 
 import contextlib
-import fcntl
-import json
 import os
 import select
 import socket
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
-from winosmith.web._locked import locked
+from winosmith.web import _locked
 
 PLACE = "models"
 """In the site's folder: what the processes of models keep there."""
@@ -79,9 +78,6 @@ def _reachable(path: Path) -> Iterator[str]:
         os.close(number)
 
 
-SIZE = 4096
-"""Bytes; written as one, so that nobody reads half of it."""
-
 MOST_ROWS = 300
 """Predictions that a file has room for."""
 
@@ -113,12 +109,11 @@ class Hold:
 
     def say(self, doing: Doing) -> None:
         """Write down what is done."""
-        text = json.dumps({**asdict(doing), "rows": doing.rows[:MOST_ROWS]})
-        os.pwrite(self.number, text.encode().ljust(SIZE), 0)
+        _locked.say(self.number, {**asdict(doing), "rows": doing.rows[:MOST_ROWS]})
 
     def said(self) -> Doing:
         """Return what was written last."""
-        return _read(self.number)
+        return _doing(_locked.said(self.number))
 
     def close(self) -> None:
         """Give the lock back, unless a process was started that inherited it."""
@@ -127,43 +122,26 @@ class Hold:
 
 def take(folder: Path, name: str) -> Hold | None:
     """Take the lock of a model; None while somebody has it."""
-    number = locked(_path(folder, name))
+    number = _locked.locked(_path(folder, name))
     return None if number is None else Hold(number)
 
 
 def is_held(folder: Path, name: str) -> bool:
     """Tell whether the process of a model lives."""
-    try:
-        number = os.open(_path(folder, name), os.O_RDONLY)
-    except FileNotFoundError:
-        return False
-    try:
-        fcntl.flock(number, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(number)
-    return False
+    return _locked.look(_path(folder, name))[0]
 
 
 def look(folder: Path, name: str) -> Doing:
     """Return what the process of a model does, without its lock."""
-    try:
-        number = os.open(_path(folder, name), os.O_RDONLY)
-    except FileNotFoundError:
-        return Doing()
-    try:
-        return _read(number)
-    finally:
-        os.close(number)
+    return _doing(_locked.look(_path(folder, name))[1])
 
 
 def _path(folder: Path, name: str) -> Path:
     return folder / PLACE / f"{name}.lock"
 
 
-def _read(number: int) -> Doing:
+def _doing(told: dict[str, Any]) -> Doing:
     try:
-        return Doing(**json.loads(os.pread(number, SIZE, 0)))
-    except (ValueError, TypeError):
-        return Doing()  # nothing was written yet
+        return Doing(**told)
+    except TypeError:
+        return Doing()  # another version wrote it

@@ -150,20 +150,17 @@ class Leash:
         """Wait for some seconds; return early, and True, when the server ends."""
         return bool(select.select([self.end], [], [], seconds)[0])
 
-    def start(
-        self, site: Site, module: str, name: str, lock: int, **environment: str
-    ) -> subprocess.Popen[bytes]:
-        """Start a process of a site that inherits a lock, keeps it, and ends with the server.
+    def start(self, site: Site, rule: SolverRule, lock: int) -> subprocess.Popen[bytes]:
+        """Start the process of a model, which inherits a lock, keeps it, and ends with the server.
 
         Args:
             site: whose process it is.
-            module: what runs; it finds the lock and the pipe by `process.LOCK` and `process.LEASH`.
-            name: its argument, checked by now.
+            rule: of the model.
             lock: the number of the open lock file.
-            environment: what else it finds in its environment.
         """
+        threads = str(rule.options.get("threads", 1))
         return subprocess.Popen(  # noqa: S603 - a module of ours, and a name that was checked
-            [sys.executable, "-P", "-m", module, name],
+            [sys.executable, "-P", "-m", "winosmith.web.predict.process", rule.name],
             stdin=subprocess.DEVNULL,
             pass_fds=(lock, self.end),
             env={
@@ -172,7 +169,9 @@ class Leash:
                 LOCK: str(lock),
                 LEASH: str(self.end),
                 "TOKENIZERS_PARALLELISM": "false",
-                **environment,
+                "OMP_NUM_THREADS": threads,
+                "OPENBLAS_NUM_THREADS": threads,
+                "MKL_NUM_THREADS": threads,
             },
         )
 
@@ -228,18 +227,7 @@ class Watcher:
     def _start(self, rule: SolverRule, hold: lock.Hold, failures: int) -> None:
         """Start a process that inherits the lock, and keeps it when this worker is gone."""
         hold.say(lock.Doing(0, failures + 1, time.monotonic()))
-        threads = str(rule.options.get("threads", 1))
-        self.started.append(
-            self.leash.start(
-                self.site,
-                "winosmith.web.predict.process",
-                rule.name,
-                hold.number,
-                OMP_NUM_THREADS=threads,
-                OPENBLAS_NUM_THREADS=threads,
-                MKL_NUM_THREADS=threads,
-            )
-        )
+        self.started.append(self.leash.start(self.site, rule, hold.number))
 
 
 def _wait(failures: int) -> float:

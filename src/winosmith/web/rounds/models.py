@@ -22,7 +22,6 @@ class Round(models.Model):
         recipe: a table as `winosmith.rounds.round_of` takes it, without the files of the pool.
         base: from where relative paths of the recipe's solvers are seen.
         last: the published round that it is compared with.
-        starts: processes in a row that ended without finishing a step.
         step: the last step that was finished.
         error: why it failed, for moderators.
         record: its figures, as `round.json` holds them; None before it is done.
@@ -51,7 +50,6 @@ class Round(models.Model):
     published_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="rounds_published"
     )
-    starts = models.PositiveSmallIntegerField(default=0)
     step = models.CharField(max_length=60, blank=True)
     error = models.TextField(blank=True)
     record = models.JSONField(null=True)

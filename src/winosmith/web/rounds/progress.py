@@ -1,13 +1,16 @@
-"""How far a round is: it says so in the lock file often, and in its row at each step."""
+"""How far a round is: who carries it out has a lock, and says in its file what is done.
+
+In the row of the round stands the last step that was finished.
+"""
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 from django.conf import settings
 from django.utils.translation import gettext as _
@@ -15,8 +18,9 @@ from django.utils.translation import gettext_lazy
 
 from winosmith.build import Advance
 from winosmith.rounds import RoundRecipe
+from winosmith.web import _locked
 from winosmith.web._lock import writing
-from winosmith.web.rounds.lock import Doing, Hold, look, wake
+from winosmith.web._site import ROUNDS
 from winosmith.web.rounds.models import Round
 
 POOL, STORING = "handing over", "storing"
@@ -24,6 +28,49 @@ POOL, STORING = "handing over", "storing"
 
 OFTEN = 0.2
 """Seconds between two notes of how much of a step is done."""
+
+
+@dataclass(frozen=True)
+class Doing:
+    """What is done for a round.
+
+    Attributes:
+        round: the number of the round.
+        step: the title of the step; of all steps it is the `number`-th, from 1 on, of `of`.
+        done, total: how much of the step is done; None where that is not known.
+        note: more about it, such as the phase.
+        since: when the step began, seconds since 1970.
+    """
+
+    round: int = 0
+    step: str = ""
+    number: int = 0
+    of: int = 0
+    done: int = 0
+    total: int | None = None
+    note: str = ""
+    since: float = 0.0
+
+    def say(self, lock: int) -> None:
+        """Write it into the open lock file."""
+        text = {"step": self.step[:200], "note": self.note[:200]}
+        _locked.say(lock, {**asdict(self), **text})
+
+
+def lock_file(folder: Path) -> Path:
+    """Return the file of the lock that whoever carries out a round of a site has."""
+    return folder / ROUNDS / "lock"
+
+
+def look(folder: Path) -> Doing | None:
+    """Return what is done for a site's round; None while nobody is at one."""
+    held, told = _locked.look(lock_file(folder))
+    if not held:
+        return None
+    try:
+        return Doing(**told)
+    except TypeError:
+        return Doing()  # another version wrote it
 
 
 class Cancelled(Exception):  # noqa: N818 - it is none: somebody wanted it
@@ -40,11 +87,11 @@ def steps_of(solvers: list[str]) -> list[str]:
 class Teller:
     """Says which step of a round is at work, and notes those that are finished."""
 
-    def __init__(self, round_: Round, hold: Hold, recipe: RoundRecipe) -> None:
-        self.round, self.hold = round_, hold
+    def __init__(self, round_: Round, lock: int, recipe: RoundRecipe) -> None:
+        self.round, self.lock = round_, lock
         self.steps = steps_of([rule.name for rule in recipe.solvers])
         self.at = -1
-        self.doing = Doing(os.getpid(), round_.pk, of=len(self.steps))
+        self.doing = Doing(round_.pk, of=len(self.steps))
         self.due = 0.0
         self.timings: list[tuple[str, float]] = []
 
@@ -61,10 +108,9 @@ class Teller:
             since=time.time(),
         )  # fmt: skip
         self._noted(step=title)
-        self.hold.say(self.doing)
+        self.doing.say(self.lock)
         yield self._advance
         self.timings.append((title, round(time.time() - self.doing.since, 2)))
-        self._noted(starts=0)
 
     def _place(self, title: str) -> int:
         """Return which step this is: the next one of its title; steps may be left out."""
@@ -75,7 +121,7 @@ class Teller:
         self.doing = replace(self.doing, done=done, note=note)
         if time.monotonic() >= self.due:
             self.due = time.monotonic() + OFTEN
-            self.hold.say(self.doing)
+            self.doing.say(self.lock)
 
     def _noted(self, **changes: object) -> None:
         running = Round.objects.filter(pk=self.round.pk, state=Round.State.RUNNING)
@@ -89,7 +135,7 @@ class Standing:
     """How far a round is.
 
     Attributes:
-        at_work: a process is at it; where none is, it waits for one.
+        at_work: a process is at it; where none is, it was broken off.
         step: what is done, in words; "" before the first step.
         number, of: of all steps it is this one.
         percent: of all steps that is done, 0–100, each counted as one.
@@ -117,7 +163,6 @@ def standing(round_: Round) -> Standing | None:
         return None
     doing = look(settings.SITE.folder)
     if doing is None or doing.round != round_.pk:
-        wake(settings.SITE.folder)
         return Standing(False)
     if not doing.step:
         return Standing(True)

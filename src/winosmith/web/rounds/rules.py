@@ -1,4 +1,4 @@
-"""Who may do what with a round: it is started, cancelled, tried again, published."""
+"""What may be done with a round: it is begun, cancelled, let go on; then published."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -14,7 +13,7 @@ from django.utils.translation import gettext as _
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.problems.public import public_problems
-from winosmith.web.rounds import lock, recipes
+from winosmith.web.rounds import recipes
 from winosmith.web.rounds.models import Round
 
 if TYPE_CHECKING:
@@ -48,28 +47,24 @@ def next_name() -> str:
     return f"round-{number}"
 
 
-def start(by: Person | None, name: str, table: Mapping[str, Any], base: str = "") -> Round:
-    """Let a round begin as soon as the server, or a terminal, takes it up.
-
-    It is compared with the round that was published last.
+def start(name: str, table: Mapping[str, Any], base: str = "") -> Round:
+    """Return a new round, to be carried out; it is compared with the one published last.
 
     Args:
-        by: an admin; None for whoever has a terminal.
         name: of the round: small letters, digits and dashes.
         table: its recipe, as `recipes.complete` fills it.
         base: from where relative paths of the recipe are seen; "" for the site's folder.
 
     Raises:
         BusyError: another round waits or runs.
-        InputError: nobody who may; a name or a recipe that can't be used; too small a pool.
+        InputError: a name or a recipe that can't be used; too small a pool.
     """
-    _only_admins(by)
     if not NAME.fullmatch(name):
         raise InputError(_("The name is up to 40 small letters, digits and dashes."))
     filled = recipes.complete(table, name)
     recipes.checked(filled)
     with writing():
-        round_ = Round(name=name, recipe=filled, base=base, started_by=by)
+        round_ = Round(name=name, recipe=filled, base=base)
         if Round.objects.filter(name=name).exists() or round_.folder.exists():
             raise InputError(_("There is a round of this name already; choose another one."))
         count = public_problems().count()
@@ -84,13 +79,14 @@ def start(by: Person | None, name: str, table: Mapping[str, Any], base: str = ""
     return round_
 
 
-def cancel(by: Person | None, round_: Round) -> None:
-    """Stop a round that waits or runs; what it has done so far stays for another try.
+def cancel(round_: Round) -> None:
+    """Give up a round that waits or runs; what it has done so far stays for another try.
+
+    A process that is at it stops before its next step.
 
     Raises:
-        InputError: nobody who may, or it has ended already.
+        InputError: it has ended already.
     """
-    _only_admins(by)
     with writing():
         locked = _locked(round_)
         if not locked.busy:
@@ -98,34 +94,37 @@ def cancel(by: Person | None, round_: Round) -> None:
         locked.state, locked.busy = Round.State.CANCELLED, False
         locked.ended = timezone.now()
         locked.save(update_fields=["state", "busy", "ended"])
-        transaction.on_commit(lambda: lock.end(settings.SITE.folder, locked.pk))
 
 
-def again(by: Person | None, round_: Round) -> None:
+def again(round_: Round) -> None:
     """Let a round that failed or was cancelled go on where it was, with the pool that it had.
 
     Raises:
         BusyError: another round waits or runs.
-        InputError: nobody who may, or it neither failed nor was cancelled.
+        InputError: it neither failed nor was cancelled.
     """
-    _only_admins(by)
     with writing():
         locked = _locked(round_)
         if locked.state not in (Round.State.FAILED, Round.State.CANCELLED):
             raise InputError(_("The round neither failed nor was cancelled."))
         _only_one()
         locked.state, locked.busy = Round.State.WAITING, True
-        locked.starts, locked.error, locked.ended = 0, "", None
+        locked.error, locked.ended = "", None
         _saved(locked)
 
 
 def publish(by: Person | None, round_: Round) -> None:
     """Let everyone see what came of a round, and contributors what it left out of theirs.
 
+    Args:
+        by: an admin; None for whoever has a terminal.
+        round_: one that is done.
+
     Raises:
         InputError: nobody who may, it is not done, or it was published.
     """
-    _only_admins(by)
+    if by is not None and not (by.is_active and by.is_superuser):
+        raise InputError(_("Rounds are for admins to publish."))
     with writing():
         locked = _locked(round_)
         if locked.state != Round.State.DONE:
@@ -134,11 +133,6 @@ def publish(by: Person | None, round_: Round) -> None:
             raise InputError(_("The round was published already."))
         locked.published, locked.published_by = timezone.now(), by
         locked.save(update_fields=["published", "published_by"])
-
-
-def _only_admins(by: Person | None) -> None:
-    if by is not None and not (by.is_active and by.is_superuser):
-        raise InputError(_("Rounds are for admins to start, to stop and to publish."))
 
 
 def _only_one() -> None:
@@ -152,13 +146,12 @@ def _busy(name: str) -> BusyError:
 
 
 def _saved(round_: Round) -> None:
-    """Write a round that waits, and let the server know of it."""
+    """Write a round that waits."""
     try:
         with transaction.atomic():
             round_.save()
     except IntegrityError:  # somebody was quicker by a moment, on a server without turns
         raise BusyError(_("Another round, or one of this name, has just been started.")) from None
-    transaction.on_commit(lambda: lock.wake(settings.SITE.folder))
 
 
 def _locked(round_: Round) -> Round:

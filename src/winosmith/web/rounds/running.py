@@ -22,13 +22,14 @@ from winosmith.validate import write_votes
 from winosmith.web._chunked import chunked
 from winosmith.web._export import chunks, one_moment
 from winosmith.web._lock import writing
+from winosmith.web._locked import locked
 from winosmith.web.judge.votes import responses
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.public import public_problems
 from winosmith.web.problems.records import as_public
-from winosmith.web.rounds import lock, recipes
+from winosmith.web.rounds import recipes
 from winosmith.web.rounds.models import Place, Round
-from winosmith.web.rounds.progress import POOL, STORING, Cancelled, Teller
+from winosmith.web.rounds.progress import POOL, STORING, Cancelled, Doing, Teller, lock_file
 from winosmith.web.rounds.recipes import PROBLEMS, VOTES
 
 
@@ -158,28 +159,28 @@ def _read(path: Path) -> Iterable[Any]:
 _LOG = logging.getLogger("winosmith.web.rounds")
 
 
-def carry_out(round_: Round, hold: lock.Hold) -> None:
+def _carried_out(round_: Round, lock: int) -> None:
     """Bring a round that waits or runs to its end: done, failed with the reason, or cancelled.
 
     What an earlier try finished is not done again.
 
     Args:
         round_: the row.
-        hold: the lock of the site's rounds.
+        lock: the number of the open lock file of the site's rounds.
     """
     try:
         _begun(round_)
-        _worked(round_, hold)
+        _worked(round_, lock)
     except Cancelled:
         return
     except (InputError, OutputError) as error:
-        fail(round_, str(error))
+        _fail(round_, str(error))
     except Exception as error:  # noqa: BLE001 - the round ends, and an admin learns why
         _LOG.exception("the round %s failed", round_.name)
-        fail(round_, f"{type(error).__name__}: {error}")
+        _fail(round_, f"{type(error).__name__}: {error}")
 
 
-def fail(round_: Round, reason: str) -> None:
+def _fail(round_: Round, reason: str) -> None:
     """Write down that a round failed, and why, unless it is over already."""
     with writing():
         Round.objects.filter(pk=round_.pk, busy=True).update(
@@ -197,8 +198,8 @@ def _begun(round_: Round) -> None:
         locked.save(update_fields=["state", "began"])
 
 
-def _worked(round_: Round, hold: lock.Hold) -> None:
-    show = Teller(round_, hold, recipes.checked(round_.recipe))
+def _worked(round_: Round, lock: int) -> None:
+    show = Teller(round_, lock, recipes.checked(round_.recipe))
     with show(POOL, None) as advance:
         pool = handed_over(round_, lambda done: advance(done, ""))
     recipe = recipes.recipe_for(round_, pool)
@@ -225,21 +226,21 @@ PATIENCE = 2.0
 """Seconds in which a lock that somebody only looked at comes free."""
 
 
-def carried_out_here(folder: Path, round_: Round) -> bool:
-    """Carry a round out in this process; return False where another process is at one.
+def carried_out(folder: Path, round_: Round) -> bool:
+    """Carry a round out to its end; return False where another process is at one.
 
     Args:
         folder: the site's.
         round_: one that waits, or that a process left.
     """
     until = time.monotonic() + PATIENCE
-    while (hold := lock.take(folder)) is None:
+    while (lock := locked(lock_file(folder))) is None:
         if time.monotonic() > until:
             return False
         time.sleep(0.05)
     try:
-        hold.say(lock.Doing(os.getpid(), round_.pk))
-        carry_out(round_, hold)
+        Doing(round_.pk).say(lock)  # what a process that was killed left there is true no more
+        _carried_out(round_, lock)
         return True
     finally:
-        hold.close()
+        os.close(lock)

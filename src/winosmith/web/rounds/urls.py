@@ -9,12 +9,9 @@ from winosmith.web.rounds import views
 app_name = "rounds"
 urlpatterns = [
     path("", views.index, name="index"),
-    path("start/", views.start, name="start"),
     path("mine/", views.mine, name="mine"),
     path("round/<slug:name>/", views.one, name="one"),
     path("round/<slug:name>/progress/", views.progress, name="progress"),
-    path("round/<slug:name>/cancel/", views.cancel, name="cancel"),
-    path("round/<slug:name>/again/", views.again, name="again"),
     path("round/<slug:name>/publish/", views.publish, name="publish"),
     path("round/<slug:name>/report/", views.page, name="report"),
     path("round/<slug:name>/build-report/", views.build_page, name="build_report"),

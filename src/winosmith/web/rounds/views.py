@@ -1,8 +1,7 @@
-"""The pages of rounds: all of them, one, its report and files, flags; and what admins do."""
+"""The pages of rounds: all of them, one, its report and files, flags; an admin publishes one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from django.contrib import messages
@@ -17,7 +16,7 @@ from django.http import (
 )
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from winosmith.errors import InputError
 from winosmith.web.judge.seen import note_read
@@ -27,10 +26,8 @@ from winosmith.web.people.models import Person
 from winosmith.web.people.once import new_key, once
 from winosmith.web.people.sessions import existing_writer
 from winosmith.web.problems.models import Problem
-from winosmith.web.problems.public import public_problems
 from winosmith.web.rounds import rules
 from winosmith.web.rounds.flags import flagged, newest, told
-from winosmith.web.rounds.forms import StartForm
 from winosmith.web.rounds.models import Round
 from winosmith.web.rounds.progress import standing
 from winosmith.web.rounds.results import (
@@ -43,7 +40,6 @@ from winosmith.web.rounds.results import (
     roots_of,
     sizes,
 )
-from winosmith.web.rounds.rules import BusyError
 
 
 @require_safe
@@ -51,12 +47,10 @@ def index(request: HttpRequest) -> HttpResponse:
     """List the rounds: those that are published, to moderators all."""
     moderates = _moderates(request)
     rows = Round.objects.order_by("-pk") if moderates else _published()
-    busy = Round.objects.filter(busy=True).first() if moderates else None
     context = {
         "rounds": [(row, sizes(row)) for row in rows],
         "moderates": moderates,
         "admin": _is_admin(request),
-        "busy": busy,
     }
     return render(request, "rounds/index.html", context)
 
@@ -77,78 +71,21 @@ def progress(request: HttpRequest, name: str) -> HttpResponse:
     return render(request, "rounds/parts/progress.html", context)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@admins_only
-def start(request: HttpRequest) -> HttpResponse:
-    """Show the form that starts a round, and start one, once a form."""
-    form = StartForm(request.POST if request.method == "POST" else None)
-    status = 200
-    if request.method == "POST":
-        status = 422
-        if form.is_valid():
-            try:
-                result, _new = once(
-                    _person(request),
-                    request.POST.get("key", ""),
-                    request.path,
-                    lambda: _started(request, form),
-                )
-                return redirect("rounds:one", result["name"])
-            except InputError as error:
-                status = 409 if isinstance(error, BusyError) else 422
-                form.add_error(None, str(error))
-    context = {
-        "form": form,
-        "key": new_key(),
-        "count": public_problems().count(),
-        "least": rules.LEAST,
-        "last": _published().first(),
-        "busy": Round.objects.filter(busy=True).first(),
-    }
-    return render(request, "rounds/start.html", context, status=status)
-
-
-def _started(request: HttpRequest, form: StartForm) -> dict[str, Any]:
-    table, base = form.table()
-    return {"name": rules.start(_person(request), form.cleaned_data["name"], table, base).name}
-
-
-@require_POST
-@admins_only
-def cancel(request: HttpRequest, name: str) -> HttpResponse:
-    """Stop a round, once a form."""
-    return _done(request, name, rules.cancel, _("The round is cancelled."))
-
-
-@require_POST
-@admins_only
-def again(request: HttpRequest, name: str) -> HttpResponse:
-    """Let a round that failed or was cancelled go on, once a form."""
-    return _done(request, name, rules.again, _("The round goes on where it was."))
-
-
 @require_POST
 @admins_only
 def publish(request: HttpRequest, name: str) -> HttpResponse:
     """Let everyone see what came of a round, once a form."""
-    return _done(request, name, rules.publish, _("The round is published."))
+    round_, person = seen_by(request, name), _person(request)
 
-
-def _done(
-    request: HttpRequest, name: str, act: Callable[[Person, Round], None], said: str
-) -> HttpResponse:
-    round_ = seen_by(request, name)
-    person = _person(request)
-
-    def written() -> dict[str, Any]:
-        act(person, round_)
-        return {"said": said}
+    def act() -> dict[str, Any]:
+        rules.publish(person, round_)
+        return {}
 
     try:
-        result, _new = once(person, request.POST.get("key", ""), request.path, written)
+        once(person, request.POST.get("key", ""), request.path, act)
     except InputError as error:
         return _shown(request, seen_by(request, name), error)
-    messages.success(request, str(result["said"]))
+    messages.success(request, _("The round is published."))
     return redirect("rounds:one", name)
 
 
@@ -160,7 +97,6 @@ def _shown(request: HttpRequest, round_: Round, error: InputError | None = None)
         "standing": standing(round_),
         "error": error,
         "key": new_key(),
-        "other": Round.objects.filter(busy=True).exclude(pk=round_.pk).first(),
     }
     if round_.state == Round.State.DONE:
         context |= {**results(round_), "drawn": {"roots": _roots(request, round_)}}
