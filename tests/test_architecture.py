@@ -264,6 +264,63 @@ def test_an_import_that_keeps_the_rules_is_let_through(module: str, source: str)
     assert _faults(module, source) == []
 
 
+def _importers() -> dict[str, set[str]]:
+    """Return by each module the modules that import it, by their paths."""
+    paths = {f"winosmith.{m.removesuffix('.py').replace('/', '.')}": m for m in MODULES}
+    found: dict[str, set[str]] = {module: set() for module in MODULES}
+    for module in MODULES:
+        for name in _imports((PACKAGE / module).read_text("utf-8")):
+            for known in (name, name.rpartition(".")[0]):
+                if known in paths and paths[known] != module:
+                    found[paths[known]].add(module)
+    return found
+
+
+SIBLINGS = ("formats", "cli", "web/api/v1")
+"""Folders of siblings: a file a format, a command, a part of the API."""
+
+OF_DJANGO = ("models", "views", "urls", "apps", "admin")
+
+
+def _of_one() -> list[str]:
+    """Return the modules that one module beside them imports, and no other."""
+    found = []
+    for module, importers in _importers().items():
+        folder, _, name = module.removesuffix(".py").rpartition("/")
+        apart = folder in SIBLINGS or name in (*OF_DJANGO, "__init__")
+        if not apart and len(importers) == 1:
+            importer = next(iter(importers)).removesuffix(".py").rpartition("/")
+            found += [module] * (importer[0] == folder and importer[2] != "__init__")
+    return found
+
+
+def test_the_house_is_no_larger_than_its_page_says() -> None:
+    """Files, lines, folders, imports, modules of one importer: at most what the page says."""
+    texts = [
+        (PACKAGE / module).read_text("utf-8")
+        for module in MODULES
+        if "migrations" not in module.split("/")
+    ]
+    lines = sum(text.count("\n") for text in texts)
+    imports = sum(
+        (node.end_lineno or node.lineno) - node.lineno + 1
+        for text in texts
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    )
+    folders = {Path(module).parent for module in MODULES if "migrations" not in module}
+    measured = (len(texts), lines, len(folders), 100 * imports / lines, len(_of_one()))
+    said = re.findall(
+        r"^\| [a-z][^|]*\| ([\d,.]+)", TABLE.partition("## Its size")[2], re.MULTILINE
+    )
+    assert len(said) == len(measured)
+    assert [
+        (most, is_)
+        for most, is_ in zip(said, measured, strict=True)
+        if is_ > float(most.replace(",", ""))
+    ] == []
+
+
 def _loaded(*arguments: str) -> set[str]:
     """Return the heavy libraries that a fresh interpreter has loaded after running something."""
     report = "import atexit, sys; atexit.register(lambda: print('LOADED', *sys.modules))\n"

@@ -11,7 +11,7 @@ import pytest
 from tests.release.conftest import about
 from winosmith import Dataset, Origin, Response, formats
 from winosmith.cli import main
-from winosmith.cli._evolve_run import _jsonl
+from winosmith.cli.evolve import _jsonl
 from winosmith.outputs import OutputFolder
 from winosmith.release import release, verify
 from winosmith.testing import made_twins
