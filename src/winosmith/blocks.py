@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, islice, product
 from typing import Literal
@@ -22,8 +22,10 @@ from winosmith.problem import Lineage, Problem
 from winosmith.text import pieces, tokens
 
 __all__ = [
+    "HOLDERS",
     "SIDES",
     "Former",
+    "Placed",
     "Side",
     "blocks",
     "contradictions",
@@ -31,6 +33,7 @@ __all__ = [
     "draw",
     "former_sides",
     "joined",
+    "placed",
     "plain",
     "shuffled",
     "shuffled_blocks",
@@ -335,6 +338,13 @@ SIDES: tuple[Side, ...] = ("train", "dev", "test")
 more, and an answer that was published is no secret again."""
 
 Key = Literal["author", "source"]
+"""What of a problem's origin may hold blocks together."""
+
+HOLDERS: Mapping[str, Key] = {"contributor": "author", "source": "source"}
+"""What sides may be kept apart by, beside blocks, and where a problem's origin says it."""
+
+SLACK = 0.1
+"""The share by which dev or test may exceed what is wanted, for the sake of whole contributors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,6 +398,117 @@ def former_sides(
             if row < len(dataset):
                 found[row] = sides
     return [frozenset[Side]().union(*(found[row] for row in block)) for block in order]
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Rows that stay together, and their side.
+
+    Attributes:
+        rows: of the data set.
+        side: where they go.
+        former: the sides that they, or what belongs to them, were on before.
+    """
+
+    rows: tuple[int, ...]
+    side: Side
+    former: frozenset[Side]
+
+
+def placed(
+    dataset: Dataset,
+    order: Sequence[Sequence[int]],
+    wanted: Mapping[Side, int],
+    *,
+    keys: Iterable[Key] = (),
+    former: Sequence[Former] = (),
+    counted: Collection[int] | None = None,
+) -> list[Placed]:
+    """Share blocks between train, dev and test.
+
+    Where nothing was split before, sides fill one after the other, in the order of `wanted`, and
+    the rest is for training. Otherwise each block stays on the side that it was on, on the first of
+    train, dev and test where it was on several, and new ones go where most is missing.
+
+    Blocks are small: a side takes them until it has what is wanted, so it exceeds that by less than
+    a block. What one contributor wrote, or one source holds, may be a large part of everything, and
+    any of it that is wrong is wrong together; so with `keys` a side takes only what leaves it at
+    most a tenth (`SLACK`) too large, and what does not fit goes to training. A tenth more problems
+    make an interval five per cent narrower at the most; what more would be for is lost to training.
+
+    Args:
+        dataset: the problems; with `former`, with the ids of their pool.
+        order: their shuffled blocks.
+        wanted: how many problems dev and test are to have.
+        keys: what is on one side, beside blocks: all of one author, all of one source.
+        former: what was split before.
+        counted: the rows that count for `wanted`, and without any of which a new block is for
+            training; None counts all.
+
+    >>> fell = [Problem(f"{at}", f"The {at} _ fell.", ("cup", f"jug {at}"), 0) for at in range(4)]
+    >>> found = placed(Dataset(fell), [[0, 1], [2], [3]], {"dev": 1, "test": 1})
+    >>> [(part.rows, part.side) for part in found]
+    [((0, 1), 'dev'), ((2,), 'test'), ((3,), 'train')]
+    """
+    keys = tuple(keys)
+    groups: Sequence[Sequence[int]] = order
+    if keys:
+        groups = joined(order, [[*_keys_held(problem, keys)] for problem in dataset])
+    count = [sum(counted is None or row in counted for row in rows) for rows in groups]
+    slack = SLACK if keys else None
+    if not former:
+        sides = _filled(count, wanted, slack)
+        return [
+            Placed(tuple(rows), side, frozenset()) for rows, side in zip(groups, sides, strict=True)
+        ]
+    before = former_sides(dataset, groups, former, keys)
+    sides = _continued(count, list(map(side_kept, before)), wanted, slack)
+    return [
+        Placed(tuple(rows), side, were)
+        for rows, side, were in zip(groups, sides, before, strict=True)
+    ]
+
+
+def _filled(count: Sequence[int], wanted: Mapping[Side, int], slack: float | None) -> list[Side]:
+    """Return the side of each group: the first that is not full, or training."""
+    sizes = dict.fromkeys(SIDES, 0)
+    found: list[Side] = []
+    for more in count:
+        fitting = (side for side in wanted if _fits(more, sizes[side], wanted[side], slack))
+        found.append(next(fitting, "train"))
+        sizes[found[-1]] += more
+    return found
+
+
+def _continued(
+    count: Sequence[int],
+    before: Sequence[Side | None],
+    wanted: Mapping[Side, int],
+    slack: float | None,
+) -> list[Side]:
+    """Return the side of each group: its old one, or that of which the least share is there."""
+    sizes = dict.fromkeys(SIDES, 0)
+    for more, side in zip(count, before, strict=True):
+        if side is not None:
+            sizes[side] += more
+    wants = {**wanted, "train": sum(count) - sum(wanted.values())}
+    found: list[Side] = []
+    for more, old in zip(count, before, strict=True):
+        if old is not None:
+            found.append(old)
+            continue
+        short = [side for side in wanted if _fits(more, sizes[side], wanted[side], slack)]
+        short += ["train"] if sizes["train"] < wants["train"] or not short else []
+        found.append(min(short, key=lambda side: sizes[side] / max(wants[side], 1)))
+        sizes[found[-1]] += more
+    return found
+
+
+def _fits(more: int, held: int, wanted: int, slack: float | None) -> bool:
+    """Tell whether a side takes a group: it is short, and not too large with it."""
+    if not more or held >= wanted:
+        return False
+    return slack is None or held + more <= wanted * (1 + slack)
 
 
 def side_kept(sides: Iterable[Side]) -> Side | None:

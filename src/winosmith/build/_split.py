@@ -13,27 +13,16 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from winosmith import formats
-from winosmith.blocks import SIDES, Former, Side, former_sides, joined, side_kept
+from winosmith.blocks import HOLDERS, SIDES, Former, Side, placed
 from winosmith.build._recipe import Disjoint
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError, InputError, ProblemError
 from winosmith.outputs import PRIVATE, OutputFolder
 from winosmith.problem import Extra, Lineage, Problem
 from winosmith.records import canonical, dropped_problem, problem_of, problem_record
-
-_KEYS: Mapping[Disjoint, tuple[Literal["author", "source"], ...]] = {
-    "twin": (),
-    "contributor": ("author",),
-    "source": ("source",),
-}
-
-
-SLACK = 0.1
-"""The share by which dev or test may exceed what is wanted, for the sake of whole contributors."""
-
 
 SIZES = (("xs", 160), ("s", 640), ("m", 2560), ("l", 10240))
 """160·4^k problems; WinoGrande's table 4 has 160, 640, 2,558 and 10,234, and then all (xl)."""
@@ -115,20 +104,23 @@ def split(
         "dev": round(dev * len(is_kept)),
         "test": round(test * len(is_kept)),
     }
-    groups = _together(dataset, order, disjoint)
-    mine = [[row for row in group if row in is_kept] for group in groups]
-    before = former_sides(dataset, groups, former, _KEYS[disjoint]) if former else None
-    if before is None:
-        placed = _drawn(mine, wanted, disjoint)
-    else:
-        placed = _continued(mine, [side_kept(sides) for sides in before], wanted, disjoint)
+    found = placed(
+        dataset,
+        order,
+        wanted,
+        keys=() if disjoint == "twin" else (HOLDERS[disjoint],),
+        former=former or (),
+        counted=is_kept,
+    )
     parts: dict[Side, list[int]] = {"train": [], "dev": [], "test": []}
     withheld: list[int] = []
-    for group, own, side in zip(groups, mine, placed, strict=True):
-        parts[side] += group if side == "train" else own
-        if side != "train":
-            withheld += [row for row in group if row not in is_kept]
-    _refuse_empty(wanted, parts, disjoint, before is not None)
+    for of in found:
+        if of.side == "train":
+            parts["train"] += of.rows
+        else:
+            parts[of.side] += [row for row in of.rows if row in is_kept]
+            withheld += [row for row in of.rows if row not in is_kept]
+    _refuse_empty(wanted, parts, disjoint, continued=bool(former))
     place = {row: at for at, row in enumerate(parts["train"]) if row in pooled}
     twins = (
         sorted(twin, key=place.__getitem__) for twin in dataset.twins if place.keys() >= {*twin}
@@ -139,75 +131,14 @@ def split(
         test=tuple(parts["test"]),
         train=tuple(row for twin in sorted(twins, key=lambda t: place[t[0]]) for row in twin),
         withheld=tuple(withheld),
-        sides={row: side for group, side in zip(groups, placed, strict=True) for row in group},
-        old=frozenset(
-            row
-            for group, sides in zip(groups, before or (), strict=False)
-            if sides
-            for row in group
-        ),
+        sides={row: of.side for of in found for row in of.rows},
+        old=frozenset(row for of in found if of.former for row in of.rows),
         joints=tuple(
-            Joint(tuple(group), tuple(side for side in SIDES if side in sides), side_now)
-            for group, sides, side_now in zip(groups, before or (), placed, strict=False)
-            if len(sides) > 1
+            Joint(of.rows, tuple(side for side in SIDES if side in of.former), of.side)
+            for of in found
+            if len(of.former) > 1
         ),
     )
-
-
-def _together(
-    dataset: Dataset, order: Sequence[Sequence[int]], disjoint: Disjoint
-) -> Sequence[Sequence[int]]:
-    if disjoint == "twin":
-        return order
-    (name,) = _KEYS[disjoint]
-    held = (problem.origin and getattr(problem.origin, name) for problem in dataset)
-    return joined(order, [[] if key is None else [key] for key in held])
-
-
-def _drawn(
-    mine: Sequence[Sequence[int]], wanted: Mapping[Side, int], disjoint: Disjoint
-) -> list[Side]:
-    """Return the side of each group: dev until it is full, then test, then training."""
-    sizes = dict.fromkeys(SIDES, 0)
-    placed: list[Side] = []
-    for own in mine:
-        fitting = (p for p in wanted if own and _fits(len(own), sizes[p], wanted[p], disjoint))
-        placed.append(next(fitting, "train"))
-        sizes[placed[-1]] += len(own)
-    return placed
-
-
-def _continued(
-    mine: Sequence[Sequence[int]],
-    before: Sequence[Side | None],
-    wanted: Mapping[Side, int],
-    disjoint: Disjoint,
-) -> list[Side]:
-    """Return the side of each group: its old one, or that of which the least share is there."""
-    sizes = dict.fromkeys(SIDES, 0)
-    for own, side in zip(mine, before, strict=True):
-        if side is not None:
-            sizes[side] += len(own)
-    wants = {**wanted, "train": sum(map(len, mine)) - sum(wanted.values())}
-    placed: list[Side] = []
-    for own, old in zip(mine, before, strict=True):
-        if old is not None:
-            placed.append(old)
-            continue
-        short: list[Side] = [
-            p for p in wanted if own and _fits(len(own), sizes[p], wanted[p], disjoint)
-        ]
-        short += ["train"] if sizes["train"] < wants["train"] or not short else []
-        placed.append(min(short, key=lambda part: sizes[part] / max(wants[part], 1)))
-        sizes[placed[-1]] += len(own)
-    return placed
-
-
-def _fits(more: int, held: int, wanted: int, disjoint: Disjoint) -> bool:
-    """Tell whether a part still wants a block; those of contributors are large, and may not fit."""
-    if disjoint == "twin":
-        return held < wanted
-    return held < wanted and held + more <= wanted * (1 + SLACK)
 
 
 def _refuse_empty(

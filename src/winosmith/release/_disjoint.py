@@ -4,28 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
-from winosmith.blocks import (
-    Former,
-    blocks,
-    former_sides,
-    joined,
-    shuffled_blocks,
-    side_kept,
-)
+from winosmith.blocks import HOLDERS, Former, Side, blocks, placed, shuffled_blocks
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.problem import Lineage, Problem
 from winosmith.release._parts import DEV, TEST, TRAIN, side
 
-KINDS = ("twin", "contributor", "source")
+KINDS = ("twin", *HOLDERS)
 """What sides can be kept apart by; "twin" stands for twins, families, copies and lookalikes."""
-
-_NAMED: Mapping[str, Literal["author", "source"]] = {
-    "contributor": "author",
-    "source": "source",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +47,7 @@ def straddles(parts: Mapping[str, Dataset], kinds: Iterable[str]) -> Iterator[St
                 seen.add((side(part), problem.id))
                 places.append((part, row, problem))
     for kind in kinds:
-        groups = _together(places) if kind == "twin" else _sharing(places, _NAMED[kind])
+        groups = _together(places) if kind == "twin" else _sharing(places, HOLDERS[kind])
         for group, why in groups:
             first, *rest = group
             other = next((o for o in rest if side(places[o][0]) != side(places[first][0])), None)
@@ -122,12 +109,12 @@ def check_known(dataset: Dataset, kinds: Iterable[str]) -> None:
     for kind in kinds:
         if kind == "twin":
             continue
-        unknown = [p.id for p in dataset if getattr(p.origin, _NAMED[kind], None) is None]
+        unknown = [p.id for p in dataset if getattr(p.origin, HOLDERS[kind], None) is None]
         if unknown:
             raise DataError(
                 f"{len(unknown)} of {len(dataset)} problems do not say their {kind} "
                 f"({unknown[0]!r}, …), so sides can't be kept apart by it; leave out --disjoint "
-                f"{kind}, or give each problem its origin.{_NAMED[kind]}"
+                f"{kind}, or give each problem its origin.{HOLDERS[kind]}"
             )
 
 
@@ -142,9 +129,8 @@ def share(
 ) -> dict[str, Dataset]:
     """Split a data set into train, dev and test that share nothing of these kinds.
 
-    Groups are taken in the shuffled order; one that would make test or dev more than half as large
-    again as it should be goes to train. What was on a side before stays there; where groups join
-    two sides, train comes before dev, and dev before test.
+    Test is filled first, then dev, by the rules of `blocks.placed`; what was on a side before stays
+    there.
 
     Args:
         dataset: not split yet.
@@ -158,33 +144,26 @@ def share(
         DataError: the groups are too large for the shares.
     """
     check_known(dataset, kinds)
-    named = [_NAMED[kind] for kind in kinds if kind != "twin"]
-    keys = [[(name, getattr(problem.origin, name)) for name in named] for problem in dataset]
-    groups = joined(shuffled_blocks(dataset, seed), keys)
-    before = [side_kept(sides) for sides in former_sides(dataset, groups, former, named)]
-    wanted = {TEST: round(test * len(dataset)), DEV: round(dev * len(dataset))}
-    rows: dict[str, list[int]] = {TRAIN: [], DEV: [], TEST: []}
-    sizes = {
-        part: sum(len(group) for group, old in zip(groups, before, strict=True) if old == part)
-        for part in rows
+    wanted: dict[Side, int] = {
+        "test": round(test * len(dataset)),
+        "dev": round(dev * len(dataset)),
     }
-    for group, old in zip(groups, before, strict=True):
-        if old is not None:
-            rows[old] += group
-            continue
-        fits = (
-            part
-            for part, size in wanted.items()
-            if sizes[part] < size and sizes[part] + len(group) <= max(1.5 * size, 2)
-        )
-        chosen = next(fits, TRAIN)
-        rows[chosen] += group
-        sizes[chosen] += len(group)
-    for part, size in {**wanted, TRAIN: 1}.items():
+    found = placed(
+        dataset,
+        shuffled_blocks(dataset, seed),
+        wanted,
+        keys=[HOLDERS[kind] for kind in kinds if kind != "twin"],
+        former=former,
+    )
+    rows: dict[str, list[int]] = {TRAIN: [], DEV: [], TEST: []}
+    for of in found:
+        rows[of.side] += of.rows
+    for part, size in ((TEST, wanted["test"]), (DEV, wanted["dev"]), (TRAIN, 1)):
         if size and not rows[part]:
+            largest = max(len(of.rows) for of in found)
             raise DataError(
-                f"nothing is left for {part}: the {len(groups)} groups that must stay together "
-                f"are too large (the largest holds {max(map(len, groups))} of {len(dataset)} "
+                f"nothing is left for {part}: the {len(found)} groups that must stay together "
+                f"are too large (the largest holds {largest} of {len(dataset)} "
                 "problems); change the shares, or ask for less"
             )
-    return {part: dataset.select(found, part) for part, found in rows.items() if found}
+    return {part: dataset.select(held, part) for part, held in rows.items() if held}
