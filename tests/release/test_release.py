@@ -168,10 +168,10 @@ def test_a_problem_tells_how_it_came_about(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["contributor", "source"])
 def test_one_file_is_split_on_request(kind: str, tmp_path: Path) -> None:
-    """Sides of a split file share no twin, and no contributor or source when asked."""
+    """Sides of a split file share no contributor or source, and are a tenth too large at most."""
     data = practice.corpus(60, seed=4).dataset
     spread = [
-        replace(p, origin=replace(p.origin or Origin(), source=f"s{hash_of(p.twin_id) % 9}"))
+        replace(p, origin=replace(p.origin or Origin(), source=f"s{hash_of(p.twin_id) % 15}"))
         for p in data
     ]
     formats.write(spread, tmp_path / "twins.jsonl")
@@ -181,6 +181,8 @@ def test_one_file_is_split_on_request(kind: str, tmp_path: Path) -> None:
     field = {"contributor": "author", "source": "source"}[kind]
     sides = [{getattr(p.origin, field) for p in d} for d in done.content.parts.values()]
     assert len(sides) == 3
+    assert len(done.content.parts["test"]) <= 1.1 * 0.14 * 120
+    assert len(done.content.parts["dev"]) <= 1.1 * 0.1 * 120
     assert not sides[0] & sides[1]
     assert not (sides[0] | sides[1]) & sides[2]
     assert done.content.disjoint == ("twin", kind)
