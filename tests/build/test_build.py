@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from html import unescape
 
 import numpy as np
 import pytest
 
-from winosmith import Dataset, Extra, formats, practice, validate
+from winosmith import Dataset, Extra, debias, formats, practice, validate
 from winosmith.build import build, read_recipe, recipe_of
+from winosmith.build._report_filter import verdict
 from winosmith.cli.build import tell_build
 from winosmith.errors import DataError, OutputError, RecipeError
 from winosmith.outputs import sha256
@@ -205,6 +207,36 @@ def test_report_is_small_and_complete(small_build):
         assert heading in html
     assert "<script" not in html
     assert "default-src" in html
+
+
+def test_the_report_begins_with_its_verdict_and_ends_with_its_recipe(small_build):
+    """The first sentence says what is still guessed; the recipe stands as its file has it."""
+    page = unescape(small_build.report.read_text("utf-8"))
+    first, _, _ = page.partition('class="subtitle">')[2].partition("</p>")
+    assert first == verdict(small_build.run, small_build.measures)
+    assert first.startswith(("A machine still guesses", "No guesser finds anything"))
+    assert (small_build.folder / "recipe.toml").read_text("utf-8").strip() in page
+
+
+def test_the_verdict_is_of_the_guesser_that_is_furthest_above_chance(small_build):
+    """One whose whole interval lies above chance is success enough for a machine, and is named."""
+    known = small_build.measures.verified
+    guess = debias.Guess(0.5, 0.4, 0.6, 0.5)
+    for low, told in ((0.49, "No guesser finds anything in"), (0.51, "A machine still guesses")):
+        after = {**dict.fromkeys(known.after, guess), "two-piece": replace(guess, low=low)}
+        measures = replace(small_build.measures, verified=replace(known, after=after))
+        said = verdict(small_build.run, measures)
+        assert said.startswith(told)
+        assert "a two-piece guesser" in said
+
+
+def test_the_histograms_hatch_what_their_phase_took(small_build):
+    """First and last phase are titled, and tell how many they took: as many as were removed."""
+    page, phases = small_build.report.read_text("utf-8"), small_build.run.aflite.phases
+    for phase in (phases[0], phases[-1]):
+        drawn = page.partition(f'-title">Scores in phase {phase.number + 1}</title>')[2]
+        said, _, _ = drawn.partition("</desc>")
+        assert said.endswith(f"threshold 0.6; {phase.removed:,} were taken.")
 
 
 def test_report_shows_no_problem_tied_to_dev_or_test(small_build):

@@ -125,8 +125,10 @@ def test_descriptions_tell_the_figures() -> None:
         "phase 1: 300 found, 100 by chance (80 to 120); "
         "phase 2: 90 found, 101 by chance (82 to 120)"
     )
-    score = report.scores([0, 0.5, 0.75, 1], [5, 3, 2], 0.75)
-    assert score.description == "2 of 10 problems are in bins at or above the threshold 0.75."
+    score = report.scores([0, 0.5, 0.75, 1], [5, 3, 2], 0.75, taken=[0, 0, 1])
+    assert score.description == (
+        "2 of 10 problems are in bins at or above the threshold 0.75; 1 were taken."
+    )
     level = report.levels(
         [report.Level("all", 2.5, 0.1, 0.2), report.Level("none", None)], title=""
     )

@@ -24,7 +24,7 @@ from winosmith.build._recipe import (
     MeasureRecipe,
     refuse_vote,
 )
-from winosmith.build._report_filter import again_record, filter_sections, key_figures
+from winosmith.build._report_filter import again_record, filter_sections, key_figures, verdict
 from winosmith.build._vectors import (
     Panel,
     combining,
@@ -297,6 +297,7 @@ def _write(folder: OutputFolder, done: Debiased, parameters: dict[str, Any]) -> 
             report.Section("In short", [report.Cards(key_figures(done.run, done.measures))]),
             *filter_sections(done.run, done.measures, range(len(done.run.pool))),
         ],
+        subtitle=verdict(done.run, done.measures),
         signature=done.measures.signature,
     )
     with folder.write(PAGE) as file:

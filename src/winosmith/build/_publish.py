@@ -15,7 +15,7 @@ from winosmith import formats
 from winosmith._version import __version__
 from winosmith.build._filter import FilterRun
 from winosmith.build._pool import Verdict
-from winosmith.build._recipe import Copies, EmbedRecipe, Recipe, paths_of, recipe_table, recipe_toml
+from winosmith.build._recipe import Copies, EmbedRecipe, Recipe, again_toml, paths_of, recipe_table
 from winosmith.build._report import report_page
 from winosmith.build._report_filter import again_record, key_figures
 from winosmith.build._split import Split, nested_sizes
@@ -321,7 +321,7 @@ def write_reports(folder: OutputFolder, built: Built, recipe: Mapping[str, Any])
         "recipe": recipe,
     }
     with folder.write("recipe.toml") as file:
-        file.write(_runnable(built.recipe, recipe))
+        file.write(again_toml(built.recipe, recipe))
     with folder.write("report.json") as file:
         json.dump(record, file, indent=1, ensure_ascii=False, allow_nan=False)
         file.write("\n")
@@ -330,27 +330,6 @@ def write_reports(folder: OutputFolder, built: Built, recipe: Mapping[str, Any])
     names = sorted(name for name in folder.files if not name.startswith(f"{PRIVATE}/"))
     with folder.write(LAST) as file:
         file.writelines(f"{folder.files[n]}  {n}\n" for n in names if n != LAST)
-
-
-def _runnable(recipe: Recipe, shown: Mapping[str, Any]) -> str:
-    """Return the recipe as a file, with what it takes to build the same again."""
-    keys = ("data", "votes_file", "planted")
-    names = [Path(path).name for key in keys for path in paths_of(getattr(recipe, key))]
-    names += [shown["embed"]["array"]] if shown["embed"]["array"] else []
-    names += [Path(path).name for path in recipe.consensus.arrays]
-    last, option = "", ""
-    if "last" in shown:
-        option = " --last LAST"
-        last = (
-            "# LAST is the folder of the build before, whose checksums.sha256 has the SHA-256\n"
-            f"# {shown['last']}.\n"
-        )
-    return (
-        f"# winosmith {shown['version']} built this benchmark from the recipe below.\n"
-        f"# To build it again, put beside this file: {', '.join(names)}\n"
-        f"# (the SHA-256 of the problems, without answers, is {shown['problems']}), then run\n"
-        f"#     winosmith build recipe.toml --out again{option}\n{last}\n{recipe_toml(recipe)}"
-    )
 
 
 def is_finished(folder: OutputFolder, last: str) -> bool:

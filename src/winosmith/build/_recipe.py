@@ -439,6 +439,32 @@ def recipe_toml(recipe: Recipe) -> str:
     return "\n".join(lines) + "\n"
 
 
+def again_toml(recipe: Recipe, shown: Mapping[str, Any]) -> str:
+    """Return the recipe as a file, with what it takes to build the same again.
+
+    Args:
+        recipe: as given.
+        shown: the same as it is published, with the digest of the problems.
+    """
+    keys = ("data", "votes_file", "planted")
+    names = [Path(path).name for key in keys for path in paths_of(getattr(recipe, key))]
+    names += [shown["embed"]["array"]] if shown["embed"]["array"] else []
+    names += [Path(path).name for path in recipe.consensus.arrays]
+    last, option = "", ""
+    if "last" in shown:
+        option = " --last LAST"
+        last = (
+            "# LAST is the folder of the build before, whose checksums.sha256 has the SHA-256\n"
+            f"# {shown['last']}.\n"
+        )
+    return (
+        f"# winosmith {shown['version']} built this benchmark from the recipe below.\n"
+        f"# To build it again, put beside this file: {', '.join(names)}\n"
+        f"# (the SHA-256 of the problems, without answers, is {shown['problems']}), then run\n"
+        f"#     winosmith build recipe.toml --out again{option}\n{last}\n{recipe_toml(recipe)}"
+    )
+
+
 def _assigned(table: Mapping[str, Any]) -> list[str]:
     return [f"{key} = {_toml(value)}" for key, value in table.items()]
 

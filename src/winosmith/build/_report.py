@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from winosmith import report, validate
 from winosmith.build._pool import copies_told
-from winosmith.build._report_filter import filter_sections, key_figures
+from winosmith.build._recipe import again_toml
+from winosmith.build._report_filter import filter_sections, key_figures, verdict
 
 if TYPE_CHECKING:
     from winosmith.build._build import Built
@@ -36,12 +36,16 @@ def report_page(built: Built, recipe: Mapping[str, Any]) -> str:
         report.Section("From twins to problems", _funnel(built), lead=_funnel_lead(built)),
         *filter_sections(built.run, built.measures, built.shown),
         report.Section("What is published", _published(built)),
-        report.Section("How it was made", _making(built, recipe)),
+        report.Section(
+            "How it was made",
+            _making(built, recipe),
+            lead="Every figure here can be made again from this recipe and the data.",
+        ),
     ]
     return report.page(
         f"{recipe['name']}: what the filter did",
         sections,
-        subtitle="Every figure here can be made again from the recipe at the end and the data.",
+        subtitle=verdict(built.run, built.measures),
         signature=built.measures.signature,
         footer=f"Made by winosmith {recipe['version']}.",
     )
@@ -55,8 +59,8 @@ def _cards(built: Built) -> list[report.KeyFigure]:
         f"of {funnel.collected.problems:,} collected; {funnel.kept.twins:,} whole twins and "
         f"{funnel.kept.singles:,} singles",
     )
-    verdict, *more = key_figures(built.run, built.measures)
-    return [verdict, kept, *more]
+    guessed, *more = key_figures(built.run, built.measures)
+    return [guessed, kept, *more]
 
 
 def _funnel_lead(built: Built) -> str:
@@ -129,8 +133,8 @@ def _sets(counts: Mapping[str, int]) -> report.Table:
 
 
 def _making(built: Built, recipe: Mapping[str, Any]) -> list[report.Block]:
-    recipe_text = json.dumps(recipe, indent=2, ensure_ascii=False)
-    blocks: list[report.Block] = [report.Code(recipe_text, "The recipe, with every default")]
+    written = again_toml(built.recipe, recipe)
+    blocks: list[report.Block] = [report.Code(written, "The recipe, with every default")]
     if "finetuned" in built.told:
         kind = "warning" if built.told["at_chance"] else "plain"
         told = f"Fine-tuning the encoder: {built.told['finetuned']}."

@@ -26,7 +26,7 @@ ENDED = {
 def key_figures(run: FilterRun, measures: Measures) -> list[report.KeyFigure]:
     """Return the figures that matter: what can still be guessed, the excess, what was found."""
     chosen = run.chosen
-    figures = [_verdict(run, measures)]
+    figures = [_guessed_figure(run, measures)]
     if not any(np.any(vector) for vector in run.X):
         figures.append(
             report.KeyFigure(
@@ -73,7 +73,7 @@ def key_figures(run: FilterRun, measures: Measures) -> list[report.KeyFigure]:
 GUESSED = "guessed by a machine"
 
 
-def _verdict(run: FilterRun, measures: Measures) -> report.KeyFigure:
+def _guessed_figure(run: FilterRun, measures: Measures) -> report.KeyFigure:
     """Return what is guessed before and after the filter, or what went in and why no more."""
     found = measures.verified
     if isinstance(found, str):
@@ -100,8 +100,39 @@ def _verdict(run: FilterRun, measures: Measures) -> report.KeyFigure:
     )
 
 
+def verdict(run: FilterRun, measures: Measures) -> str:
+    """Return what a report says first: whether a machine can still guess what was kept.
+
+    A guesser finds something when its whole 95 % interval lies above chance; of several, the one
+    that is named is furthest above it.
+    """
+    found = measures.verified
+    if isinstance(found, str):
+        return f"What a machine can still guess of these problems is not known: {found}."
+    left = "these problems" if run.method == "none" else "what the filter left"
+    name = max(found.after, key=lambda one: found.after[one].low - found.after[one].chance)
+    after, before = found.after[name], found.before[name]
+    who = GUESSERS.get(name, f"a guesser of {name}")
+    right = f"{_percent(after.accuracy)} (95 % interval {_interval(after)}; chance is "
+    right += f"{_percent(after.chance)})"
+    was = "" if run.method == "none" else f"; before the filter it was {_percent(before.accuracy)}"
+    if after.low > after.chance:
+        return f"A machine still guesses {left}: {who} is right on {right}{was}."
+    return (
+        f"No guesser finds anything in {left} that can be told from chance: the strongest, "
+        f"{who}, is right on {right}{was}."
+    )
+
+
 NAMED = {debias.LINEAR: "linear", debias.TWO_PIECE: "two-piece", STRANGER: "a stranger"}
 """The guessers, as the report calls them."""
+
+GUESSERS = {
+    debias.LINEAR: "a linear guesser",
+    debias.TWO_PIECE: "a two-piece guesser",
+    STRANGER: "a guesser that reads other words",
+}
+"""The same, in a sentence."""
 
 
 def _seed_draws(run: FilterRun) -> str:
@@ -202,25 +233,15 @@ def _phases(
     phases, parameters = result.phases, result.parameters
     removed = len(result.scores) - len(result.kept)
     drawings = [report.phase_sizes([p.size for p in phases], [p.removed for p in phases])]
-    edges, threshold = debias.HISTOGRAM_EDGES, float(parameters["threshold"])
-    histograms = (
-        [
-            report.scores(edges, phase.histogram, threshold, title=title)
-            for phase, title in (
-                (phases[0], "Scores in the first phase"),
-                (phases[-1], "In the last"),
-            )
-        ]
-        if phases
-        else []
-    )
     blocks: list[report.Block] = [
         report.Drawing("Problems left after each phase.", drawings, signature=measures.signature)
     ]
-    if histograms:
+    if phases:
         blocks.append(
             report.Drawing(
-                "The share of the ensemble that guesses a problem, with the threshold.", histograms
+                "The share of the ensemble that guesses a problem, with the threshold. Hatched is "
+                "what the phase took, which is no more than its cutoff.",
+                _scores(result),
             )
         )
     if phases and phases[0].chance is not None:
@@ -235,6 +256,22 @@ def _phases(
     )
     alone = "" if embedder is None else f", with {embedder} alone"
     return report.Section(f"AFLite, phase by phase{alone}", blocks, lead=lead)
+
+
+def _scores(result: debias.AfliteResult) -> list[report.Svg]:
+    """Return the scores in the first phase and in the last, on one axis."""
+    edges, threshold = debias.HISTOGRAM_EDGES, float(result.parameters["threshold"])
+    first, last = result.phases[0], result.phases[-1]
+    named = {f"Scores in phase {phase.number + 1}": phase for phase in (first, last)}
+    top = 1.05 * max(1, *first.histogram, *last.histogram)
+    drawings = []
+    for title, phase in named.items():
+        gone = result.scores[result.removed_in == phase.number]
+        taken, _ = np.histogram(gone[np.isfinite(gone)], edges)
+        drawings.append(
+            report.scores(edges, phase.histogram, threshold, taken=taken, top=top, title=title)
+        )
+    return drawings
 
 
 def _missed(result: debias.AfliteResult) -> str:

@@ -138,6 +138,8 @@ def scores(
     counts: ArrayLike,
     threshold: float,
     *,
+    taken: ArrayLike | None = None,
+    top: float | None = None,
     title: str = "How predictable the problems are",
 ) -> Svg:
     """Draw a histogram of AFLite's predictability scores, with the threshold.
@@ -146,18 +148,22 @@ def scores(
         edges: the k + 1 edges of the bins, 0–1.
         counts: the k numbers of problems.
         threshold: problems at or above it may be taken.
-        title: the drawing's name.
+        taken: how many of each number were; they are hatched. None where nothing was.
+        top: where the axis of problems ends, so that several drawings share one; None fits it.
+        title: the drawing's name; it stands over it.
     """
     borders, number = np.asarray(edges, float), np.asarray(counts)
-    above = borders[:-1] >= threshold - 1e-9
+    gone = np.zeros_like(number) if taken is None else np.asarray(taken)
 
     def paint(canvas: Canvas) -> None:
         axes = canvas.add_subplot()
-        for those, colour, hatch in ((~above, KEPT, None), (above, GONE, "////")):
+        left = number - gone
+        for height, below, colour, hatch in ((left, 0, KEPT, None), (gone, left, GONE, "////")):
             axes.bar(
-                borders[:-1][those],
-                number[those],
-                np.diff(borders)[those],
+                borders[:-1],
+                height,
+                np.diff(borders),
+                bottom=below,
                 align="edge",
                 color=colour,
                 hatch=hatch,
@@ -167,13 +173,16 @@ def scores(
         axes.axvline(threshold, color=INK, linestyle=(0, (4, 3)), linewidth=1.2)
         axes.text(threshold, 1.01, f"threshold {shown(threshold, 'g')}", ha="center",
                   va="bottom", transform=axes.get_xaxis_transform())  # fmt: skip
+        axes.set_title(title, pad=20)
         axes.set(xlabel="share of classifiers that were right, held out", ylabel="problems")
         axes.set_xlim(borders[0], borders[-1])
+        axes.set_ylim(0, top)
         _thousands(axes)
 
-    total, over = int(number.sum()), int(number[above].sum())
+    above = borders[:-1] >= threshold - 1e-9
     description = (
-        f"{over:,} of {total:,} problems are in bins at or above the threshold {threshold:g}."
+        f"{int(number[above].sum()):,} of {int(number.sum()):,} problems are in bins at or above "
+        f"the threshold {threshold:g}; {int(gone.sum()):,} were taken."
     )
     return draw(paint, title=title, description=description)
 
