@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import absent  # type: ignore[import-not-found]
+from tests.conftest import absent, once_a_run  # type: ignore[import-not-found]
 from tests.web import serving  # type: ignore[import-not-found]
 
 PASSWORD = serving.PASSWORD
@@ -34,7 +34,7 @@ def prepared_site(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Return the folder of a site that is ready to be served, to be copied."""
     if importlib.util.find_spec("django") is None:
         absent("Django is not installed (the extra `web`)")
-    return serving.prepared(tmp_path_factory.mktemp("prepared"))
+    return once_a_run(tmp_path_factory, "prepared-site", serving.prepared)
 
 
 @pytest.fixture(scope="session")
