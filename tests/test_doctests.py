@@ -19,20 +19,36 @@ def _fail(name: str) -> None:
     raise ImportError(f"{name} can't be imported")
 
 
-def _names() -> list[str]:
+def _names() -> dict[str, list[str]]:
+    """Return the modules of each folder; a file that stands alone is of the package itself."""
     found = pkgutil.walk_packages(winosmith.__path__, "winosmith.", onerror=_fail)
-    return ["winosmith", *(module.name for module in found if not module.name.endswith("__main__"))]
+    folders = {"winosmith": ["winosmith"]}
+    for module in found:
+        parts = module.name.split(".")
+        folder = parts[1] if module.ispkg or len(parts) > 2 else "winosmith"
+        if parts[-1] != "__main__":
+            folders.setdefault(folder, []).append(module.name)
+    return folders
 
 
-@pytest.mark.parametrize("name", _names())
-def test_the_examples_of_a_module_run(name: str, request: pytest.FixtureRequest) -> None:
-    """Each example in the module's docstrings gives what is printed below it."""
-    if name.startswith("winosmith.web."):
+FOLDERS = _names()
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_the_examples_of_a_folder_run(folder: str, request: pytest.FixtureRequest) -> None:
+    """Each example in the docstrings of a folder's modules gives what is printed below it."""
+    if folder == "web":
         request.getfixturevalue("site")  # Django's modules want to know which site they serve
-    try:
-        module = importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name not in EXTRAS or os.environ.get("CI") == "true":
-            raise
-        pytest.skip(f"{error.name} is not installed")
-    assert doctest.testmod(module).failed == 0
+    failed, lacking = [], set()
+    for name in FOLDERS[folder]:
+        try:
+            module = importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name not in EXTRAS or os.environ.get("CI") == "true":
+                raise
+            lacking.add(error.name)
+        else:
+            failed += [name] if doctest.testmod(module).failed else []
+    assert failed == []
+    if lacking:
+        pytest.skip(f"not installed: {', '.join(sorted(lacking))}")

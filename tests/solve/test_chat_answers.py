@@ -124,17 +124,17 @@ def _unescaped(text: str) -> str:
     return text.replace("\\n", "\n")
 
 
-@pytest.mark.parametrize("text", SECOND)
-def test_an_answer_is_read_in_any_spelling(text: str) -> None:
+def test_an_answer_is_read_in_any_spelling() -> None:
     """Each of these means the second option."""
-    assert parse_answer(_unescaped(text), NAMES, SURGEONS) == 1
+    said = map(_unescaped, SECOND)
+    assert [text for text in said if parse_answer(text, NAMES, SURGEONS) != 1] == []
 
 
-@pytest.mark.parametrize("text", SECOND)
-def test_the_first_is_read_as_the_second_is(text: str) -> None:
+def test_the_first_is_read_as_the_second_is() -> None:
     """The same words for the first option mean the first."""
-    said = re.sub(r"2nd|[12２]|\b[Bb]\b|two|second|latter", _turned, _unescaped(text))
-    assert parse_answer(said, NAMES[::-1], SURGEONS) == 0
+    spelt = r"2nd|[12２]|\b[Bb]\b|two|second|latter"
+    said = [re.sub(spelt, _turned, _unescaped(text)) for text in SECOND]
+    assert [text for text in said if parse_answer(text, NAMES[::-1], SURGEONS) != 0] == []
 
 
 @pytest.mark.parametrize("text", UNCLEAR)
