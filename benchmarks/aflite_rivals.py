@@ -10,10 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from winosmith import debias
-from winosmith.debias._ensemble import assembled
+from winosmith.debias._ensemble import Settings, assembled
 from winosmith.debias._rows import checked_rows
 from winosmith.debias._selection import select
-from winosmith.debias._settings import Settings
 
 KINDS = {
     "converged": (np.float64, {"solver": "lbfgs", "tol": 1e-7, "max_iter": 2000}),

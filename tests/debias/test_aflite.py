@@ -269,8 +269,9 @@ FIRST_RUN = """
 import logging, numba
 logging.basicConfig(level=logging.INFO)
 {before}
-from winosmith.debias import _compile
-print(sum(_compile.kernel().largest.stats.cache_hits.values()))
+from winosmith.debias import _numba_kernel
+_numba_kernel.ready()
+print(sum(_numba_kernel.largest.stats.cache_hits.values()))
 """
 
 

@@ -14,14 +14,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from winosmith import debias
-from winosmith.debias._basis import aligned
-from winosmith.debias._ensemble import Ensemble, assembled
-from winosmith.debias._loops import NumbaLoops
-from winosmith.debias._newton import newton
-from winosmith.debias._partition import TIES, generator, training_rows
-from winosmith.debias._rows import checked_rows
-from winosmith.debias._settings import Settings
-from winosmith.debias._solver import minimise
+from winosmith.debias._ensemble import Ensemble, Settings, assembled
+from winosmith.debias._numba_kernel import NumbaKernel
+from winosmith.debias._rows import TIES, checked_rows, generator, training_rows
+from winosmith.debias._solver import aligned, minimise, newton
 
 Floats = NDArray[np.float64]
 
@@ -169,7 +165,7 @@ def test_a_column_gets_the_same_bits_in_any_company():
 
     def solve(columns: list[int]) -> Floats:
         parts = [training_rows(500, 150, seed=1, phase=0, classifier=j) for j in columns]
-        gradient = NumbaLoops(matrix, labels).training(np.arange(500, dtype=np.int32), parts)
+        gradient = NumbaKernel.on(matrix, labels).training(np.arange(500, dtype=np.int32), parts)
         fit = minimise(gradient, np.zeros((len(columns), 48)), ridge, diagonal, 1e-4)
         assert fit.converged.all()
         return fit.weights
@@ -184,7 +180,7 @@ def test_the_basis_has_the_same_bits_for_any_number_of_threads(workers):
     """The rotated rows do not depend on how many threads rotate them."""
     from threadpoolctl import threadpool_limits
 
-    from winosmith.debias._basis import basis_of
+    from winosmith.debias._solver import basis_of
 
     X, y = biased(9000, 20, seed=2)
     rows = checked_rows(X, y, range(9000), None)

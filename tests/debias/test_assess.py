@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from winosmith.debias._assess import Assessment, assess
-from winosmith.debias._assess_settings import AssessmentSettings
+from winosmith.debias._assess import Assessment, AssessmentSettings, assess
 from winosmith.errors import DataError
 
 QUICK = AssessmentSettings(draws=40, bins=30)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from winosmith.debias._assess_axis import _SHRINKAGE, answer_axis
+from winosmith.debias._assess import _SHRINKAGE, answer_axis
 
 
 def rows(n: int = 200, shift: float = 1.0) -> tuple[np.ndarray, np.ndarray, list[tuple[int, int]]]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import entropy
 
-from winosmith.debias._assess_kl import Along, Binning, divergence
+from winosmith.debias._assess import Along, Binning, divergence
 from winosmith.errors import DataError
 
 histograms = arrays(np.int64, 12, elements=st.integers(0, 400))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from winosmith.debias._assess_pca import principal_axes
+from winosmith.debias._assess import principal_axes
 
 
 @pytest.fixture

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from winosmith import Dataset, Problem, report
-from winosmith.debias._assess import Assessment, assess
+from winosmith.debias._assess import Assessment, AssessmentSettings, assess
 from winosmith.debias._assess_report import assessment_blocks, leads_table, passages
-from winosmith.debias._assess_settings import AssessmentSettings
-from winosmith.debias._assess_words import Associations, associations
+from winosmith.debias._clues import Associations, associations
 
 
 @pytest.fixture(scope="module")

@@ -14,9 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from winosmith import Dataset, Problem, practice
-from winosmith.debias._assess_clues import find_clues
-from winosmith.debias._assess_tokens import read_problem
-from winosmith.debias._assess_words import associations
+from winosmith.debias._clues import associations, find_clues, read_problem
 from winosmith.errors import DataError
 
 MONKEY = "The monkey loved to play with the balls but ignored the blocks because he found _ {}."

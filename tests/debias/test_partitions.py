@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from winosmith import debias
-from winosmith.debias._partition import training_rows
+from winosmith.debias._rows import training_rows
 from winosmith.debias._selection import at_threshold, histogram, select
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import kendalltau, spearmanr
 
 from winosmith import debias
-from winosmith.debias._correlations import reversed_pairs, spearman, tau_b
+from winosmith.debias._ranking import reversed_pairs, spearman, tau_b
 from winosmith.errors import DataError, InputError
 
 N = 600

@@ -5,34 +5,37 @@ The filters return rows, kept and removed; `Dataset.select` and `Dataset.drop` t
 
 from __future__ import annotations
 
-from winosmith.debias._aflite import aflite
-from winosmith.debias._again import NOISE, Again, again, shaken
-from winosmith.debias._alike import alike
-from winosmith.debias._assess import Assessment, Subset, assess
-from winosmith.debias._assess_clues import Clue
-from winosmith.debias._assess_kl import Along
+from winosmith.debias._aflite import AfliteResult, Phase, Stopped, aflite, suggested_sizes
+from winosmith.debias._assess import Along, Assessment, AssessmentSettings, Subset, assess
 from winosmith.debias._assess_report import assessment_blocks, leads_table, passages
-from winosmith.debias._assess_settings import AssessmentSettings
-from winosmith.debias._assess_words import Associations, Leads, Mark, MarkedProblem, associations
-from winosmith.debias._chance import threshold_null
-from winosmith.debias._consensus import checkpoint_of, consensus
-from winosmith.debias._consensus_result import ConsensusResult
+from winosmith.debias._chance import (
+    NOISE,
+    Again,
+    Null,
+    again,
+    null_of,
+    shaken,
+    threshold_null,
+    twin_flipped,
+)
+from winosmith.debias._clues import Associations, Clue, Leads, Mark, MarkedProblem, associations
+from winosmith.debias._consensus import ConsensusResult, checkpoint_of, consensus
 from winosmith.debias._dynamics import Dynamics, read_dynamics
-from winosmith.debias._fair_words import rarefied
-from winosmith.debias._fairness import Fairness, KeptSet, fairness
-from winosmith.debias._figure import Figure
-from winosmith.debias._labels import problem_labels
+from winosmith.debias._fairness import (
+    Fairness,
+    Figure,
+    KeptSet,
+    fairness,
+    human_agreement,
+    rarefied,
+)
 from winosmith.debias._mirror import Aim, MirrorResult, mirror
-from winosmith.debias._null import Null, null_of, twin_flipped
-from winosmith.debias._partition import training_rows
-from winosmith.debias._people import human_agreement
 from winosmith.debias._pmi import PmiResult, PmiVariant, pmi, word_pmi
 from winosmith.debias._probe import Probe, probe
 from winosmith.debias._ranking import Correlation, Ranking, ranking
-from winosmith.debias._result import AfliteResult, Phase, Stopped
+from winosmith.debias._rows import problem_labels, training_rows
 from winosmith.debias._selection import HISTOGRAM_EDGES
-from winosmith.debias._sizes import suggested_sizes
-from winosmith.debias._subsample import subsample
+from winosmith.debias._subsample import alike, subsample
 from winosmith.debias._units import TwinUnits, twin_units
 from winosmith.debias._verify import LINEAR, TWO_PIECE, Guess, Verification, verify
 

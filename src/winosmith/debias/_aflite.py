@@ -1,26 +1,161 @@
-"""AFLite: Algorithm 1 of WinoGrande (Sakaguchi et al. 2020, section 3)."""
+"""AFLite: Algorithm 1 of WinoGrande (Sakaguchi et al. 2020, section 3).
+
+`aflite` checks what it is given, `phases` is the loop of lines 2 to 16, a phase at a time, and
+`save` and `load` keep a run on disk after every phase, so that it can be taken up again. That
+checkpoint is a .npz without pickles: the phases as JSON, the scores, what each phase removed, and
+where the solver stood; with the digest of the data and the parameters, so that it is never taken
+up for other data. Rows are in canonical order in it.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
+import time
 import warnings
-from collections.abc import Callable, Hashable, Sequence
+import zipfile
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from winosmith.debias._checkpoint import Progress, load, save
-from winosmith.debias._groups import group_numbers
-from winosmith.debias._phases import Run, begun, phases
-from winosmith.debias._result import AfliteResult, Phase, Stopped
-from winosmith.debias._rows import ONE_CLASSIFIER, Rows, checked_rows
-from winosmith.debias._settings import DRAWS, NullMode, Remove, Settings
-from winosmith.debias._sizes import suggested_sizes
-from winosmith.errors import DataError, InputError, gone
+from winosmith._version import __version__
+from winosmith.debias._chance import Null, by_chance, chance, counted
+from winosmith.debias._ensemble import DRAWS, Ensemble, NullMode, Remove, Settings, Votes, assembled
+from winosmith.debias._rows import ONE_CLASSIFIER, Rows, checked_rows, group_numbers
+from winosmith.debias._selection import at_threshold, histogram, scores, select
+from winosmith.debias._solver import Start
+from winosmith.errors import DataError, InputError, OutputError, gone
+from winosmith.outputs import write_aside
+
+Stopped = Literal["train size", "cutoff", "one class", "target size"]
+"""Why AFLite stopped: no more rows than the training size were left (Algorithm 1, line 2), fewer
+than the cutoff were at the threshold (line 14), or only one class was left; or the target size was
+reached (only then)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """What happened in one filtering phase.
+
+    Attributes:
+        number: 0-based.
+        size: rows before the phase.
+        removed: rows removed in it.
+        cutoff: rows that the phase could remove at most.
+        candidates: rows whose score was at the threshold or above.
+        accuracy: of all the ensemble's predictions on held-out rows, the share that was right;
+            None when there was none.
+        histogram: rows by score, in 20 bins from 0 to 1 (see `debias.HISTOGRAM_EDGES`).
+        undefined: rows that every classifier was trained on: no score, not removed.
+        tied: candidates with the score at the cutoff, when only some of them could go; else 0.
+        tied_removed: how many of these went.
+        close: predictions with a decision value nearer to zero than 0.0001, which another
+            machine's rounding may turn; converged solvers agree on all others.
+        one_class: classifiers whose training set held one class only; they predict that class.
+        polished: classifiers that were finished one by one in float64.
+        passes: passes over the training rows that the slowest classifier took.
+        chance: the candidates beside what they are when the labels mean nothing; None without a
+            null.
+        by_chance: how many rows have scores such as those removed when the labels mean nothing:
+            an estimate of how many of the removed went by chance, on the high side, as it counts
+            with no row that can be guessed. None without a null.
+        seconds: that the phase took. Not compared, and in no record that is digested.
+    """
+
+    number: int
+    size: int
+    removed: int
+    cutoff: int
+    candidates: int
+    accuracy: float | None
+    histogram: tuple[int, ...]
+    undefined: int
+    tied: int
+    tied_removed: int
+    close: int
+    one_class: int
+    polished: int
+    passes: int
+    chance: Null | None
+    by_chance: float | None
+    seconds: float = field(compare=False)
+
+    def record(self) -> dict[str, Any]:
+        """Return the phase as JSON can hold it, without the seconds."""
+        record = asdict(self)
+        del record["seconds"]
+        if self.chance is not None:
+            record["chance"]["draws"] = list(self.chance.draws)
+        return {**record, "histogram": list(self.histogram)}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AfliteResult:
+    """What AFLite kept and removed.
+
+    Attributes:
+        kept: ascending rows of the input that were kept.
+        removed: for each phase the rows removed in it, ascending; with `kept` they are all rows.
+        phases: a record of each phase.
+        scores: (N,) each row's last score: at its removal, or in the last phase; NaN for a row
+            that never had one. Where whole groups go, the score of its group.
+        votes: (N,) the predictions that this score is the share of; 0 without one.
+        removed_in: (N,) the 0-based phase that removed the row, -1 for the kept.
+        stopped: why it ended; see `Stopped`.
+        parameters: everything that the result depends on beside the arrays.
+    """
+
+    kept: NDArray[np.intp]
+    removed: tuple[NDArray[np.intp], ...]
+    phases: tuple[Phase, ...]
+    scores: NDArray[np.float64]
+    votes: NDArray[np.int32]
+    removed_in: NDArray[np.int32]
+    stopped: Stopped
+    parameters: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        arrays: tuple[NDArray[Any], ...] = (
+            self.kept,
+            self.scores,
+            self.votes,
+            self.removed_in,
+            *self.removed,
+        )
+        for array in arrays:
+            array.flags.writeable = False
+
+    @property
+    def seconds(self) -> float:
+        """Seconds that the phases took together."""
+        return sum(phase.seconds for phase in self.phases)
+
+    @property
+    def by_chance(self) -> float | None:
+        """About how many of the rows removed went by chance; None without a null.
+
+        The sum over the phases (`Phase.by_chance`). The removed minus these are the excess.
+        """
+        known = [phase.by_chance for phase in self.phases if phase.by_chance is not None]
+        return sum(known) if known else None
+
+    def record(self) -> dict[str, Any]:
+        """Return everything but the rows as JSON can hold it; the same for the same run."""
+        return {
+            "parameters": dict(self.parameters),
+            "stopped": self.stopped,
+            "rows": len(self.scores),
+            "kept": len(self.kept),
+            "removed": len(self.scores) - len(self.kept),
+            "by_chance": self.by_chance,
+            "phases": [phase.record() for phase in self.phases],
+        }
 
 
 @gone(classifier=ONE_CLASSIFIER)
@@ -194,6 +329,28 @@ def aflite(
     return _result(rows, progress, parameters)
 
 
+PAPER_ROWS = 47_000
+
+PAPER_TRAIN_SIZE = 10_000
+
+PAPER_CUTOFF = 500
+"""WinoGrande, section 3: m and k for the 47k problems that went into AFLite."""
+
+
+def suggested_sizes(rows: int) -> tuple[int, int]:
+    """Return the training size m and the cutoff k for that many rows.
+
+    From 47,000 rows on they are the paper's, 10,000 and 500; below, the same shares of the rows
+    (m = 0.213 N, k = 0.0106 N), at least 2 and 1. The share of rows that a classifier sees, and
+    the number of phases that a given part of the data takes, stay what they are in the paper.
+
+    >>> suggested_sizes(47_000), suggested_sizes(4_700)
+    ((10000, 500), (1000, 50))
+    """
+    share = min(1.0, rows / PAPER_ROWS)
+    return max(2, round(share * PAPER_TRAIN_SIZE)), max(1, round(share * PAPER_CUTOFF))
+
+
 def _twins(rows: Rows, twins: Sequence[Hashable] | None, settings: Settings) -> NDArray[np.intp]:
     """Return the rows whose labels a null flips together, as a number for each row."""
     if twins is not None and len(twins) != len(rows.y):
@@ -225,3 +382,254 @@ def _result(rows: Rows, progress: Progress, parameters: dict[str, Any]) -> Aflit
         stopped=cast(Stopped, progress.stopped),  # the phases have run to their end
         parameters=parameters,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a run is about.
+
+    Attributes:
+        rows: with their labels and groups.
+        settings: the parameters.
+        twins: (N,) the rows whose labels a null flips together, as a number for each row.
+        executor: who does the work; None for threads.
+        scratch: the folder for what does not fit into memory; see `basis_of`.
+        on_draw: is told the phase and how many draws of its null are done.
+    """
+
+    rows: Rows
+    settings: Settings
+    twins: NDArray[np.intp]
+    executor: Executor | None
+    scratch: str | Path | None
+    on_draw: Callable[[int, int], object] | None
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a run is.
+
+    Attributes:
+        scores: (N,) last known scores.
+        votes: (N,) int32, the predictions that each is the share of.
+        removed_in: (N,) int32, the phase that removed the row, -1 for those left.
+        phases: the records so far.
+        stopped: why it ended; None while it goes on.
+        start: where the solver starts next; None before the first phase.
+    """
+
+    scores: NDArray[np.float64]
+    votes: NDArray[np.int32]
+    removed_in: NDArray[np.int32]
+    phases: list[Phase] = field(default_factory=list)
+    stopped: Stopped | None = None
+    start: Start | None = None
+
+
+def begun(rows: Rows) -> Progress:
+    """Return the progress of a run that has done nothing yet."""
+    count = len(rows.y)
+    return Progress(np.full(count, np.nan), np.zeros(count, np.int32), np.full(count, -1, np.int32))
+
+
+def phases(run: Run, progress: Progress) -> Iterator[None]:
+    """Bring the progress forward by a phase at a time, up to its end."""
+    progress.stopped = _end(run, progress)
+    if progress.stopped:
+        return
+    with assembled(run.rows, run.settings, run.executor, run.scratch) as ensemble:
+        while not progress.stopped:
+            _one_phase(run, ensemble, progress)
+            progress.stopped = _end(run, progress)
+            yield
+
+
+def _end(run: Run, progress: Progress) -> Stopped | None:
+    """Return why no other phase is to follow, or None."""
+    settings, left = run.settings, progress.removed_in < 0
+    size = int(left.sum())
+    if settings.target_size is not None and size <= settings.target_size:
+        return "target size"
+    if progress.phases:
+        last = progress.phases[-1]
+        if last.candidates < last.cutoff:
+            return "cutoff"
+        if not last.removed:  # no group at the threshold fits into what may still go
+            return "target size"
+    if size <= settings.train_size:
+        return "train size"
+    return "one class" if len(np.unique(run.rows.y[left])) < 2 else None
+
+
+REFRESH = 4
+"""Phases after which the solver's Hessian is measured again, on the rows that are then left."""
+
+
+def _one_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
+    began = time.perf_counter()
+    settings, number = run.settings, len(progress.phases)
+    left = np.flatnonzero(progress.removed_in < 0).astype(np.int32)
+    groups = run.rows.groups[left] if run.rows.groups is not None else None
+    start = _start(ensemble, left, progress)
+    votes = ensemble.vote(left, number, start)
+    correct, total = counted(ensemble, left, votes)
+    candidates = at_threshold(correct, total, settings.threshold)
+    null, drawn = _null(run, ensemble, left, number, candidates)
+    most = _most(settings, len(left), groups)
+    chosen = select(
+        correct,
+        total,
+        threshold=settings.threshold,
+        cutoff=most,
+        seed=settings.seed,
+        phase=number,
+        groups=groups if settings.remove == "groups" else None,
+    )
+    removed = chosen.removed
+    voted = total > 0
+    progress.scores[left[voted]] = scores(correct, total)[voted]
+    progress.votes[left[voted]] = total[voted]
+    progress.removed_in[left[removed]] = number
+    if not votes.one_class.all():
+        progress.start = replace(start, weights=votes.weights[~votes.one_class].mean(axis=0))
+    progress.phases.append(
+        Phase(
+            number=number,
+            size=len(left),
+            removed=len(removed),
+            cutoff=most,
+            candidates=chosen.candidates,
+            accuracy=_accuracy(votes),
+            histogram=histogram(correct, total),
+            undefined=int((~voted).sum()),
+            tied=chosen.tied,
+            tied_removed=chosen.tied_removed,
+            close=votes.close,
+            one_class=int(votes.one_class.sum()),
+            polished=int(votes.polished.sum()),
+            passes=int(votes.passes.max()),
+            chance=null,
+            by_chance=by_chance(drawn, chosen) if null is not None else None,
+            seconds=time.perf_counter() - began,
+        )
+    )
+
+
+def _start(ensemble: Ensemble, left: NDArray[np.int32], progress: Progress) -> Start:
+    """Return where the solver starts, and keep what later phases start from."""
+    number = len(progress.phases)
+    if progress.start is None:
+        progress.start = ensemble.first_start(left)
+    elif number % REFRESH == 0:
+        progress.start = ensemble.start_at(progress.start.weights, left)
+    return progress.start
+
+
+def _null(
+    run: Run,
+    ensemble: Ensemble,
+    left: NDArray[np.int32],
+    number: int,
+    candidates: NDArray[np.bool_],
+) -> tuple[Null | None, list[NDArray[np.float64]]]:
+    """Return the null of a phase, and the scores of its draws; nothing where none is asked for."""
+    if run.settings.null == "off":
+        return None, []
+    told = None if run.on_draw is None else partial(run.on_draw, number)
+    return chance(ensemble, left, number, run.twins, int(candidates.sum()), told)
+
+
+def _most(settings: Settings, left: int, groups: NDArray[np.intp] | None) -> int:
+    """Return how many rows a phase may remove: the cutoff, if the target allows so many."""
+    most = settings.cutoff_of(left)
+    if settings.remove == "groups" and groups is not None:
+        most = max(most, int(np.bincount(groups).max()))
+    return most if settings.target_size is None else min(most, left - settings.target_size)
+
+
+def _accuracy(votes: Votes) -> float | None:
+    total = int(votes.total.sum())
+    return float(votes.correct.sum() / total) if total else None
+
+
+BROKEN = (EOFError, zipfile.BadZipFile)
+"""What numpy raises, beside the usual, for a file that is cut off."""
+
+
+def save(path: Path, progress: Progress, of: Mapping[str, Any]) -> None:
+    """Write the checkpoint; the old one stays until the new one is complete on the disk.
+
+    Args:
+        path: where to.
+        progress: what to keep.
+        of: data digest and parameters.
+
+    Raises:
+        OutputError: it can't be written.
+    """
+    about = {
+        "version": __version__,
+        "of": dict(of),
+        "phases": [asdict(phase) for phase in progress.phases],
+        "stopped": progress.stopped,
+    }
+    with write_aside(path, "wb") as file:
+        np.savez(
+            file,
+            about=np.array(json.dumps(about)),
+            scores=progress.scores,
+            votes=progress.votes,
+            removed_in=progress.removed_in,
+            **({} if progress.start is None else asdict(progress.start)),
+        )
+
+
+def load(path: Path, of: Mapping[str, Any]) -> Progress | None:
+    """Return the progress that the checkpoint holds; None when there is no file.
+
+    Raises:
+        OutputError: it is no checkpoint, or one of other data, parameters or another version.
+    """
+    if not path.exists():
+        return None
+    try:
+        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
+            about = json.loads(str(file["about"]))
+            arrays = {name: file[name] for name in ("scores", "votes", "removed_in")}
+            start = _read_start(file)
+        phases = [_read_phase(record) for record in about["phases"]]
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, *BROKEN) as error:
+        raise OutputError(
+            f"{path}: this is not a checkpoint of AFLite ({error}); choose another name for the "
+            "checkpoint, or remove the file"
+        ) from error
+    _refuse_another(path, {"version": about["version"], **about["of"]}, of)
+    return Progress(phases=phases, stopped=about["stopped"], start=start, **arrays)
+
+
+def _read_start(file: Any) -> Start | None:
+    if "weights" not in file:
+        return None
+    held = {known.name: file[known.name] for known in fields(Start)}
+    return Start(**{**held, "tolerance": float(held["tolerance"])})
+
+
+def _read_phase(record: Mapping[str, Any]) -> Phase:
+    chance = record["chance"]
+    if chance is not None:
+        chance = Null(**{**chance, "draws": tuple(chance["draws"])})
+    return Phase(**{**record, "histogram": tuple(record["histogram"]), "chance": chance})
+
+
+def _refuse_another(path: Path, theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> None:
+    ours = {"version": __version__, **ours}
+    differ = [
+        f"{name} {theirs.get(name)!r}, not {ours.get(name)!r}"
+        for name in {**ours, **theirs}
+        if theirs.get(name) != ours.get(name)
+    ]
+    if differ:
+        raise OutputError(
+            f"{path}: this checkpoint is of another run ({'; '.join(differ)}); choose another "
+            "name for the checkpoint, or remove the file"
+        )

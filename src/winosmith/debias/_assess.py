@@ -13,7 +13,12 @@ the null shows, and a KL means no more than its distance from the null.
 
 The paper's encoder was fine-tuned on the task, so its embeddings vary most between the answers.
 Those of other embedders do not: on WinoGrande's train_l, with MiniLM as it is, the KL along d1 is
-that of the null before any filter. So the same figure is measured along the answer axis too.
+that of the null before any filter. So the same figure is measured along the *answer axis* too: the
+direction along which the answers stand furthest apart. Fisher's linear discriminant is made for it:
+w ∝ Σ⁻¹ (mean of option 2 − mean of option 1), with Σ the covariance of all rows, whatever their
+labels (for two classes it gives the same direction as the covariance within the classes). A
+direction fitted to labels finds something in any labels, so it is fitted on one half of the twins
+and read on the other, and the other way around; and the null fits it anew to every draw.
 """
 
 from __future__ import annotations
@@ -21,18 +26,69 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from winosmith.debias._assess_axis import RANGE, answer_axis
-from winosmith.debias._assess_input import checked_embeddings, checked_rows_of
-from winosmith.debias._assess_kl import Along, Binning
-from winosmith.debias._assess_pca import Axes, principal_axes
-from winosmith.debias._assess_settings import AssessmentSettings
-from winosmith.debias._groups import numbered
-from winosmith.debias._null import flipped
+from winosmith.debias._chance import Null, flipped
+from winosmith.debias._rows import checked_labels, numbered
+from winosmith.errors import DataError
+from winosmith.threads import one_thread
+
+Direction = Literal["1||2", "2||1", "mean"]
+
+
+@dataclass(frozen=True, slots=True)
+class AssessmentSettings:
+    """How an assessment is made.
+
+    Attributes:
+        bins: of equal width: along d1 over the range of the rows that the PCA was fitted on,
+            along the answer axis over 4 standard deviations to each side.
+        bin_width: the other reading of "bin size": bins of this width along d1, instead of `bins`.
+        smoothing: problems added to every bin of both histograms; more than 0.
+        direction: "1||2" is KL(option 1 || option 2), the paper's; "2||1"; "mean" of both.
+        fit: "all" fits the PCA once, on all rows, and projects the subsets: one axis and one
+            scale for every panel, so that only the rows differ. "each" fits it on each subset
+            anew, which the paper's words suggest ("the principal component analysis on the
+            PMI-filtered subset"): then d1 is another direction in every panel.
+        draws: of the null; 20 or more.
+        points: of a subset in the scatter, at most.
+        seed: of the null and of the choice of points.
+
+    Raises:
+        DataError: a value that is out of range.
+    """
+
+    bins: int = 100
+    bin_width: float | None = None
+    smoothing: float = 0.5
+    direction: Direction = "1||2"
+    fit: Literal["all", "each"] = "all"
+    draws: int = 200
+    points: int = 1_500
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        wrong = [
+            (self.bins < 2, f"bins is {self.bins}; 2 or more are needed"),
+            (
+                self.bin_width is not None and not self.bin_width > 0,
+                f"bin_width is {self.bin_width}; it must be more than 0",
+            ),
+            (not self.smoothing > 0, f"smoothing is {self.smoothing}; it must be more than 0"),
+            (
+                self.direction not in ("1||2", "2||1", "mean"),
+                f"direction is {self.direction!r}; it is '1||2', '2||1' or 'mean'",
+            ),
+            (self.fit not in ("all", "each"), f"fit is {self.fit!r}; it is 'all' or 'each'"),
+            (self.draws < 20, f"draws is {self.draws}; an interval needs 20 or more"),
+            (self.points < 0, f"points is {self.points}; it must be 0 or more"),
+        ]
+        for is_wrong, message in wrong:
+            if is_wrong:
+                raise DataError(message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +108,7 @@ class Subset:
         point_answers: 0 or 1 for each point.
         d1: how the answers lie along the first principal component, the paper's figure.
         axis: how they lie along the answer axis, which is fitted to tell them apart and read on
-            held-out twins (`_assess_axis`); within this subset alone.
+            held-out twins (`answer_axis`); within this subset alone.
     """
 
     name: str
@@ -154,6 +210,39 @@ def assess(
     return Assessment(tuple(found), settings, turns)
 
 
+def checked_embeddings(
+    X: NDArray[Any], y: ArrayLike, *, alike: bool = False
+) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return finite rows and their labels, 0 and 1; a column alone gets one of zeros beside it.
+
+    With `alike` all labels may be the same.
+    """
+    X, labels = np.asarray(X), checked_labels(y, alike=alike).astype(np.intp)
+    if X.ndim != 2 or X.shape[1] < 1:
+        raise DataError(f"X must have rows and columns; its shape is {X.shape}")
+    if len(labels) != len(X):
+        raise DataError(f"X has {len(X)} rows, but y has {len(labels)} entries")
+    finite = np.isfinite(X).all(axis=1)
+    if not finite.all():
+        row = int(np.argmin(finite))
+        raise DataError(f"row {row} of X holds NaN or infinity; embed that problem again")
+    if X.shape[1] == 1:
+        X = np.hstack([X, np.zeros_like(X)])
+    return X, labels
+
+
+def checked_rows_of(name: str, rows: Iterable[int], n: int) -> NDArray[np.intp]:
+    """Return the rows of a subset, ascending; each is once there."""
+    found = np.asarray(rows if isinstance(rows, np.ndarray) else list(rows))
+    if not len(found):
+        return np.empty(0, np.intp)
+    if found.ndim != 1 or not np.issubdtype(found.dtype, np.integer):
+        raise DataError(f"the subset {name!r} must be a list of row numbers")
+    if found.min() < 0 or found.max() >= n or len(np.unique(found)) < len(found):
+        raise DataError(f"the subset {name!r} must name each row once, from 0 to {n - 1}")
+    return np.sort(found.astype(np.intp))
+
+
 def _project(
     X: NDArray[Any], settings: AssessmentSettings, turns: bool
 ) -> tuple[Axes, Binning, NDArray[np.float64]]:
@@ -238,3 +327,275 @@ def _groups_within(group_of: NDArray[np.intp]) -> list[tuple[int, ...]]:
 def _pair(values: Iterable[Any], kind: type = int) -> Any:
     first, second = values
     return kind(first), kind(second)
+
+
+_CHUNK = 8_192
+"""Rows taken to double precision at once, so that 47,000 × 1,024 need no second copy."""
+
+_DIGITS = 10
+"""Coordinates keep this many digits of the largest, so that the last bit's noise of another
+machine's linear algebra does not put a row into another bin."""
+
+
+@dataclass(frozen=True)
+class Axes:
+    """The first principal components of some rows.
+
+    Attributes:
+        mean: (d,) of those rows; 0 where they turn with their options.
+        directions: (d, k) orthonormal columns, by falling variance.
+        explained: (k,) each one's share of the variance, 0–1.
+    """
+
+    mean: NDArray[np.float64]
+    directions: NDArray[np.float64]
+    explained: NDArray[np.float64]
+
+    def coordinates(self, X: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the (n, k) coordinates of rows."""
+        found = np.concatenate(
+            [
+                (X[start : start + _CHUNK].astype(np.float64) - self.mean) @ self.directions
+                for start in range(0, max(len(X), 1), _CHUNK)
+            ]
+        )
+        scale = 10.0 ** np.ceil(np.log10(np.abs(found).max(initial=0) or 1))
+        rounded: NDArray[np.float64] = np.round(found / scale, _DIGITS) * scale
+        return rounded
+
+
+def principal_axes(X: NDArray[Any], k: int, *, turns: bool = False) -> Axes:
+    """Return the first `k` principal components of the rows of X, or all d when d < k.
+
+    They are the eigenvectors of the covariance in double precision: no random start, no
+    tolerance. A component's sign, which is arbitrary, makes the loading of largest magnitude
+    positive; it does not look at the answers. The linear algebra runs on one thread, because the
+    order in which several add up may vary.
+
+    Args:
+        X: (n, d) with n ≥ 1.
+        k: how many.
+        turns: whether rows turn around when the options of their problems are swapped. Their mean
+            is then 0, each problem being taken in both orders, and turning rows changes nothing.
+    """
+    from scipy.linalg import eigh
+
+    d = X.shape[1]
+    k = min(k, d)
+    mean = np.zeros(d) if turns else X.mean(axis=0, dtype=np.float64)
+    covariance = np.zeros((d, d))
+    with one_thread():
+        for start in range(0, len(X), _CHUNK):
+            part = X[start : start + _CHUNK].astype(np.float64) - mean
+            covariance += part.T @ part
+        values, vectors = eigh(covariance, subset_by_index=[d - k, d - 1])
+    directions = vectors[:, ::-1]
+    largest = np.abs(directions).argmax(axis=0)
+    directions = directions * np.where(directions[largest, range(k)] < 0, -1.0, 1.0)
+    total = float(np.trace(covariance)) or 1.0
+    return Axes(mean, directions, np.clip(values[::-1] / total, 0, 1))
+
+
+RANGE = (-4.0, 4.0)
+"""What the bins span, in standard deviations; what lies outside is in the outermost bins."""
+
+_SHRINKAGE = 0.1
+"""How much of the covariance is replaced by a sphere of the same trace, so that few rows in many
+columns still give a direction (regularised discriminant analysis, Friedman 1989)."""
+
+_DECIMALS = 9
+"""Scores are rounded, so that the last bit's noise of another machine's linear algebra does not
+put a row into another bin."""
+
+
+def answer_axis(
+    X: NDArray[Any],
+    labels: NDArray[np.intp],
+    groups: Sequence[Sequence[int]],
+    rng: np.random.Generator,
+    *,
+    turns: bool = False,
+) -> NDArray[np.float64] | None:
+    """Return where the rows lie along the answer axis, once for each labelling.
+
+    Args:
+        X: (n, d) embeddings.
+        labels: (k, n) labellings, 0 or 1.
+        groups: rows that are never parted between the two halves; every row in one.
+        rng: deals the groups to the halves.
+        turns: whether rows turn around when the options of their problems are swapped. Each
+            problem is then taken in both orders: the mean is 0, and the direction that to the rows
+            turned to option 2.
+
+    Returns:
+        (k, n) positions in standard deviations, larger where option 2 is expected; None where a
+        half is empty or, unless rows turn, does not hold both answers in every labelling.
+    """
+    half_of = np.empty(labels.shape[1], np.intp)
+    for number, at in enumerate(rng.permutation(len(groups))):
+        half_of[list(groups[at])] = number % 2
+    found = np.zeros(labels.shape)
+    with one_thread():  # several threads may add up in another order
+        for half in (0, 1):
+            train, test = np.flatnonzero(half_of != half), np.flatnonzero(half_of == half)
+            seconds = labels[:, train].sum(axis=1)
+            both = turns or bool(((seconds > 0) & (seconds < len(train))).all())
+            if not len(test) or not len(train) or not both:
+                return None
+            found[:, test] = _read(X[train], labels[:, train], X[test], turns)
+    rounded: NDArray[np.float64] = np.round(found, _DECIMALS)
+    return rounded
+
+
+def _read(
+    X: NDArray[Any], labels: NDArray[np.intp], others: NDArray[Any], turns: bool
+) -> NDArray[np.float64]:
+    """Fit the discriminant of each labelling to X, and return where it puts other rows, (k, m)."""
+    from scipy.linalg import cho_factor, cho_solve
+
+    mean = np.zeros(X.shape[1]) if turns else X.mean(axis=0, dtype=np.float64)
+    centred = X - mean
+    covariance = centred.T @ centred / len(X)
+    sphere = np.trace(covariance) / len(covariance) or 1.0
+    covariance *= 1 - _SHRINKAGE
+    covariance[np.diag_indices_from(covariance)] += _SHRINKAGE * sphere
+    if turns:
+        weights = np.where(labels == 1, 1.0, -1.0) / labels.shape[1]
+    else:
+        seconds = labels.sum(axis=1, keepdims=True)
+        weights = np.where(labels == 1, 1 / seconds, -1 / (labels.shape[1] - seconds))
+    apart = (weights @ centred).T  # (d, k): mean of option 2 − mean of option 1
+    directions = cho_solve(cho_factor(covariance), apart)
+    spread = np.sqrt((directions * (covariance @ directions)).sum(axis=0))
+    directions /= np.where(spread > 0, spread, 1)
+    read: NDArray[np.float64] = ((others - mean) @ directions).T
+    return read
+
+
+_MOST_BINS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Along:
+    """How the two answers lie along an axis.
+
+    Attributes:
+        edges: of the bins.
+        counts: of the bins, for option 1 and for option 2.
+        kl: their divergence in nats, 0 or more; None where it can't be measured, as with one
+            answer only.
+        null: the same with the labels of whole blocks flipped; None with `kl`.
+    """
+
+    edges: tuple[float, ...]
+    counts: tuple[tuple[int, ...], ...]
+    kl: float | None
+    null: Null | None
+
+    @classmethod
+    def of(
+        cls,
+        binning: Binning,
+        counts: NDArray[np.intp],
+        *,
+        smoothing: float,
+        direction: Direction,
+    ) -> Along:
+        """Return the divergence of the first of several pairs of histograms, the rest as its null.
+
+        Args:
+            binning: of the histograms.
+            counts: (1 + draws, 2, bins), from `Binning.count`; the first is what was measured.
+            smoothing: what is added to every bin of both histograms.
+            direction: of the divergence.
+        """
+        shown = tuple(tuple(row) for row in counts[0].tolist())
+        if not counts[0].sum(axis=-1).all():
+            return cls(binning.edges, shown, None, None)
+        found = divergence(counts[:, 0], counts[:, 1], smoothing=smoothing, direction=direction)
+        kl, drawn = float(found[0]), found[1:]
+        low, high = map(float, np.quantile(drawn, [0.025, 0.975]))
+        p = (1 + int((drawn >= kl).sum())) / (1 + len(drawn))
+        null = Null(kl, float(drawn.mean()), low, high, p, tuple(drawn.tolist()))
+        return cls(binning.edges, shown, kl, null)
+
+
+@dataclass(frozen=True, slots=True)
+class Binning:
+    """How positions on an axis fall into bins of equal width.
+
+    Attributes:
+        low: the lower edge of the first bin.
+        width: of a bin.
+        bins: how many.
+    """
+
+    low: float
+    width: float
+    bins: int
+
+    @classmethod
+    def over(cls, low: float, high: float, bins: int, width: float | None = None) -> Binning:
+        """Return `bins` equal bins from `low` to `high`, or bins of that `width`.
+
+        Bins of a given width begin at multiples of it.
+
+        Raises:
+            DataError: the width asks for more than 100,000 bins.
+        """
+        if width is None:
+            return cls(low, ((high - low) or 1.0) / bins, bins)
+        start = float(np.floor(low / width))
+        number = float(np.floor(high / width)) - start + 1
+        if number > _MOST_BINS:
+            raise DataError(
+                f"bins of width {width:g} would be {number:,.0f}; the axis spans {high - low:.3g}: "
+                "choose a larger width, or a number of bins"
+            )
+        return cls(start * width, float(width), int(number))
+
+    @property
+    def edges(self) -> tuple[float, ...]:
+        """The edges of the bins, one more than there are bins."""
+        return tuple((self.low + self.width * np.arange(self.bins + 1)).tolist())
+
+    def count(self, positions: NDArray[np.float64], labels: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return how many rows of each answer fall into each bin, (…, 2, bins).
+
+        The largest position of the range is in the last bin, as in `numpy.histogram`; what lies
+        outside is in the last bin on its side.
+
+        Args:
+            positions: (n,), or (k, n) with other positions for each labelling.
+            labels: (n,) or (k, n), 0 or 1.
+        """
+        places = np.floor((positions - self.low) / self.width).astype(np.intp)
+        places = np.clip(places, 0, self.bins - 1)
+        places, labels = np.broadcast_arrays(places, labels)
+        shape = (*labels.shape[:-1], 2, self.bins)
+        cells = places + self.bins * labels
+        cells += (2 * self.bins * np.arange(len(cells)))[:, None] if cells.ndim == 2 else 0
+        return np.bincount(cells.ravel(), minlength=int(np.prod(shape))).reshape(shape)
+
+
+def divergence(
+    first: NDArray[Any], second: NDArray[Any], *, smoothing: float, direction: Direction = "1||2"
+) -> Any:
+    """Return KL(p || q) in nats between two histograms: sum over bins of p · ln(p / q).
+
+    Each histogram becomes a distribution after `smoothing` is added to every bin of both, so
+    that an empty bin does not make the divergence infinite. Leading axes broadcast.
+
+    >>> round(float(divergence(np.array([8, 2]), np.array([2, 8]), smoothing=0.0)), 4)
+    0.8318
+    """
+    if direction == "2||1":
+        first, second = second, first
+    p, q = first + smoothing, second + smoothing
+    p = p / p.sum(axis=-1, keepdims=True)
+    q = q / q.sum(axis=-1, keepdims=True)
+    ratio = np.log(np.where(p > 0, p, 1)) - np.log(np.where(p > 0, q, 1))
+    forward = np.maximum((p * ratio).sum(axis=-1), 0)
+    if direction == "mean":
+        return (forward + divergence(second, first, smoothing=smoothing)) / 2
+    return forward

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from winosmith import report
-from winosmith.debias._assess import Assessment, Subset
-from winosmith.debias._assess_clues import Clue
-from winosmith.debias._assess_kl import Along
-from winosmith.debias._assess_words import Associations, MarkedProblem
+from winosmith.debias._assess import Along, Assessment, Subset
+from winosmith.debias._clues import Associations, Clue, MarkedProblem
 
 
 def assessment_blocks(

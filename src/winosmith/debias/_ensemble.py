@@ -1,32 +1,153 @@
-"""The ensemble of a run: set up once, asked for its votes in every phase."""
+"""The ensemble of a run: its parameters, set up once, asked for its votes in every phase.
+
+A phase's classifiers are cut into shares, one a worker (Algorithm 1, lines 5 to 9, of WinoGrande):
+`train_and_vote` trains each on its partition and lets it vote on the rest. Nothing that a
+classifier does depends on its share.
+
+The rows and labels are handed over once. Threads find them in this process. An executor that holds
+values for its workers, wherever they are (`winosmith.parallel.Holder`), is given them to hold. For
+any other they lie in files, which the workers map into their memory: all processes of a machine
+share one copy. Workers that can't see the files (on another machine, without a shared disk) are
+refused.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import itertools
+import math
+import operator
 import os
+import secrets
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith.debias._basis import Basis, basis_of, ridge
-from winosmith.debias._loops import bound
-from winosmith.debias._rows import Rows
+from winosmith.debias._rows import Rows, training_rows
 from winosmith.debias._scratch import scratch_folder
-from winosmith.debias._settings import Settings
-from winosmith.debias._share import Share, Votes, train_and_vote
-from winosmith.debias._shared import Held, needs_file, shared
-from winosmith.debias._start import Measured, Start, first_start, start_at
+from winosmith.debias._solver import (
+    Basis,
+    Kernel,
+    Measured,
+    Start,
+    basis_of,
+    first_start,
+    minimise,
+    newton,
+    penalties,
+    start_at,
+)
+from winosmith.errors import DataError, InputError, OutputError
 from winosmith.parallel import Holder, ordered_map, workers_of
 from winosmith.threads import one_thread
 
 Floats = NDArray[np.float64]
+
+Remove = Literal["rows", "groups"]
+"""What goes or stays as one: each row, or each group of rows whole."""
+
+NullMode = Literal["off", "report"]
+"""What becomes of the null of every phase: none is drawn, or it is reported."""
+
+DRAWS = 20
+"""The fewest draws of a null: below that, the central 95 % of them says nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The parameters of `debias.aflite` that its result depends on, beside the arrays.
+
+    Raises:
+        InputError: one is out of its range.
+    """
+
+    ensemble_size: int
+    train_size: int
+    cutoff: int | float
+    threshold: float
+    C: float
+    seed: int
+    kernel: str
+    target_size: int | None = None
+    remove: Remove = "rows"
+    null: NullMode = "off"
+    null_draws: int = DRAWS
+
+    def __post_init__(self) -> None:
+        for name, least in (("ensemble_size", 1), ("train_size", 2), ("seed", 0)):
+            object.__setattr__(self, name, _whole(name, getattr(self, name), least))
+        object.__setattr__(self, "cutoff", _cutoff(self.cutoff))
+        for name in ("threshold", "C"):
+            object.__setattr__(self, name, _real(name, getattr(self, name)))
+        if self.target_size is not None:
+            object.__setattr__(self, "target_size", _whole("target_size", self.target_size, 1))
+        if not 0 <= self.threshold <= 1:
+            raise InputError(f"threshold is a share from 0 to 1, not {self.threshold}")
+        if not 0 < self.C < math.inf:
+            raise InputError(f"C is a number above 0, not {self.C}")
+        check_kernel(self.kernel)
+        if self.remove not in get_args(Remove):
+            raise InputError(f"remove is one of rows, groups; not {self.remove!r}")
+        if self.null not in get_args(NullMode):
+            instead = ". To take no more than can be told from chance, use debias.mirror"
+            stop = instead if str(self.null) == "stop" else ""
+            raise InputError(f"null is one of off, report; not {self.null!r}{stop}")
+        check_draws(self.null_draws)
+
+    def cutoff_of(self, left: int) -> int:
+        """Return the most rows that a phase removes of so many that are left.
+
+        >>> Settings(64, 100, 0.01, 0.75, 1.0, 0, "numba").cutoff_of(2_345)
+        23
+        """
+        if isinstance(self.cutoff, int):
+            return self.cutoff
+        return max(1, round(self.cutoff * left))
+
+
+def check_draws(draws: int) -> None:
+    """Refuse a null of too few draws.
+
+    Raises:
+        InputError: fewer than 20.
+    """
+    if draws < DRAWS:
+        raise InputError(f"a null needs {DRAWS} draws or more, not {draws}")
+
+
+def _cutoff(value: Any) -> int | float:
+    """Return a cutoff as a number of rows, or as a share of those left."""
+    if isinstance(value, float) and 0 < value < 1:
+        return float(value)
+    try:
+        return _whole("cutoff", value, 1)
+    except InputError as error:
+        raise InputError(
+            f"{error}; or it is a share of the rows left, above 0 and below 1"
+        ) from None
+
+
+def _whole(name: str, value: Any, least: int) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise InputError(f"{name} is a whole number, not {value!r}") from None
+    if number < least:
+        raise InputError(f"{name} is {least} or more, not {number}")
+    return number
+
+
+def _real(name: str, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} is a number, not {value!r}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +186,7 @@ class Ensemble:
 
     def _measured(self) -> Measured:
         return Measured(
-            loops=bound(self.settings.kernel, self.basis.matrix, self.y),
+            kernel=bound(self.settings.kernel, self.basis.matrix, self.y),
             ridge=self.penalty,
             intercept=self.basis.columns,
             train_size=self.settings.train_size,
@@ -129,7 +250,7 @@ def assembled(
     with threads() as own, one_thread(), basis_of(rows, own, folder) as basis:
         workers = executor or own
         with shared(basis, rows.y, workers) as held:
-            penalty = ridge(basis, settings.C)
+            penalty = penalties(basis, settings.C)
             yield Ensemble(basis, rows.y, rows.groups, settings, penalty, held, workers, own)
 
 
@@ -181,3 +302,231 @@ def _gathered(parts: list[Votes]) -> Votes:
         polished=np.concatenate([part.polished for part in parts]),
         passes=np.concatenate([part.passes for part in parts]),
     )
+
+
+ROUGH = 0.3
+"""The Newton decrement that passes with rounded factors go to; their own errors are a third."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What a worker needs to know.
+
+    Attributes:
+        held: where the basis and the labels are.
+        labels: (N,) float32 in place of the labels held; None for those.
+        kernel: see `check_kernel`.
+        rows: (size,) int32, the rows left, ascending in canonical order.
+        groups: (size,) their groups, or None.
+        ridge: (D,) penalty of each weight.
+        intercept: its column in the basis.
+        train_size, seed, phase: see `training_rows`.
+        classifiers: the numbers of its classifiers.
+        start: where the solver starts.
+    """
+
+    held: Held
+    labels: NDArray[np.float32] | None
+    kernel: str
+    rows: NDArray[np.int32]
+    groups: NDArray[np.intp] | None
+    ridge: Floats
+    intercept: int
+    train_size: int
+    seed: int
+    phase: int
+    classifiers: range
+    start: Start
+
+
+@dataclass(frozen=True, slots=True)
+class Votes:
+    """What the ensemble, or a share of it, said.
+
+    Attributes:
+        correct, total: (size,) int32: right predictions and predictions of each row.
+        close: predictions with a decision value below 1e-4 in size.
+        weights: (classifiers, D).
+        one_class: (classifiers,) whose training set held one class only.
+        polished: (classifiers,) that were finished in float64.
+        passes: (classifiers,) over the training rows.
+    """
+
+    correct: NDArray[np.int32]
+    total: NDArray[np.int32]
+    close: int
+    weights: Floats
+    one_class: NDArray[np.bool_]
+    polished: NDArray[np.bool_]
+    passes: NDArray[np.intp]
+
+
+def train_and_vote(share: Share) -> Votes:
+    """Train a share of the classifiers and count their votes on their held-out rows."""
+    X, y = fetch(share.held)
+    y = y if share.labels is None else share.labels
+    kernel = bound(share.kernel, X, y)
+    partitions = [_partition(share, classifier) for classifier in share.classifiers]
+    ones = np.array([y[share.rows[part]].mean(dtype=np.float64) for part in partitions])
+    one_class = (ones == 0) | (ones == 1)
+    weights = np.zeros((len(partitions), len(share.start.weights)))
+    # The optimum's limit for one class: the intercept runs off, the other weights vanish.
+    weights[one_class, share.intercept] = 2 * ones[one_class] - 1
+    polished, passes = np.zeros(len(partitions), np.bool_), np.zeros(len(partitions), np.intp)
+    both = np.flatnonzero(~one_class)
+    if both.size:
+        mixed = [partitions[column] for column in both]
+        weights[both], polished[both], passes[both] = _trained(share, kernel, X, y, mixed)
+    correct, total, close = kernel.votes(share.rows, partitions, weights)
+    return Votes(correct, total, close, weights, one_class, polished, passes)
+
+
+def _partition(share: Share, classifier: int) -> NDArray[np.int32]:
+    return training_rows(
+        len(share.rows),
+        share.train_size,
+        seed=share.seed,
+        phase=share.phase,
+        classifier=classifier,
+        groups=share.groups,
+    )
+
+
+def _trained(
+    share: Share,
+    kernel: Kernel,
+    X: NDArray[np.float32],
+    y: NDArray[np.float32],
+    partitions: list[NDArray[np.int32]],
+) -> tuple[Floats, NDArray[np.bool_], NDArray[np.intp]]:
+    """Return the classifiers' weights, which were finished in float64, and their passes."""
+    start = share.start
+    known = start.measured, start.product
+    starts = np.repeat(start.weights[None], len(partitions), axis=0)
+    passes = np.zeros(len(starts), np.intp)
+    if kernel.rough is not None:
+        gradient = kernel.training(share.rows, partitions, exact=False)
+        rough = minimise(gradient, starts, share.ridge, start.diagonal, ROUGH, known)
+        starts = np.where(rough.converged[:, None], rough.weights, starts)
+        passes += rough.passes
+    gradient = kernel.training(share.rows, partitions)
+    fit = minimise(gradient, starts, share.ridge, start.diagonal, start.tolerance, known)
+    weights, slow = fit.weights, ~fit.converged
+    for column in np.flatnonzero(slow):
+        part = share.rows[partitions[column]]
+        with one_thread():
+            weights[column] = newton(X[part], y[part], share.ridge, weights[column])
+    return weights, slow, passes + fit.passes
+
+
+KERNELS = ("numba", "torch")
+
+
+def check_kernel(name: str) -> None:
+    """Refuse what is neither "numba" nor "torch", alone or with a device ("torch:cuda:1").
+
+    Raises:
+        InputError: it is neither.
+    """
+    library, colon, device = name.partition(":")
+    if library not in KERNELS or (colon and (library != "torch" or not device)):
+        raise InputError(
+            f'kernel is "numba", "torch" or "torch:" and a device such as cuda:0; not {name!r}'
+        )
+
+
+def bound(name: str, X: NDArray[np.float32], y: NDArray[np.float32]) -> Kernel:
+    """Return the kernel of that name over a basis and its labels; see `check_kernel`."""
+    if name == "numba":
+        from winosmith.debias._numba_kernel import NumbaKernel
+
+        return NumbaKernel.on(X, y)
+    from winosmith.debias._torch_kernel import TorchKernel
+
+    return TorchKernel.on(name.partition(":")[2] or None, X, y)
+
+
+Arrays = tuple[NDArray[np.float32], NDArray[np.float32]]
+
+_held: dict[str, Arrays] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Where the basis and the labels are.
+
+    Attributes:
+        key: of this process.
+        file: the basis as a .npy file, with the labels beside it; None when there is none.
+        arrays: themselves, at a worker that was handed them with its work; before that, what
+            stands for them.
+    """
+
+    key: str
+    file: str | None = None
+    arrays: Any = None
+
+
+def needs_file(executor: Executor) -> bool:
+    """Return whether the workers of an executor are to find the arrays in files."""
+    return not isinstance(executor, ThreadPoolExecutor | Holder)
+
+
+@contextlib.contextmanager
+def shared(basis: Basis, y: NDArray[np.float32], executor: Executor) -> Iterator[Held]:
+    """Hold the basis and the labels for the executor's workers while the block runs.
+
+    Raises:
+        OutputError: there is no room for the labels.
+    """
+    held = Held(secrets.token_hex(8), None if basis.file is None else str(basis.file))
+    _held[held.key] = arrays = (basis.matrix, y)
+    try:
+        if isinstance(executor, Holder):
+            with executor.hold(arrays) as token:
+                yield Held(held.key, arrays=token)
+            return
+        if basis.file is not None and needs_file(executor):
+            _write_labels(basis.file, y)
+        yield held
+    finally:
+        del _held[held.key]
+
+
+def _write_labels(file: Path, y: NDArray[np.float32]) -> None:
+    try:
+        np.save(_labels_file(file), y)
+    except OSError as error:
+        raise OutputError(
+            f"{file.parent}: {error.strerror or error}; name another folder as scratch"
+        ) from error
+
+
+def _labels_file(file: Path) -> Path:
+    return file.with_name("labels.npy")
+
+
+def fetch(held: Held) -> Arrays:
+    """Return the arrays, mapped from their file when this is another process.
+
+    Raises:
+        DataError: this worker can't see the file.
+    """
+    if held.arrays is not None:
+        matrix, y = held.arrays
+        return matrix, y
+    if held.key in _held:
+        return _held[held.key]
+    file = Path(str(held.file))
+    try:
+        # copy-on-write, so that compiled code sees the same type of array as in a thread
+        matrix = np.load(file, mmap_mode="c", allow_pickle=False)
+        y = np.load(_labels_file(file), allow_pickle=False)
+    except OSError as error:
+        raise DataError(
+            f"a worker can't read {file}; the executor's workers must run on this machine, or "
+            "scratch be a folder that all of them can see (winosmith.cluster needs neither)"
+        ) from error
+    _held.clear()  # a worker needs the arrays of one run at a time
+    _held[held.key] = arrays = (np.asarray(matrix), y)
+    return arrays

@@ -67,7 +67,7 @@ class Logit:
         from scipy.linalg import cholesky
 
         largest = float(max(V.max(), -V.min()))
-        # a power of two, as in `_basis`, where squares might leave float32
+        # a power of two, as in `_solver`, where squares might leave float32
         self.scale = 1.0 if 2**-20 < largest < 2**20 else float(2.0 ** -np.frexp(largest)[1])
         self.V, self.C, self.starts = V, C / self.scale**2, starts
         if self.scale != 1:

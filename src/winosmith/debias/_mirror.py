@@ -28,8 +28,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from winosmith.debias._groups import group_numbers
 from winosmith.debias._logit import Logit
+from winosmith.debias._rows import group_numbers
 from winosmith.errors import DataError, InputError
 from winosmith.parallel import ordered_map
 from winosmith.threads import one_thread

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winosmith.dataset import Dataset
-from winosmith.debias._labels import problem_labels
+from winosmith.debias._rows import problem_labels
 from winosmith.errors import InputError
 from winosmith.metrics import (
     PMI_SMOOTHING,

@@ -19,12 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith.debias._groups import numbered
+from winosmith.debias._chance import Z
+from winosmith.debias._rows import numbered
 from winosmith.errors import DataError
 from winosmith.threads import one_thread
-
-_Z = 1.959963984540054
-"""The 97.5 % point of the normal distribution, for a 95 % interval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +144,8 @@ def _summary(
     ones = float(np.mean(y == 1))
     return Probe(
         accuracy=accuracy,
-        low=max(0.0, accuracy - _Z * error),
-        high=min(1.0, accuracy + _Z * error),
+        low=max(0.0, accuracy - Z * error),
+        high=min(1.0, accuracy + Z * error),
         chance=0.5 if turns else max(ones, 1 - ones),
         n=n,
     )

@@ -15,13 +15,58 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith.debias._correlations import reversed_pairs, spearman, tau_b
-from winosmith.debias._figure import Mask
-from winosmith.debias._partition import BOOTSTRAP, generator
+from winosmith.debias._rows import BOOTSTRAP, generator
 from winosmith.errors import DataError, InputError
 from winosmith.metrics import Proportion, proportion
 
+
+def tau_b(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return Kendall's tau-b (1945) of each row with the same row of the other array.
+
+    (concordant − discordant) / √(pairs untied in the first · pairs untied in the second); NaN where
+    all values of a row are equal.
+
+    >>> tau_b(np.array([[1.0, 2, 3, 4]]), np.array([[1.0, 2, 4, 3]])).round(3).tolist()
+    [0.667]
+    """
+    a, b = _signs(first), _signs(second)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        tau: NDArray[np.float64] = (a * b).sum(axis=1) / np.sqrt(
+            (a**2).sum(axis=1) * (b**2).sum(axis=1)
+        )
+    return tau
+
+
+def spearman(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return Spearman's rho (1904) of each row with the same row of the other array.
+
+    The correlation of the ranks, ties in the middle; NaN where all values of a row are equal.
+    """
+    from scipy.stats import rankdata
+
+    a, b = (rankdata(rows, axis=1) for rows in (first, second))
+    a, b = (ranks - ranks.mean(axis=1, keepdims=True) for ranks in (a, b))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rho: NDArray[np.float64] = (a * b).sum(axis=1) / np.sqrt(
+            (a**2).sum(axis=1) * (b**2).sum(axis=1)
+        )
+    return rho
+
+
+def reversed_pairs(first: NDArray[np.float64], second: NDArray[np.float64]) -> int:
+    """Return how many pairs stand in one order in one vector and in the other in the other."""
+    return int((_signs(first[None]) * _signs(second[None]) < 0).sum())
+
+
+def _signs(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return for each row the sign of the difference of each two of its values."""
+    i, j = np.triu_indices(rows.shape[1], k=1)
+    signs: NDArray[np.float64] = np.sign(rows[:, i] - rows[:, j])
+    return signs
+
+
 Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)

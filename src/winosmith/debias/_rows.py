@@ -1,4 +1,10 @@
-"""What goes into AFLite: rows and labels, checked, and the canonical order they are put in."""
+"""What goes into AFLite: rows and labels, checked, in a canonical order, grouped and partitioned.
+
+Which rows belong together is a number for each row. Two ways to say it come in: a label a row,
+beside other columns (`group_numbers`), and the rows of each group, as `Dataset.groups` has them
+(`numbered`). Which rows a classifier is trained on (Algorithm 1, line 6, of WinoGrande) is
+`training_rows`.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from winosmith.debias._groups import group_numbers
+from winosmith.dataset import Dataset
 from winosmith.debias._scratch import refuse_without_room, scratch_folder
 from winosmith.errors import DataError
 
 CHUNK = 2048
 """Rows that are converted at a time, so that no second copy of the data is held in float64."""
-
 
 ONE_CLASSIFIER = "AFLite trains logistic regressions, and nothing else; leave it out"
 """What to write in place of another classifier."""
@@ -150,6 +155,33 @@ def checked_labels(
     return labels
 
 
+def problem_labels(data: Dataset) -> NDArray[np.int8]:
+    """Return the answers of two-option problems as labels, 0 or 1, in order.
+
+    Raises:
+        DataError: there is no problem, one has more than two options, or its answer is withheld.
+
+    >>> from winosmith import Problem
+    >>> problem_labels(Dataset([Problem("a", "A _ b.", ("x", "y"), 1)])).tolist()
+    [1]
+    """
+    if not len(data):
+        raise DataError("there are no problems to filter")
+    many = [problem for problem in data if len(problem.options) > 2]
+    if many:
+        raise DataError(
+            f"the problem {many[0].id!r} has {len(many[0].options)} options; a filter works on "
+            f"problems with two; leave out the {len(many)} that have more"
+        )
+    withheld = [problem for problem in data if problem.answer is None]
+    if withheld:
+        raise DataError(
+            f"the answer of the problem {withheld[0].id!r} is withheld; a filter needs answers; "
+            f"leave out the {len(withheld)} without one"
+        )
+    return np.array(data.answers, np.int8)
+
+
 def _refuse_gaps(X: NDArray[Any], ids: Sequence[Hashable] | None) -> None:
     if X.dtype.kind != "f":
         return
@@ -212,3 +244,115 @@ def _digests(X: NDArray[Any], y: NDArray[np.int16]) -> NDArray[np.uint8]:
 def _plain(chunk: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the same numbers as the same bytes: no negative zero, little-endian."""
     return np.ascontiguousarray(chunk + 0.0, "<f8")
+
+
+def group_numbers(
+    groups: Sequence[Hashable], order: NDArray[np.intp] | None = None
+) -> NDArray[np.intp]:
+    """Return a number from 0 for each row's group, in order of first occurrence.
+
+    A row whose group is None is a group of its own.
+
+    >>> group_numbers(["t1", None, "t1", None]).tolist()
+    [0, 1, 0, 2]
+    """
+    listed = groups.tolist() if isinstance(groups, np.ndarray) else list(groups)
+    rows = range(len(listed)) if order is None else order.tolist()
+    seen: dict[tuple[bool, Hashable], int] = {}
+    keys = ((False, row) if listed[row] is None else (True, listed[row]) for row in rows)
+    return np.array([seen.setdefault(key, len(seen)) for key in keys], np.intp)
+
+
+def numbered(groups: Sequence[Sequence[int]], rows: int) -> NDArray[np.intp]:
+    """Return a number from 0 for each row's group.
+
+    Raises:
+        DataError: the groups do not name each row from 0 on once.
+
+    >>> numbered([(0, 2), (1,)], 3).tolist()
+    [0, 1, 0]
+    """
+    members = np.fromiter((row for group in groups for row in group), np.intp)
+    if not np.array_equal(np.sort(members), np.arange(rows)):
+        raise DataError(f"the groups must name each row from 0 to {rows - 1} once")
+    numbers = np.empty(rows, np.intp)
+    numbers[members] = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+    return numbers
+
+
+TIES, FLIPS, ALIKE, BOOTSTRAP = (2**32 - number for number in (1, 2, 4, 5))
+"""They stand in for a classifier's number where a phase, a draw of a null, of a subset or of a
+bootstrap needs a generator of its own. (A key of two numbers would not do:
+numpy fills it up with zeros.)"""
+
+
+def generator(seed: int, phase: int, classifier: int) -> np.random.Generator:
+    """Return the generator that belongs to one classifier of one phase, and to nothing else."""
+    return np.random.default_rng([seed, phase, classifier])
+
+
+def training_rows(
+    size: int,
+    train_size: int,
+    *,
+    seed: int,
+    phase: int,
+    classifier: int,
+    groups: NDArray[np.intp] | None = None,
+) -> NDArray[np.int32]:
+    """Return the training set of one classifier; the other rows are its held-out set.
+
+    It is uniform over all sets of that size. With `groups`, whole groups are taken in random
+    order, each that still fits: at most `train_size` rows, and fewer only by less than the
+    smallest group left out.
+
+    Args:
+        size: how many rows are left in this phase.
+        train_size: how many to train on, at most `size`.
+        seed: of the whole run.
+        phase: 0-based.
+        classifier: 0-based.
+        groups: (size,) the group of each row, whole numbers from 0.
+
+    Returns:
+        Ascending positions among the rows left, in canonical order (see `aflite`).
+
+    Raises:
+        DataError: no group has so few rows.
+
+    >>> training_rows(6, 3, seed=0, phase=0, classifier=0).tolist()
+    [3, 4, 5]
+    >>> training_rows(
+    ...     6, 3, seed=0, phase=0, classifier=0, groups=np.array([0, 0, 1, 1, 2, 3])
+    ... ).tolist()
+    [0, 1, 4]
+    """
+    rng = generator(seed, phase, classifier)
+    if groups is None:
+        taken = np.zeros(size, np.bool_)
+        taken[rng.choice(size, train_size, replace=False, shuffle=False)] = True
+    else:
+        taken = fitting(groups, train_size, rng)
+        if not taken.any():
+            raise DataError(f"every group is larger than train_size, which is {train_size}")
+    return np.flatnonzero(taken).astype(np.int32)
+
+
+def fitting(groups: NDArray[np.intp], room: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Return which rows are taken: whole groups in random order, each that still fits.
+
+    Args:
+        groups: (n,) the number of each row's group, from 0; numbers may be missing.
+        room: rows to take at most.
+        rng: draws the order.
+    """
+    sizes = np.bincount(groups)
+    order = rng.permutation(np.flatnonzero(sizes))
+    taken = np.zeros(len(sizes), np.bool_)
+    while room and order.size:
+        order = order[sizes[order] <= room]
+        fits = np.cumsum(sizes[order]) <= room
+        taken[order[fits]] = True
+        room -= int(sizes[order[fits]].sum())
+        order = order[~fits]
+    return taken[groups]

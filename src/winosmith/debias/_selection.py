@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith.debias._partition import TIES, generator
+from winosmith.debias._rows import TIES, generator
 
 BINS = 20
 """Bins of a score histogram, each 0.05 wide and open at the right, but for the last."""

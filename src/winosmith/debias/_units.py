@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from winosmith.blocks import blocks, copies, whole_twins
 from winosmith.dataset import Dataset
-from winosmith.debias._labels import problem_labels
+from winosmith.debias._rows import problem_labels
 from winosmith.errors import DataError
 
 

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from winosmith.debias._groups import numbered
+from winosmith.debias._chance import Z
 from winosmith.debias._logit import Logit
-from winosmith.debias._rows import checked_rows
+from winosmith.debias._rows import checked_rows, numbered
 from winosmith.errors import DataError, InputError
 from winosmith.threads import one_thread
 
@@ -41,9 +41,6 @@ CUTS = 50
 
 CONSTANT = 10.0
 """What the column of an intercept holds: so large that the penalty on it is next to nothing."""
-
-_Z = 1.959963984540054
-"""The 97.5 % point of the normal distribution, for a 95 % interval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,7 +382,7 @@ def _resampled(blocks: int, draws: int, seed: int) -> Floats:
 
 def _summary(found: Sequence[_Scores]) -> Guess:
     mean = np.mean([one.right for one in found], axis=0)
-    spread = _Z * float(np.std(mean[1:], ddof=1))
+    spread = Z * float(np.std(mean[1:], ddof=1))
     accuracy = float(mean[0])
     return Guess(
         accuracy,

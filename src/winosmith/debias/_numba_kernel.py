@@ -1,6 +1,6 @@
 """The loops over rows and classifiers, compiled by numba.
 
-Everything here works on the *basis*: rows of `D` float32 values (see `_basis`), `D` a multiple of
+Everything here works on the *basis*: rows of `D` float32 values (see `_solver`), `D` a multiple of
 16, the intercept among them, so that a decision value is one dot product. The work touches only the
 (row, classifier) pairs that are asked for, in blocks of `BLOCK` rows that stay in the second level
 cache while all classifiers pass over them, four rows at a time, so that one load of a weight serves
@@ -10,20 +10,30 @@ neither the other classifiers in the call nor the number of threads can change a
 
 from __future__ import annotations
 
+import functools
 import logging
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numba
 import numpy as np
+from numpy.typing import NDArray
 
-from winosmith.debias._family import CLOSE
+from winosmith.debias._solver import CLOSE, Gradient, aligned
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.int32]
 
 BLOCK = 128
 """Rows of a block: with 1,024 dimensions 0.5 MB, half of a usual second level cache."""
 
 FLUSH = 4
 """Blocks after which the float32 partial sums are added to the float64 ones."""
+
+PATIENCE = 0.7
+"""Seconds after which the wait is announced; the code of an earlier run loads in 0.3."""
 
 _FAST = {"reassoc", "contract", "nsz", "arcp"}  # vector sums; infinities and NaN stay honest
 
@@ -42,6 +52,90 @@ def compiled(function: Function) -> Function:
             "(set NUMBA_CACHE_DIR to a folder that can be written to)"
         )
         return numba.njit(function, **options)  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, slots=True)
+class NumbaKernel:
+    """The loops below, compiled for this machine's processor."""
+
+    X: NDArray[np.float32]
+    y: NDArray[np.float32]
+    rough: str | None = None
+
+    @classmethod
+    def on(cls, X: NDArray[np.float32], y: NDArray[np.float32]) -> NumbaKernel:
+        """Return the kernel over a basis and its labels, every loop of it compiled."""
+        ready()
+        return cls(X, y)
+
+    def training(
+        self, rows: Places, partitions: Sequence[Places], *, exact: bool = True
+    ) -> Gradient:
+        """See `Kernel`."""
+        begin, end, places = _strung(partitions)
+
+        def gradient(W: Floats, columns: NDArray[np.intp]) -> Floats:
+            G = np.empty(W.shape)
+            first, last = begin[columns], end[columns]
+            add_gradients(self.X, self.y, rows, first, last, places, aligned(W), G)
+            return G
+
+        return gradient
+
+    def votes(
+        self, rows: Places, partitions: Sequence[Places], weights: Floats
+    ) -> tuple[Places, Places, int]:
+        """See `Kernel`."""
+        correct, total = np.zeros((2, len(rows)), np.int32)
+        even = aligned(np.concatenate([weights, weights[: len(weights) % 2]]))
+        close = count_votes(self.X, self.y, rows, *_strung(partitions), even, correct, total)
+        return correct, total, close
+
+    def curvature(self, rows: Places, weights: Floats, scale: float) -> tuple[Floats, Floats]:
+        """See `Kernel`."""
+        diagonal, product = np.zeros((2, len(weights)))
+        add_curvature(self.X, rows, aligned(weights[None])[0], scale, diagonal, product)
+        return diagonal, product
+
+    def leverage(self, rows: Places, diagonal: Floats) -> float:
+        """See `Kernel`."""
+        return float(largest(self.X, rows, (1.0 / diagonal).astype(np.float32)))
+
+
+def _strung(
+    partitions: Sequence[Places],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Places]:
+    """Return where each partition begins and ends in one string of all, and the string."""
+    sizes = np.array([len(part) for part in partitions], np.int64)
+    end = np.cumsum(sizes)
+    return end - sizes, end, np.concatenate(partitions)
+
+
+@functools.cache
+def ready() -> None:
+    """Compile every loop, by calling it with the types that it is used with.
+
+    The first run on a machine compiles for a few seconds, and says so at level INFO on the logger
+    of this module; later runs load the code from numba's cache.
+    """
+    X, y = np.zeros((2, 16), np.float32), np.zeros(2, np.float32)
+    rows = places = np.arange(2, dtype=np.int32)
+    begin, end = np.array([0], np.int64), np.array([1], np.int64)
+    counts, wide = np.zeros(2, np.int32), np.zeros((1, 16))
+    announcement = threading.Timer(
+        PATIENCE,
+        logging.getLogger(__name__).info,
+        ["compiling AFLite for this machine; this takes a few seconds, and once"],
+    )
+    announcement.daemon = True
+    announcement.start()
+    try:
+        add_gradients(X, y, rows, begin, end, places, X[:1], wide)
+        count_votes(X, y, rows, begin, end, places, X, counts, counts.copy())
+        add_curvature(X, rows, X[0], 1.0, wide[0], wide[0].copy())
+        largest(X, rows, X[0])
+    finally:
+        announcement.cancel()
 
 
 @compiled

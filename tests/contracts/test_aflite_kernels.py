@@ -9,9 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 from winosmith import debias
-from winosmith.debias._basis import aligned
-from winosmith.debias._family import CLOSE, curvature, loss, residual
-from winosmith.debias._loops import Loops, bound
+from winosmith.debias._ensemble import bound
+from winosmith.debias._solver import CLOSE, Kernel, aligned, curvature, loss, residual
 from winosmith.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -76,7 +75,7 @@ def test_curvatures_are_those_of_the_formula(kernel: str) -> None:
     """The Hessian's diagonal and its product with the weights agree with float64."""
     X, y, rows, _ = problem()
     w = weights(1)[0]
-    loops: Loops = bound(kernel, X, y)
+    loops: Kernel = bound(kernel, X, y)
     diagonal, product = loops.curvature(rows, w, 0.5)
     x = X[rows].astype(np.float64)
     v = curvature(x @ w)

@@ -1,8 +1,8 @@
-"""AFLite's loops as whole matrix products in torch, for GPUs and for matrix units of CPUs.
+"""AFLite's kernel as whole matrix products in torch, for GPUs and for matrix units of CPUs.
 
 A product of all rows with all classifiers costs the same whichever rows train: with m of N rows in
-a training set, N/m times the arithmetic of `_kernel`, at whatever rate the device multiplies. The
-rows of a phase are held on the device once. Sums run over parts of `PART` rows and are added in
+a training set, N/m times the arithmetic of `_numba_kernel`, at whatever rate the device multiplies.
+The rows of a phase are held on the device once. Sums run over parts of `PART` rows and are added in
 float64, so that float32 products lose nothing that matters.
 
 Where the device multiplies rounded numbers faster (TF32 of a GPU, bf16 of a processor), the solver
@@ -22,8 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith.debias._family import CLOSE
-from winosmith.debias._solver import Gradient
+from winosmith.debias._solver import CLOSE, Gradient
 from winosmith.errors import InputError
 from winosmith.extras import require
 
@@ -39,8 +38,8 @@ PART = 8192
 
 
 @dataclass(frozen=True, slots=True)
-class TorchLoops:
-    """See `_loops.Loops`.
+class TorchKernel:
+    """See `_solver.Kernel`.
 
     Attributes:
         torch: the module.
@@ -55,7 +54,7 @@ class TorchLoops:
     rough: str | None
 
     @classmethod
-    def on(cls, device: str | None, X: NDArray[np.float32], y: NDArray[np.float32]) -> TorchLoops:
+    def on(cls, device: str | None, X: NDArray[np.float32], y: NDArray[np.float32]) -> TorchKernel:
         """Put basis and labels on a device; the GPU, if there is one, when None.
 
         The same basis is put there once.
@@ -98,7 +97,7 @@ class TorchLoops:
     def training(
         self, rows: Places, partitions: Sequence[Places], *, exact: bool = True
     ) -> Gradient:
-        """See `Loops`."""
+        """See `Kernel`."""
         X, y = self._rows(rows)
         mask = self._mask(len(rows), partitions)
         precision = "highest" if exact or self.rough is None else self.rough
@@ -120,7 +119,7 @@ class TorchLoops:
     def votes(
         self, rows: Places, partitions: Sequence[Places], weights: Floats
     ) -> tuple[Places, Places, int]:
-        """See `Loops`."""
+        """See `Kernel`."""
         X, y = self._rows(rows)
         w, trains = self._tensor(weights), self._mask(len(rows), partitions)
         correct, close = [], 0
@@ -133,7 +132,7 @@ class TorchLoops:
         return right, (~trains).sum(dim=1).cpu().numpy().astype(np.int32), close
 
     def curvature(self, rows: Places, weights: Floats, scale: float) -> tuple[Floats, Floats]:
-        """See `Loops`."""
+        """See `Kernel`."""
         X, _ = self._rows(rows)
         z = X @ self._tensor(weights)
         p = self.torch.sigmoid(z)
@@ -142,7 +141,7 @@ class TorchLoops:
         return tuple(np.asarray(scale * one.cpu().numpy()) for one in both)  # type: ignore[return-value]
 
     def leverage(self, rows: Places, diagonal: Floats) -> float:
-        """See `Loops`."""
+        """See `Kernel`."""
         X, _ = self._rows(rows)
         factor = self._tensor(1.0 / diagonal)
         return float(((X * X) @ factor).max())

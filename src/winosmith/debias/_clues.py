@@ -1,0 +1,425 @@
+"""Which words give an answer away: words that met the right option elsewhere in the data.
+
+AFLite says that a problem is predictable, not why. This looks for the reason in the words. The
+*cues* of a problem are its trigger (where the twin is there) and the content words of its local
+context, w[t-2:]. A *clue* is a cue together with something that tells the options apart:
+
+- "beside": a content word in the same clause as an option. The polarity pattern of WinoGrande's
+  table 2 is one ("loved" stands beside "balls", and the trigger is "exciting");
+- "option": the option's own last word ("heavy", and the option is "stone");
+- "order": which option is mentioned first, alone ("weak" goes with the first, whatever it is).
+
+For each clue, the other twins of the data where the same words meet are counted: in R of them
+they point to the right option, in W to the wrong one. The problem's own twin and copies of either
+half are left out, so no clue explains a problem by itself. (What only looks alike is counted: that
+words come back is what is looked for.) Its strength is that of the sign test,
+z = (R − W) / √(R + W), positive where the words point to the option they stand with; |z| ≥ 3 needs
+nine other problems at the least. A clue may mislead: what points away from the answer is reported
+the same way. On labels that mean nothing there are as many of those as of the others, or a few more
+(leaving a problem out of a balanced count tips the count against it).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from winosmith import text
+from winosmith.blocks import joined, plain
+from winosmith.dataset import Dataset
+from winosmith.debias._rows import numbered
+from winosmith.errors import DataError
+from winosmith.metrics import first_of_twins
+from winosmith.problem import BLANK, Problem
+
+Kind = Literal["beside", "option", "order"]
+
+_PLAINEST_FIRST: tuple[Kind, ...] = ("order", "option", "beside")
+
+
+@dataclass(frozen=True, slots=True)
+class Clue:
+    """Words of a problem that point to one of its options.
+
+    Attributes:
+        kind: "beside", "option" or "order"; see the module.
+        words: the cue last; before it the word beside the option, or the option's last word.
+        option: the index of the option that it points to.
+        toward: whether that is the answer.
+        right: other problems where the same words pointed to the right option.
+        wrong: other problems where they pointed to the wrong one.
+        z: the strength, 0 or more: of the sign test on `right` and `wrong`.
+    """
+
+    kind: Kind
+    words: tuple[str, ...]
+    option: int
+    toward: bool
+    right: int
+    wrong: int
+    z: float
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A word of a sentence, and where it points.
+
+    Attributes:
+        start, end: its characters, `sentence[start:end]`.
+        toward: whether the strongest clue that it is part of points to the answer.
+        z: that clue's strength.
+    """
+
+    start: int
+    end: int
+    toward: bool
+    z: float
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedProblem:
+    """A problem with its marked words, and the clues that they rest on, strongest first."""
+
+    row: int
+    id: str
+    sentence: str
+    options: tuple[str, ...]
+    answer: int
+    marks: tuple[Mark, ...]
+    clues: tuple[Clue, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as JSON can hold it, unrounded."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Leads:
+    """Where the strongest clue of each problem leads.
+
+    Attributes:
+        problems: how many.
+        toward: those whose strongest clue points to the answer.
+        away: those whose strongest clue points to the other option.
+    """
+
+    problems: int
+    toward: int
+    away: int
+
+    def to_json(self) -> dict[str, int]:
+        """Return the three counts."""
+        return asdict(self)
+
+
+_SHOWN = 3
+"""Clues shown of one problem; weaker ones only blur the picture."""
+
+
+@dataclass(frozen=True)
+class Associations:
+    """The clues of a data set; made by `associations`."""
+
+    dataset: Dataset
+    clues: tuple[tuple[Clue, ...], ...]
+
+    def leads(self, rows: Iterable[int]) -> Leads:
+        """Count where the strongest clues of these rows lead."""
+        first = [self.clues[row][:1] for row in rows]
+        toward = sum(clue.toward for clues in first for clue in clues)
+        return Leads(len(first), toward, sum(map(len, first)) - toward)
+
+    def strongest(
+        self, rows: Collection[int], number: int
+    ) -> tuple[tuple[MarkedProblem, ...], ...]:
+        """Return the twins among `rows` that their words give away the most.
+
+        The kinds of clue take turns, and no two twins rest on the same words, so that a few show
+        what there is. Twins with a half elsewhere, and what is under embargo, are left out.
+        """
+        ranked: dict[str, list[tuple[float, int, tuple[int, ...]]]] = {}
+        for group in self._whole(rows):
+            leading = [self.clues[row][0] for row in group if self.clues[row]]
+            pull = sum(clue.z if clue.toward else -clue.z for clue in leading)
+            if pull > 0:
+                kind = max(leading, key=lambda clue: clue.z).kind
+                ranked.setdefault(kind, []).append((-pull, group[0], group))
+        waiting = [iter(sorted(ranked[kind])) for kind in sorted(ranked)]
+        seen: set[tuple[str, ...]] = set()
+        found: list[tuple[int, ...]] = []
+        while waiting and len(found) < number:
+            turn = waiting.pop(0)
+            for _, _, group in turn:
+                words = {self.clues[row][0].words for row in group if self.clues[row]}
+                if not words & seen:
+                    seen |= words
+                    found.append(group)
+                    waiting.append(turn)
+                    break
+        return tuple(tuple(map(self.marked, group)) for group in found)
+
+    def drawn(
+        self, rows: Collection[int], number: int, *, seed: int = 0
+    ) -> tuple[tuple[MarkedProblem, ...], ...]:
+        """Return twins among `rows` drawn at random; singles where there are no whole twins."""
+        whole = list(self._whole(rows))
+        choice = [group for group in whole if len(group) == 2] or whole
+        order = np.random.default_rng([seed, 2]).permutation(len(choice))[:number]
+        return tuple(tuple(map(self.marked, choice[at])) for at in order)
+
+    def _whole(self, rows: Collection[int]) -> Iterator[tuple[int, ...]]:
+        there = frozenset(map(int, rows))
+        for group in self.dataset.groups:
+            if there.issuperset(group) and not any(self.dataset[row].embargo for row in group):
+                yield group
+
+    def marked(self, row: int) -> MarkedProblem:
+        """Return one problem with the words of its strongest three clues marked."""
+        problem, clues = self.dataset[row], self.clues[row][:_SHOWN]
+        pointing: dict[str, Clue] = {}
+        for clue in clues:
+            for word in clue.words:
+                pointing.setdefault(word, clue)
+        spans = [
+            (*found.span(), clue)
+            for word, clue in pointing.items()
+            for found in _as_word(word).finditer(problem.sentence)
+        ]
+        marks: list[Mark] = []
+        for start, end, clue in sorted(spans, key=lambda span: span[:2]):
+            if not marks or start >= marks[-1].end:
+                marks.append(Mark(start, end, clue.toward, clue.z))
+        assert problem.answer is not None  # noqa: S101 - find_clues refuses it
+        return MarkedProblem(
+            row, problem.id, problem.sentence, problem.options, problem.answer, tuple(marks), clues
+        )
+
+
+def associations(dataset: Dataset, *, z: float = 3.0) -> Associations:
+    """Find which words give the answers of a data set away.
+
+    What counts as a clue, and as a strong one, is told at the top of this module: words that
+    stood with the right option in other twins, by the sign test at `z` or more.
+
+    Raises:
+        DataError: a problem with more than two options, or without its answer.
+
+    >>> from winosmith.problem import Problem
+    >>> halves = [
+    ...     Problem(f"{n}{t}", f"Stone {n} hit the leaf: _ was {t}.", ("stone", "leaf"), a, str(n))
+    ...     for n in range(12)
+    ...     for t, a in (("heavy", 0), ("light", 1))
+    ... ]
+    >>> found = associations(Dataset(halves))
+    >>> clue = found.marked(0).clues[0]
+    >>> clue.kind, clue.words, clue.right, clue.wrong, clue.toward
+    ('order', ('heavy',), 11, 0, True)
+    """
+    return Associations(dataset, find_clues(dataset, z=z))
+
+
+def _as_word(word: str) -> re.Pattern[str]:
+    """Return a pattern that finds a lower-cased token where it stands as a word."""
+    before = "" if "'" in word else r"(?<!\w)"
+    return re.compile(before + re.escape(word) + r"(?!\w)", re.IGNORECASE)
+
+
+def find_clues(dataset: Dataset, *, z: float = 3.0) -> tuple[tuple[Clue, ...], ...]:
+    """Return the clues of each problem with a strength of `z` or more, strongest first.
+
+    Raises:
+        DataError: a problem with more than two options, or without its answer.
+    """
+    for problem in dataset:
+        if len(problem.options) != 2 or problem.answer is None:
+            raise DataError(
+                f"the problem {problem.id!r} has {len(problem.options)} options and the answer "
+                f"{problem.answer}; clues need two options and an answer"
+            )
+    counted = _Counted(dataset)
+    strength = counted.strength()
+    clues: list[list[tuple[bool, Clue]]] = [[] for _ in dataset]
+    for at in np.flatnonzero(np.abs(strength) >= z):
+        by_contrast = bool(strength[at] < 0)
+        clues[counted.rows[at]].append((by_contrast, counted.clue(int(at), float(strength[at]))))
+    return tuple(tuple(clue for _, clue in sorted(found, key=_rank)) for found in clues)
+
+
+def _rank(found: tuple[bool, Clue]) -> tuple[float, bool, int, tuple[str, ...]]:
+    """Rank by strength; of equals, words of the option pointed to come first, and plain kinds."""
+    by_contrast, clue = found
+    return -clue.z, by_contrast, _PLAINEST_FIRST.index(clue.kind), clue.words
+
+
+class _Counted:
+    """Every (problem, option, words) of a data set, with how the same words fare elsewhere.
+
+    Attributes:
+        rows, options: (m,) the problem, and the option that the words stand with.
+        right, wrong: (m,) problems of other twins where they stand with the right, wrong option.
+        keys: kind and words, by feature number.
+        features: (m,) the feature number.
+    """
+
+    def __init__(self, dataset: Dataset):
+        first = first_of_twins(dataset)
+        numbers: dict[tuple[Kind, tuple[str, ...]], int] = {}
+        found = [
+            (row, option, numbers.setdefault(key, len(numbers)), option == dataset.answers[row])
+            for rows in dataset.groups
+            for row, reading in zip(rows, _readings(dataset, rows), strict=True)
+            for option, key in _features(reading, int(first[row]))
+        ]
+        table = np.array(found, dtype=np.intp).reshape(-1, 4)
+        self.rows, self.options, self.features, holds = table.T
+        self.keys = list(numbers)
+        self.answers = dataset.answers
+        texts = [[plain(problem.sentence)] for problem in dataset]
+        own = (
+            numbered(joined(dataset.groups, texts), len(dataset))[self.rows]
+            * max(len(self.keys), 1)
+            + self.features
+        )
+        _, own = np.unique(own, return_inverse=True)
+        self.right = _elsewhere(self.features, own, holds == 1)
+        self.wrong = _elsewhere(self.features, own, holds == 0)
+
+    def strength(self) -> NDArray[np.float64]:
+        """Return the signed statistic of the sign test, (m,); 0 where nothing was counted."""
+        counted = np.maximum(self.right + self.wrong, 1)
+        strength: NDArray[np.float64] = (self.right - self.wrong) / np.sqrt(counted)
+        return strength
+
+    def clue(self, at: int, strength: float) -> Clue:
+        kind, words = self.keys[self.features[at]]
+        option, right, wrong = (int(part[at]) for part in (self.options, self.right, self.wrong))
+        if strength < 0:
+            option, right, wrong = 1 - option, wrong, right
+        toward = option == self.answers[self.rows[at]]
+        return Clue(kind, words, option, toward, right, wrong, abs(strength))
+
+
+def _elsewhere(
+    features: NDArray[np.intp], own: NDArray[np.intp], those: NDArray[np.bool_]
+) -> NDArray[np.intp]:
+    """Count the rows of `those` by feature, without those of the same twin and its copies."""
+    everywhere = np.bincount(features[those], minlength=int(features.max(initial=0)) + 1)
+    here = np.bincount(own[those], minlength=int(own.max(initial=0)) + 1)
+    counted: NDArray[np.intp] = everywhere[features] - here[own]
+    return counted
+
+
+def _readings(dataset: Dataset, rows: Sequence[int]) -> Iterator[Reading]:
+    """Yield each problem's cues and what stands beside its options; twins show their trigger."""
+    for row in rows:
+        other = dataset[sum(rows) - row].sentence if len(rows) == 2 else None
+        yield read_problem(dataset[row], other)
+
+
+def _features(reading: Reading, first: int) -> Iterator[tuple[int, tuple[Kind, tuple[str, ...]]]]:
+    """Yield the option and the words of each possible clue, once.
+
+    Options with the same last word are not told apart by it, nor by what stands beside it.
+    """
+    for cue in reading.cues:
+        yield first, ("order", (cue,))
+        if reading.heads[0] == reading.heads[1]:
+            continue
+        for option in (0, 1):
+            yield option, ("option", (reading.heads[option], cue))
+            for word in reading.beside[option]:
+                if word != cue and word not in reading.beside[1 - option]:
+                    yield option, ("beside", (word, cue))
+
+
+_BOUNDARY = frozenset(
+    """, ; : . ! ? -- — and but or so because since although though while whereas as if when unless
+    until yet""".split()
+)
+"""Tokens that end a clause, near enough without a parser."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The words of a problem with two options, in lower case, each list without repeats.
+
+    Attributes:
+        cues: the trigger where the twin is known, and the content words of the local context.
+        heads: the last word of each option.
+        beside: for each option, the content words of the clauses that mention it.
+    """
+
+    cues: tuple[str, ...]
+    heads: tuple[str, str]
+    beside: tuple[tuple[str, ...], tuple[str, ...]]
+
+
+def read_problem(problem: Problem, other: str | None = None) -> Reading:
+    """Return the cues and contexts of a problem; `other` is the sentence of its other half.
+
+    In "The monkey loved the balls but ignored the blocks because …", "loved" stands beside the
+    balls and "ignored" beside the blocks. Where one clause mentions both options, the words after
+    a mention, up to the next, stand beside it. The clause of the blank is left out: its words are
+    cues.
+    """
+    options = [[token.lower() for token in text.tokens(option)] for option in problem.options]
+    heads = tuple(_last_word(option) for option in options)
+    tokens = [token.lower() for token in text.tokens(problem.sentence)]
+    cues = text.content_words(text.local_context(problem.sentence))
+    if other is not None:
+        theirs = [token.lower() for token in text.tokens(other)]
+        cues = [t for t in text.trigger(tokens, theirs)[0] if _is_word(t)] + cues
+    own = {token for option in options for token in option}
+    return Reading(
+        _once([cue for cue in cues if cue not in own]),
+        (heads[0], heads[1]),
+        _beside(tokens, (heads[0], heads[1]), own),
+    )
+
+
+def _beside(
+    tokens: Sequence[str], heads: tuple[str, str], own: set[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    found: tuple[list[str], list[str]] = ([], [])
+    for clause in _clauses(tokens):
+        if BLANK in clause:
+            continue
+        mentioned = {head for head in heads if head in clause}
+        current = heads.index(mentioned.pop()) if len(mentioned) == 1 else None
+        for token in clause:
+            if token in heads:
+                current = heads.index(token)
+            elif current is not None and token not in own and _is_content(token):
+                found[current].append(token)
+    return _once(found[0]), _once(found[1])
+
+
+def _clauses(tokens: Sequence[str]) -> list[list[str]]:
+    clauses: list[list[str]] = [[]]
+    for token in tokens:
+        if token in _BOUNDARY:
+            clauses.append([])
+        else:
+            clauses[-1].append(token)
+    return clauses
+
+
+def _last_word(option: Sequence[str]) -> str:
+    return next((token for token in reversed(option) if _is_word(token)), "")
+
+
+def _is_word(token: str) -> bool:
+    return any(map(str.isalnum, token))
+
+
+def _is_content(token: str) -> bool:
+    return _is_word(token) and token not in text.FUNCTION_WORDS
+
+
+def _once(words: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(words))
