@@ -90,8 +90,7 @@ def _alpha() -> tuple[Reliability | None, int]:
     last = list(_verdicts().order_by("-at").values_list("pk", flat=True)[:LAST])
     chosen: dict[int, list[int | None]] = {key: [] for key in last}
     for start in range(0, len(last), CHUNK):
-        rows = Slot.objects.filter(problem__in=last[start : start + CHUNK], excluded=False)
-        rows = rows.filter(gold=False, open=False, provisional=False).exclude(answered_at=None)
+        rows = Slot.objects.filter(problem__in=last[start : start + CHUNK]).counting()
         for key, choice in rows.values_list("problem_id", "choice"):
             chosen[key].append(choice)
     if not last:
@@ -168,5 +167,4 @@ def _agreed(
 
 
 def _answered() -> QuerySet[Slot]:
-    rows = Slot.objects.filter(gold=False, open=False, excluded=False)
-    return rows.exclude(answered_at=None)
+    return Slot.objects.votes().filter(excluded=False)

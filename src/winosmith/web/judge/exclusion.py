@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.judge.models import Judge, Slot
+from winosmith.web.judge.models import Judge, Slot, Slots
 from winosmith.web.judge.slots import add_slots, counted, locked
 from winosmith.web.judge.trust import ADDRESS, MODERATOR, hold, release, waiting
 from winosmith.web.judge.votes import decide, settle_votes
@@ -160,14 +160,14 @@ def votes_to_change(person: Person, until: datetime | None, kind: str) -> QueryS
         until: votes given later stay as they are; None for all.
         kind: "exclude", "include", "confirm" or "discard".
     """
-    rows = Slot.objects.filter(holder=person, open=False, gold=False, excluded=kind == "include")
+    rows = Slot.objects.filter(holder=person, excluded=kind == "include").votes()
     if kind == "include":
         rows = rows.filter(provisional=False)
     elif kind != "exclude":
         rows = rows.filter(provisional=True)
     if kind == "confirm":
         rows = rows.exclude(holder__judging__provisional=True)
-    return rows.exclude(answered_at=None) if until is None else rows.filter(answered_at__lte=until)
+    return rows if until is None else rows.filter(answered_at__lte=until)
 
 
 def _change(
@@ -294,8 +294,8 @@ def refuse(job: int, reason: str) -> int:
     return changed
 
 
-def _problems(rows: QuerySet[Slot]) -> list[tuple[int, QuerySet[Slot]]]:
+def _problems(rows: Slots) -> list[tuple[int, Slots]]:
     """Return the problems of answered slots, each with its slots among them."""
-    rows = rows.filter(gold=False, open=False).exclude(answered_at=None)
+    rows = rows.votes()
     keys = rows.order_by("problem_id").values_list("problem_id", flat=True)
     return [(key, rows.filter(problem_id=key)) for key in list(keys)]

@@ -10,6 +10,22 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 
+class Slots(models.QuerySet["Slot"]):
+    """Slots, and which of them hold votes: the one place that says which votes count."""
+
+    def votes(self) -> Slots:
+        """Keep what was answered about problems that are judged; gold questions are none."""
+        return self.filter(gold=False, open=False).exclude(answered_at=None)
+
+    def counting(self) -> Slots:
+        """Keep the votes that count."""
+        return self.votes().filter(excluded=False, provisional=False)
+
+    def waiting(self) -> Slots:
+        """Keep the votes that wait for a moderator, or for a market."""
+        return self.votes().filter(excluded=False, provisional=True)
+
+
 class Slot(models.Model):
     """One place for one judge on one problem, with the answer that they gave there.
 
@@ -71,6 +87,8 @@ class Slot(models.Model):
     job = models.PositiveBigIntegerField(null=True)
     provisional = models.BooleanField(default=False)
     origin = models.CharField(max_length=64, blank=True, default="")
+
+    objects = Slots.as_manager()
 
     class Meta:
         constraints: ClassVar = [

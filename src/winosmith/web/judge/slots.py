@@ -49,8 +49,7 @@ def counted(problem: Problem) -> int:
 
     Those that were taken out of the count are none.
     """
-    rows = Slot.objects.filter(problem=problem, gold=False, excluded=False)
-    return rows.exclude(answered_at=None).count()
+    return Slot.objects.votes().filter(problem=problem, excluded=False).count()
 
 
 def open_slots(problem: Problem) -> None:

@@ -393,8 +393,7 @@ def release(judge: Judge) -> None:
 
 def waiting(judge: Judge) -> QuerySet[Slot]:
     """Return a judge's votes that wait: for a moderator, or for a market."""
-    rows = Slot.objects.filter(holder=judge.pk, open=False, gold=False, excluded=False)
-    return rows.filter(provisional=True).exclude(answered_at=None)
+    return Slot.objects.filter(holder=judge.pk).waiting()
 
 
 def stops(judge: Judge | None) -> bool:
@@ -414,8 +413,7 @@ def suspect(judge: Judge) -> QuerySet[Problem]:
 
     Nothing reopens them but a moderator.
     """
-    votes = Slot.objects.filter(holder=judge.pk, gold=False, open=False, excluded=False)
-    votes = votes.filter(provisional=False).exclude(answered_at=None)
+    votes = Slot.objects.filter(holder=judge.pk).counting()
     if judge.since is not None:
         votes = votes.filter(answered_at__gt=judge.since)
     decided = Problem.objects.filter(state__in=(State.VALID, State.REJECTED))

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, cast
 
 from django.conf import settings
-from django.db.models import Count, QuerySet
+from django.db.models import Count
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -124,7 +124,7 @@ def votes_of(problem: Problem, *, excluded: bool = False) -> list[Vote]:
         problem: any; a gold question has none.
         excluded: those that are out of the count, or not yet in it, too.
     """
-    rows = _votes([problem.pk]).order_by("n")
+    rows = Slot.objects.filter(problem=problem).votes().order_by("n")
     return [
         Vote(
             _("Judge %d") % slot.n,
@@ -152,14 +152,9 @@ def responses(problems: Iterable[Problem]) -> Iterator[Response]:
     """
     for chunk in chunked(problems, CHUNK):
         refs = {problem.pk: problem.ref for problem in chunk}
-        rows = _votes(list(refs)).filter(excluded=False, provisional=False)
+        rows = Slot.objects.filter(problem__in=list(refs)).counting()
         for slot in rows.select_related("holder").order_by("answered_at", "pk"):
             yield from _responses(slot, refs[slot.problem_id])
-
-
-def _votes(keys: list[int]) -> QuerySet[Slot]:
-    rows = Slot.objects.filter(problem__in=keys, gold=False, open=False)
-    return rows.exclude(answered_at=None)
 
 
 def _responses(slot: Slot, ref: str) -> Iterator[Response]:

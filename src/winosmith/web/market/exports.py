@@ -421,8 +421,7 @@ def _notes(row: Row, part: Participation) -> list[tuple[int, str]]:
 
 
 def _awaiting(part: Participation) -> int:
-    rows = Slot.objects.filter(job=part.pk, provisional=True, excluded=False, gold=False)
-    return rows.exclude(answered_at=None).count()
+    return Slot.objects.filter(job=part.pk).waiting().count()
 
 
 def _differs(change: Change) -> bool:

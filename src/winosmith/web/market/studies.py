@@ -332,13 +332,11 @@ class Progress:
 def progress(study: Study) -> Progress:
     """Return how far a study is."""
     rows = list(study.participations.values_list("pk", "state", "verdict"))
-    votes = Slot.objects.filter(
-        job__in=[pk for pk, _, _ in rows], provisional=True, excluded=False, gold=False
-    )
+    votes = Slot.objects.filter(job__in=[pk for pk, _, _ in rows]).waiting()
     states, verdicts = (Counter(row[at] for row in rows) for at in (1, 2))
     return Progress(
         study,
         {name: states[name] for name in Participation.State.values},
         {name: verdicts[name] for name in Participation.Verdict.values},
-        votes.exclude(answered_at=None).count(),
+        votes.count(),
     )

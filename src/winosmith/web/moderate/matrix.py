@@ -234,8 +234,7 @@ def _line(cells: Iterable[object]) -> str:
 
 def _votes() -> QuerySet[Slot]:
     """Return the votes that are, or may become, part of the count."""
-    rows = Slot.objects.filter(gold=False, open=False, excluded=False, holder__erased=None)
-    return rows.exclude(answered_at=None)
+    return Slot.objects.votes().filter(excluded=False, holder__erased=None)
 
 
 def _found(who: Person | None) -> Found:

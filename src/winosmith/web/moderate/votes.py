@@ -96,8 +96,7 @@ def _of(share: float, interval: tuple[float, float], n: int, of: int) -> str:
 
 def answered_since(problem: int, at: datetime) -> bool:
     """Return whether a judge has voted on a problem since a moment."""
-    rows = Slot.objects.filter(problem=problem, gold=False, open=False)
-    return bool(rows.filter(answered_at__gte=at).exists())
+    return bool(Slot.objects.filter(problem=problem, answered_at__gte=at).votes().exists())
 
 
 def close(query: QuerySet[Problem]) -> QuerySet[Problem]:
@@ -109,8 +108,7 @@ def close(query: QuerySet[Problem]) -> QuerySet[Problem]:
 def suspect(query: QuerySet[Problem]) -> QuerySet[Problem]:
     """Return those of problems that were decided with a vote of a judge whose votes wait now."""
     since = Q(holder__judging__since=None) | Q(answered_at__gt=F("holder__judging__since"))
-    votes = _votes().filter(since, holder__judging__held__isnull=False, excluded=False)
-    votes = votes.filter(provisional=False)
+    votes = Slot.objects.counting().filter(since, holder__judging__held__isnull=False)
     return query.filter(state__in=(State.VALID, State.REJECTED), pk__in=votes.values("problem"))
 
 
@@ -121,7 +119,7 @@ def judged_by(person: Person) -> Judged:
 
 def judged_by_each(people: Sequence[Person]) -> dict[int, Judged]:
     """Return how each of these people judges, by their keys."""
-    counted = _votes().filter(holder__in=people).values("holder").order_by()
+    counted = Slot.objects.votes().filter(holder__in=people).values("holder").order_by()
     counted = counted.annotate(
         n=Count("pk"),
         out=Count("pk", filter=Q(excluded=True)),
@@ -171,7 +169,3 @@ def note_read(person: Person, problems: Sequence[Problem]) -> None:
         with writing():
             lock_reader(person)
             note_all(person, [blocks[block] for block in new])
-
-
-def _votes() -> QuerySet[Slot]:
-    return Slot.objects.filter(gold=False, open=False).exclude(answered_at=None)
