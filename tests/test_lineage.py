@@ -15,8 +15,10 @@ from winosmith.lineage import (
     UNVALIDATED,
     Depths,
     apply_edits,
+    changes,
     check_lineages,
     depths,
+    differing,
     edit_script,
     explain,
     perturbed,
@@ -366,3 +368,18 @@ def test_the_depths_are_explained() -> None:
 def test_tokens_stand_apart_for_an_edit() -> None:
     """A full stop that moves is an edit of its own: sentences are cut into Treebank tokens."""
     assert edit_script(tokens("It _ fell."), tokens("It _ fell")) == (Edit("delete", 3, "."),)
+
+
+SENTENCES = st.lists(
+    st.sampled_from("The cup, can't mug. _ is Ann's so a 1,000".split()), max_size=7
+).map(" ".join)
+
+
+@given(SENTENCES, SENTENCES)
+def test_what_differs_between_sentences_leaves_each_whole(mine: str, other: str) -> None:
+    """The stretches of a sentence are the sentence, marked or changed; none differs from itself."""
+    found = differing(mine, other)
+    assert "".join(one.text for one in found) == mine
+    assert {one.kind for one in differing(mine, mine)} <= {""}
+    left = "".join(one.text for one in changes(other, mine) if one.kind != "del")
+    assert "".join(left.split()) == "".join(mine.split())

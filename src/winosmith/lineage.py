@@ -34,6 +34,7 @@ __all__ = [
     "changes",
     "check_lineages",
     "depths",
+    "differing",
     "edit_script",
     "explain",
     "perturbed",
@@ -612,30 +613,50 @@ def changes(before: str, after: str) -> list[Change]:
     return [Change(text, kind) for kind, text in joined if text]
 
 
+def differing(sentence: str, other: str) -> list[Change]:
+    """Return a sentence in stretches; what another one does not hold at its place is "ins".
+
+    Together they are the sentence as it is.
+
+    >>> [(one.kind, one.text) for one in differing("The _ is big.", "The _ is small.")]
+    [('', 'The _ is '), ('ins', 'big'), ('', '.')]
+    """
+    spans, found, at = _spans(sentence), list[Change](), 0
+    for same, _old, new in _runs(other, sentence):
+        if not same and new.start < new.stop:
+            start, end = spans[new.start][0], spans[new.stop - 1][1]
+            found += Change(sentence[at:start], ""), Change(sentence[start:end], "ins")
+            at = end
+    return [one for one in (*found, Change(sentence[at:], "")) if one.text]
+
+
 def _kind(one: Change) -> Kind:
     return one.kind
 
 
 def _stretches(before: str, after: str) -> Iterator[Change]:
     old, new = _spans(before), _spans(after)
-    cut = [
-        [text[start:end] for start, end in spans] for text, spans in ((before, old), (after, new))
-    ]
-    for same, ops in groupby(Levenshtein.opcodes(*cut), key=lambda op: op.tag == "equal"):
-        first, *more = ops  # neighbours that differ are one change
-        last = more[-1] if more else first
-        gone = "" if same else _stretch(before, old[first.src_start : last.src_end])
-        here = _stretch(after, new[first.dest_start : last.dest_end])
-        if here and first.dest_start:
-            yield Change(after[new[first.dest_start - 1][1] : new[first.dest_start][0]], "")
+    for same, out, put in _runs(before, after):
+        gone, here = "" if same else _stretch(before, old[out]), _stretch(after, new[put])
+        if here and put.start:
+            yield Change(after[new[put.start - 1][1] : new[put.start][0]], "")
         if gone:
-            if not here and first.src_start:
-                yield Change(before[old[first.src_start - 1][1] : old[first.src_start][0]], "")
+            if not here and out.start:
+                yield Change(before[old[out.start - 1][1] : old[out.start][0]], "")
             yield Change(gone, "del")
-            if here or not first.dest_start:
+            if here or not put.start:
                 yield Change(" ", "")
         if here:
             yield Change(here, "" if same else "ins")
+
+
+def _runs(before: str, after: str) -> Iterator[tuple[bool, slice, slice]]:
+    """Yield the tokens that stay, and those that differ, of both; neighbours are one run."""
+    cut = [[text[start:end] for start, end in _spans(text)] for text in (before, after)]
+    for same, ops in groupby(Levenshtein.opcodes(*cut), key=lambda op: op.tag == "equal"):
+        first, *more = ops
+        last = more[-1] if more else first
+        yield same, slice(first.src_start, last.src_end), slice(first.dest_start, last.dest_end)
 
 
 def _stretch(text: str, spans: Sequence[tuple[int, int]]) -> str:

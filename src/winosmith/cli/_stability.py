@@ -14,7 +14,7 @@ from winosmith.answers import Response
 from winosmith.cli._printing import Rows, percent, probability, progress, rate, share
 from winosmith.dataset import Dataset
 from winosmith.errors import MissingExtraError
-from winosmith.lineage import depths
+from winosmith.lineage import changes, depths
 from winosmith.metrics import (
     FEWEST,
     AgainstRoot,
@@ -522,13 +522,6 @@ def _family(
 
 def _changes(before: Problem | None, problem: Problem) -> Iterator[report.Change]:
     """Yield the sentence in pieces: what its parent has, what was added, what was removed."""
-    from rapidfuzz.distance import Levenshtein
-
-    new = problem.sentence.split()
-    old = new if before is None else before.sentence.split()
-    for op in Levenshtein.opcodes(old, new):
-        if op.tag in ("delete", "replace"):
-            yield report.Change(" ".join(old[op.src_start : op.src_end]) + " ", "removed")
-        if op.tag != "delete":
-            mark = "" if op.tag == "equal" else "added"
-            yield report.Change(" ".join(new[op.dest_start : op.dest_end]) + " ", mark)
+    marks = {"": "", "ins": "added", "del": "removed"}
+    for text, kind in changes((before or problem).sentence, problem.sentence):
+        yield report.Change(text, marks[kind])

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from difflib import SequenceMatcher
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext as _
 
+from winosmith.lineage import Change, differing
 from winosmith.web.moderate.deciding import last_event, may_decide
 from winosmith.web.moderate.log import known_as, what_is_done
 from winosmith.web.moderate.models import Appeal
@@ -19,56 +19,6 @@ from winosmith.web.problems.public import waits_until
 
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
-
-
-class Piece(NamedTuple):
-    """A run of a sentence.
-
-    Attributes:
-        text: as it stands; "_" for the blank.
-        differs: the other half has something else here, or nothing.
-    """
-
-    text: str
-    differs: bool = False
-
-    @property
-    def blank(self) -> bool:
-        """Whether it is the blank."""
-        return self.text == "_"
-
-
-def pieces(sentence: str, other: str = "") -> list[Piece]:
-    """Return a sentence in runs; without another one, nothing differs.
-
-    >>> [(p.text, p.differs) for p in pieces("The _ is big.", "The _ is small.")]
-    [('The ', False), ('_', False), (' is ', False), ('big.', True)]
-    """
-    mine, theirs = sentence.split(" "), (other or sentence).split(" ")
-    runs: list[Piece] = []
-    for op, start, end, *_rest in SequenceMatcher(None, mine, theirs, autojunk=False).get_opcodes():
-        for word in mine[start:end]:
-            _add(runs, word, op != "equal")
-            _add(runs, " ", differs=False)
-    return runs[:-1] if len(runs) > 1 and runs[-1].text == " " else _trimmed(runs)
-
-
-def _add(runs: list[Piece], word: str, differs: bool) -> None:
-    """Append a word, its blank apart, joined to the run before where that is of its kind."""
-    before, blank, after = word.partition("_")
-    for text in (before, blank, after):
-        if not text:
-            continue
-        last = runs[-1] if runs else None
-        if last and not last.blank and text != "_" and last.differs == differs:
-            runs[-1] = Piece(last.text + text, differs)
-        else:
-            runs.append(Piece(text, differs))
-
-
-def _trimmed(runs: list[Piece]) -> list[Piece]:
-    """Return the runs without the space that was added after the last word."""
-    return [*runs[:-1], runs[-1]._replace(text=runs[-1].text.removesuffix(" "))] if runs else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +35,7 @@ class Row:
     """
 
     problem: Problem
-    pieces: list[Piece]
+    pieces: list[Change]
     options: list[tuple[str, bool]]
     seen: int
     contributor: str
@@ -122,7 +72,7 @@ def rows(reader: Person, problems: Sequence[Problem], other: str = "") -> list[R
     return [
         Row(
             problem,
-            pieces(problem.sentence, other),
+            differing(problem.sentence, other or problem.sentence),
             [(option, number == problem.answer) for number, option in enumerate(problem.options)],
             seen.get(problem.pk, 0),
             pseudonym(problem.twin.contributor) if problem.twin.contributor else "",

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from django.conf import settings
 from django.utils.translation import gettext as _
-from rapidfuzz.distance import Levenshtein
 
+from winosmith.lineage import Change, differing
 from winosmith.problem import BLANK
-from winosmith.text import words
 from winosmith.web.problems.association import association
 from winosmith.web.problems.checks import LONGEST_OPTION, LONGEST_SENTENCE, Check
 from winosmith.web.problems.hints import text_hints
@@ -45,42 +45,28 @@ class Filled:
 
 def preview(typed: Typed) -> list[tuple[Filled, ...]]:
     """Return for each half its readings, one for each option; none for a half without a blank."""
-    first, second = (words(sentence) for sentence in typed.sentences)
-    differs: tuple[set[int], set[int]] = set(), set()
-    if first and second:
-        for op in Levenshtein.opcodes(first, second):
-            if op.tag != "equal":
-                differs[0].update(range(op.src_start, op.src_end))
-                differs[1].update(range(op.dest_start, op.dest_end))
+    first, second = typed.sentences
     return [
         tuple(
-            Filled(option, answer == number, _pieces(half, marked, option))
+            Filled(option, answer == number, _filled(differing(half, other or half), option))
             for number, option in enumerate(typed.options)
-            if option and sum(word.count(BLANK) for word in half) == 1
+            if option and half.count(BLANK) == 1
         )
-        for half, marked, answer in zip((first, second), differs, typed.answers, strict=True)
+        for half, other, answer in zip((first, second), (second, first), typed.answers, strict=True)
     ]
 
 
-def _pieces(half: list[str], marked: set[int], option: str) -> tuple[Piece, ...]:
+def _filled(half: Iterable[Change], option: str) -> tuple[Piece, ...]:
     pieces: list[Piece] = []
-
-    def add(text: str, kind: Literal["", "filled", "differs"]) -> None:
-        if text and pieces and pieces[-1].kind == kind:
-            pieces[-1] = Piece(pieces[-1].text + text, kind)
-        elif text:
-            pieces.append(Piece(text, kind))
-
-    for place, word in enumerate(half):
-        kind: Literal["", "differs"] = "differs" if place in marked else ""
-        if place:
-            add(" ", kind if place - 1 in marked else "")
-        before, blank, after = word.partition(BLANK)
-        add(before, kind)
-        if blank:
-            add(option, "filled")
-        add(after, kind)
-    return tuple(pieces)
+    for text, kind in half:
+        before, blank, after = text.partition(BLANK)
+        plain: Literal["", "differs"] = "differs" if kind else ""
+        pieces += (
+            Piece(before, plain),
+            Piece(option if blank else "", "filled"),
+            Piece(after, plain),
+        )
+    return tuple(piece for piece in pieces if piece.text)
 
 
 MOST_NEAR = 3

@@ -46,6 +46,13 @@ def edited(pieces: Iterable[Change]) -> SafeString:
     return mark_safe("".join(_piece(text, kind, spoken) for text, kind in pieces))  # noqa: S308
 
 
+@register.filter
+def marked(pieces: Iterable[Change]) -> SafeString:
+    """Return a sentence as HTML: what another one does not hold is marked."""
+    shown = ((_BLANK.join(map(escape, text.split(BLANK))), kind) for text, kind in pieces)
+    return mark_safe("".join(f"<mark>{text}</mark>" if kind else text for text, kind in shown))  # noqa: S308
+
+
 def _piece(text: str, kind: str, spoken: Mapping[str, str]) -> str:
     shown = _BLANK.join(escape(part) for part in text.split(BLANK))
     if not kind:
