@@ -15,6 +15,7 @@ from winosmith import formats
 from winosmith.answers import Prediction
 from winosmith.dataset import Dataset
 from winosmith.errors import OutputError
+from winosmith.locks import try_lock
 from winosmith.outputs import told as told_of
 from winosmith.parallel import ordered_map, workers_of
 from winosmith.problem import Problem
@@ -71,7 +72,7 @@ def predict_to_file(
     except OSError as error:
         raise told_of(error, path) from error
     part = path.with_name(f".{path.name}.part")
-    with _alone(part) as file:
+    with _locked(part) as file:
         done = _resumed(part, file, header, force)
         starts = range(done, len(dataset), _CHUNK)
         chunks = (dataset[start : start + _CHUNK] for start in starts)
@@ -165,15 +166,9 @@ def _brief(value: object) -> str:
 
 
 @contextmanager
-def _alone(part: Path) -> Iterator[IO[str]]:
+def _locked(part: Path) -> Iterator[IO[str]]:
     """Open the file of unfinished work for this process alone, where the system can tell."""
     with part.open("a+", encoding="utf-8", newline="\n") as file:
-        try:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except ImportError:  # on Windows; two at once are found when the result is read
-            pass
-        except BlockingIOError:
-            raise OutputError(f"{part}: another process is writing it; wait for it") from None
+        if not try_lock(file.fileno()):
+            raise OutputError(f"{part}: another process is writing it; wait for it")
         yield file

@@ -17,7 +17,7 @@ from pathlib import Path
 from django.conf import settings
 from django.db import connection
 
-from winosmith.web._locked import locked
+from winosmith.locks import FileLock
 
 
 class Background:
@@ -58,12 +58,12 @@ class Background:
     def _run(self) -> None:
         """Do the work unless another process is at it; the thread's connection is closed then."""
         try:
-            number = locked(settings.SITE.folder / f"{self.name}.lock")
-            if number is not None:
+            lock = FileLock.take(settings.SITE.folder / f"{self.name}.lock")
+            if lock is not None:
                 try:
                     self.work()
                 finally:
-                    os.close(number)
+                    lock.close()
         except Exception:
             logging.getLogger(__name__).exception("in the background, %s failed", self.name)
         finally:
@@ -106,17 +106,17 @@ def _watch(folder: Path) -> None:
 
 def tidy_when_due(folder: Path) -> bool:
     """Delete what is too old unless somebody did within a day; return whether it was done now."""
-    number = locked(folder / MARK)
-    if number is None:
+    lock = FileLock.take(folder / MARK)
+    if lock is None:
         return False
     try:
-        about = os.fstat(number)
+        about = os.fstat(lock.number)
         if about.st_size and time.time() - about.st_mtime < DAY:
             return False
         for task in daily:
             task()
-        os.pwrite(number, b"done\n", 0)
-        os.utime(number)
+        lock.write("done")
+        os.utime(lock.number)
         return True
     finally:
-        os.close(number)
+        lock.close()

@@ -7,7 +7,6 @@ pages then say so with status 503 (`failing.failed`).
 
 from __future__ import annotations
 
-import fcntl
 import sqlite3
 import threading
 import time
@@ -18,6 +17,8 @@ from typing import Any
 from django.conf import settings
 from django.db import OperationalError, connection, transaction
 from django.db.backends.signals import connection_created
+
+from winosmith.locks import wait_for_lock
 
 PATIENCE = 5.0
 """Seconds that a request waits for its turn to write, those in which it waited for a thread among
@@ -120,7 +121,7 @@ def _take_turns(held: ExitStack, until: float) -> None:
     while True:
         with ExitStack() as turn:
             file = turn.enter_context((settings.SITE.folder / "write.lock").open("wb"))
-            fcntl.flock(file, fcntl.LOCK_EX)
+            wait_for_lock(file.fileno())
             try:
                 turn.enter_context(transaction.atomic())
             except OperationalError as error:

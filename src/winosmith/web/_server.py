@@ -6,7 +6,6 @@ One a folder: by a lock that the kernel takes back however the server ends.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import gc
 import os
 import signal
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from winosmith.errors import InputError, Interrupted, OutputError
 from winosmith.extras import require
+from winosmith.locks import FileLock, look
 from winosmith.web._site import Site
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ RECYCLED_AFTER = 50_000
 """Requests after which a worker makes place for a new one, so that no leak can grow for ever."""
 
 
-def claim(folder: Path, patience: float = CLAIM_PATIENCE) -> int:
+def claim(folder: Path, patience: float = CLAIM_PATIENCE) -> FileLock:
     """Take the folder for this process and its workers, until the last of them has ended.
 
     Args:
@@ -54,42 +54,26 @@ def claim(folder: Path, patience: float = CLAIM_PATIENCE) -> int:
         patience: seconds to wait for a server that is about to end.
 
     Returns:
-        The open lock file; it is never closed on purpose.
+        The lock; it is never closed on purpose.
 
     Raises:
         InputError: another server has the folder; its process id is named.
     """
-    number = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
     until = time.monotonic() + patience
-    while not _locked(number):
-        holder = _holder(number)
+    while (lock := FileLock.take(folder / LOCK)) is None:
+        _held, holder = look(folder / LOCK)
         # A server that is there stays; one that was killed leaves workers that are about to go.
         if _lives(holder) or time.monotonic() > until:
-            os.close(number)
             raise InputError(
                 f"{folder} is served already, by process {holder or 'unknown'}; use that server, "
                 f"or stop it first{f' (kill {holder})' if holder else ''}"
             )
         time.sleep(0.1)
-    os.ftruncate(number, 0)
-    os.pwrite(number, f"{os.getpid()}\n".encode(), 0)
-    return number
+    lock.write(os.getpid())
+    return lock
 
 
-def _locked(number: int) -> bool:
-    try:
-        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
-def _holder(number: int) -> int:
-    text = os.pread(number, 20, 0).decode("ascii", "replace").strip()
-    return int(text) if text.isdecimal() else 0
-
-
-def _lives(process: int) -> bool:
+def _lives(process: int | None) -> bool:
     if not process:
         return False
     try:

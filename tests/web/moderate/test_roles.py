@@ -79,18 +79,18 @@ def test_a_paused_judge_gets_nothing_until_they_may_again(
     db: Any, person: Any, moderator: Any, twin: Any, do: Any
 ) -> None:
     """While paused a judge claims no problem; afterwards they do."""
+    from winosmith.web.judge.models import Judge
     from winosmith.web.judge.taking import claim
-    from winosmith.web.moderate.votes import is_paused
 
     eva, bob = moderator(), person("bob", is_judge=True)
     do(eva, "let-through", twin()[0])
     _appoint(eva, bob, "pause", "gold missed")
-    assert is_paused(bob)
+    assert Judge.objects.get(person=bob).held
     assert _claimed(claim, bob) is None
     with pytest.raises(InputError):
         _appoint(eva, bob, "pause")
     _appoint(eva, bob, "resume", "talked it over")
-    assert not is_paused(bob)
+    assert not Judge.objects.get(person=bob).held
     assert _claimed(claim, bob) is not None
 
 

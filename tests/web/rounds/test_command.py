@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -95,7 +94,7 @@ def test_a_recipe_of_the_sites_folder_is_named(
     db: Any, carry_out: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A file in recipes/ goes by its name, and its paths are seen from there."""
-    from winosmith.web._locked import locked
+    from winosmith.locks import FileLock
     from winosmith.web.rounds import running
     from winosmith.web.rounds.models import Round
     from winosmith.web.rounds.progress import lock_file
@@ -105,10 +104,10 @@ def test_a_recipe_of_the_sites_folder_is_named(
     folder.mkdir(exist_ok=True)
     (folder / "strict.toml").write_text("roots = 2\n[filter]\nthreshold = 0.6\n", "utf-8")
     monkeypatch.setattr(running, "PATIENCE", 0.0)
-    held = locked(lock_file(db.folder))
+    held = FileLock.take(lock_file(db.folder))
     assert held is not None
     assert "Another process is at round-1" in carry_out("strict")
-    os.close(held)
+    held.close()
     (folder / "strict.toml").unlink()
     made = Round.objects.get()
     assert (made.recipe["roots"], made.recipe["filter"]) == (2, {"threshold": 0.6})

@@ -10,7 +10,7 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.moderate.models import Appeal
 from winosmith.web.problems.models import Event, Problem, State
-from winosmith.web.problems.states import stay
+from winosmith.web.problems.states import locked, stay
 
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
@@ -45,7 +45,7 @@ def appeal(person: Person, problem: Problem, text: str) -> Appeal:
     if not 1 <= len(text) <= LONGEST:
         raise InputError(_("Say in 1 to %d characters why you think otherwise.") % LONGEST)
     with writing():
-        now = Problem.objects.select_for_update().select_related("twin").get(pk=problem.pk)
+        now = locked(problem.pk)
         if not may_appeal(person, now):
             raise InputError(_("There is nothing to appeal against here, or you did so already."))
         stay(now, by=person, kind="appeal", reason=text)

@@ -19,7 +19,7 @@ from winosmith.web.moderate.votes import answered_since
 from winosmith.web.problems.embargoes import COVERING, lift, put_under
 from winosmith.web.problems.models import Event, Problem, State
 from winosmith.web.problems.public import LATE
-from winosmith.web.problems.states import move, stay
+from winosmith.web.problems.states import locked, move, stay
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -125,11 +125,6 @@ def decide(
         if action.name in CLOSING:
             settle(now, event)
         return event
-
-
-def locked(key: int) -> Problem:
-    """Return a problem as it is now, locked until the transaction ends."""
-    return Problem.objects.select_for_update(of=("self",)).select_related("twin").get(pk=key)
 
 
 def _hindrance(action: Action, problem: Problem) -> str:

@@ -147,11 +147,6 @@ def _share(right: int, n: int) -> Proportion | None:
     return proportion([True] * right + [False] * (n - right)) if n else None
 
 
-def is_paused(person: Person) -> bool:
-    """Return whether somebody's votes wait for a moderator."""
-    return bool(Judge.objects.filter(person=person).exclude(held=None).exists())
-
-
 def paused_people() -> QuerySet[Judge]:
     """Return the keys of the people whose votes wait for a moderator."""
     return Judge.objects.exclude(held=None).values("person")

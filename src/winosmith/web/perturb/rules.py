@@ -25,6 +25,7 @@ from winosmith.web.problems.checks import Half, Refused, by_field
 from winosmith.web.problems.family import lock, may_perturb, path_to, place
 from winosmith.web.problems.hints import hints
 from winosmith.web.problems.models import Problem, Twin, Version, new_ref
+from winosmith.web.problems.states import locked
 
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
@@ -69,7 +70,7 @@ def perturb(
     def act() -> dict[str, str]:
         _check_agreed(person)
         lock(parent)
-        now = _locked(parent)
+        now = locked(parent.pk)
         if not may_perturb(person, now):
             raise InputError(_("This sentence can't be perturbed any more: it was withdrawn."))
         goes = Place(person, path_to(now))
@@ -108,7 +109,7 @@ def revise(
     def act() -> dict[str, str]:
         _check_agreed(person)
         lock(old)
-        now = _locked(old)
+        now = locked(old.pk)
         if not revisable(person, now):
             raise InputError(_("This was decided or replaced meanwhile; it can't be revised."))
         goes = Place(person, path_to(now)[:-1], now)
@@ -129,12 +130,6 @@ def sent(person: Person | None, key: str) -> str:
 def _done(person: Person, key: str, form: str, act: Callable[[], dict[str, str]]) -> Problem:
     result, _new = once(person, key, form, act)
     return Problem.objects.select_related("twin").get(ref=result["problem"])
-
-
-def _locked(problem: Problem) -> Problem:
-    """Return a problem as it stands, so that nobody withdraws it meanwhile."""
-    rows = Problem.objects.select_for_update(of=("self",)).select_related("twin")
-    return rows.get(pk=problem.pk)
 
 
 def _check_agreed(person: Person) -> None:

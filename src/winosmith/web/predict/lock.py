@@ -17,7 +17,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from winosmith.web import _locked
+from winosmith import locks
+from winosmith.locks import FileLock
 
 PLACE = "models"
 """In the site's folder: what the processes of models keep there."""
@@ -101,47 +102,39 @@ class Doing:
     rows: list[int] = field(default_factory=list)
 
 
-class Hold:
-    """A lock that this process has, by its open file; closing it gives the lock back."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
+class Hold(FileLock):
+    """The lock of a model, which this process has."""
 
     def say(self, doing: Doing) -> None:
         """Write down what is done."""
-        _locked.say(self.number, {**asdict(doing), "rows": doing.rows[:MOST_ROWS]})
+        self.write({**asdict(doing), "rows": doing.rows[:MOST_ROWS]})
 
     def said(self) -> Doing:
         """Return what was written last."""
-        return _doing(_locked.said(self.number))
-
-    def close(self) -> None:
-        """Give the lock back, unless a process was started that inherited it."""
-        os.close(self.number)
+        return _doing(self.read())
 
 
 def take(folder: Path, name: str) -> Hold | None:
     """Take the lock of a model; None while somebody has it."""
-    number = _locked.locked(_path(folder, name))
-    return None if number is None else Hold(number)
+    return Hold.take(_path(folder, name))
 
 
 def is_held(folder: Path, name: str) -> bool:
     """Tell whether the process of a model lives."""
-    return _locked.look(_path(folder, name))[0]
+    return locks.look(_path(folder, name))[0]
 
 
 def look(folder: Path, name: str) -> Doing:
     """Return what the process of a model does, without its lock."""
-    return _doing(_locked.look(_path(folder, name))[1])
+    return _doing(locks.look(_path(folder, name))[1])
 
 
 def _path(folder: Path, name: str) -> Path:
     return folder / PLACE / f"{name}.lock"
 
 
-def _doing(told: dict[str, Any]) -> Doing:
+def _doing(note: Any) -> Doing:
     try:
-        return Doing(**told)
+        return Doing(**note)
     except TypeError:
-        return Doing()  # another version wrote it
+        return Doing()  # nothing was written yet, or by another version

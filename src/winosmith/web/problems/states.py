@@ -47,7 +47,7 @@ def move(
         InputError: the problem is not in a state from which it can go there.
     """
     with writing():
-        now = Problem.objects.select_for_update().get(pk=problem.pk)
+        now = locked(problem.pk)
         before = State(now.state)
         if to not in MOVES[before]:
             raise InputError(f"the problem {now.ref} {before.label}; it can't become {to.value!r}")
@@ -65,6 +65,11 @@ def move(
             batch=batch,
             undoes=undoes,
         )
+
+
+def locked(key: int) -> Problem:
+    """Return a problem as it is now, with its twin, locked until the transaction ends."""
+    return Problem.objects.select_for_update(of=("self",)).select_related("twin").get(pk=key)
 
 
 def stay(

@@ -16,9 +16,10 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from winosmith import locks
 from winosmith.build import Advance
+from winosmith.locks import FileLock
 from winosmith.rounds import RoundRecipe
-from winosmith.web import _locked
 from winosmith.web._lock import writing
 from winosmith.web._site import ROUNDS
 from winosmith.web.rounds.models import Round
@@ -51,10 +52,10 @@ class Doing:
     note: str = ""
     since: float = 0.0
 
-    def say(self, lock: int) -> None:
-        """Write it into the open lock file."""
+    def say(self, lock: FileLock) -> None:
+        """Write it into the lock file."""
         text = {"step": self.step[:200], "note": self.note[:200]}
-        _locked.say(lock, {**asdict(self), **text})
+        lock.write({**asdict(self), **text})
 
 
 def lock_file(folder: Path) -> Path:
@@ -64,13 +65,13 @@ def lock_file(folder: Path) -> Path:
 
 def look(folder: Path) -> Doing | None:
     """Return what is done for a site's round; None while nobody is at one."""
-    held, told = _locked.look(lock_file(folder))
+    held, note = locks.look(lock_file(folder))
     if not held:
         return None
     try:
-        return Doing(**told)
+        return Doing(**note)
     except TypeError:
-        return Doing()  # another version wrote it
+        return Doing()  # nothing was written yet, or by another version
 
 
 class Cancelled(Exception):  # noqa: N818 - it is none: somebody wanted it
@@ -87,7 +88,7 @@ def steps_of(solvers: list[str]) -> list[str]:
 class Teller:
     """Says which step of a round is at work, and notes those that are finished."""
 
-    def __init__(self, round_: Round, lock: int, recipe: RoundRecipe) -> None:
+    def __init__(self, round_: Round, lock: FileLock, recipe: RoundRecipe) -> None:
         self.round, self.lock = round_, lock
         self.steps = steps_of([rule.name for rule in recipe.solvers])
         self.at = -1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from django.utils import timezone
 
 from winosmith import formats
 from winosmith.errors import InputError, OutputError
+from winosmith.locks import FileLock
 from winosmith.outputs import OutputFolder
 from winosmith.rounds import Change, changes, run_round
 from winosmith.rounds import Round as Found
@@ -22,7 +22,6 @@ from winosmith.validate import write_votes
 from winosmith.web._chunked import chunked
 from winosmith.web._export import chunks, one_moment
 from winosmith.web._lock import writing
-from winosmith.web._locked import locked
 from winosmith.web.judge.votes import responses
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.public import public_problems
@@ -159,14 +158,14 @@ def _read(path: Path) -> Iterable[Any]:
 _LOG = logging.getLogger("winosmith.web.rounds")
 
 
-def _carried_out(round_: Round, lock: int) -> None:
+def _carried_out(round_: Round, lock: FileLock) -> None:
     """Bring a round that waits or runs to its end: done, failed with the reason, or cancelled.
 
     What an earlier try finished is not done again.
 
     Args:
         round_: the row.
-        lock: the number of the open lock file of the site's rounds.
+        lock: of the site's rounds.
     """
     try:
         _begun(round_)
@@ -198,7 +197,7 @@ def _begun(round_: Round) -> None:
         locked.save(update_fields=["state", "began"])
 
 
-def _worked(round_: Round, lock: int) -> None:
+def _worked(round_: Round, lock: FileLock) -> None:
     show = Teller(round_, lock, recipes.checked(round_.recipe))
     with show(POOL, None) as advance:
         pool = handed_over(round_, lambda done: advance(done, ""))
@@ -234,7 +233,7 @@ def carried_out(folder: Path, round_: Round) -> bool:
         round_: one that waits, or that a process left.
     """
     until = time.monotonic() + PATIENCE
-    while (lock := locked(lock_file(folder))) is None:
+    while (lock := FileLock.take(lock_file(folder))) is None:
         if time.monotonic() > until:
             return False
         time.sleep(0.05)
@@ -243,4 +242,4 @@ def carried_out(folder: Path, round_: Round) -> bool:
         _carried_out(round_, lock)
         return True
     finally:
-        os.close(lock)
+        lock.close()

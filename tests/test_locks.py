@@ -1,0 +1,41 @@
+"""A lock file has one holder, who says in it what it does, and whose end gives it back."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from winosmith.locks import FileLock, look
+
+HOLDER = """
+import sys
+from pathlib import Path
+from winosmith.locks import FileLock
+
+lock = FileLock.take(Path(sys.argv[1]))
+lock.write({"at": "work"})
+print("locked", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_lock_has_one_holder_until_that_process_is_killed(tmp_path: Path) -> None:
+    """Nobody else gets it, all read what its holder wrote, and the kernel gives it back."""
+    path = tmp_path / "locks" / "work.lock"
+    assert look(path) == (False, None)
+    command = [sys.executable, "-c", HOLDER, str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"locked\n"
+        assert FileLock.take(path) is None
+        assert look(path) == (True, {"at": "work"})
+        holder.kill()
+    assert look(path) == (False, {"at": "work"})
+    lock = FileLock.take(path)
+    assert lock is not None
+    assert lock.read() == {"at": "work"}  # whoever comes next knows what the last one was at
+    lock.write(7)
+    assert look(path) == (True, 7)
+    lock.close()
+    assert look(path) == (False, 7)
