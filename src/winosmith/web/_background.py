@@ -89,8 +89,6 @@ def look_every_hour(folder: Path) -> None:
 
 
 def _watch(folder: Path) -> None:
-    from django.db import connection
-
     time.sleep(random.uniform(30, 90))  # noqa: S311 - not all workers at once
     while True:
         try:
