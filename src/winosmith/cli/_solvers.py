@@ -15,7 +15,7 @@ from winosmith.seen import Sees, differ_in_pronoun
 if TYPE_CHECKING:
     from winosmith.dataset import Dataset
     from winosmith.problem import Problem
-    from winosmith.solve import Solver
+    from winosmith.solve import FullTextIndex, Solver
 
 SHOTS = 30
 """Solved problems in a prompt when there are some to draw from (EvoGrad 2024, section 4.1)."""
@@ -45,7 +45,7 @@ def made(options: Options, train: Dataset | None, tell: Tell) -> Solver:
         from winosmith.dataset import Dataset
 
         train = Dataset(solve.local_only(train), train.name)
-    solver = SOLVERS[options["solver"]](options, train, tell)
+    solver = _by_name(options, train, tell)
     return solve.LocalContext(solver) if local else solver
 
 
@@ -95,112 +95,44 @@ def _flag(option: str) -> str:
     return "--no-cache" if option == "cache" else "--" + option.replace("_", "-")
 
 
-def _random(options: Options, train: Dataset | None, tell: Tell) -> Solver:
+def _by_name(options: Options, train: Dataset | None, tell: Tell) -> Solver:
     from winosmith import solve
 
-    return solve.Random(options["seed"])
-
-
-def _majority(options: Options, train: Any, tell: Tell) -> Solver:
-    from winosmith import solve
-
-    return solve.Majority.trained_on(train)
-
-
-def _association(options: Options, train: Any, tell: Tell) -> Solver:
-    from winosmith import solve
-
-    solver = solve.WordAssociation.trained_on(
-        train, features=options["features"], sees=options["sees"] or "blank"
+    name = options["solver"]
+    if name == "chat":
+        return _chat(options, train, lambda done, of, _: tell(done, of))
+    return solve.by_name(
+        name,
+        train,
+        seed=options["seed"],
+        sees=options["sees"],
+        features=options["features"],
+        index=_index(options) if name == "hunting" else None,
+        snippets=options["snippets"],
+        models=[_model(each) for each in options["model"]],
+        combine=options["combine"],
+        scoring=options["scoring"],
+        shown=shots_asked(options, train) if name == "causal" else 0,
+        device=options["device"],
+        on_progress=tell,
     )
-    return solve.TwoWay(solver) if options["features"] == "words" else solver
 
 
-def _hunting(options: Options, train: Dataset | None, tell: Tell) -> Solver:
+def _index(options: Options) -> FullTextIndex:
     from winosmith import embed, solve
 
     with progress("Indexing, sentence") as advance:
-        index = solve.FullTextIndex.of(
+        return solve.FullTextIndex.of(
             options["collection"],
             embed.cache_folder() / "texts",
             lambda text, of, sentences: advance(sentences, f"in text {text} of {of}"),
         )
-    return solve.KnowledgeHunting(index, options["snippets"])
-
-
-def _causal(options: Options, train: Dataset | None, tell: Tell) -> Solver:
-    from winosmith import solve
-
-    count = shots_asked(options, train)
-    seen: Sees = options["sees"] or "blank"
-    prompt = ""
-    if count and train:
-        prompt = solve.shots(train, count, seed=options["seed"], sees=seen)
-    return _one_or_ensemble(
-        options,
-        lambda model: solve.Causal(
-            model,
-            options["scoring"] or "partial",
-            prompt=prompt,
-            sees=seen,
-            device=options["device"],
-            on_progress=tell,
-        ),
-    )
-
-
-def _masked(options: Options, train: Dataset | None, tell: Tell) -> Solver:
-    from winosmith import solve
-
-    return _one_or_ensemble(
-        options,
-        lambda model: solve.Masked(
-            model,
-            options["scoring"] or "sentence",
-            sees=options["sees"] or "blank",
-            device=options["device"],
-            on_progress=tell,
-        ),
-    )
-
-
-def _encoder(options: Options, train: Dataset | None, tell: Tell) -> Solver:
-    from winosmith import solve
-
-    return _one_or_ensemble(
-        options,
-        lambda model: solve.EncoderSolver(
-            model, sees=options["sees"], device=options["device"], on_progress=tell
-        ),
-    )
-
-
-def _chat(options: Options, train: Dataset | None, tell: Tell) -> Solver:
-    return chat_solver(options, train, lambda done, of, _: tell(done, of))
-
-
-def _one_or_ensemble(options: Options, make: Callable[[str], Solver]) -> Solver:
-    from winosmith import solve
-
-    solvers = tuple(make(_model(name)) for name in options["model"])
-    return solvers[0] if len(solvers) == 1 else solve.Ensemble(solvers, options["combine"])
 
 
 def _model(name: str) -> str:
     """Return a folder's own path, and a hub id as it is."""
     return str(Path(name).resolve()) if Path(name).is_dir() else name
 
-
-SOLVERS: dict[str, Callable[[Options, Any, Tell], Solver]] = {
-    "majority": _majority,
-    "random": _random,
-    "association": _association,
-    "hunting": _hunting,
-    "causal": _causal,
-    "masked": _masked,
-    "encoder": _encoder,
-    "chat": _chat,
-}
 
 _MODEL = {"combine", "device", "sees"}
 _SHOTS = {"shots", "train", "seed"}
@@ -216,6 +148,8 @@ TAKES: dict[str, tuple[set[str], set[str]]] = {
     "chat": (set(), {"model", "scoring", "sees", *_SHOTS, *CHAT}),
 }
 """By solver, the options that it needs and those that it may have."""
+
+SOLVERS = tuple(TAKES)
 
 
 def chat_options(function: Any) -> Any:
@@ -245,7 +179,7 @@ def chat_options(function: Any) -> Any:
     return function
 
 
-def chat_solver(options: Options, train: Dataset | None, on_reply: Any) -> Solver:
+def _chat(options: Options, train: Dataset | None, on_reply: Any) -> Solver:
     """Return a solver that asks the chat model of these options.
 
     Raises:
@@ -266,20 +200,19 @@ def chat_solver(options: Options, train: Dataset | None, on_reply: Any) -> Solve
         cache=embed.cache_folder() / "chat" if options["cache"] else None,
         on_progress=on_reply,
     )
-    settings: Options = {
-        "swap": options["swap"],
-        "scoring": options["scoring"] or "reply",
-        "sees": options["sees"] or "blank",
-    }
-    if not options["cache"]:
-        settings["heard"] = []
-    if settings["scoring"] not in ("reply", "logprobs"):
+    if (options["scoring"] or "reply") not in ("reply", "logprobs"):
         raise InputError(f"--scoring of chat is reply or logprobs; not {options['scoring']!r}")
-    count = shots_asked(options, train)
-    if not count or train is None:
-        return solve.ChatSolver(client, **settings)
-    return solve.ChatSolver.with_shots(
-        client, train, count, draws=options["draws"], seed=options["seed"], **settings
+    return solve.by_name(
+        "chat",
+        train,
+        client=client,
+        shown=shots_asked(options, train),
+        draws=options["draws"],
+        seed=options["seed"],
+        swap=options["swap"],
+        scoring=options["scoring"],
+        sees=options["sees"],
+        heard=None if options["cache"] else [],
     )
 
 

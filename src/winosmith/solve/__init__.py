@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from winosmith.solve._association import Features, WordAssociation
 from winosmith.solve._baselines import LocalContext, Majority, Random, local_only
+from winosmith.solve._by_name import by_name
 from winosmith.solve._chat import ChatSolver, Interview, parse_answer
 from winosmith.solve._encoder import EncoderSolver
 from winosmith.solve._full_text import FullTextIndex
@@ -52,6 +53,7 @@ __all__ = [
     "Solver",
     "TwoWay",
     "WordAssociation",
+    "by_name",
     "local_only",
     "parse_answer",
     "predict",

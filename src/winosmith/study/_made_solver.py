@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from winosmith import chat, formats, metrics, models, published, solve
 from winosmith._version import __version__
@@ -18,8 +18,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import InputError
 from winosmith.metrics import Overlap
 from winosmith.published import Contents
-from winosmith.seen import Sees
-from winosmith.solve import Solver
+from winosmith.solve import ChatSolver, Solver, WordAssociation
 from winosmith.solver_rule import SolverRule
 
 CONCURRENCY = 4
@@ -53,23 +52,27 @@ class _Source:
     """What makers are given beside the rule's options.
 
     Attributes:
+        name: of the kind of solver.
         options: the rule's.
         folder: from where relative paths are seen.
         cache: where full-text indexes are kept.
         train: what a solver learns from.
         patience: seconds after which a chat server's reply is too late.
-        sees: the blank, or the pronoun.
     """
 
+    name: str
     options: Mapping[str, Any]
     folder: Path
     cache: Path
     train: Dataset
     patience: float
 
-    @property
-    def sees(self) -> Sees:
-        return "pronoun" if self.options.get("sees") == "pronoun" else "blank"
+    def solver(self, **made: Any) -> Solver:
+        """Return the solver, of the options and what else was made for it."""
+        names = ("seed", "sees", "features", "snippets", "scoring", "device", "swap")
+        told = {name: self.options[name] for name in names if name in self.options}
+        shown = self.options.get("shots", 0)
+        return solve.by_name(self.name, self.train, shown=shown, **{**told, **made})
 
 
 def made_solver(
@@ -100,6 +103,7 @@ def made_solver(
     from winosmith import embed, practice
 
     source = _Source(
+        rule.solver,
         rule.options,
         folder,
         cache or embed.cache_folder() / "texts",
@@ -122,12 +126,9 @@ Parts = tuple[Solver, str, str]
 """A solver, a digest of what it has learnt or reads, and its revision."""
 
 
-def _random(source: _Source) -> Parts:
-    return solve.Random(source.options.get("seed", 0)), "", __version__
-
-
-def _majority(source: _Source) -> Parts:
-    return solve.Majority.trained_on(source.train), "", __version__
+def _plain(source: _Source) -> Parts:
+    """Return what answers at random, or as most of what it learnt."""
+    return source.solver(), "", __version__
 
 
 def _association(source: _Source) -> Parts:
@@ -136,14 +137,11 @@ def _association(source: _Source) -> Parts:
     By `words` it has an opinion on nearly every sentence, if no better than chance; the few
     `pairs` of the twins that ship are in hardly any other.
     """
-    features = source.options.get("features", "words")
-    solver = solve.WordAssociation.trained_on(
-        source.train, features=features, sees=source.sees, smoothing=SMOOTHING
-    )
+    asked = source.solver(smoothing=SMOOTHING)
+    counted = asked.solver if isinstance(asked, solve.TwoWay) else asked
     state = hashlib.sha256()
-    for key, values in sorted(solver.weights.items()):
+    for key, values in sorted(cast(WordAssociation, counted).weights.items()):
         state.update(f"{key}\0{' '.join(f'{value:.9g}' for value in values)}\n".encode())
-    asked: Solver = solve.TwoWay(solver) if features == "words" else solver
     return asked, state.hexdigest(), __version__
 
 
@@ -151,8 +149,7 @@ def _hunting(source: _Source) -> Parts:
     """Return knowledge hunting in a collection of texts, by default the articles that ship."""
     with _collection(source) as texts:
         index = solve.FullTextIndex.of(texts, source.cache)
-    solver = solve.KnowledgeHunting(index, source.options.get("snippets", 20))
-    return solver, index.digest, index.digest[:12]
+    return source.solver(index=index), index.digest, index.digest[:12]
 
 
 @contextmanager
@@ -165,31 +162,10 @@ def _collection(source: _Source) -> Iterator[Path]:
         yield path
 
 
-def _causal(source: _Source) -> Parts:
+def _language(source: _Source) -> Parts:
+    """Return a language model or an encoder as a solver."""
     model, weights, revision = _weights(source)
-    count = source.options.get("shots", 0)
-    seed = source.options.get("seed", 0)
-    prompt = solve.shots(source.train, count, seed=seed, sees=source.sees) if count else ""
-    solver = solve.Causal(
-        model,
-        source.options.get("scoring", "partial"),
-        prompt=prompt,
-        sees=source.sees,
-        device=source.options.get("device"),
-    )
-    return solver, weights, revision
-
-
-def _masked(source: _Source) -> Parts:
-    model, weights, revision = _weights(source)
-    kind = source.options.get("scoring", "sentence")
-    device = source.options.get("device")
-    return solve.Masked(model, kind, sees=source.sees, device=device), weights, revision
-
-
-def _encoder(source: _Source) -> Parts:
-    model, weights, revision = _weights(source)
-    return solve.EncoderSolver(model, device=source.options.get("device")), weights, revision
+    return source.solver(models=(model,)), weights, revision
 
 
 def _weights(source: _Source) -> tuple[str, str, str]:
@@ -216,28 +192,19 @@ def _chat(source: _Source) -> Parts:
         timeout=source.patience,
         patience=source.patience,
     )
-    settings = {
-        "swap": source.options.get("swap", False),
-        "scoring": source.options.get("scoring", "reply"),
-        "sees": source.sees,
-    }
-    if count := source.options.get("shots", 0):
-        seed = source.options.get("seed", 0)
-        solver = solve.ChatSolver.with_shots(client, source.train, count, seed=seed, **settings)
-    else:
-        solver = solve.ChatSolver(client, **settings)
+    solver = cast(ChatSolver, source.solver(client=client))
     asked = f"{source.options['base_url']}\0{solver.opening}"
     return solver, hashlib.sha256(asked.encode()).hexdigest(), str(source.options["model"])
 
 
 _MAKERS: dict[str, Callable[[_Source], Parts]] = {
-    "random": _random,
-    "majority": _majority,
+    "random": _plain,
+    "majority": _plain,
     "association": _association,
     "hunting": _hunting,
-    "causal": _causal,
-    "masked": _masked,
-    "encoder": _encoder,
+    "causal": _language,
+    "masked": _language,
+    "encoder": _language,
     "chat": _chat,
 }
 
