@@ -1,24 +1,25 @@
 """The main job: raw twins in, a debiased benchmark and its report out.
 
 The steps are WinoGrande's (sections 2 and 3), in its order: check the structure and the votes, set
-aside what fine-tunes the encoder, embed the rest, filter, split, write.
+aside what fine-tunes the encoder, embed the rest, filter, split, write. Problems are *collected* as
+they are read, with their own ids; *renamed*, the same with new ids; the *pool*, those of them that
+passed the checks and go into the filter; *kept* by it; and *judged*, the renamed as they are
+published, without the marks of what judges found valid.
 """
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from winosmith import validate
 from winosmith.blocks import shuffled
-from winosmith.build._filter import FilterRun, filtered
-from winosmith.build._measure import Measures, measure, verified
+from winosmith.build._debias import Filtering
+from winosmith.build._filter import FilterRun
+from winosmith.build._measure import Measures
 from winosmith.build._pool import (
     Inputs,
     Stages,
@@ -30,29 +31,23 @@ from winosmith.build._pool import (
 )
 from winosmith.build._publish import (
     LAST,
-    anonymous,
     columns_record,
     is_finished,
     problems_digest,
     public_recipe,
     publish,
     secret_inputs,
-    signature_of,
+    with_new_ids,
     write_reports,
     write_run,
     write_scores,
 )
-from winosmith.build._recipe import EmbedRecipe, Recipe
+from winosmith.build._recipe import Recipe
 from winosmith.build._split import LastBuild, Split, read_last, sides_record, split, write_sides
 from winosmith.build._vectors import (
-    Embedded,
-    Panel,
-    combining,
-    embedded,
     embedders,
     place_of,
     refuse_unturned,
-    turning,
 )
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError, OutputError
@@ -114,9 +109,9 @@ class _Job:
     Attributes:
         recipe: as given.
         inputs: as read.
-        collected: the problems in the shuffled order, with their old ids.
+        collected: the problems in the shuffled order, with their own ids.
         order: the blocks that their rows form.
-        dataset: the same problems with their new ids.
+        renamed: the same problems with their new ids.
         shown: the recipe as it is published.
         folder: where the results go.
         step: shows progress.
@@ -127,11 +122,28 @@ class _Job:
     inputs: Inputs
     collected: Dataset
     order: list[list[int]]
-    dataset: Dataset
+    renamed: Dataset
     shown: Mapping[str, Any]
     folder: OutputFolder
     step: Step
     last: LastBuild | None = None
+
+    @property
+    def filtering(self) -> Filtering:
+        """How the pool is embedded, filtered and measured."""
+        recipe = self.recipe
+        return Filtering(
+            recipe.embed,
+            recipe.filter,
+            recipe.consensus,
+            recipe.measure.splits,
+            recipe.seed,
+            self.folder,
+            self.step,
+            vectors=VECTORS,
+            phases=PHASES,
+            told=TOLD,
+        )
 
 
 def build(
@@ -221,12 +233,12 @@ def _taken(
     refuse_unturned(recipe.embed, recipe.filter)
     before = None if last is None else read_last(last)
     inputs = read_inputs(recipe)
-    collected, order = shuffled(inputs.dataset, recipe.seed)
-    dataset = anonymous(collected, recipe.name)
-    shown = public_recipe(recipe, problems_digest(dataset), before.digest if before else None)
+    collected, order = shuffled(inputs.collected, recipe.seed)
+    renamed = with_new_ids(collected, recipe.name)
+    shown = public_recipe(recipe, problems_digest(renamed), before.digest if before else None)
     secret = secret_inputs(recipe, collected)
     folder = OutputFolder.open(out, shown, secret=secret, force=force)
-    return _Job(recipe, inputs, collected, order, dataset, shown, folder, step, before)
+    return _Job(recipe, inputs, collected, order, renamed, shown, folder, step, before)
 
 
 def _carried_out(job: _Job) -> Built:
@@ -237,9 +249,8 @@ def _carried_out(job: _Job) -> Built:
         without_copies(stages, recipe, _published_before(job.last))
         tuning = set_aside(stages, recipe, job.order)
         pool = stages.rows()
-    found = _embedded(job, stages, tuning, recipe.embed)
-    panel = _panel(job, stages, tuning, found)
-    run = _filtered(job, pool, found, panel)
+    ran = job.filtering.run(stages.left, job.renamed.select(pool), job.collected.ids, tuning)
+    run = ran.run
     stages.add(recipe.filter.method, stages.left.drop(run.reasons, recipe.filter.method))
     parts = split(
         job.collected,
@@ -253,12 +264,19 @@ def _carried_out(job: _Job) -> Built:
     )
     tied = {*parts.dev, *parts.test, *parts.withheld}
     loose = [at for at, row in enumerate(pool) if row not in tied]
-    measures = _measured(job, run, panel, loose)
+    measures = job.filtering.measured(
+        ran,
+        digest=job.shown["problems"],
+        n=len(job.renamed),
+        shown=loose,
+        copies=recipe.copies,
+        planted=_planted(job),
+    )
     with job.step("writing", None):
-        public = _as_judged(job, stages)
-        counts, unvalidated = _published(job, public, parts, stages)
+        judged = _as_judged(job, stages)
+        counts, unvalidated = _published(job, judged, parts, stages)
         write_sides(job.folder, job.collected, parts, job.last)
-        write_scores(job.folder, run, dict(zip(job.dataset.ids, job.collected.ids, strict=True)))
+        write_scores(job.folder, run, dict(zip(job.renamed.ids, job.collected.ids, strict=True)))
         funnel = validate.funnel(stages.done)
         built = Built(
             recipe,
@@ -268,20 +286,29 @@ def _carried_out(job: _Job) -> Built:
             measures,
             counts,
             unvalidated,
-            found.told,
+            ran.told,
             loose,
-            sides_record(parts, job.dataset.ids, job.last) if job.last else None,
+            sides_record(parts, job.renamed.ids, job.last) if job.last else None,
             stages.applied,
             copies_record(
                 stages.copies,
                 recipe.copies,
-                job.dataset.ids,
-                {job.dataset.ids[row] for row, side in parts.sides.items() if side == "train"},
+                job.renamed.ids,
+                {job.renamed.ids[row] for row, side in parts.sides.items() if side == "train"},
             ),
-            columns_record(public, parts, recipe.files.format),
+            columns_record(judged, parts, recipe.files.format),
         )
         write_reports(job.folder, built, job.shown)
     return built
+
+
+def _planted(job: _Job) -> dict[str, str] | None:
+    """Return the artifact of each problem that is known to hold one, by its new id."""
+    known = job.inputs.planted
+    if known is None:
+        return None
+    new = dict(zip(job.collected.ids, job.renamed.ids, strict=True))
+    return {new[old]: kind for old, kind in known.items() if old in new}
 
 
 def _published_before(last: LastBuild | None) -> set[str]:
@@ -289,110 +316,19 @@ def _published_before(last: LastBuild | None) -> set[str]:
     return {former.problem.id for former in last.former if former.side} if last else set()
 
 
-def _panel(
-    job: _Job, stages: Stages, tuning: tuple[Dataset, Dataset] | None, first: Embedded
-) -> Panel | None:
-    """Return the embedders that vote on what the filter drops; None where there is no vote."""
-    vote = job.recipe.consensus
-    if not vote:
-        return None
-    name, *others = embedders(job.recipe.embed, vote).items()
-    Xs = {name[0]: first.X}
-    for place, (other, chosen) in enumerate(others, start=1):
-        tuned = tuning if chosen.finetune_train else None
-        Xs[other] = _embedded(job, stages, tuned, chosen, place).X
-    return Panel(vote, Xs)
-
-
-def _embedded(
-    job: _Job,
-    stages: Stages,
-    tuning: tuple[Dataset, Dataset] | None,
-    chosen: EmbedRecipe,
-    place: int = 0,
-) -> Embedded:
-    """Return the vectors of the pool: those that are there, or new ones."""
-    folder, vectors, told_in = job.folder, place_of(VECTORS, place), place_of(TOLD, place)
-    if folder.finished(vectors) and folder.finished(told_in):
-        told = json.loads((folder.path / told_in).read_text("utf-8"))
-        return Embedded(np.load(folder.path / vectors, allow_pickle=False), told)
-    with job.step("embedding", len(stages.left)) as advance:
-        found = embedded(
-            chosen,
-            stages.left,
-            collected_ids=job.collected.ids,
-            tuning=tuning,
-            work=folder.path / PRIVATE / (f"encoder.{place + 1}" if place else "encoder"),
-            seed=job.recipe.seed,
-            on_progress=advance,
-        )
-    with folder.write(told_in) as file:
-        json.dump(found.told, file, indent=1)
-    with folder.write(vectors, "wb") as file:
-        np.save(file, found.X, allow_pickle=False)
-    return found
-
-
-def _filtered(job: _Job, rows: list[int], found: Embedded, panel: Panel | None) -> FilterRun:
-    return filtered(
-        job.dataset.select(rows),
-        found.X,
-        job.recipe.filter,
-        seed=job.recipe.seed,
-        panel=panel,
-        folder=job.folder,
-        name=PHASES,
-        step=job.step,
-    )
-
-
-def _measured(job: _Job, run: FilterRun, panel: Panel | None, loose: Sequence[int]) -> Measures:
-    recipe, planted = job.recipe, job.inputs.planted
-    panel_of = [*embedders(recipe.embed, recipe.consensus).values()]
-    guessed = verified(
-        run,
-        recipe.filter,
-        splits=recipe.measure.splits,
-        seed=recipe.seed,
-        combined=[combining(one) for one in panel_of],
-        step=job.step,
-        panel=panel,
-    )
-    new = dict(zip(job.collected.ids, job.dataset.ids, strict=True))
-    with job.step("measuring", None):
-        return measure(
-            run,
-            signature=signature_of(
-                recipe.embed,
-                run,
-                digest=job.shown["problems"],
-                n=len(job.dataset),
-                seed=recipe.seed,
-                others=panel_of[1:],
-                copies=recipe.copies,
-            ),
-            seed=recipe.seed,
-            null_draws=recipe.filter.null_draws,
-            shown=loose,
-            turns=[turning(one) for one in panel_of],
-            guessed=guessed,
-            planted=planted and {new[old]: kind for old, kind in planted.items() if old in new},
-        )
-
-
 def _as_judged(job: _Job, stages: Stages) -> Dataset:
     """Return the problems with their new ids; those that judges found valid are not marked."""
     rows = map(job.collected.row, stages.valid)
-    return validate.without_marks(job.dataset, {job.dataset.ids[row] for row in rows})
+    return validate.without_marks(job.renamed, {job.renamed.ids[row] for row in rows})
 
 
 def _published(
-    job: _Job, dataset: Dataset, parts: Split, stages: Stages
+    job: _Job, judged: Dataset, parts: Split, stages: Stages
 ) -> tuple[dict[str, int], dict[str, int]]:
     """Write the sets; return how many problems each holds, and how many are not found valid."""
     counts = publish(
         job.folder,
-        dataset,
+        judged,
         job.collected.ids,
         parts,
         stages.verdicts(),
@@ -404,5 +340,5 @@ def _published(
         "dev": parts.dev,
         "test": parts.test,
     }
-    marked = {name: validate.unvalidated(dataset[row] for row in of) for name, of in sets.items()}
+    marked = {name: validate.unvalidated(judged[row] for row in of) for name, of in sets.items()}
     return counts, {name: count for name, count in marked.items() if count}

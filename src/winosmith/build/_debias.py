@@ -1,16 +1,16 @@
-"""Filter one data set into a folder: what was kept, what was dropped and why, and the report."""
+"""Embed, filter and measure: in a build, and of one data set into a folder of its own."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from winosmith import formats, report
 from winosmith.build._filter import NAMES, FilterRun, filtered
@@ -19,6 +19,7 @@ from winosmith.build._pool import DISCARDED, tuned_on
 from winosmith.build._publish import is_finished, problems_digest, signature_of
 from winosmith.build._recipe import (
     ConsensusRecipe,
+    Copies,
     EmbedRecipe,
     FilterRecipe,
     MeasureRecipe,
@@ -26,6 +27,7 @@ from winosmith.build._recipe import (
 )
 from winosmith.build._report_filter import again_record, filter_sections, key_figures, verdict
 from winosmith.build._vectors import (
+    Embedded,
     Panel,
     combining,
     embedded,
@@ -41,11 +43,185 @@ from winosmith.outputs import OutputFolder, sha256
 from winosmith.progress import Step, silent
 from winosmith.records import canonical, problem_record
 
-VECTORS, PHASES, PAGE = "embeddings.npy", "phases.npz", "report.html"
-"""The page is written last."""
+PAGE = "report.html"
+"""It is written last."""
 
 LARGE = 1 << 26
 """Bytes of vectors from which on they stay in their file."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ran:
+    """What a filter did, and what measuring it needs.
+
+    Attributes:
+        run: the filter's.
+        panel: the embedders that voted; None without a vote.
+        told: what the first embedder has to say.
+    """
+
+    run: FilterRun
+    panel: Panel | None
+    told: Mapping[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Filtering:
+    """How problems become vectors, are filtered, and what is measured of that.
+
+    A build does it after its checks, and `debias_to_folder` does nothing else.
+
+    Attributes:
+        embed, filter, vote: tables of a recipe; the vote is empty where there is none.
+        splits: into halves that are filtered apart; 0 for none.
+        seed: of every draw.
+        folder: where vectors stay, and checkpoints meanwhile.
+        step: shows progress.
+        vectors: the file of the first embedder's vectors.
+        phases: the file of the filter's checkpoint.
+        told: the file of what the first embedder has to say; None keeps none.
+        large: bytes of vectors from which on they stay in their file; None for never.
+        how: the executor and the scratch folder of `debias.aflite`.
+    """
+
+    embed: EmbedRecipe
+    filter: FilterRecipe
+    vote: ConsensusRecipe
+    splits: int
+    seed: int
+    folder: OutputFolder
+    step: Step
+    vectors: str = "embeddings.npy"
+    phases: str = "phases.npz"
+    told: str | None = None
+    large: int | None = None
+    how: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def embedders(self) -> dict[str, EmbedRecipe]:
+        """All that vote, by name, the one of `embed` first."""
+        return embedders(self.embed, self.vote)
+
+    def run(
+        self,
+        collected: Dataset,
+        pool: Dataset,
+        collected_ids: Sequence[str],
+        tuning: tuple[Dataset, Dataset] | None = None,
+    ) -> Ran:
+        """Embed the pool and filter it; vectors that are there are not computed again.
+
+        Args:
+            collected: the problems of the pool with the ids that files of vectors name.
+            pool: the same with those that they are filtered by, which settle ties.
+            collected_ids: of everything that was collected, as the rows of an array without ids.
+            tuning: the problems that fine-tune an encoder, for training and for development.
+        """
+        found = {
+            name: self._embedded(place, chosen, collected, collected_ids, tuning)
+            for place, (name, chosen) in enumerate(self.embedders.items())
+        }
+        first = next(iter(found.values()))
+        Xs = {name: one.X for name, one in found.items()}
+        panel = Panel(self.vote, Xs) if self.vote else None
+        run = filtered(
+            pool,
+            first.X,
+            self.filter,
+            seed=self.seed,
+            panel=panel,
+            folder=self.folder,
+            name=self.phases,
+            step=self.step,
+            how=self.how,
+        )
+        return Ran(run, panel, first.told)
+
+    def _embedded(
+        self,
+        place: int,
+        chosen: EmbedRecipe,
+        collected: Dataset,
+        collected_ids: Sequence[str],
+        tuning: tuple[Dataset, Dataset] | None,
+    ) -> Embedded:
+        """Return the vectors of one embedder: those that are there, or new ones."""
+        folder, name = self.folder, place_of(self.vectors, place)
+        told_in = self.told and place_of(self.told, place)
+        if not (folder.finished(name) and (told_in is None or folder.finished(told_in))):
+            encoder = f"encoder.{place + 1}" if place else "encoder"
+            with self.step("embedding", len(collected)) as advance:
+                made = embedded(
+                    chosen,
+                    collected,
+                    collected_ids=collected_ids,
+                    tuning=tuning if chosen.finetune_train else None,
+                    work=(folder.path / name).parent / encoder,
+                    seed=self.seed,
+                    on_progress=advance,
+                )
+            if told_in is not None:
+                with folder.write(told_in) as file:
+                    json.dump(made.told, file, indent=1)
+            with folder.write(name, "wb") as file:
+                np.save(file, made.X, allow_pickle=False)
+        told = {} if told_in is None else json.loads((folder.path / told_in).read_text("utf-8"))
+        path = folder.path / name
+        mapped = self.large is not None and path.stat().st_size > self.large
+        return Embedded(np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False), told)
+
+    def measured(
+        self,
+        ran: Ran,
+        *,
+        digest: str,
+        n: int,
+        shown: Sequence[int],
+        copies: Copies = "once",
+        planted: Mapping[str, str] | None = None,
+    ) -> Measures:
+        """Measure what a filter did, and what it left to guess.
+
+        Args:
+            ran: the filter, as it ran.
+            digest: of all problems that were collected.
+            n: how many these are.
+            shown: the rows of the pool that may stand in a picture, one by one.
+            copies: what became of copies.
+            planted: the artifact of each planted problem, by its id in the pool.
+        """
+        of = [*self.embedders.values()]
+        guessed = verified(
+            ran.run,
+            self.filter,
+            splits=self.splits,
+            seed=self.seed,
+            combined=[combining(one) for one in of],
+            step=self.step,
+            panel=ran.panel,
+            how=self.how,
+        )
+        with self.step("measuring", None):
+            signature = signature_of(
+                self.embed,
+                ran.run,
+                digest=digest,
+                n=n,
+                seed=self.seed,
+                others=of[1:],
+                copies=copies,
+            )
+            return measure(
+                ran.run,
+                signature=signature,
+                seed=self.seed,
+                null_draws=self.filter.null_draws,
+                shown=shown,
+                turns=[turning(one) for one in of],
+                how=self.how,
+                guessed=guessed,
+                planted=planted,
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,9 +290,12 @@ def debias_to_folder(
     folder = OutputFolder.open(out, {"data": dataset.digest, **parameters}, force=force)
     if force and is_finished(folder, PAGE):
         folder.clear()
+    how = {"executor": executor, "scratch": scratch}
+    work = Filtering(
+        embed, chosen, vote, splits, seed, folder, step or silent, large=LARGE, how=how
+    )
     with folder.or_nothing():
-        how = {"executor": executor, "scratch": scratch}
-        done = _carried_out(folder, dataset, embed, chosen, vote, splits, seed, step or silent, how)
+        done = _carried_out(work, dataset)
     _write(folder, done, parameters)
     return done
 
@@ -165,95 +344,16 @@ def _parameters(
     return {**told, "consensus": {**asdict(vote), "arrays": digests}}
 
 
-def _carried_out(
-    folder: OutputFolder,
-    dataset: Dataset,
-    embed: EmbedRecipe,
-    chosen: FilterRecipe,
-    vote: ConsensusRecipe,
-    splits: int,
-    seed: int,
-    step: Step,
-    how: Mapping[str, Any],
-) -> Debiased:
-    panel_of = embedders(embed, vote)
-    arrays = [one.array for one in panel_of.values() if one.array is not None]
+def _carried_out(work: Filtering, dataset: Dataset) -> Debiased:
+    arrays = [one.array for one in work.embedders.values() if one.array is not None]
     tuned = {id_ for array in arrays for id_ in tuned_on(array)}
     rows = [row for row, problem in enumerate(dataset) if problem.id not in tuned]
     pool = dataset.select(rows)
-    Xs = {
-        name: _vectors(folder, place, pool, one, dataset.ids, seed, step)
-        for place, (name, one) in enumerate(panel_of.items())
-    }
-    panel = Panel(vote, Xs) if vote else None
-    X = next(iter(Xs.values()))
-    run = filtered(
-        pool, X, chosen, seed=seed, panel=panel, folder=folder, name=PHASES, step=step, how=how
+    ran = work.run(pool, pool, dataset.ids)
+    measures = work.measured(
+        ran, digest=problems_digest(dataset), n=len(dataset), shown=range(len(pool))
     )
-    guessed = verified(
-        run,
-        chosen,
-        splits=splits,
-        seed=seed,
-        combined=[combining(one) for one in panel_of.values()],
-        step=step,
-        panel=panel,
-        how=how,
-    )
-    with step("measuring", None):
-        digest = problems_digest(dataset)
-        measures = measure(
-            run,
-            signature=signature_of(
-                embed,
-                run,
-                digest=digest,
-                n=len(dataset),
-                seed=seed,
-                others=[*panel_of.values()][1:],
-            ),
-            seed=seed,
-            null_draws=chosen.null_draws,
-            shown=range(len(pool)),
-            turns=[turning(one) for one in panel_of.values()],
-            how=how,
-            guessed=guessed,
-        )
-    return Debiased(folder.path, _filtered(dataset, rows, run), run, measures)
-
-
-def _vectors(
-    folder: OutputFolder,
-    place: int,
-    pool: Dataset,
-    chosen: EmbedRecipe,
-    ids: Sequence[str],
-    seed: int,
-    step: Step,
-) -> NDArray[Any]:
-    """Return the vectors of one embedder: those that are there, or new ones."""
-    name = place_of(VECTORS, place)
-    if not folder.finished(name):
-        with step("embedding", len(pool)) as advance:
-            made = embedded(
-                chosen,
-                pool,
-                collected_ids=ids,
-                tuning=None,
-                work=folder.path,
-                seed=seed,
-                on_progress=advance,
-            )
-        with folder.write(name, "wb") as file:
-            np.save(file, made.X, allow_pickle=False)
-    return _mapped_if_large(folder.path / name)
-
-
-def _mapped_if_large(path: Path) -> NDArray[Any]:
-    """Load an array, or map one that had better stay in its file."""
-    large = path.stat().st_size > LARGE
-    array: NDArray[Any] = np.load(path, mmap_mode="r" if large else None, allow_pickle=False)
-    return array
+    return Debiased(work.folder.path, _filtered(dataset, rows, ran.run), ran.run, measures)
 
 
 def _filtered(dataset: Dataset, rows: Sequence[int], run: FilterRun) -> Filtered:

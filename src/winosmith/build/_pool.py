@@ -33,13 +33,13 @@ class Inputs:
     """What a recipe names, read.
 
     Attributes:
-        dataset: the collected problems, with their old ids.
+        collected: the problems, with their own ids.
         votes: the judges' responses; empty when there are none.
-        planted: the artifact of each problem that is known to hold one, by old id; None when
+        planted: the artifact of each problem that is known to hold one, by its own id; None when
             nothing is known.
     """
 
-    dataset: Dataset
+    collected: Dataset
     votes: tuple[Response, ...] = ()
     planted: Mapping[str, str] | None = None
 
@@ -52,7 +52,7 @@ def read_inputs(recipe: Recipe) -> Inputs:
         RecipeError: the file of planted artifacts does not map ids to kinds.
     """
     return Inputs(
-        dataset=read_pool(recipe),
+        collected=read_pool(recipe),
         votes=read_pool_votes(recipe),
         planted=_read_planted(recipe.planted) if recipe.planted else None,
     )

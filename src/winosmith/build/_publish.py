@@ -31,25 +31,25 @@ if TYPE_CHECKING:
     from winosmith.build._build import Built
 
 
-def anonymous(dataset: Dataset, name: str) -> Dataset:
+def with_new_ids(collected: Dataset, name: str) -> Dataset:
     """Return the data set with new ids for problems, twins and families, numbered by their rows.
 
     The rows should be in the shuffled order, which is made from sentences and options alone: an id
     can then be computed by anyone, and is worth nothing.
 
     Args:
-        dataset: in the shuffled order.
+        collected: in the shuffled order.
         name: the prefix of the new ids.
 
     >>> old = Dataset([Problem("3QHITW-2", "The _ fell.", ("cup", "jug"), 1, "3QHITW")])
-    >>> new = anonymous(old, "mine")[0]
+    >>> new = with_new_ids(old, "mine")[0]
     >>> new.id, new.twin_id
     ('mine-0', 'mine-t0')
     """
-    width = len(str(max(len(dataset) - 1, 0)))
-    ids = {problem.id: f"{name}-{row:0{width}d}" for row, problem in enumerate(dataset)}
+    width = len(str(max(len(collected) - 1, 0)))
+    ids = {problem.id: f"{name}-{row:0{width}d}" for row, problem in enumerate(collected)}
     twins: dict[str, str] = {}
-    for problem in dataset:
+    for problem in collected:
         if problem.twin_id is not None:
             twins.setdefault(problem.twin_id, f"{name}-t{len(twins):0{width}d}")
     strangers: dict[str, str] = {}
@@ -69,7 +69,7 @@ def anonymous(dataset: Dataset, name: str) -> Dataset:
                 twin_id=None if problem.twin_id is None else twins[problem.twin_id],
                 lineage=lineage(problem.lineage),
             )
-            for problem in dataset
+            for problem in collected
         ),
         name,
     )
