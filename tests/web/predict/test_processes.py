@@ -36,7 +36,7 @@ def settled(site: Any, number: int) -> dict[str, list[Any]]:
 
 def processes(folder: Path) -> dict[str, int]:
     """Return the ids of the processes that predict for a site, by the name of the model."""
-    from winosmith.web.predict.lock import is_held, look
+    from winosmith.web.predict.process import is_held, look
 
     names = [path.stem for path in (folder / "models").glob("*.lock")]
     held = [name for name in names if is_held(folder, name)]
@@ -190,11 +190,11 @@ result = Prediction.objects.get(problem_id=result).pk
 """)  # fmt: skip
     from dataclasses import replace
 
-    from winosmith.web.predict import lock
+    from winosmith.web.predict.process import Hold, look
 
-    doing = lock.look(site.folder, "still")
+    doing = look(site.folder, "still")
     number = os.open(site.folder / "models" / "still.lock", os.O_RDWR)
-    lock.Hold(number).say(replace(doing, until=time.monotonic() + 0.5, rows=[row]))
+    Hold(number).say(replace(doing, until=time.monotonic() + 0.5, rows=[row]))
     os.close(number)
     assert settled(site, 2)["still"][:2] == ["late", "The model took too long."]
     assert not lives(process)

@@ -17,7 +17,7 @@ from tests.web.rounds.making import FILL  # type: ignore[import-not-found]
 from tests.web.serving import PASSWORD  # type: ignore[import-not-found]
 from winosmith.testing import chat_server
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 RECIPE = """
 roots = 2

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from django.urls import path
 
-from winosmith.web.api import door, views
+from winosmith.web.api import views
 
 app_name = "api"
 urlpatterns = [
     path("", views.index, name="index"),
     path("openapi.json", views.description, name="openapi"),
-    path("v1/<path:rest>", door.door, name="v1"),
+    path("v1/<path:rest>", views.door, name="v1"),
 ]

@@ -1,16 +1,28 @@
-"""The page about the API, its description for programs, and the page of one's tokens."""
+"""The door of the API, the page about it, its description for programs, and one's tokens.
+
+The door takes tokens, never cookies, and answers whatever happens in one form. What is behind it is
+loaded with the first request: a site whose API nobody uses pays nothing.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, cast
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
-from django.utils.cache import get_conditional_response, patch_cache_control, set_response_etag
+from django.urls import Resolver404
+from django.utils.cache import (
+    get_conditional_response,
+    patch_cache_control,
+    patch_vary_headers,
+    set_response_etag,
+)
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
+from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from winosmith.errors import InputError
@@ -19,11 +31,54 @@ from winosmith.web.people.gates import accounts_only
 from winosmith.web.people.models import Person
 from winosmith.web.people.once import new_key, once
 
+_GONE = {
+    re.compile(r"judging(/.*)?"): "/judge/",
+    re.compile(r"moderation(/.*)?"): "/moderate/",
+    re.compile(r"models/[^/]+/again"): "/models/",
+}
+"""Addresses that had operations once, and the page on which people alone do the same."""
+
+
+@csrf_exempt  # who somebody is comes from the Authorization header, which no other site can send
+def door(request: HttpRequest, rest: str) -> HttpResponse:
+    """Answer a request of a program; HEAD as GET, without the body."""
+    from winosmith.web.api.v1 import faults
+    from winosmith.web.api.v1.app import resolver
+
+    head = request.method == "HEAD"
+    if head:
+        request.method = "GET"
+    try:
+        found = resolver.resolve(rest)
+    except Resolver404:
+        for was, page in _GONE.items():
+            if was.fullmatch(rest):
+                return faults.answer(410, _("People do this, in a browser: %s") % page)
+        return faults.answer(404)
+    answer: HttpResponse = found.func(request, *found.args, **found.kwargs)
+    if head:
+        request.method = "HEAD"
+    if answer.status_code == 405 and "problem" not in answer.headers["Content-Type"]:
+        allowed = answer.headers["Allow"]
+        answer = faults.answer(405, headers={"Allow": allowed})
+    patch_vary_headers(answer, ("Authorization",))
+    return _kept(request, answer)
+
+
+def _kept(request: HttpRequest, answer: HttpResponse) -> Any:
+    """Let a program ask whether what everyone may see has changed; the rest is kept nowhere."""
+    read = request.method in ("GET", "HEAD") and answer.status_code == 200
+    if not read or "Authorization" in request.headers:
+        return answer
+    patch_cache_control(answer, private=True, no_cache=True)
+    set_response_etag(answer)
+    return get_conditional_response(request, etag=answer.headers["ETag"], response=answer)
+
 
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
     """Show how the API is used, and every operation with what it takes and gives."""
-    from winosmith.web.api.reference import reference
+    from winosmith.web.api.v1.app import reference
     from winosmith.web.api.v1.faults import MEANINGS
 
     context = {
@@ -37,7 +92,7 @@ def index(request: HttpRequest) -> HttpResponse:
 @require_safe
 def description(request: HttpRequest) -> HttpResponse:
     """Send the description of the API, OpenAPI 3.1; the same as long as the site is."""
-    from winosmith.web.api.v1.document import document
+    from winosmith.web.api.v1.app import document
 
     told = {**document(), "servers": [{"url": request.build_absolute_uri("/").rstrip("/")}]}
     answer = HttpResponse(json.dumps(told), content_type="application/json")

@@ -16,8 +16,8 @@ from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.predict.lock import ring
 from winosmith.web.predict.models import Model, Prediction, Stand
+from winosmith.web.predict.process import ring
 from winosmith.web.problems.models import Problem, State
 
 if TYPE_CHECKING:

@@ -2,8 +2,12 @@
 
 A watcher is a thread in each worker of the server. Whichever finds a model's lock free takes it,
 settles what the last process was at, and hands the lock on to a new one, with a pipe that ends with
-the server; whichever finds a process late ends it. All know the same from the lock file. The
+the server; whichever finds a process late ends it. All know the same from the lock file: the kernel
+gives the lock back however a process ends, and what stands in the file tells what it was at. The
 process loads the model once, and predicts until the pipe ends.
+
+Bells are sockets in the site's folder, by which a commit wakes the processes. A lost ring costs a
+second at most: whoever waits at a bell looks by itself every second, too.
 """
 
 from __future__ import annotations
@@ -14,15 +18,138 @@ import os
 import random
 import select
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from winosmith.web.predict import lock
+from winosmith import locks
+from winosmith.locks import FileLock
+
+PLACE = "models"
+"""In the site's folder: what the processes of models keep there."""
+
+LONGEST = 100
+"""Bytes of a path that every system takes for the address of a socket."""
+
+
+def ring(folder: Path) -> None:
+    """Wake every process of a model that waits in the site of a folder; never fail for it."""
+    with contextlib.suppress(OSError), _socket() as sender:
+        sender.setblocking(False)
+        for bell in (folder / PLACE).glob("*.bell"):
+            with contextlib.suppress(OSError), _reachable(bell) as address:
+                sender.sendto(b"!", address)
+
+
+class Bell:
+    """Where the process of one model waits; of processes of one name the last is rung."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        place = folder / PLACE
+        place.mkdir(mode=0o700, exist_ok=True)
+        path = place / f"{name}.bell"
+        path.unlink(missing_ok=True)
+        self.socket = _socket()
+        self.socket.setblocking(False)
+        with contextlib.suppress(OSError), _reachable(path) as address:
+            self.socket.bind(address)
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until somebody rings, at most some seconds; return whether somebody did."""
+        rung = bool(select.select([self.socket], [], [], seconds)[0])
+        with contextlib.suppress(BlockingIOError):
+            while self.socket.recv(1):
+                pass
+        return rung
+
+    def close(self) -> None:
+        """Wait no more."""
+        self.socket.close()
+
+
+def _socket() -> socket.socket:
+    return socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+
+
+@contextlib.contextmanager
+def _reachable(path: Path) -> Iterator[str]:
+    """Give the address of a path; one that is too long is reached by way of its open folder."""
+    if len(os.fsencode(path)) <= LONGEST:
+        yield str(path)
+        return
+    number = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield f"/proc/self/fd/{number}/{path.name}"
+    finally:
+        os.close(number)
+
+
+MOST_ROWS = 300
+"""Predictions that a file has room for."""
+
+
+@dataclass(frozen=True)
+class Doing:
+    """What the process of a model does.
+
+    Attributes:
+        process: its id; 0 before there was one.
+        failures: how often it ended in a row without having predicted anything.
+        since: when it was started, on the machine's monotonic clock.
+        until: when it is late with what it does; None while it waits.
+        rows: the predictions that it works on.
+    """
+
+    process: int = 0
+    failures: int = 0
+    since: float = 0.0
+    until: float | None = None
+    rows: list[int] = field(default_factory=list)
+
+
+class Hold(FileLock):
+    """The lock of a model, which this process has."""
+
+    def say(self, doing: Doing) -> None:
+        """Write down what is done."""
+        self.write({**asdict(doing), "rows": doing.rows[:MOST_ROWS]})
+
+    def said(self) -> Doing:
+        """Return what was written last."""
+        return _doing(self.read())
+
+
+def take(folder: Path, name: str) -> Hold | None:
+    """Take the lock of a model; None while somebody has it."""
+    return Hold.take(_path(folder, name))
+
+
+def is_held(folder: Path, name: str) -> bool:
+    """Tell whether the process of a model lives."""
+    return locks.look(_path(folder, name))[0]
+
+
+def look(folder: Path, name: str) -> Doing:
+    """Return what the process of a model does, without its lock."""
+    return _doing(locks.look(_path(folder, name))[1])
+
+
+def _path(folder: Path, name: str) -> Path:
+    return folder / PLACE / f"{name}.lock"
+
+
+def _doing(note: Any) -> Doing:
+    try:
+        return Doing(**note)
+    except TypeError:
+        return Doing()  # nothing was written yet, or by another version
+
 
 if TYPE_CHECKING:
     from winosmith.solver_rule import SolverRule
@@ -51,12 +178,10 @@ def main(name: str) -> NoReturn:
     rule = next(rule for rule in site.rules.models if rule.name == name)
     number = int(os.environ[LOCK])
     os.set_inheritable(number, False)
-    hold = lock.Hold(number)
+    hold = Hold(number)
     before = hold.said()
     hold.say(
-        lock.Doing(
-            os.getpid(), before.failures, before.since, until=time.monotonic() + LOADING, rows=[]
-        )
+        Doing(os.getpid(), before.failures, before.since, until=time.monotonic() + LOADING, rows=[])
     )
     site.activate()
     worker = _loaded(site, rule, hold)
@@ -83,7 +208,7 @@ def end_with(leash: int) -> None:
     threading.Thread(target=wait, name="leash", daemon=True).start()
 
 
-def _loaded(site: Site, rule: SolverRule, hold: lock.Hold) -> Worker | None:
+def _loaded(site: Site, rule: SolverRule, hold: Hold) -> Worker | None:
     """Load the model and register it; None, with the reason written down, where that fails."""
     from winosmith import study
     from winosmith.web.predict import register
@@ -200,12 +325,12 @@ class Watcher:
                     _LOG.exception("the model %s could not be looked after", rule.name)
             self.started = [process for process in self.started if process.poll() is None]
         for rule in self.site.rules.models:
-            if lock.is_held(self.site.folder, rule.name):
-                _end(lock.look(self.site.folder, rule.name).process)
+            if is_held(self.site.folder, rule.name):
+                _end(look(self.site.folder, rule.name).process)
 
     def look_after(self, rule: SolverRule) -> None:
         """Start the process of a model where there is none, and end it where it is late."""
-        hold = lock.take(self.site.folder, rule.name)
+        hold = take(self.site.folder, rule.name)
         if hold is None:
             self._end_late(rule)
             return
@@ -213,20 +338,20 @@ class Watcher:
             doing = hold.said()
             if doing.rows:
                 _settle(doing)
-                hold.say(lock.Doing(0, doing.failures, doing.since))
+                hold.say(Doing(0, doing.failures, doing.since))
             if time.monotonic() >= doing.since + _wait(doing.failures) or _rebooted(doing):
                 self._start(rule, hold, doing.failures)
         finally:
             hold.close()
 
     def _end_late(self, rule: SolverRule) -> None:
-        doing = lock.look(self.site.folder, rule.name)
+        doing = look(self.site.folder, rule.name)
         if doing.until is not None and time.monotonic() > doing.until:
             _end(doing.process)
 
-    def _start(self, rule: SolverRule, hold: lock.Hold, failures: int) -> None:
+    def _start(self, rule: SolverRule, hold: Hold, failures: int) -> None:
         """Start a process that inherits the lock, and keeps it when this worker is gone."""
-        hold.say(lock.Doing(0, failures + 1, time.monotonic()))
+        hold.say(Doing(0, failures + 1, time.monotonic()))
         self.started.append(self.leash.start(self.site, rule, hold.number))
 
 
@@ -235,12 +360,12 @@ def _wait(failures: int) -> float:
     return 0.0 if failures < 2 else min(LONGEST_WAIT, 2.0 ** (failures - 1))
 
 
-def _rebooted(doing: lock.Doing) -> bool:
+def _rebooted(doing: Doing) -> bool:
     """Tell whether the clock began anew since the last start."""
     return doing.since > time.monotonic()
 
 
-def _settle(doing: lock.Doing) -> None:
+def _settle(doing: Doing) -> None:
     from django.db import connection
 
     from winosmith.web.predict.work import left_behind

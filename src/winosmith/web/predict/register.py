@@ -14,9 +14,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from winosmith.web._lock import writing
-from winosmith.web.predict import lock
 from winosmith.web.predict.asking import current_models, predictable
 from winosmith.web.predict.models import Model, Prediction, Stand
+from winosmith.web.predict.process import is_held, look
 
 if TYPE_CHECKING:
     from winosmith.solver_rule import SolverRule
@@ -167,9 +167,9 @@ def state_of(model: Model) -> tuple[bool, str]:
     folder = settings.SITE.folder
     if model.fault:
         return False, _(model.fault)
-    if not lock.is_held(folder, model.name):
+    if not is_held(folder, model.name):
         return False, _(STARTING)
-    doing = lock.look(folder, model.name)
+    doing = look(folder, model.name)
     loading = not doing.process or (doing.until is not None and not doing.rows)
     return True, _(LOADING if loading else READY)
 

@@ -22,7 +22,7 @@ from winosmith.chat import ChatError
 from winosmith.errors import DataError, InputError
 from winosmith.study import MadeSolver
 from winosmith.web.predict import asking, work
-from winosmith.web.predict.lock import Bell, Hold
+from winosmith.web.predict.process import Bell, Hold
 from winosmith.web.predict.work import Outcome, Task
 
 if TYPE_CHECKING:

@@ -1,20 +1,116 @@
-"""What may be done with a round: it is begun, cancelled, let go on; then published."""
+"""What may be done with a round: it is begun, cancelled, let go on; then published.
+
+Its recipe is the site's own settings, or a file of `winosmith round`, such as one in `recipes/`.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
+from winosmith.records import read_toml
+from winosmith.rounds import RoundRecipe, round_of
 from winosmith.web._lock import writing
+from winosmith.web._site import RECIPE_NAME, RECIPES
+from winosmith.web.judge.votes import vote_rules
 from winosmith.web.problems.public import public_problems
-from winosmith.web.rounds import recipes
 from winosmith.web.rounds.models import Round
+
+PROBLEMS, VOTES = "problems.jsonl", "votes.jsonl"
+"""The files of a pool; the votes are empty where there are none."""
+
+OWN = ("name", "data", "format", "votes_file")
+"""Keys of a recipe that the site fills in itself."""
+
+LEARNER = {"name": "taught-words", "solver": "association", "learn": True}
+"""A solver beside the site's models: word association, taught each round's train_xl anew."""
+
+
+def solvers() -> list[dict[str, Any]]:
+    """Return the tables of the solvers that a round asks unless its recipe names others.
+
+    The models of the site, and `LEARNER`. A chat server may cost money: a recipe must name it.
+    """
+    models = [
+        {"name": rule.name, "solver": rule.solver, **rule.options}
+        for rule in settings.RULES.models
+        if rule.solver != "chat"
+    ]
+    if any(table["name"] == LEARNER["name"] for table in models):
+        return models
+    return [*models, dict(LEARNER)]
+
+
+def named_recipes() -> list[str]:
+    """Return the names of the recipes in the site's folder, in order."""
+    folder = Path(settings.SITE.folder, RECIPES)
+    return sorted(path.stem for path in folder.glob("*.toml") if RECIPE_NAME.fullmatch(path.stem))
+
+
+def read_recipe(path: str | Path) -> tuple[dict[str, Any], str]:
+    """Return the table of a file, or of one out of `named_recipes`, and where its paths begin.
+
+    Raises:
+        RecipeError: there is none, or it is no TOML.
+    """
+    path = (
+        Path(settings.SITE.folder, RECIPES, f"{path}.toml")
+        if path in named_recipes()
+        else Path(path)
+    )
+    return read_toml(path), str(path.resolve().parent)
+
+
+def complete(table: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return a table with the round's name and what a site takes for granted.
+
+    What the site found valid is valid, by its own judges and moderators: the votes are handed over
+    for what they tell of agreement, and drop nothing, unless the recipe has rules of its own.
+    """
+    filled = {key: value for key, value in table.items() if key not in OWN}
+    rules = vote_rules()
+    off = dict.fromkeys(("correct", "unambiguous", "unassociated", "local"), "off")
+    filled.setdefault(
+        "votes",
+        {"judges": rules.judges, "both_halves": rules.both_halves, "undecided": "keep", **off},
+    )
+    filled.setdefault("solvers", solvers())
+    return {"name": name, **filled}
+
+
+def checked_recipe(table: Mapping[str, Any]) -> RoundRecipe:
+    """Return the recipe of a complete table, before there is a pool.
+
+    Raises:
+        RecipeError: a key or a value that can't be used.
+    """
+    return round_of({**table, "data": PROBLEMS, "votes_file": VOTES})
+
+
+def recipe_for(round_: Round, pool: Path) -> RoundRecipe:
+    """Return the recipe of a round whose pool is there.
+
+    Raises:
+        RecipeError: a file that the recipe names is gone.
+    """
+    files = {"data": str(pool / PROBLEMS)}
+    if (pool / VOTES).stat().st_size:
+        files["votes_file"] = str(pool / VOTES)
+    return round_of({**round_.recipe, **files}, folder=base_of(round_))
+
+
+def base_of(round_: Round) -> Path:
+    """Return from where the relative paths of a round's recipe are seen."""
+    return Path(round_.base or settings.SITE.folder)
+
 
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person
@@ -52,7 +148,7 @@ def start(name: str, table: Mapping[str, Any], base: str = "") -> Round:
 
     Args:
         name: of the round: small letters, digits and dashes.
-        table: its recipe, as `recipes.complete` fills it.
+        table: its recipe, as `complete` fills it.
         base: from where relative paths of the recipe are seen; "" for the site's folder.
 
     Raises:
@@ -61,8 +157,8 @@ def start(name: str, table: Mapping[str, Any], base: str = "") -> Round:
     """
     if not NAME.fullmatch(name):
         raise InputError(_("The name is up to 40 small letters, digits and dashes."))
-    filled = recipes.complete(table, name)
-    recipes.checked(filled)
+    filled = complete(table, name)
+    checked_recipe(filled)
     with writing():
         round_ = Round(name=name, recipe=filled, base=base)
         if Round.objects.filter(name=name).exists() or round_.folder.exists():

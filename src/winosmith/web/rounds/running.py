@@ -26,10 +26,9 @@ from winosmith.web.judge.votes import responses
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.public import public_problems
 from winosmith.web.problems.records import as_public
-from winosmith.web.rounds import recipes
 from winosmith.web.rounds.models import Place, Round
 from winosmith.web.rounds.progress import POOL, STORING, Cancelled, Doing, Teller, lock_file
-from winosmith.web.rounds.recipes import PROBLEMS, VOTES
+from winosmith.web.rounds.rules import PROBLEMS, VOTES, checked_recipe, recipe_for
 
 
 def handed_over(round_: Round, told: Callable[[int], None]) -> Path:
@@ -198,10 +197,10 @@ def _begun(round_: Round) -> None:
 
 
 def _worked(round_: Round, lock: FileLock) -> None:
-    show = Teller(round_, lock, recipes.checked(round_.recipe))
+    show = Teller(round_, lock, checked_recipe(round_.recipe))
     with show(POOL, None) as advance:
         pool = handed_over(round_, lambda done: advance(done, ""))
-    recipe = recipes.recipe_for(round_, pool)
+    recipe = recipe_for(round_, pool)
     for rule in recipe.solvers:
         if not rule.learn:
             trained_on(rule, recipe.folder)

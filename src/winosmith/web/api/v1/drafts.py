@@ -13,8 +13,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Router
 from pydantic import Field
 
-from winosmith.web.api.v1.access import asks, owner
-from winosmith.web.api.v1.keys import Key, acted, done_before, note
+from winosmith.web.api.v1.access import Key, acted, asks, done_before, note, owner
 from winosmith.web.api.v1.shapes import Asked, Check, Near, Ref, Shape
 from winosmith.web.people.limits import rate_limit
 from winosmith.web.people.models import Person

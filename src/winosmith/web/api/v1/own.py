@@ -18,8 +18,7 @@ from pydantic import Field
 
 from winosmith.errors import InputError
 from winosmith.web.api import tokens
-from winosmith.web.api.v1.access import asks, caller, owner
-from winosmith.web.api.v1.keys import Key, acted
+from winosmith.web.api.v1.access import Key, acted, asks, caller, owner
 from winosmith.web.api.v1.shapes import Asked, Problem, Ref, Shape, problems
 from winosmith.web.judge.entering import own_problems
 from winosmith.web.judge.entering import withdraw as take_back

@@ -14,9 +14,8 @@ from django.utils.translation import gettext as _
 from ninja import Router
 from pydantic import Field
 
-from winosmith.web.api.v1.access import asks, owner, reader
+from winosmith.web.api.v1.access import Key, acted, asks, owner, reader
 from winosmith.web.api.v1.faults import Malformed
-from winosmith.web.api.v1.keys import Key, acted
 from winosmith.web.api.v1.shapes import Asked, Check, Problem, Ref, Shape, problems
 from winosmith.web.judge.seen import note_read
 from winosmith.web.people.limits import rate_limit
