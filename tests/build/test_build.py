@@ -223,11 +223,35 @@ def test_the_verdict_is_of_the_guesser_that_is_furthest_above_chance(small_build
     known = small_build.measures.verified
     guess = debias.Guess(0.5, 0.4, 0.6, 0.5)
     for low, told in ((0.49, "No guesser finds anything in"), (0.51, "A machine still guesses")):
-        after = {**dict.fromkeys(known.after, guess), "two-piece": replace(guess, low=low)}
+        one = replace(guess, accuracy=0.52, low=low)
+        after = {**dict.fromkeys(known.after, guess), "two-piece": one}
         measures = replace(small_build.measures, verified=replace(known, after=after))
         said = verdict(small_build.run, measures)
         assert said.startswith(told)
         assert "a two-piece guesser" in said
+
+
+def test_a_guesser_that_is_surely_wrong_guesses(small_build):
+    """Whose whole interval lies below one half tells the answer by its opposite."""
+    known = small_build.measures.verified
+    guess = debias.Guess(0.5, 0.4, 0.6, 0.5)
+    wrong = debias.Guess(0.46, 0.44, 0.48, 0.5)
+    after = {**dict.fromkeys(known.after, guess), "linear": wrong}
+    measures = replace(small_build.measures, verified=replace(known, after=after))
+    said = verdict(small_build.run, measures).replace("\xa0", " ")
+    assert said.startswith("A machine still guesses what the filter left: a linear guesser is")
+    assert "44.0–48.0 %; chance is 50.0 %); its opposite is right on the rest" in said
+
+
+def test_the_strongest_of_guessers_that_find_nothing_is_the_most_often_right(small_build):
+    """Not the one with the narrowest interval."""
+    known = small_build.measures.verified
+    narrow, wide = debias.Guess(0.501, 0.499, 0.503, 0.5), debias.Guess(0.52, 0.48, 0.56, 0.5)
+    after = {**dict.fromkeys(known.after, narrow), "stranger": wide}
+    measures = replace(small_build.measures, verified=replace(known, after=after))
+    said = verdict(small_build.run, measures).replace("\xa0", " ")
+    assert said.startswith("No guesser finds anything in")
+    assert "the strongest, a linear guesser on hashed words, is right on 52.0 %" in said
 
 
 def test_the_histograms_hatch_what_their_phase_took(small_build):

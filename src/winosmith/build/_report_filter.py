@@ -103,25 +103,40 @@ def _guessed_figure(run: FilterRun, measures: Measures) -> report.KeyFigure:
 def verdict(run: FilterRun, measures: Measures) -> str:
     """Return what a report says first: whether a machine can still guess what was kept.
 
-    A guesser finds something when its whole 95 % interval lies above chance; of several, the one
-    that is named is furthest above it.
+    A guesser finds something when its whole 95 % interval lies above chance, or that of its
+    opposite does: who is wrong too often to be wrong by chance tells the answer, too. Of several
+    that find something, the one is named whose interval is furthest off; else the one that is.
     """
     found = measures.verified
     if isinstance(found, str):
         return f"What a machine can still guess of these problems is not known: {found}."
     left = "these problems" if run.method == "none" else "what the filter left"
-    name = max(found.after, key=lambda one: found.after[one].low - found.after[one].chance)
+    name = max(found.after, key=lambda one: _surely(found.after[one]))
+    finds = _surely(found.after[name]) > 0
+    if not finds:
+        name = max(found.after, key=lambda one: _beyond(found.after[one]))
     after, before = found.after[name], found.before[name]
     who = GUESSERS.get(name, f"a guesser of {name}")
     right = f"{_percent(after.accuracy)} (95 % interval {_interval(after)}; chance is "
     right += f"{_percent(after.chance)})"
     was = "" if run.method == "none" else f"; before the filter it was {_percent(before.accuracy)}"
-    if after.low > after.chance:
-        return f"A machine still guesses {left}: {who} is right on {right}{was}."
-    return (
-        f"No guesser finds anything in {left} that can be told from chance: the strongest, "
-        f"{who}, is right on {right}{was}."
-    )
+    if not finds:
+        return (
+            f"No guesser finds anything in {left} that can be told from chance: the strongest, "
+            f"{who}, is right on {right}{was}."
+        )
+    how = "" if after.low > after.chance else "; its opposite is right on the rest"
+    return f"A machine still guesses {left}: {who} is right on {right}{how}{was}."
+
+
+def _surely(guess: debias.Guess) -> float:
+    """Return how far the interval of a guesser, or of its opposite, lies above chance."""
+    return max(guess.low, 1 - guess.high) - guess.chance
+
+
+def _beyond(guess: debias.Guess) -> float:
+    """Return how far a guesser, or its opposite, is above chance."""
+    return max(guess.accuracy, 1 - guess.accuracy) - guess.chance
 
 
 NAMED = {debias.LINEAR: "linear", debias.TWO_PIECE: "two-piece", STRANGER: "a stranger"}
@@ -130,7 +145,7 @@ NAMED = {debias.LINEAR: "linear", debias.TWO_PIECE: "two-piece", STRANGER: "a st
 GUESSERS = {
     debias.LINEAR: "a linear guesser",
     debias.TWO_PIECE: "a two-piece guesser",
-    STRANGER: "a guesser that reads other words",
+    STRANGER: "a linear guesser on hashed words",
 }
 """The same, in a sentence."""
 
