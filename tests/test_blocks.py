@@ -12,7 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from winosmith import Dataset, Lineage, Problem, formats
-from winosmith.blocks import blocks, contradictions, copies, draw, plain, shuffled_blocks
+from winosmith.blocks import (
+    Side,
+    blocks,
+    contradictions,
+    copies,
+    draw,
+    placed,
+    plain,
+    shuffled_blocks,
+)
 from winosmith.errors import DataError
 from winosmith.testing import made_twins
 
@@ -311,3 +320,17 @@ def test_the_same_text_is_that_of_the_same_tokens(parts: list[str]) -> None:
     alike = {frozenset(r for r, p in enumerate(data) if plain(p.sentence) == plain(one.sentence))
              for one in data}  # fmt: skip
     assert {frozenset(block) for block in blocks(data)} == alike
+
+
+def test_a_side_takes_no_family_that_dwarfs_it() -> None:
+    """Large families are for training; where there is nothing else, a side takes the smallest."""
+    sizes = (60, 50, *[1] * 90)
+    rows = iter(range(sum(sizes)))
+    order = [[next(rows) for _ in range(size)] for size in sizes]
+    data = made_twins(0, singles=sum(sizes))
+    wanted: dict[Side, int] = {"dev": 20, "test": 20}
+    found = placed(data, order, wanted)
+    assert [of.side for of in found[:2]] == ["train", "train"]
+    assert [sum(len(of.rows) for of in found if of.side == side) for side in wanted] == [20, 20]
+    alone = placed(data, order[:2], {"dev": 20})
+    assert [of.side for of in alone] == ["train", "dev"]

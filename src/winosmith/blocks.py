@@ -346,6 +346,9 @@ HOLDERS: Mapping[str, Key] = {"contributor": "author", "source": "source"}
 SLACK = 0.1
 """The share by which dev or test may exceed what is wanted, for the sake of whole contributors."""
 
+BLOCK_SLACK = 0.5
+"""The same for whole blocks: a twin is small, but a family may be larger than all of dev."""
+
 
 @dataclass(frozen=True, slots=True)
 class Former:
@@ -430,11 +433,13 @@ def placed(
     the rest is for training. Otherwise each block stays on the side that it was on, on the first of
     train, dev and test where it was on several, and new ones go where most is missing.
 
-    Blocks are small: a side takes them until it has what is wanted, so it exceeds that by less than
-    a block. What one contributor wrote, or one source holds, may be a large part of everything, and
-    any of it that is wrong is wrong together; so with `keys` a side takes only what leaves it at
-    most a tenth (`SLACK`) too large, and what does not fit goes to training. A tenth more problems
-    make an interval five per cent narrower at the most; what more would be for is lost to training.
+    A side takes blocks until it has what is wanted, but none, such as a large family, that would
+    make it more than half as large again (`BLOCK_SLACK`; two problems always fit); if every block
+    is too large, the smallest. What one contributor wrote, or one source holds, may be a large part
+    of everything, and any of it that is wrong is wrong together; so with `keys` a side takes only
+    what leaves it at most a tenth (`SLACK`) too large. What does not fit goes to training. A tenth
+    more problems make an interval five per cent narrower at the most; what more would be for is
+    lost to training.
 
     Args:
         dataset: the problems; with `former`, with the ids of their pool.
@@ -455,26 +460,32 @@ def placed(
     if keys:
         groups = joined(order, [[*_keys_held(problem, keys)] for problem in dataset])
     count = [sum(counted is None or row in counted for row in rows) for rows in groups]
-    slack = SLACK if keys else None
-    if not former:
-        sides = _filled(count, wanted, slack)
-        return [
-            Placed(tuple(rows), side, frozenset()) for rows, side in zip(groups, sides, strict=True)
-        ]
-    before = former_sides(dataset, groups, former, keys)
-    sides = _continued(count, list(map(side_kept, before)), wanted, slack)
+    most = {
+        side: size * (1 + SLACK) if keys else max(size * (1 + BLOCK_SLACK), 2)
+        for side, size in wanted.items()
+    }
+    before: Sequence[frozenset[Side]] = [frozenset()] * len(groups)
+    if former:
+        before = former_sides(dataset, groups, former, keys)
+        sides = _continued(count, list(map(side_kept, before)), wanted, most)
+    else:
+        sides = _filled(count, wanted, most)
+    if not keys:
+        _fill_empty(sides, count, wanted, [at for at, were in enumerate(before) if not were])
     return [
         Placed(tuple(rows), side, were)
         for rows, side, were in zip(groups, sides, before, strict=True)
     ]
 
 
-def _filled(count: Sequence[int], wanted: Mapping[Side, int], slack: float | None) -> list[Side]:
+def _filled(
+    count: Sequence[int], wanted: Mapping[Side, int], most: Mapping[Side, float]
+) -> list[Side]:
     """Return the side of each group: the first that is not full, or training."""
     sizes = dict.fromkeys(SIDES, 0)
     found: list[Side] = []
     for more in count:
-        fitting = (side for side in wanted if _fits(more, sizes[side], wanted[side], slack))
+        fitting = (side for side in wanted if _fits(more, sizes[side], wanted[side], most[side]))
         found.append(next(fitting, "train"))
         sizes[found[-1]] += more
     return found
@@ -484,7 +495,7 @@ def _continued(
     count: Sequence[int],
     before: Sequence[Side | None],
     wanted: Mapping[Side, int],
-    slack: float | None,
+    most: Mapping[Side, float],
 ) -> list[Side]:
     """Return the side of each group: its old one, or that of which the least share is there."""
     sizes = dict.fromkeys(SIDES, 0)
@@ -497,18 +508,27 @@ def _continued(
         if old is not None:
             found.append(old)
             continue
-        short = [side for side in wanted if _fits(more, sizes[side], wanted[side], slack)]
+        short = [side for side in wanted if _fits(more, sizes[side], wanted[side], most[side])]
         short += ["train"] if sizes["train"] < wants["train"] or not short else []
         found.append(min(short, key=lambda side: sizes[side] / max(wants[side], 1)))
         sizes[found[-1]] += more
     return found
 
 
-def _fits(more: int, held: int, wanted: int, slack: float | None) -> bool:
+def _fits(more: int, held: int, wanted: int, most: float) -> bool:
     """Tell whether a side takes a group: it is short, and not too large with it."""
-    if not more or held >= wanted:
-        return False
-    return slack is None or held + more <= wanted * (1 + slack)
+    return more > 0 and held < wanted and held + more <= most
+
+
+def _fill_empty(
+    sides: list[Side], count: Sequence[int], wanted: Mapping[Side, int], new: Sequence[int]
+) -> None:
+    """Give each side that nothing fitted the smallest of the new groups that are in training."""
+    for side, size in wanted.items():
+        if size and not any(more for more, of in zip(count, sides, strict=True) if of == side):
+            left = [at for at in new if count[at] and sides[at] == "train"]
+            if left:
+                sides[min(left, key=count.__getitem__)] = side
 
 
 def side_kept(sides: Iterable[Side]) -> Side | None:

@@ -89,7 +89,7 @@ def split(
         order: its shuffled blocks.
         pool: the rows that went into the filter.
         kept: those that the filter kept.
-        dev: the share of the kept rows for dev, 0–1; reached in whole blocks, so give or take one.
+        dev: the share of the kept rows for dev, 0–1; reached in whole blocks, see `blocks.placed`.
         test: the same for test.
         disjoint: what no two of train, dev and test share beside blocks. Whoever is too large
             for dev and test, by more than a tenth of what is wanted, goes to training.
@@ -155,6 +155,11 @@ def _refuse_empty(
             f"nothing is left for {empty}: too little is new, and the rest stays on the sides that "
             "it had; collect more, or draw all sides anew: a build without --last, a round with "
             "--redraw"
+        )
+    if disjoint == "twin":
+        raise DataError(
+            f"nothing is left for {empty}: there are too few twins and families; collect more, or "
+            "ask for less"
         )
     raise DataError(
         f"every {disjoint} has more problems than the {wanted[empty]:,} that {empty} is "
