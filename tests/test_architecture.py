@@ -176,6 +176,14 @@ def test_everything_of_the_platform_stands_on_one_floor() -> None:
     assert sorted(place for floor in WEB_FLOORS for place in floor) == sorted(places)
 
 
+def test_areas_are_set_up_from_the_lowest_floor_up() -> None:
+    """What areas add to the lists of those below stands there in the order of the floors."""
+    settings = (PACKAGE / "web/settings.py").read_text("utf-8")
+    areas = re.findall(r'^    "winosmith\.web\.(\w+)",$', settings, re.MULTILINE)
+    assert areas == sorted(areas, key=_web_floor)
+    assert set(areas) == {path.parent.name for path in PACKAGE.glob("web/*/apps.py")}
+
+
 @pytest.mark.parametrize(
     ("module", "source"),
     [

@@ -2,7 +2,7 @@
 
 SQLite lets one connection write at a time, whoever has the file open; PostgreSQL locks tables and
 rows. A write that comes to no turn in time fails with `OperationalError`, and nothing was written;
-pages then say so with status 503 (`failing.failed`).
+pages then say so with status 503 (`pages.failed`).
 """
 
 from __future__ import annotations

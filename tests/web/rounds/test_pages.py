@@ -258,6 +258,33 @@ def test_an_erased_person_leaves_the_files_of_rounds(
     assert visit().get("/rounds/round/one/").status_code == 200
 
 
+@pytest.mark.parametrize("state", ["failed", "cancelled"])
+def test_an_erased_person_leaves_the_pool_of_a_round_that_came_to_nothing(
+    db: Any, wren: Callable[[], Any], state: str
+) -> None:
+    """A round that failed or was cancelled has no results, and forgets the sentences, too."""
+    import shutil
+
+    from tests.web.rounds.making import fill  # type: ignore[import-not-found]
+    from winosmith.web.people.erasure import erase
+    from winosmith.web.problems.models import Problem
+    from winosmith.web.rounds.leaving import forget_what_is_left
+    from winosmith.web.rounds.models import Round
+
+    fill(2, votes=False)
+    folder = Round.objects.create(name=state, state=state, busy=False, recipe={}).folder
+    folder.mkdir(parents=True)
+    pool = Problem.objects.values_list("ref", "sentence")
+    lines = [json.dumps({"id": ref, "sentence": said}) + "\n" for ref, said in pool]
+    (folder / "pool.jsonl").write_text("".join(lines), "utf-8")
+    (folder / "answers.jsonl").write_text('{"id": "a", "scores": [0', "utf-8")  # cut off
+    erase(wren(), True)
+    assert forget_what_is_left() == 1  # at the commit, which this test does not come to
+    left = (folder / "pool.jsonl").read_text("utf-8")
+    shutil.rmtree(folder)
+    assert not left
+
+
 def _found(made: Any) -> Any:
     return made.carried_in
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from django.db import transaction
 
 from winosmith.outputs import write_aside
+from winosmith.web.problems.models import ERASED_SENTENCE, Problem
+from winosmith.web.problems.states import GONE
 from winosmith.web.rounds.models import Place, Round
 
 if TYPE_CHECKING:
@@ -34,16 +36,12 @@ def forget_what_is_left() -> int:
     """Take lines of erased texts out of all files of rounds; return how many files changed.
 
     Reports, which may quote them, go with them; the site makes its own anew. It is done at once
-    after an erasure, and by tidying once more, should that have been cut off. A round also keeps
-    on which sides the problems of earlier ones were, so all rounds forget what was in any.
+    after an erasure, and by tidying once more: for one that was cut off, and for rounds that were
+    at work. A round also keeps on which sides the problems of earlier ones were, and one that
+    failed has no places, so all rounds forget whatever was erased.
     """
-    from winosmith.web.problems.models import ERASED_SENTENCE
-
-    gone = set(
-        Place.objects.filter(problem__sentence=ERASED_SENTENCE).values_list(
-            "problem__ref", flat=True
-        )
-    )
+    erased = Problem.objects.filter(state__in=GONE, sentence=ERASED_SENTENCE)
+    gone = set(erased.values_list("ref", flat=True))
     if not gone:
         return 0
     ended = Round.objects.exclude(state__in=[Round.State.WAITING, Round.State.RUNNING])
@@ -64,7 +62,7 @@ def _forget(folder: Path, gone: Collection[str]) -> int:
 def _drop(path: Path, gone: Collection[str]) -> bool:
     """Rewrite a file without what holds a sentence of these problems; tell whether any did."""
     lines = path.read_text("utf-8").splitlines(keepends=True)
-    left = [line for line in lines if not _holds(json.loads(line), gone)]
+    left = [line for line in lines if not _holds(line, gone)]
     if len(left) == len(lines):
         return False
     with write_aside(path) as file:
@@ -72,7 +70,10 @@ def _drop(path: Path, gone: Collection[str]) -> bool:
     return True
 
 
-def _holds(record: dict[str, Any], gone: Collection[str]) -> bool:
+def _holds(line: str, gone: Collection[str]) -> bool:
+    if '"sentence"' not in line:  # answers, say, whose last line an interrupt may have cut
+        return False
+    record = json.loads(line)
     return "sentence" in record and record.get("id") in gone
 
 
