@@ -128,8 +128,9 @@ def _family(people: dict[str, Any], moderator: Any) -> str:
     from winosmith.web.problems.states import move
 
     root = Problem.objects.get(ref=ROOT)
-    if root.state != State.VALID:
-        move(root, State.VALID, by=moderator, kind="accept")
+    for half in root.twin.problems.exclude(state=State.VALID):  # a half alone is not public
+        move(half, State.VALID, by=moderator, kind="accept")
+    root.refresh_from_db()
     family = [root]
     for parent, sentence, options, answer, who in GROWN:
         typed = Typed(sentence, options, answer)
@@ -145,10 +146,14 @@ def _family(people: dict[str, Any], moderator: Any) -> str:
 
 
 def _others(ann: Any) -> dict[str, str]:
-    """Name a twin of Ann's that judges refused, and a problem that is held."""
+    """Name a twin of Ann's that was refused, if need be by a verdict now, and a held problem."""
     from winosmith.web.problems.models import Problem, State, Twin
+    from winosmith.web.problems.states import move
 
     refused = Twin.objects.filter(contributor=ann, problems__state=State.REJECTED)
+    if not refused.exists():
+        waiting = Problem.objects.filter(twin__contributor=ann, state=State.JUDGING)
+        move(waiting.earliest("pk"), State.REJECTED, by=None, kind="verdict", reason="ambiguous")
     held = Problem.objects.filter(state=State.HELD)
     return {"refused": refused.earliest("pk").ref, "held": held.earliest("pk").ref}
 
@@ -180,9 +185,9 @@ def _judge(judges: list[Any], rng: random.Random) -> None:
             continue
         right = slot.problem.answer
         if needs_local(slot):
-            answer_local(person, slot.problem.ref, rng.randrange(2))
+            answer_local(person, slot.ref, rng.randrange(2))
         choice = right if rng.random() < 0.93 else 1 - right
-        answer(person, slot.problem.ref, choice, ambiguous=rng.random() < 0.05)
+        answer(person, slot.ref, choice, ambiguous=rng.random() < 0.05)
 
 
 @contextmanager
