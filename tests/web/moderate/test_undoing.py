@@ -57,6 +57,22 @@ def test_a_verdict_is_not_taken_back(db: Any, moderator: Any, twin: Any) -> None
         _undo(moderator(), event)
 
 
+def test_what_is_erased_comes_back_by_no_undo(
+    db: Any, person: Any, moderator: Any, twin: Any, do: Any
+) -> None:
+    """What a moderator withdrew before its writer was erased stays withdrawn, and blank."""
+    from winosmith.web.people.erasure import erase
+
+    eva, ann = moderator(), person("ann")
+    half = twin(ann, state="judging")[0]
+    do(eva, "withdraw", half)
+    erase(ann, True)
+    with pytest.raises(InputError, match="asked for erasure"):
+        _undo(eva, half.events.get())
+    half.refresh_from_db()
+    assert (half.state, half.sentence) == ("withdrawn", "_")
+
+
 def test_nobody_undoes_on_their_own_problem(db: Any, moderator: Any, twin: Any, do: Any) -> None:
     """A moderator can't take back what another decided on the moderator's problem."""
     eva, max_ = moderator(), moderator("max")

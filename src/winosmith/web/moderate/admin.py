@@ -126,11 +126,6 @@ def _log_in(request: HttpRequest, extra_context: Any = None) -> HttpResponse:
     return redirect(f"{reverse('people:login')}?{urlencode({'next': to})}")
 
 
-def _log_out(request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-    """Leave by the site's own door."""
-    return redirect("read:home")
-
-
 def _register() -> None:
     admin.site.login = _log_in
     admin.site.enable_nav_sidebar = False

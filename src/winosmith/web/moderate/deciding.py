@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
+from winosmith.web.judge.slots import close_slots, open_slots
 from winosmith.web.moderate.actions import ACTIONS, CLOSING, UNDO, Action
 from winosmith.web.moderate.appeals import open_appeal, settle
 from winosmith.web.moderate.models import Appeal
@@ -161,9 +162,8 @@ def _no_embargo(action: Action, problem: Problem) -> str:
 
 def _no_return(problem: Problem) -> str:
     """Return why a withdrawn problem stays withdrawn: only moderators' decisions are reversed."""
-    contributor = problem.twin.contributor
     held = standing(problem)
-    if contributor is not None and contributor.erased:
+    if _is_erased(problem):
         return _("its contributor asked for erasure")
     if not held or held[-1].after != State.WITHDRAWN:
         return _("nothing tells where it stood")
@@ -172,6 +172,12 @@ def _no_return(problem: Problem) -> str:
     if last.kind != "withdraw" or any(theirs):
         return _("its contributor withdrew it")
     return ""
+
+
+def _is_erased(problem: Problem) -> bool:
+    """Tell whether who wrote a problem is erased: withdrawn, it stays so, and may be blank."""
+    contributor = problem.twin.contributor
+    return contributor is not None and contributor.erased is not None
 
 
 def _act(person: Person, action: Action, problem: Problem, reason: str, batch: str) -> Event:
@@ -199,8 +205,6 @@ def moved(
     undoes: Event | None = None,
 ) -> Event:
     """Move a problem, and open or close what judges take of it."""
-    from winosmith.web.judge.slots import close_slots, open_slots
-
     before = State(problem.state)
     event = move(problem, to, by=person, kind=kind, reason=reason, batch=batch, undoes=undoes)
     if before == State.JUDGING != to:
@@ -276,6 +280,8 @@ def _no_undo(event: Event, problem: Problem, held: list[Event]) -> str:
         return _("it was taken back already")
     if held[-1].pk != event.pk or problem.state != event.after:
         return _("something happened to it since")
+    if event.after == State.WITHDRAWN and _is_erased(problem):
+        return _("its contributor asked for erasure")
     if Appeal.objects.filter(answer=event).exists() and open_appeal(problem):
         return _("another appeal came since")
     return _votes_since(event)
