@@ -163,7 +163,7 @@ def test_a_forged_choice_is_refused(judge: Any, rules: Any, choice: str) -> None
 
 
 def test_gold_looks_like_any_other_and_is_told_at_once(judge: Any, rules: Any) -> None:
-    """The page of a gold question differs in words and keys alone; the answer is explained."""
+    """Its page differs in words and keys alone; the answer is explained afterwards, not before."""
     rules(gold_every=1, local_first=False)
     (asked,) = gold(1)
     ann, bob = judge("ann"), judge("bob")
@@ -176,11 +176,13 @@ def test_gold_looks_like_any_other_and_is_told_at_once(judge: Any, rules: Any) -
         text = re.sub(r"number \d+|\d+ judged|\bann\b|\bbob\b", "", text)
         pages.append(re.sub(r"<form class=\"undo\".*?</form>", "", text, flags=re.S).split())
     assert sorted(set(pages[0]) ^ set(pages[1])) == []
+    held = asked.slots.get(holder=ann.person).ref
+    assert ann.get(f"/judge/checked/{held}/").status_code == 404
     told = _send(ann, first, "/judge/answer/", choice="1")
     text = told.content.decode()
     assert "Not the known answer" in text
     assert "A jug is heavier" in text
-    path = f"/judge/contest/{asked.slots.get(holder=ann.person).ref}/"
+    path = f"/judge/contest/{held}/"
     contested = _send(ann, told, path, text="Cups are glass.")
     assert "until a moderator has looked" in contested.content.decode()
     assert judge("cat").get(path.replace("contest", "checked")).status_code == 404
