@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import functools
 import gc
+import importlib
 import importlib.util
 import os
 import shutil
@@ -96,7 +97,17 @@ def absent(reason: str) -> None:
     """Skip for a missing component or missing data; with CI=true, fail instead."""
     if IN_CI:
         pytest.fail(f"missing in CI: {reason}")
-    pytest.skip(reason)
+    pytest.skip(reason, allow_module_level=True)
+
+
+def needed(module: str) -> Any:
+    """Return a module that users need not have; skip without it, and with CI=true fail."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what others do while they are loaded
+            return importlib.import_module(module)
+    except ImportError:
+        return absent(f"{module} is not installed")
 
 
 def everything(folder: Path) -> dict[str, bytes]:

@@ -9,6 +9,8 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
 from tests import forking
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -178,6 +180,30 @@ def test_ctrl_c_reaches_what_tests_start_in_the_background_of_a_shell(tmp_path: 
     finally:
         signal.signal(signal.SIGINT, before)
     assert "3 passed" in printed, printed
+
+
+LACKING = """
+from tests.conftest import needed
+
+def test_it():
+    needed("no_such_module")
+"""
+
+
+@pytest.mark.parametrize(("ci", "told"), [("true", "1 failed"), ("", "1 skipped")])
+def test_what_is_missing_is_a_skip_here_and_a_failure_in_ci(
+    ci: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A test that needs a module which is not installed fails where CI is true, and skips else."""
+    monkeypatch.setenv("CI", ci)
+    assert told in _tests_of(LACKING, tmp_path)
+
+
+def test_no_test_skips_by_itself_for_what_is_missing() -> None:
+    """`pytest.importorskip` would skip in CI, too: `needed` stands for it."""
+    asks = re.compile(r"^[^#\"'`]*\bimportorskip\(", re.MULTILINE)
+    files = (ROOT / "tests").rglob("*.py")
+    assert [str(file) for file in files if asks.search(file.read_text("utf-8"))] == []
 
 
 def test_every_test_of_wordnet_skips_without_it() -> None:

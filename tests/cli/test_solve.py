@@ -16,6 +16,7 @@ from typing import ClassVar
 
 import pytest
 
+from tests.conftest import needed
 from winosmith import Dataset, Problem, formats, models, solve
 from winosmith.cli import main
 from winosmith.testing import made_twins
@@ -167,7 +168,7 @@ class _Talks(http.server.BaseHTTPRequestHandler):
 def endpoint() -> Iterator[str]:
     """Return the address of a chat server on this machine."""
     for package in ("openai", "tenacity"):
-        pytest.importorskip(package)
+        needed(package)
     _Talks.asked.clear()
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Talks) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.02,))

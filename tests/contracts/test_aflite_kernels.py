@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from tests.conftest import needed
 from winosmith import debias
 from winosmith.debias._ensemble import bound
 from winosmith.debias._solver import CLOSE, Kernel, aligned, curvature, loss, residual
@@ -39,7 +40,7 @@ def kernel(request: pytest.FixtureRequest) -> str:
     """Return each kernel that runs here."""
     name: str = request.param
     if name != "numba":
-        pytest.importorskip("torch")
+        needed("torch")
     return name
 
 

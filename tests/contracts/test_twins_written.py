@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import needed
 from tests.release.conftest import about
 from winosmith import Dataset, Origin, Response, formats
 from winosmith.cli import main
@@ -70,7 +71,7 @@ def _evolved(folder: Path) -> list[Path]:
 
 
 def _released(folder: Path) -> list[Path]:
-    pytest.importorskip("pyarrow")
+    needed("pyarrow")
     source = folder / "source"
     source.mkdir()
     for part, rows in {"train_xl": slice(4), "dev": slice(4, 8), "test": slice(8, 12)}.items():

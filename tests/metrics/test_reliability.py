@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.conftest import needed
 from winosmith.errors import DataError
 from winosmith.metrics import answer_table, fleiss_kappa, krippendorff_alpha
 
@@ -88,7 +89,7 @@ def test_answers_without_a_second_one_do_not_count() -> None:
 @given(COUNTS)
 def test_alpha_is_that_of_nltk(counts: list[list[int]]) -> None:
     """For any table of counts, alpha is that of nltk's loops over pairs."""
-    agreement = pytest.importorskip("nltk.metrics.agreement")
+    agreement = needed("nltk.metrics.agreement")
     table = np.array([row for row in counts if sum(row) >= 2])
     if not len(table) or np.count_nonzero(table.sum(axis=0)) < 2:
         assert krippendorff_alpha(counts).value is None

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import needed
 from tests.web.api.calling import program  # type: ignore[import-not-found]
 
-schemathesis = pytest.importorskip("schemathesis")
+schemathesis = needed("schemathesis")
 
 EXAMPLES = 3
 """Requests that are made up for each operation, beside those at the edges of what it takes."""

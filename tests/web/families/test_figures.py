@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.conftest import needed
 from winosmith import Dataset, Prediction
 from winosmith import metrics as m
 
@@ -106,7 +107,7 @@ def test_a_path_of_ties_ends_as_the_metrics_say(
     options: int,
 ) -> None:  # fmt: skip
     """On a family of one path, first errors are the survival curve of `winosmith.metrics`."""
-    pytest.importorskip("lifelines", reason="lifelines is not installed (the extra `stability`)")
+    needed("lifelines")
     from winosmith.web.families.figures import answers_of, first_errors
     from winosmith.web.families.trees import tree_of
     from winosmith.web.problems.records import as_problem

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import needed
 from winosmith.metrics import proportion
 
-pytest.importorskip("HanTa", reason="HanTa is not installed (the extra `language`)")
+needed("HanTa")
 
 START = "The cup hit the jug because the _ was too big ."
 
