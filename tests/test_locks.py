@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from winosmith.locks import FileLock, look
@@ -39,3 +41,26 @@ def test_a_lock_has_one_holder_until_that_process_is_killed(tmp_path: Path) -> N
     assert look(path) == (True, 7)
     lock.close()
     assert look(path) == (False, 7)
+
+
+def test_who_looks_keeps_nobody_from_the_lock(tmp_path: Path) -> None:
+    """A lock is taken while others look whether it is, for they share it for a moment."""
+    path = tmp_path / "work.lock"
+    path.touch()
+    looking = threading.Event()
+    looking.set()
+
+    def watch() -> None:
+        while looking.is_set():
+            look(path)
+
+    with ThreadPoolExecutor(2) as executor:
+        watching = [executor.submit(watch) for _ in range(2)]
+        try:
+            for _ in range(200):
+                lock = FileLock.take(path)
+                assert lock is not None
+                lock.close()
+        finally:
+            looking.clear()
+    assert [each.result() for each in watching] == [None, None]

@@ -7,11 +7,16 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
 from typing import Any, Self
 
 NOTE_BYTES = 4096
 """Of a note; written as one, so that nobody reads half of it."""
+
+_TRIES, _LOOK = 20, 0.005
+"""How often a lock is tried before somebody has it, and the seconds between: whoever looks whether
+it is taken shares it for some microseconds."""
 
 
 class FileLock:
@@ -29,8 +34,10 @@ class FileLock:
         """Take the lock of a file, for its owner's eyes alone; None while somebody has it."""
         path.parent.mkdir(mode=0o700, exist_ok=True)
         number = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-        if try_lock(number):
-            return cls(number)
+        for _ in range(_TRIES):
+            if try_lock(number):
+                return cls(number)
+            time.sleep(_LOOK)  # somebody may only look, which takes no longer
         os.close(number)
         return None
 
