@@ -81,7 +81,7 @@ def test_a_command_that_is_none_is_bad_input(capsys: pytest.CaptureFixture[str])
         (["practise"], "practice"),
         (["humans", "sheet"], "sheets"),
         (["admin", "backups", "site"], "backup"),
-        (["admin", "round", ".", "strat"], "start"),
+        (["admin", "round", ".", "cancle"], "cancel"),
         (["admin", "study", ".", "shwo"], "show"),
         (["admin", "test", ".", "publsh"], "publish"),
         (["data", "lst"], "list"),
