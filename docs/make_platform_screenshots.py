@@ -12,7 +12,6 @@ import io
 import json
 import random
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,6 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from make_screenshot import launched
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
@@ -262,9 +262,7 @@ def take_all(folder: Path) -> None:
         code += "import make_platform_screenshots as m; m.fill(m.Path(sys.argv[1]))"
         subprocess.run([sys.executable, "-c", code, str(folder)], check=True)  # noqa: S603
     with serving(folder) as address, sync_playwright() as started:
-        names = ("chromium-headless-shell", "chromium", "chromium-browser")
-        found = next(filter(None, map(shutil.which, names)), None)
-        browser = started.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        browser = launched(started)
         places = json.loads((folder / "places.json").read_text("utf-8"))
         predicted(browser, address)
         for name, (place, who) in PICTURES.items():

@@ -12,7 +12,7 @@ import shutil
 from pathlib import Path
 
 from PIL import Image, PngImagePlugin
-from playwright.sync_api import Locator, Page, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, Playwright, sync_playwright
 
 REPORT = "winosmith-demo/benchmark/report.html"
 """Where `winosmith demo` writes its report."""
@@ -32,12 +32,17 @@ MARGIN = 24
 """CSS pixels below the first chapter's last line, and above the second one's heading."""
 
 
+def launched(started: Playwright) -> Browser:
+    """Return the browser that this machine has, begun; Playwright's own without one."""
+    names = ("chromium-headless-shell", "chromium", "chromium-browser")
+    found = next(filter(None, map(shutil.which, names)), None)
+    return started.chromium.launch(executable_path=found, args=["--no-sandbox"])
+
+
 def take(report: Path, target: Path = TARGET) -> None:
     """Write the picture of a report: its top to the end of one chapter, and another chapter."""
     with sync_playwright() as started:
-        names = ("chromium-headless-shell", "chromium", "chromium-browser")
-        found = next(filter(None, map(shutil.which, names)), None)
-        browser = started.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        browser = launched(started)
         page = browser.new_page(viewport={"width": WIDTH, "height": 800}, device_scale_factor=SCALE)
         page.goto(report.resolve().as_uri())
         first, second = (_chapter(page, name) for name in CHAPTERS)
