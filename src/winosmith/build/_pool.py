@@ -244,23 +244,13 @@ def tuned_on(array: str) -> set[str]:
 COPIES = "copies"
 """The stage that leaves them out."""
 
-
 SHOWN = 3
 """Groups that a report names."""
 
-
 _COPY = "copy: of a problem that is kept"
-
-
 _HALF_OF_COPY = "copy: its other half is one of a problem that is kept"
-
-
 _ONE_TWICE = "copy: its other half is the same problem"
-
-
 _AGAINST = "contradictory: a copy of it has another answer"
-
-
 _HALF_AGAINST = "contradictory: a copy of its other half has another answer"
 
 
