@@ -90,12 +90,9 @@ def test_a_round_that_was_broken_off_goes_on_or_is_given_up(
     assert "not done" in run("publish", "one", code=1)
 
 
-def test_a_recipe_of_the_sites_folder_is_named(
-    db: Any, carry_out: Callable[..., str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_recipe_of_the_sites_folder_is_named(db: Any, carry_out: Callable[..., str]) -> None:
     """A file in recipes/ goes by its name, and its paths are seen from there."""
     from winosmith.locks import FileLock
-    from winosmith.web.rounds import running
     from winosmith.web.rounds.models import Round
     from winosmith.web.rounds.progress import lock_file
 
@@ -103,7 +100,6 @@ def test_a_recipe_of_the_sites_folder_is_named(
     folder = db.folder / "recipes"
     folder.mkdir(exist_ok=True)
     (folder / "strict.toml").write_text("roots = 2\n[filter]\nthreshold = 0.6\n", "utf-8")
-    monkeypatch.setattr(running, "PATIENCE", 0.0)
     held = FileLock.take(lock_file(db.folder))
     assert held is not None
     assert "Another process is at round-1" in carry_out("strict")

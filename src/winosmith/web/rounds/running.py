@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -220,10 +219,6 @@ def _last(round_: Round) -> str | None:
     return str(folder) if (folder / "round.json").exists() else None
 
 
-PATIENCE = 2.0
-"""Seconds in which a lock that somebody only looked at comes free."""
-
-
 def carried_out(folder: Path, round_: Round) -> bool:
     """Carry a round out to its end; return False where another process is at one.
 
@@ -231,11 +226,9 @@ def carried_out(folder: Path, round_: Round) -> bool:
         folder: the site's.
         round_: one that waits, or that a process left.
     """
-    until = time.monotonic() + PATIENCE
-    while (lock := FileLock.take(lock_file(folder))) is None:
-        if time.monotonic() > until:
-            return False
-        time.sleep(0.05)
+    lock = FileLock.take(lock_file(folder))
+    if lock is None:
+        return False
     try:
         Doing(round_.pk).say(lock)  # what a process that was killed left there is true no more
         _carried_out(round_, lock)
