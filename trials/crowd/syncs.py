@@ -47,7 +47,7 @@ class Answer:
         status: of the answer.
         written: writes to the database's files since the form came.
         synced: syncs of them that had returned by then.
-        unsynced: files of which the disk did not have all.
+        unsynced: files of which the disk did not have all that counts (`Ledger.asked_only`).
     """
 
     kind: str
@@ -73,9 +73,13 @@ class Ledger:
 
     Attributes:
         files: what the paths of the database's files look like.
+        asked_only: whether only bytes of threads that talk to somebody must be on the disk. A
+            PostgreSQL server's log writer begins when it likes, so also between a commit's sync
+            and the answer to it; a backend writes what it was asked for.
     """
 
     files: re.Pattern[str]
+    asked_only: bool = False
     answers: list[Answer] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -101,8 +105,9 @@ class Ledger:
             if _DONE.search(line):
                 self._sync(*self._syncing.pop(thread, ("", 0)))
         elif call in WRITES and path and self.files.search(path):
-            self._written[path] = self._moment
             self._writes += 1
+            if not self.asked_only or thread in self._wires:
+                self._written[path] = self._moment
         elif call in TALK:
             # One thread reads for all that answer: request and answer have their socket in common.
             wire = self._wires[thread] = path or self._wires.get(thread, "")
@@ -197,7 +202,7 @@ def witnessed(where: Place, *, count: int, fault: str = "") -> list[Answer]:
         else re.escape(str(where.folder.resolve())) + r"/site\.sqlite3(-wal|-journal)?$"
     )
     with trace.open(errors="replace") as lines:
-        return Ledger(re.compile(files)).read(lines).answers
+        return Ledger(re.compile(files), where.postgres is not None).read(lines).answers
 
 
 def _visitor(url: str, person: object) -> Visitor:
