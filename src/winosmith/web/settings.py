@@ -70,6 +70,11 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "winosmith.web.pages.site",
             ],
+            "libraries": {
+                "families": "winosmith.web.families.tags",
+                "market": "winosmith.web.market.workers",
+                "reasons": "winosmith.web.moderate.actions",
+            },
         },
     }
 ]

@@ -16,6 +16,7 @@ from hashlib import sha256
 from itertools import pairwise
 from typing import Any
 
+from django import template
 from django.conf import settings
 from django.db import IntegrityError
 from django.db.models import Max, Min, Q, QuerySet
@@ -53,6 +54,8 @@ from winosmith.web.market.studies import may_come
 from winosmith.web.people.accounts import close_doors
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem, State, Twin
+
+register = template.Library()
 
 COOKIE = "study"
 PATH = "/study/"
@@ -188,6 +191,16 @@ def count_done(part: Participation) -> int:
     if part.study.kind == WRITE:
         return twins_of(part).count()
     return Slot.objects.filter(job=part.pk).exclude(answered_at=None).count()
+
+
+@register.simple_tag
+def study_progress(user: Any) -> dict[str, Any] | None:
+    """Return how much of a worker's study is stored, for every page; None once it is over."""
+    part = part_of(user)
+    if part is None or part.state != WORKING:
+        return None
+    done, amount = count_done(part), part.study.amount
+    return {"done": min(done, amount), "amount": amount, "complete": done >= amount}
 
 
 def is_held(part: Participation) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from django import template
 from django.conf import settings
 from django.utils import translation
 from django.utils.translation import gettext
@@ -17,6 +18,8 @@ from django.utils.translation import gettext_lazy as _
 
 from winosmith.web.judge.leaving import HIDDEN
 from winosmith.web.problems.models import State
+
+register = template.Library()
 
 UNDO = "undo"
 """The kind of the events that take others back."""
@@ -199,6 +202,7 @@ def in_the_log(text: Any) -> str:
         return str(text)
 
 
+@register.filter
 def told(reason: str) -> str:
     """Return a kept reason in the language of the page, as far as the site knows its words."""
     if translation.get_language() == settings.LANGUAGE_CODE:
