@@ -29,7 +29,7 @@ def _key(**data: Any) -> Callable[[Any], dict[str, Any]]:
     """Return a form with a new key; values that are callable are asked for by the world."""
 
     def form(world: Any) -> dict[str, Any]:
-        from winosmith.web.people.once import new_key
+        from winosmith.web.people.gates import new_key
 
         filled = {k: v(world) if callable(v) else v for k, v in data.items()}
         return {"key": new_key(), **filled}

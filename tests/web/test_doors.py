@@ -72,7 +72,7 @@ RANDOM = re.compile(r"(?=[^\s]*\d)[0-9A-Za-z_+/=-]{16,}")
 def world(db: Any) -> Any:
     """Return a site with everything on it that opens something, each in the hands of its owner."""
     from winosmith.web.api.tokens import make
-    from winosmith.web.people.invitations import reset
+    from winosmith.web.people.accounts import reset
 
     made = w.make()
     made.refs["api token"] = make(made.people["admin"], "by night", ["read"])[1]
@@ -208,8 +208,8 @@ def test_all_that_opens_an_account_ends_together(
     """
     from tests.web.api.calling import program  # type: ignore[import-not-found]
     from winosmith.web.api.tokens import revoke, tokens_of
+    from winosmith.web.people.accounts import reset
     from winosmith.web.people.consent import agree
-    from winosmith.web.people.invitations import reset
 
     ann, bob = person("ann"), person("bob")
     agree(ann)
@@ -239,7 +239,7 @@ def test_all_that_opens_an_account_ends_together(
 
 def test_a_used_link_is_told_as_used(db: Any, visit: Any) -> None:
     """Who opens the link again with which they made their account reads that it was used."""
-    from winosmith.web.people.invitations import invite
+    from winosmith.web.people.accounts import invite
 
     browser, path = visit(), invite(["judge"], 30)
     typed = {"name": "ann", "password": "twins-and-cups", "again": "twins-and-cups"}
@@ -257,7 +257,7 @@ def test_each_link_that_opens_nothing_says_why(db: Any, visit: Any, person: Any)
     """Used, taken back, replaced, run out, and never made: each says so, and what to do."""
     from datetime import timedelta
 
-    from winosmith.web.people.invitations import find, invite, reset, take_back
+    from winosmith.web.people.accounts import end_invitation, invitation_of, invite, reset
     from winosmith.web.people.models import Invitation
 
     ann = person("ann")
@@ -265,9 +265,9 @@ def test_each_link_that_opens_nothing_says_why(db: Any, visit: Any, person: Any)
     assert visit().post(used, NEW).status_code == 302
     replaced, newest = reset(ann, 30), reset(ann, 30)
     back, late = invite(["judge"], 30), invite(["judge"], 30)
-    found = find(back.split("/")[-2])
+    found = invitation_of(back.split("/")[-2])
     assert found is not None
-    take_back(found)
+    end_invitation(found)
     row = Invitation.objects.latest("pk")
     row.expires -= timedelta(minutes=31)
     row.save()
@@ -288,7 +288,7 @@ def test_each_link_that_opens_nothing_says_why(db: Any, visit: Any, person: Any)
 
 def test_who_is_logged_in_reads_what_a_link_is_for(db: Any, visit: Any, person: Any) -> None:
     """A link that works says to who has an account what it does, and until when."""
-    from winosmith.web.people.invitations import invite, reset
+    from winosmith.web.people.accounts import invite, reset
 
     ann = person("ann")
     page = visit(ann).get(invite(["judge"], 30)).content.decode()

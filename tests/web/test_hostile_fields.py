@@ -78,7 +78,7 @@ def _singles(world: Any, state: str) -> list[Any]:
 
 def _send(world: Any, role: str, path: str, **form: Any) -> Any:
     """Send a form by somebody; it is not refused."""
-    from winosmith.web.people.once import new_key
+    from winosmith.web.people.gates import new_key
 
     answer = w.browser_of(world, role).post(path, {"key": new_key(), **form})
     assert answer.status_code in (200, 302), (path, form, answer.status_code)
@@ -441,7 +441,7 @@ def test_no_form_leads_elsewhere(world: Any, where: str) -> None:
     """Neither `next`, `back` nor the page before lead to another site, or add a header."""
     from django.db import transaction
 
-    from winosmith.web.people.once import new_key
+    from winosmith.web.people.gates import new_key
 
     browser, visitor = w.browser_of(world, "moderator"), w.browser_of(world, "visitor")
     with transaction.atomic():

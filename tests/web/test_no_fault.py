@@ -56,7 +56,7 @@ def _rows(method: str) -> Iterator[tuple[str, str, Any, Any]]:
 
 def _spend_keys(world: Any) -> None:
     """Let each of ROLES have sent a form with USED."""
-    from winosmith.web.people.once import once
+    from winosmith.web.people.gates import once
 
     for person in world.people.values():
         once(person, USED, "/elsewhere/", lambda: {"done": 1})

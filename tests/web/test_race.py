@@ -50,7 +50,7 @@ def test_a_fault_takes_what_it_replaces(db: Any) -> None:
     """Forms with a fault on purpose are asked as the site asks its own."""
     from crowd.careless import once_unlocked
 
-    from winosmith.web.people.once import once
+    from winosmith.web.people.gates import once
 
     assert [*signature(once_unlocked).parameters] == [*signature(once).parameters]
 

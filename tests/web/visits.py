@@ -92,7 +92,7 @@ BENT = {
 }  # fmt: skip
 FULL = """
 from django.utils import timezone
-from winosmith.web.people.limits import _who
+from winosmith.web.people.gates import _who
 from winosmith.web.people.models import Hits, Person
 hour = timezone.now().replace(minute=0, second=0, microsecond=0)
 who = _who(Person.objects.get(name="the-owner"))
@@ -287,7 +287,7 @@ def staged() -> dict[str, str]:
     """Make the small site of `world`, and what pages need beside it; return what is named."""
     from winosmith.web.moderate import batches, people
     from winosmith.web.moderate.queue import Where
-    from winosmith.web.people.invitations import reset
+    from winosmith.web.people.accounts import reset
     from winosmith.web.people.models import pseudonym
     from winosmith.web.problems.models import Problem
 

@@ -94,7 +94,7 @@ def _twin(owner: Any, name: str) -> Any:
 def make() -> World:
     """Make the people and things; to be called within a transaction that is rolled back."""
     from winosmith.web.moderate.batches import picked
-    from winosmith.web.people.invitations import invite
+    from winosmith.web.people.accounts import invite
     from winosmith.web.people.models import Invitation, pseudonym
     from winosmith.web.write.models import Draft
 
@@ -124,7 +124,7 @@ def make() -> World:
 
 def _perturbed(world: World) -> str:
     """Let the owner perturb what is public; return the id of the version, which is being judged."""
-    from winosmith.web.people.once import new_key
+    from winosmith.web.people.gates import new_key
     from winosmith.web.perturb.checking import Typed
     from winosmith.web.perturb.rules import perturb
 
@@ -183,7 +183,7 @@ def session_of(world: World, role: str) -> str:
     from django.conf import settings
     from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 
-    from winosmith.web.people.sessions import WRITER, SessionStore
+    from winosmith.web.people.gates import WRITER, SessionStore
 
     session, person = SessionStore(), world.people[role]
     if person.anonymous:

@@ -68,7 +68,7 @@ def _judged_by_page(one: Any, address: str, seconds: float, most: int) -> None:
     from django.test import Client
 
     from winosmith.web.judge.models import Slot
-    from winosmith.web.people.once import new_key
+    from winosmith.web.people.gates import new_key
 
     browser = Client(REMOTE_ADDR=address, SERVER_NAME="127.0.0.1")
     browser.cookies.load(one.cookies)

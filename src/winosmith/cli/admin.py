@@ -142,12 +142,12 @@ def invite(
     if (role is None) == (name is None):
         raise click.UsageError("give --role for a new account, or --for NAME for a new password")
     existing_site(folder, database)
-    from winosmith.web.people import invitations
+    from winosmith.web.people.accounts import invite, reset
 
     path = (
-        invitations.invite([role], minutes)  # type: ignore[list-item]
+        invite([role], minutes)  # type: ignore[list-item]
         if role
-        else invitations.reset(_person(str(name)), minutes)
+        else reset(_person(str(name)), minutes)
     )
     click.echo(f"{address.rstrip('/')}{path}")
 

@@ -182,7 +182,7 @@ def first_admin_path(minutes: int) -> str | None:
     from django.utils import timezone
 
     from winosmith.web._lock import writing
-    from winosmith.web.people.invitations import invite
+    from winosmith.web.people.accounts import invite
     from winosmith.web.people.models import Invitation, Person
 
     if Person.objects.filter(is_superuser=True, is_active=True).exists():

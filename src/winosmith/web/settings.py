@@ -56,7 +56,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "winosmith.web.people.limits.answer_too_many",
+    "winosmith.web.people.gates.answer_too_many",
 ]
 TEMPLATES = [
     {
@@ -154,7 +154,7 @@ CSRF_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SAMESITE = SESSION_COOKIE_SAMESITE = LANGUAGE_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SECURE = SESSION_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = SECURE
 CSRF_FAILURE_VIEW = "winosmith.web.read.views.forgery_suspected"
-SESSION_ENGINE = "winosmith.web.people.sessions"
+SESSION_ENGINE = "winosmith.web.people.gates"
 SESSION_COOKIE_NAME = "__Host-session" if SECURE else "session"
 SESSION_COOKIE_AGE = 60 * 60 * 24 * 60
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if SECURE else None

@@ -32,7 +32,7 @@ class Program:
 
     def post(self, path: str, body: Any = None, key: str | None = None, **headers: str) -> Any:
         """Do something, with a new key unless one is given; "" for none."""
-        from winosmith.web.people.once import new_key
+        from winosmith.web.people.gates import new_key
 
         key = new_key() if key is None else key
         if key:

@@ -107,7 +107,7 @@ def test_too_many_are_told_when_to_come_again(ann: Any) -> None:
     from django.conf import settings
     from django.test import override_settings
 
-    from winosmith.web.people.limits import rate_limit
+    from winosmith.web.people.gates import rate_limit
 
     caller = program(ann)
     with override_settings(RULES=replace(settings.RULES, writes_per_hour=1)):

@@ -21,7 +21,7 @@ def ann(db: Any, person: Any) -> Any:
 
 
 def _form(**changes: Any) -> dict[str, Any]:
-    from winosmith.web.people.once import new_key
+    from winosmith.web.people.gates import new_key
 
     return {
         "key": new_key(),

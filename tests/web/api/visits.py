@@ -34,7 +34,7 @@ def _none(_: Any) -> dict[str, Any]:
 
 def _key(**data: Any) -> Callable[[Any], dict[str, Any]]:
     def form(_: Any) -> dict[str, Any]:
-        from winosmith.web.people.once import new_key
+        from winosmith.web.people.gates import new_key
 
         return {"key": new_key(), **data}
 

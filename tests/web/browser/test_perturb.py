@@ -26,7 +26,7 @@ from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from winosmith.web._lock import writing
 from winosmith.web.people.models import Person
-from winosmith.web.people.sessions import SessionStore
+from winosmith.web.people.gates import SessionStore
 from winosmith.web.problems.models import Problem, Twin
 ann = Person.objects.get(name="ann")
 session = SessionStore()

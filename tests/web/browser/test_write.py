@@ -21,7 +21,7 @@ from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from winosmith.topics import Topic
 from winosmith.web.people.models import Person
-from winosmith.web.people.sessions import SessionStore
+from winosmith.web.people.gates import SessionStore
 from winosmith.web.write.drafts import start
 ann = Person.objects.get(name="ann")
 session = SessionStore()

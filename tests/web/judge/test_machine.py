@@ -84,7 +84,7 @@ class Judging(RuleBasedStateMachine):
     def send(self, who: int, choice: int, held: bool, other: int) -> None:
         """Answer what is held, or something that need not be."""
         from winosmith.web.judge.taking import current
-        from winosmith.web.people.once import new_key
+        from winosmith.web.people.gates import new_key
 
         person = self.people[who]
         slot = current(person) if held else None
@@ -100,7 +100,7 @@ class Judging(RuleBasedStateMachine):
 
     def _send(self, person: Any, key: str, ref: str, choice: int) -> None:
         from winosmith.web.judge.answering import answer, answer_local
-        from winosmith.web.people.once import once
+        from winosmith.web.people.gates import once
 
         def act() -> dict[str, Any]:
             slot = answer_local(person, ref, 1 - choice)

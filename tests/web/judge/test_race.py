@@ -31,7 +31,7 @@ def test_a_race_gives_each_problem_its_votes_and_no_more(
     from winosmith.web.judge.answering import answer, answer_local
     from winosmith.web.judge.models import Slot
     from winosmith.web.judge.taking import claim
-    from winosmith.web.people.once import new_key, once
+    from winosmith.web.people.gates import new_key, once
     from winosmith.web.problems.models import Problem
 
     given: set[tuple[int, int, int]] = set()

@@ -236,8 +236,8 @@ def test_one_button_is_for_all_who_are_held_together(
 ) -> None:
     """From the page of one of three accounts of one address all votes count, or none does."""
     from winosmith.web.judge.models import Slot
+    from winosmith.web.people.gates import new_key
     from winosmith.web.people.models import pseudonym
-    from winosmith.web.people.once import new_key
 
     rules(hold_accounts=3)
     problems = twin(halves=1)
@@ -453,7 +453,7 @@ def test_the_pages_of_the_training_lead_through_it(
 ) -> None:
     """The start tells of the training, each answer of its reason and how far it is, to the end."""
     from winosmith.web.people.consent import agree
-    from winosmith.web.people.once import new_key
+    from winosmith.web.people.gates import new_key
 
     rules(training_questions=2, training_right=2, local_first=False)
     gold(2), twin()

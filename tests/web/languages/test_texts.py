@@ -83,7 +83,7 @@ def test_a_reason_is_kept_in_the_sites_language_and_read_in_the_readers(
     from django.utils import translation
 
     from winosmith.web.moderate.actions import ACTIONS
-    from winosmith.web.people.once import new_key
+    from winosmith.web.people.gates import new_key
     from winosmith.web.problems.models import Event, Problem
 
     with translation.override("en"):

@@ -201,8 +201,8 @@ def test_what_was_written_without_an_account_is_never_judged_by_its_writer(
     db: Any, rules: Any, visit: Callable[..., Any]
 ) -> None:
     """An anonymous writer who begins a study in the same browser stays the writer."""
+    from winosmith.web.people.gates import WRITER, SessionStore
     from winosmith.web.people.models import Person
-    from winosmith.web.people.sessions import WRITER, SessionStore
 
     writer = Person.objects.create_anonymous()
     session = SessionStore()

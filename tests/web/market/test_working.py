@@ -14,7 +14,7 @@ CODE = "https://app.prolific.com/submissions/complete?cc=DONE1"
 
 
 def _key() -> dict[str, str]:
-    from winosmith.web.people.once import new_key
+    from winosmith.web.people.gates import new_key
 
     return {"key": new_key()}
 

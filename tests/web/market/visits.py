@@ -52,7 +52,7 @@ NO_PAGE = {
 
 def _form(**data: Any) -> Callable[[Any], dict[str, Any]]:
     def form(_: Any) -> dict[str, Any]:
-        from winosmith.web.people.once import new_key
+        from winosmith.web.people.gates import new_key
 
         return {"key": new_key(), **data}
 
@@ -128,7 +128,7 @@ def _session(person: Any) -> str:
     from django.conf import settings
     from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 
-    from winosmith.web.people.sessions import SessionStore
+    from winosmith.web.people.gates import SessionStore
 
     session = SessionStore()
     session[SESSION_KEY] = str(person.pk)

@@ -205,7 +205,7 @@ def test_sessions_of_an_older_site_stay(db: Any, visit: Any, person: Any) -> Non
 
     ann = person("ann")
     browser, row = visit(ann), ann.sessions.get()
-    older = {**row.get_decoded(), BACKEND_SESSION_KEY: "winosmith.web.people.sessions.Accounts"}
+    older = {**row.get_decoded(), BACKEND_SESSION_KEY: "winosmith.web.people.gates.Accounts"}
     row.session_data = json.dumps(older)
     row.save()
     assert browser.get("/people/").status_code == 302
@@ -215,7 +215,7 @@ def test_sessions_of_an_older_site_stay(db: Any, visit: Any, person: Any) -> Non
 
 def test_a_link_makes_one_account_with_its_roles(db: Any, visit: Any) -> None:
     """A link works once; to look at it uses it up for nobody."""
-    from winosmith.web.people.invitations import invite
+    from winosmith.web.people.accounts import invite
 
     path = invite(["admin"], 30)
     assert visit().get(path).status_code == 200
@@ -228,7 +228,7 @@ def test_a_link_makes_one_account_with_its_roles(db: Any, visit: Any) -> None:
 
 def test_a_link_is_stored_as_a_digest_alone(db: Any) -> None:
     """No column of the database holds what the link holds."""
-    from winosmith.web.people.invitations import invite
+    from winosmith.web.people.accounts import invite
     from winosmith.web.people.models import Invitation
 
     token = invite(["judge"], 30).split("/")[-2]
@@ -239,13 +239,13 @@ def test_a_link_is_stored_as_a_digest_alone(db: Any) -> None:
 
 def test_a_link_that_ran_out_or_was_taken_back_works_no_more(db: Any, visit: Any) -> None:
     """After its minutes, or taken back, a link is over."""
-    from winosmith.web.people.invitations import find, invite, take_back
+    from winosmith.web.people.accounts import end_invitation, invitation_of, invite
     from winosmith.web.people.models import Invitation
 
     path, other = invite(["judge"], 30), invite(["judge"], 30)
-    found = find(other.split("/")[-2])
+    found = invitation_of(other.split("/")[-2])
     assert found is not None
-    take_back(found)
+    end_invitation(found)
     assert visit().get(other).status_code == 410
     row = Invitation.objects.get(used=None)
     row.expires -= timedelta(minutes=31)
@@ -257,11 +257,10 @@ def test_a_link_used_by_sixteen_at_once_makes_one_admin(database: Any) -> None:
     """Of sixteen people who use one link in the same moment one becomes an admin, no more."""
     from django.db import connection
 
-    from winosmith.web.people.accounts import sign_up
-    from winosmith.web.people.invitations import find, invite
+    from winosmith.web.people.accounts import invitation_of, invite, sign_up
     from winosmith.web.people.models import Person
 
-    invitation = find(invite(["admin"], 30).split("/")[-2])
+    invitation = invitation_of(invite(["admin"], 30).split("/")[-2])
 
     def join(number: int) -> bool:
         try:
@@ -452,7 +451,7 @@ def test_an_admin_erases_whatever_somebody_is_called(
 @pytest.mark.parametrize("password", ["margaret-smith", "Margaret-Smith1", "margaretsmith"])
 def test_no_password_is_the_name(db: Any, visit: Any, person: Any, password: str) -> None:
     """A password that is the name, or much like it, is refused at sign-up, change and reset."""
-    from winosmith.web.people.invitations import reset
+    from winosmith.web.people.accounts import reset
 
     typed = {"password": password, "again": password}
     joined = visit().post("/people/join/", {"name": "margaret-smith", **typed})

@@ -38,7 +38,7 @@ def _judge(person: Any, **more: Any) -> None:
 def _all_about(person: Any, other: Any, twin: Any) -> list[Any]:
     """Let a person write, judge, comment, agree, draft, log in and send a form."""
     from winosmith.web.people.consent import agree
-    from winosmith.web.people.once import new_key, once
+    from winosmith.web.people.gates import new_key, once
     from winosmith.web.write.models import Draft
 
     agree(person)

@@ -14,7 +14,7 @@ def test_an_hour_that_is_full_says_when_to_come_again(db: Any, person: Any) -> N
     """The fourth of three an hour is refused, counted for nobody, and told a time to come."""
     from django.utils import timezone
 
-    from winosmith.web.people.limits import TooMany, rate_limit
+    from winosmith.web.people.gates import TooMany, rate_limit
     from winosmith.web.people.models import Hits
 
     ann = person("ann")
@@ -65,7 +65,7 @@ def test_sixteen_threads_never_spend_more_than_there_is(database: Any, person: A
     """Of sixteen at once, five of five an hour get through, and the sixth never."""
     from django.db import connection
 
-    from winosmith.web.people.limits import TooMany, rate_limit
+    from winosmith.web.people.gates import TooMany, rate_limit
 
     ann = person("ann")
 
@@ -102,7 +102,7 @@ def test_a_network_is_a_truncated_address(address: str, network: str, site: Any)
 
 def test_no_address_is_stored(db: Any, rf: Callable[..., Any]) -> None:
     """What is stored of a visitor is a digest: neither address nor network is in the row."""
-    from winosmith.web.people.limits import rate_limit
+    from winosmith.web.people.gates import rate_limit
     from winosmith.web.people.models import Hits
 
     rate_limit(rf(REMOTE_ADDR="192.0.2.77"), "write", 5)
@@ -119,7 +119,7 @@ def test_the_proxys_word_alone_counts(db: Any, rf: Callable[..., Any]) -> None:
     from django.conf import settings
     from django.test import override_settings
 
-    from winosmith.web.people.limits import address
+    from winosmith.web.people.gates import address
 
     request = rf(REMOTE_ADDR="127.0.0.1", HTTP_X_FORWARDED_FOR="203.0.113.9, 192.0.2.77")
     assert address(request) == "127.0.0.1"

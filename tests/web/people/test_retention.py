@@ -13,11 +13,10 @@ def test_what_is_old_goes_and_what_is_not_stays(
     from django.utils import timezone
 
     from winosmith.web.judge.models import Slot
+    from winosmith.web.people.accounts import invite
     from winosmith.web.people.erasure import tidy
-    from winosmith.web.people.invitations import invite
-    from winosmith.web.people.limits import rate_limit
+    from winosmith.web.people.gates import new_key, once, rate_limit
     from winosmith.web.people.models import Done, Hits, Invitation, Person, Session
-    from winosmith.web.people.once import new_key, once
     from winosmith.web.problems.models import Problem
     from winosmith.web.write.models import Draft
 

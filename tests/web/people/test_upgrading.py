@@ -49,8 +49,8 @@ def test_accounts_from_before_keep_their_names_and_take_their_looks(tables: Any)
 
 def test_sessions_from_before_go_on_as_digests(tables: Any, visit: Any) -> None:
     """A cookie from before the digests works after them, and its key stands in no row."""
+    from winosmith.web.people.gates import WRITER, SessionStore
     from winosmith.web.people.models import Person, Session
-    from winosmith.web.people.sessions import WRITER, SessionStore
 
     session = tables("0003_sessions_signed").get_model("people", "Session").objects
     writer = Person.objects.create_anonymous()

@@ -48,7 +48,7 @@ def rules(**changes: Any) -> Any:
 
 def send(person: Any, parent: Any, what: Any = None, key: str = "", **arguments: Any) -> Any:
     """Perturb as a person does, by a form of its own."""
-    from winosmith.web.people.once import new_key
+    from winosmith.web.people.gates import new_key
     from winosmith.web.perturb.rules import perturb
 
     return perturb(person, parent, what or typed(), key or new_key(), **arguments)

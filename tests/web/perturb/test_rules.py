@@ -216,7 +216,7 @@ def test_consent_and_limits_come_first(
     original: Callable[..., Any],
 ) -> None:
     """Who has not agreed is refused; what is spent is spent for what was written alone."""
-    from winosmith.web.people.limits import TooMany, rate_limit
+    from winosmith.web.people.gates import TooMany, rate_limit
     from winosmith.web.problems.models import Problem
 
     root = original()

@@ -55,7 +55,7 @@ def test_a_move_that_is_none_is_refused(db: Any) -> None:
 
 def test_a_key_is_good_for_one_form(db: Any, person: Callable[..., Any]) -> None:
     """Another form with the same key is refused, and does nothing; the first one is repeated."""
-    from winosmith.web.people.once import Reused, new_key, once
+    from winosmith.web.people.gates import Reused, new_key, once
 
     ann, key = person("ann"), new_key()
     assert once(ann, key, "/a/", lambda: {"n": 1}) == ({"n": 1, "form": "/a/"}, True)
@@ -71,8 +71,8 @@ def test_a_form_sent_by_many_threads_acts_once(database: Any, person: Callable[.
     """Sixteen threads that send the same form act once, and all get the same result."""
     from django.db import connection
 
+    from winosmith.web.people.gates import new_key, once
     from winosmith.web.people.models import Person
-    from winosmith.web.people.once import new_key, once
 
     ann, key, acted = person("ann"), new_key(), []
 

@@ -37,7 +37,7 @@ NO_PAGE = {
 
 def _form(**data: Any) -> Callable[[Any], dict[str, Any]]:
     def form(_: Any) -> dict[str, Any]:
-        from winosmith.web.people.once import new_key
+        from winosmith.web.people.gates import new_key
 
         return {"key": new_key(), **data}
 

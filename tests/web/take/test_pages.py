@@ -99,7 +99,7 @@ def test_somebody_takes_a_test_from_the_first_page_to_the_last(ann: Any, opened:
 
 
 def _send_blindly(browser: Any, sitting: Any, number: int, **form: str) -> Any:
-    from winosmith.web.people.once import new_key
+    from winosmith.web.people.gates import new_key
 
     url = f"/tests/sheet/{sitting.ref}/{number}/"
     return browser.post(url, {"key": new_key(), "shown": "", "seconds": "1", **form})
@@ -158,7 +158,7 @@ def test_a_form_that_is_sent_twice_counts_once(ann: Any, opened: Maker) -> None:
 
 def test_a_script_is_told_where_to_go(ann: Any, opened: Maker) -> None:
     """For a script the next address comes as JSON; what it leaves behind gets an empty answer."""
-    from winosmith.web.people.once import new_key
+    from winosmith.web.people.gates import new_key
 
     sitting = _begin(ann, opened())
     url = f"/tests/sheet/{sitting.ref}/1/"
@@ -218,7 +218,7 @@ def test_judging_waits_for_the_test(ann: Any, opened: Maker) -> None:
     """The page of judging says what comes first, and gives no problem."""
     from winosmith.web import hosting
     from winosmith.web.judge.models import Slot
-    from winosmith.web.people.once import new_key
+    from winosmith.web.people.gates import new_key
 
     hosting.import_problems(twins(3, start=40), "judging")
     _begin(ann, opened())

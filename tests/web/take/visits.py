@@ -53,7 +53,7 @@ VISITS: tuple[tuple[str, str, tuple[Any, ...], dict[str, Any]], ...] = (
 
 def _form(**data: Any) -> Callable[[Any], dict[str, Any]]:
     def form(_: Any) -> dict[str, Any]:
-        from winosmith.web.people.once import new_key
+        from winosmith.web.people.gates import new_key
 
         return {"key": new_key(), **data}
 

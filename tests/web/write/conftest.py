@@ -34,7 +34,7 @@ def typed(**changes: str) -> Any:
 
 def submitted(somebody: Any, key: str = "", **arguments: Any) -> Any:
     """Return the twin that somebody sends, of the form above unless `typed` is given."""
-    from winosmith.web.people.once import new_key
+    from winosmith.web.people.gates import new_key
     from winosmith.web.write.rules import submit
 
     fields = arguments.pop("typed", typed())

@@ -12,7 +12,7 @@ from tests.web.write.conftest import FORM, send, text  # type: ignore[import-not
 
 def _key() -> dict[str, str]:
     """Return a form that holds its key alone."""
-    from winosmith.web.people.once import new_key
+    from winosmith.web.people.gates import new_key
 
     return {"key": new_key()}
 
@@ -219,8 +219,8 @@ def test_the_hour_is_counted_by_twins_that_are_sent(opened: Any) -> None:
 def test_without_an_account_one_writes_by_the_session(db: Any, visit: Callable[..., Any]) -> None:
     """A session without an account draws, writes, sends and sees its own twin, which is held."""
     from winosmith.web.people.consent import agree
+    from winosmith.web.people.gates import WRITER
     from winosmith.web.people.models import Person
-    from winosmith.web.people.sessions import WRITER
     from winosmith.web.write.models import Draft
 
     somebody = Person.objects.create_anonymous()

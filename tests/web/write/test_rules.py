@@ -55,7 +55,7 @@ def test_a_key_makes_one_twin(database: Any, contributor: Callable[..., Any]) ->
     """Sixteen threads that send the same form make one twin with two halves."""
     from django.db import connection
 
-    from winosmith.web.people.once import new_key
+    from winosmith.web.people.gates import new_key
     from winosmith.web.problems.models import Problem, Twin
 
     ann, key = contributor(), new_key()
@@ -75,8 +75,8 @@ def test_a_refusal_writes_nothing_and_names_the_fields(
     db: Any, contributor: Callable[..., Any]
 ) -> None:
     """A twin that breaks rules leaves no row; the same key may send the mended one."""
+    from winosmith.web.people.gates import new_key
     from winosmith.web.people.models import Done
-    from winosmith.web.people.once import new_key
     from winosmith.web.problems.checks import Refused
     from winosmith.web.problems.models import Twin
 
@@ -147,7 +147,7 @@ def test_who_looks_first_is_the_site_s_choice(
 
 def test_a_failed_condition_takes_everything_back(db: Any, contributor: Callable[..., Any]) -> None:
     """What must succeed first (a rate limit) is in the same transaction as the twin."""
-    from winosmith.web.people.limits import TooMany, rate_limit
+    from winosmith.web.people.gates import TooMany, rate_limit
     from winosmith.web.problems.models import Twin
 
     ann = contributor()
@@ -163,7 +163,7 @@ def test_a_full_hour_says_when_to_come_again(
     db: Any, contributor: Callable[..., Any], most: int
 ) -> None:
     """Within two hours, also where the limit is 0 and nothing was ever counted."""
-    from winosmith.web.people.limits import TooMany, rate_limit
+    from winosmith.web.people.gates import TooMany, rate_limit
 
     ann = contributor()
     for _ in range(most):

@@ -27,9 +27,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from winosmith.errors import InputError
 from winosmith.web.api import tokens as rules
-from winosmith.web.people.gates import accounts_only
+from winosmith.web.people.gates import accounts_only, new_key, once
 from winosmith.web.people.models import Person
-from winosmith.web.people.once import new_key, once
 
 _GONE = {
     re.compile(r"judging(/.*)?"): "/judge/",

@@ -46,9 +46,8 @@ from winosmith.web.families.page import (
 )
 from winosmith.web.families.trees import DEPTHS, Shown, Tree, is_public, tree_of
 from winosmith.web.judge.seen import note_read
-from winosmith.web.people.limits import rate_limit_reading
+from winosmith.web.people.gates import existing_writer, rate_limit_reading
 from winosmith.web.people.models import Person, pseudonym
-from winosmith.web.people.sessions import existing_writer
 from winosmith.web.predict.asking import current_models
 from winosmith.web.predict.models import Model
 from winosmith.web.problems.models import Problem

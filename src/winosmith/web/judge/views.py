@@ -29,10 +29,8 @@ from winosmith.web.judge.models import Contest, Judge, Skip, Slot
 from winosmith.web.judge.taking import current, go_on, in_a_test, next_slot, shown, why_none_left
 from winosmith.web.judge.trust import stops, training
 from winosmith.web.pages import percent
-from winosmith.web.people.gates import agreed, judges_only
-from winosmith.web.people.limits import address, rate_limit
+from winosmith.web.people.gates import address, agreed, judges_only, new_key, once, rate_limit
 from winosmith.web.people.models import Person
-from winosmith.web.people.once import new_key, once
 
 Done = tuple[dict[str, Any], Slot | None]
 """What came of a form, for whoever sends it again, and the slot that is held now."""

@@ -51,10 +51,7 @@ from winosmith.web.market.workers import (
 )
 from winosmith.web.people.accounts import adopt
 from winosmith.web.people.consent import missing
-from winosmith.web.people.gates import admins_only
-from winosmith.web.people.limits import rate_limit
-from winosmith.web.people.once import new_key, once
-from winosmith.web.people.sessions import existing_writer
+from winosmith.web.people.gates import admins_only, existing_writer, new_key, once, rate_limit
 
 BEGINS = 240
 """Times that studies may be begun within an hour from one network."""

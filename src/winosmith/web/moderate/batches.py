@@ -25,7 +25,7 @@ from winosmith.web.moderate.actions import ACTIONS, UNDO, Action, in_the_log
 from winosmith.web.moderate.deciding import LONGEST, Conflict, decide, undo
 from winosmith.web.moderate.models import Batch
 from winosmith.web.moderate.queue import Where, found
-from winosmith.web.people.once import new_key
+from winosmith.web.people.gates import new_key
 from winosmith.web.problems.models import Event, Problem
 
 if TYPE_CHECKING:

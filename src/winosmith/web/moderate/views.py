@@ -25,9 +25,8 @@ from winosmith.web.moderate.models import Appointment, Batch
 from winosmith.web.moderate.queue import AGES, KINDS, ONLY, TABS, Where, page, waiting
 from winosmith.web.moderate.rows import entry, rows
 from winosmith.web.moderate.votes import note_read
-from winosmith.web.people.gates import moderators_only
+from winosmith.web.people.gates import moderators_only, new_key, once
 from winosmith.web.people.models import Person
-from winosmith.web.people.once import new_key, once
 from winosmith.web.problems.models import Event, Problem, State
 
 

@@ -16,9 +16,8 @@ from winosmith.web.moderate import people as members
 from winosmith.web.moderate.models import Appointment
 from winosmith.web.moderate.people import person_of
 from winosmith.web.pages import percent
-from winosmith.web.people.gates import moderators_only
+from winosmith.web.people.gates import moderators_only, new_key, once
 from winosmith.web.people.models import Person, pseudonym
-from winosmith.web.people.once import new_key, once
 from winosmith.web.problems.models import Problem
 
 GO_ON = "go-on"

@@ -1,12 +1,19 @@
-"""Accounts: made, entered, given a new password, and what was written before they were there."""
+"""Accounts: made, entered, given a new password, and what was written before they were there.
+
+An invitation is a link that lets one person in: into a new account with roles, or back into an old
+one.
+"""
 
 from __future__ import annotations
 
 import re
+import secrets
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import cast
+from datetime import timedelta
+from hashlib import sha256
+from typing import Literal, cast
 
 from django.conf import settings
 from django.contrib.auth import authenticate
@@ -14,6 +21,7 @@ from django.contrib.auth.hashers import Argon2PasswordHasher
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -21,10 +29,112 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.people.invitations import use, ways_back
-from winosmith.web.people.limits import address, network, rate_limit, uncount
+from winosmith.web.people.gates import address, network, rate_limit, uncount
 from winosmith.web.people.models import Agreement, Invitation, Person, new_salt
 from winosmith.web.suspicions import look
+
+Role = Literal["contributor", "judge", "moderator", "admin"]
+
+ROLES: dict[str, tuple[str, ...]] = {
+    "contributor": (),
+    "judge": ("is_judge",),
+    "moderator": ("is_judge", "is_moderator"),
+    "admin": ("is_judge", "is_moderator", "is_superuser"),
+}
+"""What each role brings with it."""
+
+
+def invite(roles: Iterable[Role], minutes: int, *, by: Person | None = None) -> str:
+    """Return the path of a new link that makes one account with these roles.
+
+    Only a digest is stored: whoever reads the database, or a backup, can't use it.
+
+    Raises:
+        InputError: `by` may not give one of the roles, or a role is none.
+    """
+    given: dict[str, bool] = {}
+    for role in roles:
+        if role not in ROLES:
+            raise InputError(f"{role!r} is no role; the roles are {', '.join(ROLES)}")
+        if by is not None and not may_invite(by, role):
+            raise InputError(_("You may not give this role; ask an admin."))
+        given |= dict.fromkeys(ROLES[role], True)
+    return _new_link(minutes, made_by=by, **given)
+
+
+def reset(person: Person, minutes: int, *, by: Person | None = None) -> str:
+    """Return the path of a new link with which somebody sets a new password.
+
+    Raises:
+        InputError: there is no such account any more, or `by` is no admin.
+    """
+    if not person.is_active or person.anonymous:
+        raise InputError(_("There is no account with this name."))
+    if by is not None and not (by.is_active and by.is_superuser):
+        raise InputError(_("Only admins let somebody back in."))
+    with writing():
+        ways_back(person).update(used=timezone.now())
+        return _new_link(minutes, made_by=by, person=person)
+
+
+def may_invite(by: Person, role: str) -> bool:
+    """Tell whether somebody may give a role: moderators make judges, admins make anybody."""
+    return by.is_active and (by.is_superuser or (by.moderates and role in ("contributor", "judge")))
+
+
+def invitation_of(token: str) -> Invitation | None:
+    """Return the link of a token while it works; None for every other text."""
+    return _open().filter(digest=_digest(token)).select_related("person").first()
+
+
+def past_invitation(token: str) -> Invitation | None:
+    """Return the link of a token that works no more; None for a text that never was one.
+
+    A link that was over for long is forgotten, too (`SiteRules.retention_days`).
+    """
+    return Invitation.objects.filter(digest=_digest(token)).first()
+
+
+def ways_back(person: Person) -> QuerySet[Invitation]:
+    """Return the links that work and set a new password for somebody."""
+    return _open().filter(person=person)
+
+
+def _use(invitation: Invitation, person: Person) -> None:
+    """Note that a link was used; of many that use it at once, one gets through.
+
+    Raises:
+        InputError: it was used, taken back or ran out meanwhile.
+    """
+    with writing():
+        now = timezone.now()
+        if not _open().filter(pk=invitation.pk).update(used=now, used_by=person):
+            raise InputError(_("This link was used already, or has run out; ask for a new one."))
+
+
+def end_invitation(invitation: Invitation) -> None:
+    """Let a link work no more."""
+    with writing():
+        _open().filter(pk=invitation.pk).update(used=timezone.now())
+
+
+def _open() -> QuerySet[Invitation]:
+    return Invitation.objects.filter(used=None, expires__gt=timezone.now())
+
+
+def _new_link(minutes: int, **fields: object) -> str:
+    token = secrets.token_urlsafe(24)
+    with writing():
+        Invitation.objects.create(
+            digest=_digest(token),
+            expires=timezone.now() + timedelta(minutes=minutes),
+            **fields,
+        )
+    return f"/people/join/{token}/"
+
+
+def _digest(token: str) -> str:
+    return sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class Argon2(Argon2PasswordHasher):
@@ -109,7 +219,7 @@ def _made(
         person.set_password(password)
         person.save()
         if invitation is not None:
-            use(invitation, person)
+            _use(invitation, person)
     return person
 
 
@@ -218,7 +328,7 @@ def new_password(person: Person, password: str, invitation: Invitation | None = 
     with writing():
         validate_password(password, person)
         if invitation is not None:
-            use(invitation, person)
+            _use(invitation, person)
         person.set_password(password)
         person.save(update_fields=["password"])
         return close_doors(person)

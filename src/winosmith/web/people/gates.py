@@ -1,21 +1,303 @@
-"""Gates: decorators of views that let through only those who may."""
+"""What a request passes before its view acts: whose it is, who may, how often, a form only once.
+
+The database keeps the sessions, each beside the person whose it is. The cookie holds a key of 165
+random bits, the table its SHA-256: whoever reads the database, or a backup, can't use one. Who is
+there has an account, or is somebody whom only their session knows.
+
+The database counts for the limits, too, for all workers together: somebody with an account by it,
+everybody else by their network. What is stored of either is a digest that only the holder of the
+site's key can make.
+"""
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
+from contextlib import suppress
+from datetime import datetime, timedelta
 from functools import wraps
-from typing import Concatenate, ParamSpec
+from hashlib import sha256
+from ipaddress import IPv6Address, ip_address, ip_network
+from typing import Any, Concatenate, ParamSpec, cast
 from urllib.parse import urlencode
 
 from django.conf import settings
+from django.contrib.auth import SESSION_KEY
+from django.contrib.sessions.backends.db import SessionStore as DatabaseStore
+from django.db import OperationalError
+from django.db.models import F
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
 
+from winosmith.errors import InputError, WinosmithError
+from winosmith.web._lock import PATIENCE, since, writing
 from winosmith.web.people.consent import missing
-from winosmith.web.people.models import Person
-from winosmith.web.people.sessions import existing_writer
+from winosmith.web.people.models import Done, Hits, Person, Session, keyed
+
+WRITER = "writer"
+"""Under this a session keeps who writes in it without an account."""
+
+
+def _digest(key: str | None) -> str:
+    """Return what the table keeps of a key; 64 hex digits."""
+    return sha256((key or "").encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class SessionStore(DatabaseStore):
+    """Django's store in the database, of digests of keys; its writes wait in the site's queue."""
+
+    @classmethod
+    def get_model_class(cls) -> type[Session]:
+        """Return the model of the rows."""
+        return Session
+
+    def create_model_instance(self, data: dict[str, Any]) -> Session:
+        """Return the row of a session, with the person in its own column."""
+        row: Session = super().create_model_instance(data)
+        row.session_key = _digest(row.session_key)
+        person = data.get(SESSION_KEY) or data.get(WRITER)
+        row.person_id = int(person) if person else None
+        return row
+
+    def exists(self, session_key: str | None) -> bool:
+        """Tell whether there is a session of a key."""
+        return bool(super().exists(_digest(session_key)))
+
+    def load(self) -> dict[str, Any]:
+        """Return what the session holds; nothing, and a new key with the next save, for none."""
+        rows = Session.objects.filter(expire_date__gt=timezone.now())
+        row = rows.filter(session_key=_digest(self.session_key)).first()
+        if row is None:
+            self._session_key = None
+            return {}
+        held: dict[str, Any] = self.decode(row.session_data)
+        return held
+
+    def save(self, must_create: bool = False) -> None:
+        """Write the session; it is on the disk when this returns."""
+        with writing():
+            super().save(must_create)
+
+    def delete(self, session_key: str | None = None) -> None:
+        """End the session of a key; this one where none is named."""
+        with writing():
+            super().delete(_digest(session_key or self.session_key))
+
+
+def existing_writer(request: HttpRequest) -> Person | None:
+    """Return who writes here, by the session alone; None before a first contribution."""
+    if request.user.is_authenticated:
+        return cast(Person, request.user)
+    number = request.session.get(WRITER)
+    if number is None:
+        return None
+    return Person.objects.filter(pk=number, anonymous=True, is_active=True).first()
+
+
+def writer(request: HttpRequest) -> Person:
+    """Return who writes here; without an account, a person whom this session knows from now on.
+
+    Raises:
+        InputError: the site takes sentences from accounts alone, and there is none.
+    """
+    found = existing_writer(request)
+    if found is not None:
+        return found
+    if not settings.RULES.anonymous:
+        raise InputError(_("This site takes sentences from accounts alone; log in or sign up."))
+    with writing():
+        person = Person.objects.create_anonymous()
+    request.session[WRITER] = person.pk
+    return person
+
+
+HOUR = timedelta(hours=1)
+
+SOON = 1.0
+"""Seconds for which reading waits to be counted."""
+
+BITS = {4: 24, 6: 48}
+"""Of an address that are kept: what a provider commonly gives to one customer or office."""
+
+
+class TooMany(WinosmithError):  # noqa: N818 - it tells when to come again, not of a fault
+    """Somebody did something more often than the site allows; `again` is when they may."""
+
+    def __init__(self, what: str, again: datetime):
+        self.what, self.again = what, again
+        super().__init__(f"too many in an hour ({what}); come again at {again:%H:%M} UTC")
+
+    @property
+    def seconds(self) -> int:
+        """How long to wait, 1 or more."""
+        return max(1, round((self.again - timezone.now()).total_seconds()))
+
+
+def address(request: HttpRequest) -> str:
+    """Return the address that a request comes from; "" when there is none (a socket file).
+
+    Behind a proxy (the site has a public address) it is the last hop of X-Forwarded-For, the one
+    that the proxy itself wrote; whatever stands before it, the client may have made up.
+    """
+    if settings.SITE.public_url:
+        hops = str(request.META.get("HTTP_X_FORWARDED_FOR", "")).split(",")
+        if hops[-1].strip():
+            return hops[-1].strip()
+    return str(request.META.get("REMOTE_ADDR", ""))
+
+
+def network(where: str) -> str:
+    """Return the network of an address: a /24, or a /48 of IPv6; "unknown" for what is none.
+
+    >>> # network("192.0.2.77") == "192.0.2.0/24"
+    """
+    try:
+        found = ip_address(where.strip("[]"))
+    except ValueError:
+        return "unknown"
+    if isinstance(found, IPv6Address) and found.ipv4_mapped:
+        found = found.ipv4_mapped
+    return str(ip_network((found, BITS[found.version]), strict=False))
+
+
+def _who(somebody: HttpRequest | Person | str) -> str:
+    if isinstance(somebody, HttpRequest):
+        if not somebody.user.is_authenticated:
+            return keyed("network", network(address(somebody)))
+        somebody = somebody.user
+    return keyed("limit", somebody if isinstance(somebody, str) else f"person {somebody.pk}")
+
+
+def rate_limit(somebody: HttpRequest | Person | str, what: str, most: int) -> None:
+    """Count that somebody does something; refuse it when the last hour is full.
+
+    The last hour is this clock hour and as much of the one before as it reaches into.
+
+    Args:
+        somebody: a request (its account, or else its network), a person, or a text of your own
+            that stands for somebody.
+        what: a word of 20 letters or fewer; each is counted by itself.
+        most: how many within an hour.
+
+    Raises:
+        TooMany: the hour is full; nothing was counted.
+    """
+    now = timezone.now()
+    hour = now.replace(minute=0, second=0, microsecond=0)
+    who = _who(somebody)
+    with writing():
+        hits = Hits.objects.filter(who=who, what=what, hour=hour - HOUR)
+        before = hits.values_list("count", flat=True).first() or 0
+        rows = Hits.objects.select_for_update()
+        row, _new = rows.get_or_create(who=who, what=what, hour=hour, defaults={"count": 0})
+        # Of the hour before counts the share into which the last sixty minutes reach.
+        if row.count + 1 + before * (1 - (now - hour) / HOUR) <= most:
+            row.count += 1
+            row.save(update_fields=["count"])
+            return
+    raise TooMany(what, _again(before, row.count, most, hour, now))
+
+
+def rate_limit_reading(somebody: HttpRequest | Person | str, what: str, most: int) -> None:
+    """Count as `rate_limit` does that somebody reads; uncounted where nothing can be written.
+
+    Raises:
+        TooMany: the hour is full.
+    """
+    with suppress(OperationalError), since(PATIENCE - SOON):
+        rate_limit(somebody, what, most)
+
+
+def _again(before: int, count: int, most: int, hour: datetime, now: datetime) -> datetime:
+    """Return when one more fits: hits of an hour fade evenly over the next."""
+    if count + 1 <= most:
+        return max(now, hour + HOUR * (1 - (most - count - 1) / max(1, before)))
+    return hour + HOUR + HOUR * (1 - max(0, most - 1) / max(1, count))
+
+
+def uncount(somebody: HttpRequest | Person | str, what: str) -> None:
+    """Take back what `rate_limit` counted last, for something that turned out to be harmless."""
+    with writing():
+        rows = Hits.objects.filter(who=_who(somebody), what=what, count__gt=0)
+        newest = rows.order_by("-hour").values("pk")[:1]
+        Hits.objects.filter(pk__in=list(newest.values_list("pk", flat=True))).update(
+            count=F("count") - 1
+        )
+
+
+def wants_page(request: HttpRequest) -> bool:
+    """Tell whether a refusal is best told as a page: programs that load files ask for no HTML."""
+    accepted = request.headers.get("Accept", "text/html")
+    return "text/html" in accepted or bool(getattr(request, "htmx", False))
+
+
+def answer_too_many(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
+    """Show who does something too often when to come again, with status 429 (middleware)."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        return get_response(request)
+
+    def process_exception(request: HttpRequest, error: Exception) -> HttpResponse | None:
+        if not isinstance(error, TooMany):
+            return None
+        if wants_page(request):
+            wait = -(-error.seconds // 60)
+            page = render(request, "429.html", {"wait": wait}, status=429)
+        else:
+            told = f"429: this is no data, but {error}, after {error.seconds} seconds.\n"
+            page = HttpResponse(told, status=429, content_type="text/plain; charset=utf-8")
+        page.headers["Retry-After"] = str(error.seconds)
+        return page
+
+    middleware.process_exception = process_exception  # type: ignore[attr-defined]
+    return middleware
+
+
+class Reused(InputError):  # noqa: N818
+    """A key that another form was sent with."""
+
+
+def new_key() -> str:
+    """Return a key for one form that is shown: 32 hex digits."""
+    return secrets.token_hex(16)
+
+
+def once(
+    person: Person, key: str, form: str, act: Callable[[], dict[str, Any]]
+) -> tuple[dict[str, Any], bool]:
+    """Do something for the first form with this key; for the others return what came of it.
+
+    Args:
+        person: who sent the form; the keys of others can't be met.
+        key: from `new_key`, out of the form.
+        form: which form it is, such as the path that it is sent to; a key is good for one form.
+        act: does the writing and returns what JSON can hold. It runs in the same transaction as
+            the note that it ran: both are on the disk, or neither.
+
+    Returns:
+        What `act` returned, with `form` beside it, and whether it ran now.
+
+    Raises:
+        InputError: the key is none.
+        Reused: another form was sent with it.
+    """
+    if not 16 <= len(key) <= 64 or not key.isalnum():
+        raise InputError(_("the form carries no key; open the page again"))
+    with writing():
+        done, new = Done.objects.get_or_create(person=person, key=key)
+        if new:
+            done.result = {**act(), "form": form}
+            done.save(update_fields=["result"])
+        elif done.result.get("form") != form:
+            raise Reused(_("This form was used for something else; open the page again."))
+        return done.result, new
+
 
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]

@@ -222,7 +222,7 @@ class Session(AbstractBaseSession):
     @classmethod
     def get_session_store_class(cls) -> type[Any]:
         """Return what reads and writes these rows."""
-        from winosmith.web.people.sessions import SessionStore
+        from winosmith.web.people.gates import SessionStore
 
         return SessionStore
 

@@ -1,9 +1,10 @@
-"""The pages of people: at the door, about oneself, of the law, and of invitations."""
+"""The pages of people and their forms: at the door, about oneself, of the law, of invitations."""
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
+from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login as log_in
@@ -14,41 +15,45 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, Js
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.people import invitations as rules
 from winosmith.web.people.accounts import (
     JOINS,
+    ROLES,
     Doors,
     adopt,
     close_doors,
+    end_invitation,
     enter,
+    invitation_of,
+    invite,
+    may_invite,
     new_password,
     open_doors,
+    past_invitation,
+    reset,
     sign_up,
 )
 from winosmith.web.people.consent import agree, current_documents, missing
 from winosmith.web.people.erasure import data_about
 from winosmith.web.people.erasure import erase as erase_person
 from winosmith.web.people.erasure import hide as hide_all
-from winosmith.web.people.forms import (
-    EraseForm,
-    InviteForm,
-    JoinForm,
-    LoginForm,
-    NewPasswordForm,
-    PasswordForm,
+from winosmith.web.people.gates import (
+    accounts_only,
+    admins_only,
+    existing_writer,
+    moderators_only,
+    new_key,
+    once,
+    rate_limit,
+    safe_next,
+    writer,
 )
-from winosmith.web.people.gates import accounts_only, admins_only, moderators_only, safe_next
-from winosmith.web.people.invitations import find, over
-from winosmith.web.people.limits import rate_limit
 from winosmith.web.people.models import Document, Invitation, Person, pseudonym
-from winosmith.web.people.once import new_key, once
-from winosmith.web.people.sessions import existing_writer, writer
 
 BACKEND = settings.AUTHENTICATION_BACKENDS[0]
 
@@ -59,12 +64,130 @@ DAY = 24 * 60
 """Minutes."""
 
 
+def _password(label: Any, kind: str, help_text: Any = "") -> forms.CharField:
+    return forms.CharField(
+        label=label,
+        strip=False,
+        max_length=1000,
+        help_text=help_text,
+        widget=forms.PasswordInput(attrs={"autocomplete": kind}),
+    )
+
+
+class NewPasswordForm(forms.Form):
+    """A password, typed twice, since nobody sees what they type."""
+
+    password = _password(
+        gettext_lazy("Password"),
+        "new-password",
+        gettext_lazy(
+            "8 characters or more, and nothing that is easy to guess. Write it down: without an "
+            "e-mail address nobody can send you a new one."
+        ),
+    )
+    again = _password(gettext_lazy("Password, once more"), "new-password")
+
+    def clean(self) -> dict[str, Any]:
+        """Compare the two."""
+        typed: dict[str, Any] = super().clean() or {}
+        if "password" in typed and "again" in typed and typed["password"] != typed["again"]:
+            self.add_error(
+                "again", ValidationError(gettext_lazy("These are two different passwords."))
+            )
+        return typed
+
+
+class JoinForm(NewPasswordForm):
+    """A new account."""
+
+    name = forms.CharField(
+        label=gettext_lazy("Name"),
+        max_length=60,
+        help_text=gettext_lazy(
+            "Only those who run this site see it. It need not be your real one."
+        ),
+        widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none"}),
+    )
+    field_order = ("name", "password", "again")
+
+
+class LoginForm(forms.Form):
+    """A name and a password."""
+
+    name = forms.CharField(
+        label=gettext_lazy("Name"),
+        max_length=60,
+        widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none"}),
+    )
+    password = _password(gettext_lazy("Password"), "current-password")
+
+
+class PasswordForm(NewPasswordForm):
+    """A new password, by somebody who knows the old one."""
+
+    old = _password(gettext_lazy("The password so far"), "current-password")
+    field_order = ("old", "password", "again")
+
+
+class InviteForm(forms.Form):
+    """A link for one person; or, with a name, a way back into an account."""
+
+    role = forms.ChoiceField(
+        label=gettext_lazy("What the link makes somebody"),
+        choices=[
+            ("contributor", gettext_lazy("contributor: writes")),
+            ("judge", gettext_lazy("judge: writes and judges")),
+            ("moderator", gettext_lazy("moderator: decides what becomes of problems, too")),
+            ("admin", gettext_lazy("admin: runs the site")),
+        ],
+    )
+    days = forms.IntegerField(
+        label=gettext_lazy("For how many days it works"), min_value=1, max_value=90, initial=7
+    )
+    name = forms.CharField(
+        label=gettext_lazy("Name of an account whose password is lost"),
+        max_length=60,
+        required=False,
+        help_text=gettext_lazy(
+            "Leave it empty for a new account. Otherwise the link sets a new password."
+        ),
+    )
+
+    def __init__(self, roles: list[str], *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["role"].choices = [
+            choice for choice in self.fields["role"].choices if choice[0] in roles
+        ]
+        if "admin" not in roles:
+            del self.fields["name"]
+
+    @staticmethod
+    def every_role() -> list[str]:
+        """Return the words for roles."""
+        return list(ROLES)
+
+
+class EraseForm(forms.Form):
+    """That somebody means it."""
+
+    texts = forms.BooleanField(
+        label=gettext_lazy("Erase the sentences that are not released yet, too"), required=False
+    )
+    sure = forms.BooleanField(label=gettext_lazy("I know that this can’t be taken back"))
+    password = _password(gettext_lazy("Your password"), "current-password")
+
+    def __init__(self, *args: Any, with_password: bool, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not with_password:
+            del self.fields["password"]
+
+
 @sensitive_post_parameters()
 def join(request: HttpRequest, token: str = "") -> HttpResponseBase:
     """Make an account; with an invitation's token, one with the roles that it gives."""
-    invitation = find(token) if token else None
+    invitation = invitation_of(token) if token else None
     if token and invitation is None:
-        gone = over(token)
+        gone = past_invitation(token)
         page = {"invitation": gone, "now": timezone.now()}
         return render(request, "people/link_over.html", page, status=410 if gone else 404)
     if request.user.is_authenticated:
@@ -362,7 +485,7 @@ def text(request: HttpRequest, kind: str, version: int) -> HttpResponse:
 def invitations(request: HttpRequest) -> HttpResponseBase:
     """Show the links that work, and make a new one, whose address is shown this once."""
     by = cast(Person, request.user)
-    roles = [role for role in InviteForm.every_role() if rules.may_invite(by, role)]
+    roles = [role for role in InviteForm.every_role() if may_invite(by, role)]
     form = InviteForm(roles, request.POST or None)
     link = ""
     if request.method == "POST" and form.is_valid():
@@ -381,8 +504,8 @@ def _new_link(by: Person, form: InviteForm) -> str:
             person = Person.objects.get_by_natural_key(name)
         except Person.DoesNotExist:
             raise InputError(_("There is no account with this name.")) from None
-        return rules.reset(person, typed["days"] * DAY, by=by)
-    return rules.invite([typed["role"]], typed["days"] * DAY, by=by)
+        return reset(person, typed["days"] * DAY, by=by)
+    return invite([typed["role"]], typed["days"] * DAY, by=by)
 
 
 def _invitations_page(
@@ -409,6 +532,6 @@ def take_back(request: HttpRequest, number: int) -> HttpResponse:
     invitation = rows.filter(pk=number).first()
     if invitation is None:
         raise Http404
-    rules.take_back(invitation)
+    end_invitation(invitation)
     messages.success(request, _("This link works no more."))
     return redirect("people:invitations")

@@ -16,8 +16,8 @@ from winosmith.records import problem_record
 from winosmith.text import tokens
 from winosmith.web.judge.entering import enter, may_revise, replace
 from winosmith.web.people.consent import has_agreed
+from winosmith.web.people.gates import once
 from winosmith.web.people.models import Done
-from winosmith.web.people.once import once
 from winosmith.web.perturb.checking import Place, Typed, examine
 from winosmith.web.predict.asking import ask
 from winosmith.web.predict.models import Model

@@ -18,11 +18,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from winosmith.errors import InputError
 from winosmith.web.judge.seen import note_read
 from winosmith.web.people.consent import missing
-from winosmith.web.people.gates import agreed
-from winosmith.web.people.limits import TooMany, rate_limit
+from winosmith.web.people.gates import TooMany, agreed, existing_writer, new_key, rate_limit, writer
 from winosmith.web.people.models import Person
-from winosmith.web.people.once import new_key
-from winosmith.web.people.sessions import existing_writer, writer
 from winosmith.web.perturb import rules
 from winosmith.web.perturb.checking import Place, Typed
 from winosmith.web.perturb.choosing import Choices, examples, listed

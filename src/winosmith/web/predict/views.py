@@ -9,8 +9,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_POST
 
 from winosmith.errors import InputError
-from winosmith.web.people.gates import moderators_only
-from winosmith.web.people.once import new_key, once
+from winosmith.web.people.gates import moderators_only, new_key, once
 from winosmith.web.predict import asking, register
 from winosmith.web.predict.models import Model
 

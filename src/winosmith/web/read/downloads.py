@@ -12,7 +12,7 @@ from django.utils.http import parse_etags, quote_etag
 from django.views.decorators.http import require_safe
 
 from winosmith import __version__
-from winosmith.web.people.limits import rate_limit_reading, wants_page
+from winosmith.web.people.gates import rate_limit_reading, wants_page
 from winosmith.web.read.exports import (
     FILES,
     LOOKED,

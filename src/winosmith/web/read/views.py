@@ -15,8 +15,8 @@ from django.views.decorators.http import require_safe
 from winosmith import practice
 from winosmith.validate import StructureRules
 from winosmith.web.judge.seen import note_read
+from winosmith.web.people.gates import existing_writer
 from winosmith.web.people.models import pseudonym
-from winosmith.web.people.sessions import existing_writer
 from winosmith.web.problems.family import may_perturb
 from winosmith.web.problems.models import Problem, Twin, Version
 from winosmith.web.problems.public import public_problems, visible_to, waits_until

@@ -20,11 +20,15 @@ from django.views.decorators.http import require_POST, require_safe
 
 from winosmith.errors import InputError
 from winosmith.web.judge.seen import note_read
-from winosmith.web.people.gates import admins_only, moderators_only
-from winosmith.web.people.limits import rate_limit_reading
+from winosmith.web.people.gates import (
+    admins_only,
+    existing_writer,
+    moderators_only,
+    new_key,
+    once,
+    rate_limit_reading,
+)
 from winosmith.web.people.models import Person
-from winosmith.web.people.once import new_key, once
-from winosmith.web.people.sessions import existing_writer
 from winosmith.web.problems.models import Problem
 from winosmith.web.rounds import rules
 from winosmith.web.rounds.flags import flagged, newest, told

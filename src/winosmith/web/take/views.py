@@ -13,10 +13,15 @@ from django.views.decorators.http import require_POST, require_safe
 
 from winosmith import humans
 from winosmith.errors import InputError
-from winosmith.web.people.gates import accounts_only, agreed, moderators_only
-from winosmith.web.people.limits import rate_limit
+from winosmith.web.people.gates import (
+    accounts_only,
+    agreed,
+    moderators_only,
+    new_key,
+    once,
+    rate_limit,
+)
 from winosmith.web.people.models import Person
-from winosmith.web.people.once import new_key, once
 from winosmith.web.take import answering
 from winosmith.web.take.answering import mark_shown, seconds_seen
 from winosmith.web.take.models import Remark, Round, Sitting

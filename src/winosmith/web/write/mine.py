@@ -23,9 +23,8 @@ from winosmith.web.judge.entering import may_revise, may_withdraw, own_problems
 from winosmith.web.judge.entering import withdraw as take_back
 from winosmith.web.judge.votes import Vote, votes_of
 from winosmith.web.moderate import appeals
+from winosmith.web.people.gates import existing_writer, new_key, once
 from winosmith.web.people.models import Person
-from winosmith.web.people.once import new_key, once
-from winosmith.web.people.sessions import existing_writer
 from winosmith.web.problems.family import root_of
 from winosmith.web.problems.hints import live_hints
 from winosmith.web.problems.models import Problem, State, Twin, Version

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-from winosmith.web.people.once import new_key
+from winosmith.web.people.gates import new_key
 
 
 class Draft(models.Model):

@@ -12,8 +12,8 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.entering import enter, may_revise, replace
 from winosmith.web.people.consent import has_agreed
+from winosmith.web.people.gates import once
 from winosmith.web.people.models import Done
-from winosmith.web.people.once import once
 from winosmith.web.problems.checks import Refused, by_field
 from winosmith.web.problems.hints import hints
 from winosmith.web.problems.models import Twin, new_ref

@@ -16,11 +16,16 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from winosmith.errors import InputError
 from winosmith.web.people.consent import has_agreed
-from winosmith.web.people.gates import agreed
-from winosmith.web.people.limits import TooMany, rate_limit
+from winosmith.web.people.gates import (
+    TooMany,
+    agreed,
+    existing_writer,
+    new_key,
+    once,
+    rate_limit,
+    writer,
+)
 from winosmith.web.people.models import Person
-from winosmith.web.people.once import new_key, once
-from winosmith.web.people.sessions import existing_writer, writer
 from winosmith.web.problems.checks import Refused
 from winosmith.web.write import drafts, rules
 from winosmith.web.write.checking import Typed

@@ -17,8 +17,8 @@ from ninja import Header
 from winosmith.web.api import tokens
 from winosmith.web.api.v1.faults import Denied, Mismatch
 from winosmith.web.people.consent import missing
+from winosmith.web.people.gates import Reused, once
 from winosmith.web.people.models import Done
-from winosmith.web.people.once import Reused, once
 
 if TYPE_CHECKING:
     from winosmith.web.api.models import Token

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from winosmith.web.api.v1.access import Key, acted, asks, done_before, note, owner
 from winosmith.web.api.v1.shapes import Asked, Check, Near, Ref, Shape
-from winosmith.web.people.limits import rate_limit
+from winosmith.web.people.gates import rate_limit
 from winosmith.web.people.models import Person
 from winosmith.web.write import drafts, rules
 from winosmith.web.write.checking import Typed

@@ -17,7 +17,7 @@ from ninja.errors import HttpError, ValidationError
 
 from winosmith.errors import InputError
 from winosmith.web.pages import AGAIN
-from winosmith.web.people.limits import TooMany
+from winosmith.web.people.gates import TooMany
 from winosmith.web.problems.checks import Refused
 from winosmith.web.write.drafts import Stale
 

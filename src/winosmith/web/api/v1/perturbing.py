@@ -18,9 +18,8 @@ from winosmith.web.api.v1.access import Key, acted, asks, owner, reader
 from winosmith.web.api.v1.faults import Malformed
 from winosmith.web.api.v1.shapes import Asked, Check, Problem, Ref, Shape, problems
 from winosmith.web.judge.seen import note_read
-from winosmith.web.people.limits import rate_limit
+from winosmith.web.people.gates import new_key, rate_limit
 from winosmith.web.people.models import Person
-from winosmith.web.people.once import new_key
 from winosmith.web.perturb import rules
 from winosmith.web.perturb.checking import Place, Typed
 from winosmith.web.perturb.page import Shown, checked, outcome

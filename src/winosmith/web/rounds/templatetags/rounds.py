@@ -7,7 +7,7 @@ from typing import Any
 from django import template
 
 from winosmith.web.judge.seen import note_read
-from winosmith.web.people.sessions import existing_writer
+from winosmith.web.people.gates import existing_writer
 from winosmith.web.problems.models import Problem
 from winosmith.web.rounds import flags
 from winosmith.web.rounds.models import Round

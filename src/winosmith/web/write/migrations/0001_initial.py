@@ -5,7 +5,7 @@ import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
-import winosmith.web.people.once
+import winosmith.web.people.gates
 
 
 class Migration(migrations.Migration):
@@ -29,7 +29,7 @@ class Migration(migrations.Migration):
                 (
                     "ref",
                     models.CharField(
-                        default=winosmith.web.people.once.new_key, max_length=32, unique=True
+                        default=winosmith.web.people.gates.new_key, max_length=32, unique=True
                     ),
                 ),
                 ("topic", models.CharField(blank=True, max_length=200)),
