@@ -52,16 +52,16 @@ def unlocked_votes() -> None:
 
 def forgetful_forms() -> None:
     """Let a form’s key be looked up first and noted last: two clicks at once both act."""
-    from winosmith.web.people import once
+    from winosmith.web.people import gates
 
-    _everywhere(once.once, once_unlocked)
+    _everywhere(gates.once, once_unlocked)
 
 
 def clear_sessions() -> None:
     """Let the table of sessions keep their keys as they are."""
-    from winosmith.web.people import sessions
+    from winosmith.web.people import gates
 
-    _everywhere(sessions._digest, lambda key: key or "")
+    _everywhere(gates._digest, lambda key: key or "")
 
 
 FAULTS: dict[str, Callable[[], None]] = {

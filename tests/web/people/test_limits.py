@@ -33,15 +33,15 @@ def test_hits_of_the_last_hour_fade(db: Any, person: Any) -> None:
     """The clock hour before counts as far as the last hour reaches into it, and then has room."""
     from django.utils import timezone
 
-    from winosmith.web.people import limits
+    from winosmith.web.people import gates
     from winosmith.web.people.models import Hits
 
     ann = person("ann")
-    limits.rate_limit(ann, "write", 10)
+    gates.rate_limit(ann, "write", 10)
     hour = timezone.now().replace(minute=0, second=0, microsecond=0)
     Hits.objects.update(hour=hour - timedelta(hours=1), count=1000)
-    with pytest.raises(limits.TooMany) as refused:
-        limits.rate_limit(ann, "write", 10)
+    with pytest.raises(gates.TooMany) as refused:
+        gates.rate_limit(ann, "write", 10)
     again = refused.value.again
     left = 10 - 1000 * (1 - (again - hour) / timedelta(hours=1))
     assert left >= 1 - 1e-6
@@ -52,10 +52,10 @@ def test_a_full_hour_has_room_when_it_says(db: Any, person: Any) -> None:
     """After a full clock hour the told time is when its hits have faded by one."""
     from django.utils import timezone
 
-    from winosmith.web.people import limits
+    from winosmith.web.people import gates
 
     hour = timezone.now().replace(minute=0, second=0, microsecond=0)
-    told = limits._again(0, 10, 10, hour, hour + timedelta(minutes=50))
+    told = gates._again(0, 10, 10, hour, hour + timedelta(minutes=50))
     next_hour = hour + timedelta(hours=1)
     assert told > next_hour
     assert 10 * (1 - (told - next_hour) / timedelta(hours=1)) <= 9 + 1e-6
@@ -95,9 +95,9 @@ def test_sixteen_threads_never_spend_more_than_there_is(database: Any, person: A
 )
 def test_a_network_is_a_truncated_address(address: str, network: str, site: Any) -> None:
     """Of an address the /24 counts, or the /48 of IPv6."""
-    from winosmith.web.people import limits
+    from winosmith.web.people import gates
 
-    assert limits.network(address) == network
+    assert gates.network(address) == network
 
 
 def test_no_address_is_stored(db: Any, rf: Callable[..., Any]) -> None:
