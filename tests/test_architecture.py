@@ -179,9 +179,9 @@ def test_everything_of_the_platform_stands_on_one_floor() -> None:
 def test_areas_are_set_up_from_the_lowest_floor_up() -> None:
     """What areas add to the lists of those below stands there in the order of the floors."""
     settings = (PACKAGE / "web/settings.py").read_text("utf-8")
-    areas = re.findall(r'^    "winosmith\.web\.(\w+)",$', settings, re.MULTILINE)
+    areas = re.findall(r'^    "winosmith\.web\.(\w+)(?:\.Config)?",$', settings, re.MULTILINE)
     assert areas == sorted(areas, key=_web_floor)
-    assert set(areas) == {path.parent.name for path in PACKAGE.glob("web/*/apps.py")}
+    assert set(areas) == {path.parent.name for path in PACKAGE.glob("web/*/__init__.py")}
 
 
 @pytest.mark.parametrize(
@@ -287,7 +287,7 @@ def _importers() -> dict[str, set[str]]:
 SIBLINGS = ("formats", "cli", "web/api/v1")
 """Folders of siblings: a file a format, a command, a part of the API."""
 
-OF_DJANGO = ("models", "views", "urls", "apps", "admin")
+OF_DJANGO = ("models", "views", "urls", "admin")
 
 
 def _of_one() -> list[str]:

@@ -1,1 +1,28 @@
 """The platform's area `judge`: k distinct people judge each problem."""
+
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+
+class Config(AppConfig):
+    """Names the application, and answers for what people wrote and judged."""
+
+    name = "winosmith.web.judge"
+
+    def ready(self) -> None:
+        """Join what tells, hides, adopts, erases and tidies up."""
+        from winosmith.web._background import hourly
+        from winosmith.web.judge import leaving
+        from winosmith.web.judge.trust import forget_origins
+        from winosmith.web.judge.votes import forget_timings
+        from winosmith.web.people import accounts, erasure
+
+        erasure.telling["problems"] = erasure.Telling(leaving.problems_of, "problems.Twin")
+        erasure.naming["problem"] = erasure.Naming("problem__twin", leaving.name_of)
+        erasure.hiding.append(leaving.hide_texts)
+        erasure.erasing.append(leaving.erase_judge)
+        erasure.tidying["timings"] = lambda _now, before: forget_timings(before)
+        erasure.tidying["origins"] = lambda now, _before: forget_origins(now)
+        accounts.adopting.append(leaving.adopt_texts)
+        hourly.append(forget_origins)

@@ -1,1 +1,33 @@
 """The platform's area `moderate`: what comes in, what is decided, and what was decided."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.apps import AppConfig
+from django.db.models.signals import post_migrate
+
+
+class Config(AppConfig):
+    """Names the application, and keeps the queue's indexes whatever is migrated."""
+
+    name = "winosmith.web.moderate"
+
+    def ready(self) -> None:
+        """Join what becomes of appeals; look after the indexes when all migrations have run."""
+        from winosmith.web.moderate.appeals import adopt_appeals, forget_words
+        from winosmith.web.people.accounts import adopting
+        from winosmith.web.people.erasure import erasing
+
+        post_migrate.connect(_keep_indexes, sender=self)
+        erasing.append(forget_words)
+        adopting.append(adopt_appeals)
+
+
+def _keep_indexes(using: str, **_: Any) -> None:
+    from django.db import connections
+
+    from winosmith.web.moderate.queue import ensure
+
+    if "problems_problem" in connections[using].introspection.table_names():
+        ensure(using)

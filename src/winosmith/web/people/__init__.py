@@ -1,1 +1,32 @@
 """The platform's area `people`: who takes part, in which role, and what they agreed to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.apps import AppConfig
+from django.db.models.signals import post_migrate
+
+
+class Config(AppConfig):
+    """Names the application; each start of a site makes the texts that it still lacks."""
+
+    name = "winosmith.web.people"
+
+    def ready(self) -> None:
+        """Make the first texts once the tables are there; tidy up once a day."""
+        from winosmith.web._background import daily
+        from winosmith.web.people.erasure import tidy
+
+        daily.append(tidy)
+        post_migrate.connect(_first_documents, sender=self)
+
+
+def _first_documents(sender: Any, using: str, **_: Any) -> None:
+    from django.db import connections
+
+    from winosmith.web.people.consent import first_documents
+    from winosmith.web.people.models import Document
+
+    if Document._meta.db_table in connections[using].introspection.table_names():
+        first_documents()

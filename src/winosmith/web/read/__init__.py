@@ -1,1 +1,33 @@
 """The platform's area `read`: browse, search, download; guidelines and the data card."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.apps import AppConfig, apps
+from django.db.models.signals import post_migrate
+
+
+class Config(AppConfig):
+    """Names the application, and keeps the search index whatever is migrated."""
+
+    name = "winosmith.web.read"
+
+    def ready(self) -> None:
+        """Look after the search index when all migrations have run."""
+        # Django tells of migrations by the applications that have models; `read` has none.
+        post_migrate.connect(_keep_index, sender=apps.get_app_config("problems"))
+
+
+def _keep_index(using: str, **_: Any) -> None:
+    from django.db import connections
+
+    from winosmith.web.problems.search import ensure
+
+    known = connections[using].introspection
+    with connections[using].cursor() as cursor:
+        if "problems_problem" not in known.table_names(cursor):
+            return
+        columns = known.get_table_description(cursor, "problems_problem")
+    if any(column.name == "public" for column in columns):  # an older table has none yet
+        ensure(using)
