@@ -64,7 +64,7 @@ def changed(problem, words, rng):
 
 def questions(data, count):
     """Return pairs of halves, as they are typed, with the twin that each comes from."""
-    from winosmith.web.problems.checks import Half
+    from winosmith.web.problems.lookalikes import Half
 
     rng = random.Random(1)  # noqa: S311
     words = [word for p in data for word in p.sentence.split() if word.isalpha()]
@@ -123,7 +123,7 @@ def size():
 
 def measure(args):
     from winosmith.web.problems import association
-    from winosmith.web.problems.hints import live_hints
+    from winosmith.web.problems.checks import live_hints
     from winosmith.web.problems.lookalikes import lookalikes
 
     data = originals()

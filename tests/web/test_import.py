@@ -36,8 +36,8 @@ FULL = Problem(
 
 def test_what_comes_in_goes_out_again(database: Any) -> None:
     """Problems imported as valid are exported as they were: lineage, origin, extra, ids, order."""
-    from winosmith.web.problems.public import public_problems
     from winosmith.web.problems.records import as_problem
+    from winosmith.web.problems.states import public_problems
 
     data = Dataset([*_twins(), FULL])
     made = _import(data, "valid")
@@ -116,7 +116,7 @@ def test_gold_questions_are_never_part_of_the_data(database: Any, person: Any) -
     """Gold questions have an explanation and are not public; what has none is refused."""
     from winosmith.web.judge.models import Gold
     from winosmith.web.problems.models import Problem
-    from winosmith.web.problems.public import public_problems
+    from winosmith.web.problems.states import public_problems
 
     data = Dataset(
         replace(problem, extra=Extra({"gold.explanation": "It says so.", "gold.attention": True}))
@@ -132,7 +132,7 @@ def test_gold_questions_are_never_part_of_the_data(database: Any, person: Any) -
 
 def test_an_embargo_holds_for_what_is_imported(database: Any) -> None:
     """With embargo=True nothing of the import is public; marks in the file hold as well."""
-    from winosmith.web.problems.public import public_problems
+    from winosmith.web.problems.states import public_problems
 
     first, *rest = _twins(2)
     _import(Dataset([replace(first, embargo=True), *rest]), "valid")

@@ -69,8 +69,8 @@ def test_versions_get_their_place(database: Any, reverse: bool) -> None:
 
 def test_families_go_out_as_they_came_in(database: Any, tmp_path: Path) -> None:
     """An export of what was imported is the same data set, edits and marks included."""
-    from winosmith.web.problems.public import public_problems
     from winosmith.web.problems.records import as_public
+    from winosmith.web.problems.states import public_problems
 
     data = Dataset(_family())
     _import(data)
@@ -108,9 +108,9 @@ def test_what_an_embargo_covers_is_never_public(
     """Below an embargo nothing is to be seen while a file is read; lifted, all of it is free."""
     from winosmith.web import _import as module
     from winosmith.web._lock import writing
-    from winosmith.web.problems.embargoes import lift
+    from winosmith.web.problems.family import lift
     from winosmith.web.problems.models import Problem
-    from winosmith.web.problems.public import public_problems
+    from winosmith.web.problems.states import public_problems
 
     monkeypatch.setattr(module, "CHUNK", 1)
     root, *below = _family()
@@ -138,7 +138,7 @@ def test_an_interrupted_import_stays_covered(
     """What came in before an interrupt is covered; the same import again gives it its place."""
     from winosmith.web import _import as module
     from winosmith.web.problems.models import Version
-    from winosmith.web.problems.public import public_problems
+    from winosmith.web.problems.states import public_problems
 
     monkeypatch.setattr(module, "CHUNK", 1)
     root, *below = _family()

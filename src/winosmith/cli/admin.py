@@ -245,7 +245,7 @@ def tidy(folder: str, database: str | None) -> None:
     """
     existing_site(folder, database)
     from winosmith.web.people.erasure import tidy as delete_old
-    from winosmith.web.problems.public import publish_due
+    from winosmith.web.problems.states import publish_due
 
     click.echo(f"{'published':12} {publish_due():>9,}")
     for name, count in delete_old().items():

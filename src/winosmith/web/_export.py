@@ -89,8 +89,8 @@ def one_moment() -> Iterator[None]:
 
 
 def _write_public(output: OutputFolder, known: formats.Format) -> int:
-    from winosmith.web.problems.public import public_problems
     from winosmith.web.problems.records import as_public
+    from winosmith.web.problems.states import public_problems
 
     name = f"problems{known.suffix}"
     data = (one for rows in chunks(public_problems()) for one in as_public(rows))

@@ -15,7 +15,7 @@ from winosmith import Dataset
 from winosmith import Problem as Datum
 from winosmith.errors import InputError
 from winosmith.lineage import depths
-from winosmith.web._chunked import chunked
+from winosmith.web._lock import chunked
 
 if TYPE_CHECKING:
     from winosmith.web.problems.models import Problem, Twin
@@ -211,7 +211,7 @@ def _add(data: Sequence[Datum], as_: As, covered: Collection[str] = ()) -> int:
 
 def _note_covered(covered: Collection[str], rows: Sequence[Problem]) -> None:
     """Write down of new rows that they came in under the embargo of what stands above them."""
-    from winosmith.web.problems.embargoes import covering
+    from winosmith.web.problems.family import covering
     from winosmith.web.problems.models import Event
 
     Event.objects.bulk_create(covering(row) for row in rows if row.ref in covered)
@@ -222,8 +222,8 @@ def _add_rows(data: Sequence[Datum], as_: As) -> Sequence[Problem]:
 
     from winosmith.web.judge.slots import open_new
     from winosmith.web.problems.models import Event, Problem, State
-    from winosmith.web.problems.public import settle
     from winosmith.web.problems.records import row_fields
+    from winosmith.web.problems.states import settle
 
     now = timezone.now()
     state = State.JUDGING if as_ == "judging" else State.VALID
@@ -412,7 +412,7 @@ def _versions(
 
 def _covered(keys: Sequence[int]) -> set[int]:
     """Return the keys of those that came in under the embargo of what stands above them."""
-    from winosmith.web.problems.embargoes import COVERING
+    from winosmith.web.problems.family import COVERING
     from winosmith.web.problems.models import Event
 
     events = Event.objects.filter(kind=COVERING[True])
@@ -432,7 +432,7 @@ def _write_versions(versions: Iterator[Any]) -> None:
 def _cover(keys: Sequence[int]) -> None:
     """Put what stands below problems under embargo under it, too."""
     from winosmith.web._lock import writing
-    from winosmith.web.problems.embargoes import cover_below
+    from winosmith.web.problems.family import cover_below
 
     for some in chunked(keys, ROWS):
         with writing():

@@ -1,4 +1,6 @@
-"""Write transactions, and how long they wait for others: never so long that nobody is answered.
+"""Write transactions, how long they wait for others, and many rows, some at a time.
+
+A write never waits so long that nobody is answered.
 
 SQLite lets one connection write at a time, whoever has the file open; PostgreSQL locks tables and
 rows. A write that comes to no turn in time fails with `OperationalError`, and nothing was written;
@@ -10,15 +12,18 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from itertools import islice
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.db import OperationalError, connection, transaction
 from django.db.backends.signals import connection_created
 
 from winosmith.locks import wait_for_lock
+
+Row = TypeVar("Row")
 
 PATIENCE = 5.0
 """Seconds that a request waits for its turn to write, those in which it waited for a thread among
@@ -131,3 +136,16 @@ def _take_turns(held: ExitStack, until: float) -> None:
             else:
                 held.push(turn.pop_all())
                 return
+
+
+def chunked(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
+    """Yield the rows in their order, `size` at a time; the last time what is left.
+
+    As `itertools.batched` does, which Python 3.11 does not have.
+
+    >>> list(chunked("abcde", 2))
+    [['a', 'b'], ['c', 'd'], ['e']]
+    """
+    rest = iter(rows)
+    while chunk := list(islice(rest, size)):
+        yield chunk

@@ -197,8 +197,8 @@ def test_the_public_download_gives_the_figures_of_a_family_with_hidden_ones(
     from winosmith.web.families.figures import answers_of, depths_of_errors
     from winosmith.web.families.trees import DEPTHS, tree_of
     from winosmith.web.problems.models import Problem
-    from winosmith.web.problems.public import public_problems
     from winosmith.web.problems.records import as_public
+    from winosmith.web.problems.states import public_problems
 
     found, alpha, wrong = family(), model(), {"old_big", "pot"}
     for name, problem in found.items():

@@ -160,7 +160,7 @@ def test_what_contributors_withdrew_stays(
 
 def test_an_embargo_hides_and_is_lifted(db: Any, moderator: Any, twin: Any, do: Any) -> None:
     """Under embargo a valid problem is not public; lifted, it is; the log has both."""
-    from winosmith.web.problems.public import public_problems
+    from winosmith.web.problems.states import public_problems
 
     eva, half = moderator(), twin(state="valid")[0]
     do(eva, "embargo", half)

@@ -118,7 +118,7 @@ def test_hiding_takes_everything_off_the_site(
     """Hidden twins are withdrawn whatever their state, are judged no more, and only mine are."""
     from winosmith.web.judge.taking import claim
     from winosmith.web.problems.models import Problem
-    from winosmith.web.problems.public import public_problems
+    from winosmith.web.problems.states import public_problems
 
     ann, bob, judge = person("ann"), person("bob"), person("judge", is_judge=True)
     for state in ("judging", "valid", "held", "rejected"):
@@ -161,8 +161,8 @@ def test_released_text_stays_without_its_writer(db: Any, person: Any, twin: Any)
     """Released halves stay public under another pseudonym; agreements stay with them, nameless."""
     from winosmith.web.people.consent import agree
     from winosmith.web.people.erasure import erase
-    from winosmith.web.problems.public import public_problems
     from winosmith.web.problems.records import as_problem
+    from winosmith.web.problems.states import public_problems
 
     ann = person("ann")
     agree(ann)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from winosmith import Dataset, Problem, solve
-from winosmith.web.problems.checks import Half
+from winosmith.web.problems.lookalikes import Half
 
 SENTENCE = "They dropped the cup and the jug and the _ {}."
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from winosmith import practice, solve
-from winosmith.web.problems.checks import Half
+from winosmith.web.problems.lookalikes import Half
 
 HALVES = [Half("The _ fenced.", ("vicar", "monk"), 0), Half("", (), None)]
 

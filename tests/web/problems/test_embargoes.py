@@ -72,7 +72,7 @@ def test_what_is_covered_has_no_embargo_to_lift(db: Any, person: Callable[..., A
 def test_new_versions_come_under_the_embargo_of_their_parent(db: Any) -> None:
     """Written or imported after the embargo, a version is covered from its first moment."""
     from winosmith.web._lock import writing
-    from winosmith.web.problems.embargoes import lift, put_under
+    from winosmith.web.problems.family import lift, put_under
 
     top = root()
     with writing():
@@ -92,10 +92,10 @@ def test_imported_versions_come_under_the_embargo_of_the_site(db: Any) -> None:
     from winosmith.lineage import perturbed
     from winosmith.web import hosting
     from winosmith.web._lock import writing
-    from winosmith.web.problems.embargoes import put_under
+    from winosmith.web.problems.family import put_under
     from winosmith.web.problems.models import Problem
-    from winosmith.web.problems.public import public_problems
     from winosmith.web.problems.records import as_problem
+    from winosmith.web.problems.states import public_problems
 
     top = root()
     with writing():
@@ -112,7 +112,7 @@ def test_nothing_tells_of_a_family_under_embargo(
 ) -> None:
     """Pages, searches, counts, files and guessed addresses are those of a site without it."""
     from winosmith.web._lock import writing
-    from winosmith.web.problems.embargoes import put_under
+    from winosmith.web.problems.family import put_under
 
     root(word="mug")
     eve = person("eve")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from winosmith import formats, practice
-from winosmith.web.suspicions import (
+from winosmith.web.problems.checks import (
     contact_data,
     flagged_words,
     foreign_lookalikes,
@@ -145,7 +145,7 @@ def test_characters_are_named() -> None:
 
 def test_what_is_written_with_care_gets_no_hint(db: Any) -> None:
     """None of the twins that ship gives a hint of its text."""
-    from winosmith.web.problems.hints import text_hints
+    from winosmith.web.problems.checks import text_hints
 
     for problem in practice.handwritten():
         assert text_hints([problem]) == []
@@ -153,14 +153,14 @@ def test_what_is_written_with_care_gets_no_hint(db: Any) -> None:
 
 def test_hints_are_rare_on_published_data(db: Any, data_dir: Path) -> None:
     """Of WinoGrande's development set fewer than 1 % of the problems give a hint of their text."""
-    from winosmith.web.problems.hints import text_hints
+    from winosmith.web.problems.checks import text_hints
 
     data = formats.read(data_dir / "winogrande" / "dev.jsonl")
     assert sum(bool(text_hints([problem])) for problem in data) < 0.01 * len(data)
 
 
 def _half(sentence: str) -> Any:
-    from winosmith.web.problems.checks import Half
+    from winosmith.web.problems.lookalikes import Half
 
     return Half(sentence, ("cup", "jug"), 0)
 
@@ -173,7 +173,7 @@ def test_a_hint_names_what_was_found_once(db: Any) -> None:
     from django.conf import settings
     from django.test import override_settings
 
-    from winosmith.web.problems.hints import hints
+    from winosmith.web.problems.checks import hints
 
     text = f"{TEXT} Call 555-0134, 555-0135, 555-0136 or 555-0137, you clod."
     with override_settings(RULES=replace(settings.RULES, words_to_flag=("clod",))):
@@ -186,8 +186,8 @@ def test_a_hint_names_what_was_found_once(db: Any) -> None:
 
 def test_a_full_name_as_an_option_is_named(db: Any) -> None:
     """Options with a first and a last name give a hint; those with a first name do not."""
-    from winosmith.web.problems.checks import Half
-    from winosmith.web.problems.hints import hints
+    from winosmith.web.problems.checks import hints
+    from winosmith.web.problems.lookalikes import Half
 
     text = "{0} met {1} and _ smiled."
     full, first = ("Ada Lovelace", "Alan Turing"), ("Ada", "Alan")
@@ -200,7 +200,7 @@ def test_a_full_name_as_an_option_is_named(db: Any) -> None:
 def test_near_duplicates_are_hints(db: Any, person: Callable[..., Any]) -> None:
     """Published, public and hidden near-duplicates are told, each as far as its reader may know."""
     from winosmith import Dataset, Problem
-    from winosmith.web.problems.hints import hints, live_hints
+    from winosmith.web.problems.checks import hints, live_hints
     from winosmith.web.problems.lookalikes import remember, remember_published
     from winosmith.web.problems.models import Problem as Row
     from winosmith.web.problems.models import Twin
@@ -245,8 +245,8 @@ def test_near_duplicates_are_hints(db: Any, person: Callable[..., Any]) -> None:
 )
 def test_what_is_half_written_does_no_harm(db: Any, halves: list[Any]) -> None:
     """Unfinished and absurd input gives a list of hints, and no error."""
-    from winosmith.web.problems.checks import Half
-    from winosmith.web.problems.hints import hints, live_hints
+    from winosmith.web.problems.checks import hints, live_hints
+    from winosmith.web.problems.lookalikes import Half
 
     assert isinstance(live_hints([Half(*half) for half in halves]), list)
     assert isinstance(hints([Half(*half) for half in halves]), list)

@@ -44,8 +44,8 @@ def test_no_word_of_a_hidden_parent_is_told(db: Any, person: Any, state: str) ->
 
 def test_the_distance_to_a_hidden_root_is_told(db: Any, person: Any, tmp_path: Path) -> None:
     """Without a public root, the site's depths stand beside the lineage, and one in EvoGrad."""
-    from winosmith.web.problems.public import public_problems
     from winosmith.web.problems.records import as_public
+    from winosmith.web.problems.states import public_problems
 
     _top, middle, last = _family(person, root="withdrawn")
     data = as_public(list(public_problems().order_by("pk")))
@@ -72,8 +72,8 @@ def test_depths_below_a_hidden_version_are_those_of_the_site(
 
     They say so in every format that keeps them, and nothing is added where all is public.
     """
-    from winosmith.web.problems.public import public_problems
     from winosmith.web.problems.records import as_public
+    from winosmith.web.problems.states import public_problems
 
     for state, hidden in (("valid", False), ("judging", True), ("withdrawn", True)):
         top, _middle, last = _family(lambda name, state=state: person(name + state), middle=state)

@@ -115,7 +115,7 @@ def _twins(cases: Iterable[Case], author: Any) -> Iterator[tuple[Case, Any, Any]
 
     from winosmith.web._lock import writing
     from winosmith.web.problems.models import Problem, Twin
-    from winosmith.web.problems.public import settle
+    from winosmith.web.problems.states import settle
 
     decided = {late: timezone.now() - timedelta(days=15 if late else 1) for late in (False, True)}
     for case in cases:
@@ -364,7 +364,7 @@ def test_the_database_says_what_the_condition_says(
 ) -> None:
     """The column, the query and the rule for one person say the same, on both databases."""
     from winosmith.web.problems.models import Problem
-    from winosmith.web.problems.public import public_problems, visible_to
+    from winosmith.web.problems.states import public_problems, visible_to
 
     halves = {}
     for case, one, two in _twins(CASES, person("ann")):
@@ -398,7 +398,7 @@ def _later(halves: Iterable[Any], **time: float) -> None:
     """Let time pass for a twin, and the hourly look come round."""
     from django.db.models import F
 
-    from winosmith.web.problems.public import publish_due
+    from winosmith.web.problems.states import publish_due
 
     rows = type(next(iter(halves))).objects.filter(pk__in=[half.pk for half in halves])
     rows.update(decided=F("decided") - timedelta(**time))
@@ -512,7 +512,7 @@ def test_what_tells_the_answer_of_an_attention_question_is_not_public(
     """The other half of one that is asked waits; it is public with the question's end."""
     from winosmith.web.judge.gold import add_gold, settle
     from winosmith.web.judge.models import Contest, Judge, Slot
-    from winosmith.web.problems.public import publish_due, waits_until
+    from winosmith.web.problems.states import publish_due, waits_until
 
     one, two = _judged(person("ann"))
     add_gold(two, "A small jug holds little.")
@@ -558,7 +558,7 @@ def test_lifting_an_embargo_publishes_no_half_ahead_of_the_other(
 ) -> None:
     """A half whose embargo ends while judges hold the other waits like one just found valid."""
     from winosmith.web._lock import writing
-    from winosmith.web.problems.embargoes import lift, put_under
+    from winosmith.web.problems.family import lift, put_under
 
     one, two = _judged()
     _to(one, "valid")
@@ -635,7 +635,7 @@ def test_what_is_public_and_what_waits_is_found_by_small_indexes(db: Any) -> Non
     from django.db import connection
 
     from winosmith.web.problems.models import Problem
-    from winosmith.web.problems.public import _due, public_problems
+    from winosmith.web.problems.states import _due, public_problems
 
     with connection.cursor() as cursor:  # what ran before on this site may have left some
         cursor.execute("ANALYZE sqlite_master")
@@ -653,7 +653,7 @@ def test_what_is_public_and_what_waits_is_found_by_small_indexes(db: Any) -> Non
 
 def test_lifting_an_embargo_that_is_not_there_hides_nothing(db: Any) -> None:
     """A public half stays public when its other half is judged again and "lift" is pressed."""
-    from winosmith.web.problems.embargoes import lift
+    from winosmith.web.problems.family import lift
 
     one, other = _judged()
     for half in (one, other):
@@ -684,7 +684,7 @@ def test_no_half_is_ever_published_ahead_of_the_other(
     from django.db import transaction
 
     from winosmith.errors import InputError
-    from winosmith.web.problems.embargoes import lift, put_under
+    from winosmith.web.problems.family import lift, put_under
 
     with transaction.atomic():
         halves = dict(zip("ab", _judged(), strict=True))

@@ -37,8 +37,8 @@ def handmade(db: Any, person: Callable[..., Any]) -> Any:
 
 def test_an_import_comes_out_as_it_went_in(handmade: Any) -> None:
     """Problems that were put into the site come out as the same data set, field by field."""
-    from winosmith.web.problems.public import public_problems
     from winosmith.web.problems.records import as_problem
+    from winosmith.web.problems.states import public_problems
 
     assert Dataset(map(as_problem, public_problems().order_by("pk"))) == handmade
 

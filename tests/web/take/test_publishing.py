@@ -44,8 +44,8 @@ def test_publishing_releases_what_was_asked_with_its_other_halves(
     """One sheet of a was given: both halves of its twins become public; the rest stays hidden."""
     from winosmith.humans import CANARY
     from winosmith.web.problems.models import Problem
-    from winosmith.web.problems.public import public_problems
     from winosmith.web.problems.records import as_problem
+    from winosmith.web.problems.states import public_problems
     from winosmith.web.take.rounds import close_round, publish_round
     from winosmith.web.take.sheets import enrol
 

@@ -24,7 +24,7 @@ def _halves(problem_ids: set[str]) -> set[str]:
 def test_a_round_brings_its_problems_under_embargo(opened: Maker) -> None:
     """What was not on the site is valid there, and in nothing public; each half is on one test."""
     from winosmith.web.problems.models import Problem
-    from winosmith.web.problems.public import public_problems
+    from winosmith.web.problems.states import public_problems
 
     data = twins(6, singles=12)
     made = opened(data, orders=2)

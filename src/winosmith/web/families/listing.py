@@ -14,8 +14,8 @@ from winosmith.metrics import counted
 from winosmith.web.families.figures import worth
 from winosmith.web.families.kept import Kept
 from winosmith.web.problems.models import Problem, Version
-from winosmith.web.problems.public import public_problems
 from winosmith.web.problems.search import Term, matching
+from winosmith.web.problems.states import public_problems
 
 SIZE = 20
 """Families on a page."""

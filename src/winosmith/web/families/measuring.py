@@ -32,8 +32,8 @@ from winosmith.web.predict.asking import current_models
 from winosmith.web.predict.models import Model, Stand
 from winosmith.web.predict.models import Prediction as Row
 from winosmith.web.problems.models import Problem
-from winosmith.web.problems.public import public_problems
 from winosmith.web.problems.records import as_public, lean, numbers, rows
+from winosmith.web.problems.states import public_problems
 from winosmith.web.read.exports import Aside
 
 

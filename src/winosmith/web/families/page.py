@@ -19,7 +19,7 @@ from winosmith.web.people.models import Person
 from winosmith.web.predict.asking import current_models
 from winosmith.web.predict.models import Model, Prediction, Stand
 from winosmith.web.problems.models import Problem, State
-from winosmith.web.problems.public import public_problems, visible_to
+from winosmith.web.problems.states import public_problems, visible_to
 
 ALL = "all"
 """In an address: all models side by side."""

@@ -21,7 +21,7 @@ from django.db import connection
 
 from winosmith.metrics import DepthKind
 from winosmith.web.problems.models import Problem, State, Version
-from winosmith.web.problems.public import visible_to
+from winosmith.web.problems.states import visible_to
 
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person

@@ -51,8 +51,8 @@ from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.predict.asking import current_models
 from winosmith.web.predict.models import Model
 from winosmith.web.problems.models import Problem
-from winosmith.web.problems.public import visible_to
 from winosmith.web.problems.search import parse
+from winosmith.web.problems.states import visible_to
 from winosmith.web.read.downloads import MOST, TYPES
 from winosmith.web.read.exports import FILES, Aside, survey, text
 

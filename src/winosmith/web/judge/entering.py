@@ -14,8 +14,7 @@ from winosmith.web._lock import writing
 from winosmith.web.judge.seen import inherit_seen
 from winosmith.web.judge.slots import close_slots, open_new
 from winosmith.web.people.models import Person
-from winosmith.web.problems.checks import AnyHalf
-from winosmith.web.problems.lookalikes import remember
+from winosmith.web.problems.lookalikes import AnyHalf, remember
 from winosmith.web.problems.models import Event, Problem, State, Twin, new_ref
 from winosmith.web.problems.states import GONE, move, stay
 

@@ -16,7 +16,7 @@ from winosmith.web.judge.seen import unseen
 from winosmith.web.judge.slots import give_back, place_of
 from winosmith.web.judge.trust import GOLD, askable, check, lift_if_unfounded, training, untrained
 from winosmith.web.people.models import Person
-from winosmith.web.problems import public
+from winosmith.web.problems import states
 from winosmith.web.problems.models import Problem
 
 _chance = secrets.SystemRandom()
@@ -174,4 +174,4 @@ def settle(contested: Contest, by: Person, *, upheld: bool, answer: str = "") ->
             if judge.held is None:
                 check(judge)
         else:  # judges are locked before twins, as where they answer
-            public.settle([now.slot.twin_id])
+            states.settle([now.slot.twin_id])

@@ -24,8 +24,7 @@ from winosmith.web.problems.models import (
     Twin,
     Version,
 )
-from winosmith.web.problems.public import visible_to
-from winosmith.web.problems.states import move
+from winosmith.web.problems.states import move, visible_to
 
 HIDDEN = gettext_noop("the contributor hid everything they wrote")
 """The reason in the log, in the site's language; it is translated for whoever reads it."""

@@ -26,8 +26,7 @@ from winosmith.web.judge.slots import counted
 from winosmith.web.judge.votes import settle_votes
 from winosmith.web.people.models import Person, keyed
 from winosmith.web.problems.models import Problem, State
-from winosmith.web.problems.public import questions
-from winosmith.web.problems.states import stay
+from winosmith.web.problems.states import questions, stay
 
 HOUR = timedelta(hours=1)
 

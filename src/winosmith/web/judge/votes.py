@@ -16,8 +16,7 @@ from django.utils.translation import gettext as _
 from winosmith import Dataset, Response
 from winosmith.lineage import UNVALIDATED
 from winosmith.validate import VoteRules, votes
-from winosmith.web._chunked import chunked
-from winosmith.web._lock import writing
+from winosmith.web._lock import chunked, writing
 from winosmith.web.judge.models import Skip, Slot, Verdict
 from winosmith.web.judge.slots import add_slots, tally
 from winosmith.web.people.models import Person, pseudonym

@@ -17,10 +17,9 @@ from winosmith.web.moderate.actions import ACTIONS, CLOSING, UNDO, Action
 from winosmith.web.moderate.appeals import open_appeal, settle
 from winosmith.web.moderate.models import Appeal
 from winosmith.web.moderate.votes import answered_since
-from winosmith.web.problems.embargoes import COVERING, lift, put_under
+from winosmith.web.problems.family import COVERING, lift, put_under
 from winosmith.web.problems.models import Event, Problem, State
-from winosmith.web.problems.public import LATE
-from winosmith.web.problems.states import locked, move, stay
+from winosmith.web.problems.states import LATE, locked, move, stay
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

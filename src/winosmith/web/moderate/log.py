@@ -17,7 +17,7 @@ from winosmith.web.moderate.actions import ACTIONS, UNDO
 from winosmith.web.moderate.people import person_of
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.problems.models import Event
-from winosmith.web.problems.public import LATE
+from winosmith.web.problems.states import LATE
 
 COLUMNS = ("event", "at", "who", "what", "problem", "before", "after", "reason", "batch", "undoes")
 

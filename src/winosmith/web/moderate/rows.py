@@ -15,7 +15,7 @@ from winosmith.web.moderate.log import known_as, what_is_done
 from winosmith.web.moderate.models import Appeal
 from winosmith.web.people.models import pseudonym
 from winosmith.web.problems.models import Event, Problem, Version
-from winosmith.web.problems.public import waits_until
+from winosmith.web.problems.states import waits_until
 
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person

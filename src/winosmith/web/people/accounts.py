@@ -30,8 +30,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.people.gates import address, network, rate_limit, uncount
-from winosmith.web.people.models import Agreement, Invitation, Person, new_salt
-from winosmith.web.suspicions import look
+from winosmith.web.people.models import Agreement, Invitation, Person, look, new_salt
 
 Role = Literal["contributor", "judge", "moderator", "admin"]
 

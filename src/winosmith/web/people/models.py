@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import secrets
+import unicodedata
 from hashlib import sha256
 from typing import Any, ClassVar
 
@@ -19,7 +20,8 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext_lazy as _
 
-from winosmith.web.suspicions import look
+_ONE_SHAPE = str.maketrans("l10", "iio")
+"""Signs of ASCII that many typefaces draw alike, after capitals are gone (UTS 39, table 1)."""
 
 
 def new_salt() -> str:
@@ -257,3 +259,28 @@ def pseudonym(person: Person) -> str:
     It hangs on the site's key and on a salt that an erasure throws away.
     """
     return f"p-{keyed('pseudonym', f'{person.pk}:{person.salt}')[:12]}"
+
+
+def look(name: str) -> str:
+    """Return what names have in common that look alike, whatever their alphabets and capitals.
+
+    Each letter stands for the Latin one that it is drawn like (Unicode Technical Standard 39,
+    "Confusable Detection"); so do 0 for o, and 1 and l for i.
+
+    >>> look("Раul1") == look("paull")  # the first two are Cyrillic
+    True
+    """
+    shown = unicodedata.normalize("NFKC", name)
+    folded = "".join(map(latin, shown)).casefold()
+    return "".join(map(latin, folded)).translate(_ONE_SHAPE)
+
+
+def latin(letter: str) -> str:
+    """Return the sign of ASCII that a letter is drawn like; itself where there is none."""
+    if letter.isascii():
+        return letter
+    from confusable_homoglyphs.confusables import confusables_data
+
+    found = (each["c"] for each in confusables_data.get(letter, ()))
+    sign = next((sign for sign in found if sign.isascii()), letter)
+    return "I" if sign == "l" and letter.isupper() else sign

@@ -26,8 +26,7 @@ from winosmith.web.problems.checks import (
 )
 from winosmith.web.problems.family import depths_of, digest_of
 from winosmith.web.problems.models import Problem, State, Version
-from winosmith.web.problems.public import visible_to
-from winosmith.web.problems.states import GONE
+from winosmith.web.problems.states import GONE, visible_to
 
 if TYPE_CHECKING:
     from winosmith.web.people.models import Person

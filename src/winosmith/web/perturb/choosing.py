@@ -16,7 +16,7 @@ from winosmith import Dataset
 from winosmith import Problem as Datum
 from winosmith.lineage import Change, changes, depths, perturbed
 from winosmith.web.problems.models import Problem, Version
-from winosmith.web.problems.public import public_problems
+from winosmith.web.problems.states import public_problems
 from winosmith.web.read.filters import Filters
 
 

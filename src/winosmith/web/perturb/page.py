@@ -23,11 +23,11 @@ from winosmith.web.perturb.checking import Place, Typed, examine, measured, usab
 from winosmith.web.predict.asking import current_models, of
 from winosmith.web.predict.models import Model, Prediction, Stand
 from winosmith.web.predict.register import state_of
-from winosmith.web.problems.checks import LONGEST_OPTION, LONGEST_SENTENCE, Half
+from winosmith.web.problems.checks import LONGEST_OPTION, LONGEST_SENTENCE, live_hints
 from winosmith.web.problems.family import folded, steps
-from winosmith.web.problems.hints import live_hints
+from winosmith.web.problems.lookalikes import Half
 from winosmith.web.problems.models import Problem, State, Version
-from winosmith.web.problems.public import visible_to
+from winosmith.web.problems.states import visible_to
 
 
 def down(model: Model) -> str:

@@ -21,9 +21,9 @@ from winosmith.web.people.models import Done
 from winosmith.web.perturb.checking import Place, Typed, examine
 from winosmith.web.predict.asking import ask
 from winosmith.web.predict.models import Model
-from winosmith.web.problems.checks import Half, Refused, by_field
+from winosmith.web.problems.checks import Refused, by_field, hints
 from winosmith.web.problems.family import lock, may_perturb, path_to, place
-from winosmith.web.problems.hints import hints
+from winosmith.web.problems.lookalikes import Half
 from winosmith.web.problems.models import Problem, Twin, Version, new_ref
 from winosmith.web.problems.states import locked
 

@@ -27,8 +27,8 @@ from winosmith.web.perturb.page import checked, outcome, page
 from winosmith.web.problems.checks import Refused
 from winosmith.web.problems.family import folded, may_perturb, path_to, steps
 from winosmith.web.problems.models import Problem, State, Version
-from winosmith.web.problems.public import visible_to
 from winosmith.web.problems.search import parse
+from winosmith.web.problems.states import visible_to
 from winosmith.web.read.filters import capped_count
 from winosmith.web.read.pages import page as page_of
 

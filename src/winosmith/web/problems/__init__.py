@@ -13,6 +13,6 @@ class Config(AppConfig):
     def ready(self) -> None:
         """Join what is done every hour."""
         from winosmith.web._background import hourly
-        from winosmith.web.problems.public import publish_due
+        from winosmith.web.problems.states import publish_due
 
         hourly.append(publish_due)

@@ -26,8 +26,8 @@ from winosmith.outputs import write_aside
 from winosmith.problem import BLANK
 from winosmith.text import content_words, tokens
 from winosmith.web._background import Background
-from winosmith.web.problems.checks import AnyHalf
-from winosmith.web.problems.public import public_problems
+from winosmith.web.problems.lookalikes import AnyHalf
+from winosmith.web.problems.states import public_problems
 
 TELLING = 0.1
 """Nats by which a word must favour the right option to be named: odds of 1.1 to 1."""

@@ -1,6 +1,8 @@
-"""What somebody types into a form: halves, tidy texts, and what each check says of them.
+"""What is typed into a form, and what may be wrong with it: verdicts for who writes, and hints.
 
-Nothing about what is typed need be complete.
+Nothing about what is typed need be complete. A hint is a short text that makes a moderator's look
+at a new twin worth while: near-duplicates, what may concern real people (contact data, names), what
+makes reading unpleasant, and characters that deceive the reader's eye.
 """
 
 from __future__ import annotations
@@ -9,37 +11,180 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol
+from functools import lru_cache
+from typing import Literal
+
+from django.conf import settings
+from django.utils import translation
+from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 from winosmith.problem import BLANK
+from winosmith.text import FUNCTION_WORDS, words
+from winosmith.web.people.models import Person, latin
+from winosmith.web.problems.lookalikes import AnyHalf, Lookalike, lookalikes_of
+from winosmith.web.problems.models import Problem
+
+_CONTACTS = re.compile(
+    r"""[\w.+-]+@[\w-]+\.[\w.-]*\w                                   # an e-mail address
+    | \b(?:https?://|www\.)\S+                                       # an address of the web
+    | \b[\w-]+\.(?:com|org|net|edu|gov|info|io|co|uk|de|fr|eu|me)\b(?:/\S*)?
+    | (?<!\w)@\w{3,}                                                 # a name in social media
+    | (?<![\w.])\+\d[\d\s().-]{5,}\d                                 # telephone numbers
+    | (?<![\w.])\(?\d{3}\)?[-.\s]\d{3}[-.\s]\d{4}\b | \b\d{3}[-.]\d{4}\b
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+_INITIAL = re.compile(r"[A-Z]\.")
+_CAPITALISED = re.compile(rf"[A-Z][a-z]+(?:['’-][A-Z]?[a-z]+)*|{_INITIAL.pattern}")
+_ENDS_SENTENCE = re.compile(r"[.?!:;\"”’)]$")
+_NO_NAMES = frozenset(
+    """mr mrs ms miss dr prof sir lady lord aunt uncle grandma grandpa king queen prince princess
+    president doctor professor officer captain coach saint st santa
+    monday tuesday wednesday thursday friday saturday sunday january february march april may june
+    july august september october november december christmas easter thanksgiving halloween new
+    year years eve day north south east west northern southern eastern western central
+    york orleans san los las angeles vegas united states kingdom great britain america american
+    europe european english french german spanish chinese italian mexican
+    lake mount river sea ocean island bay beach valley park street avenue road city town county
+    university college school high academy museum hospital church club company inc restaurant
+    state house court world war olympics cup league bowl national international
+    internet i ok tv english math mathematics science history biology chemistry""".split()
+)
+"""Capitalised words that are beside names, or part of what is no person's."""
+
+MOST_SHOUTED = 2
+"""Words in capitals that are taken for abbreviations."""
+
+_OPENERS = frozenset(
+    """after although later today tonight tomorrow yesterday when whenever unlike like despite
+    perhaps maybe luckily unfortunately fortunately sadly finally eventually suddenly once first
+    last next little poor young old big even only usually normally surprisingly according instead
+    everyone everybody someone somebody nobody both since because while if as so but and yet
+    thankfully recently apparently obviously clearly naturally""".split()
+)
+"""Words that often begin a sentence before a name."""
 
 
-class AnyHalf(Protocol):
-    """A sentence with its options and answer: `Half`, `winosmith.Problem`, the model `Problem`."""
+def flagged_words(text: str, listed: Iterable[str]) -> list[str]:
+    """Return the listed words and phrases that a text holds, however they are spelt to hide.
 
-    @property
-    def sentence(self) -> str: ...  # noqa: D102
+    A word of the list stands for itself alone, whatever its case; with "*" at its end for all that
+    begin with it.
 
-    @property
-    def options(self) -> Sequence[str]: ...  # noqa: D102
-
-    @property
-    def answer(self) -> int | None: ...  # noqa: D102
-
-
-class Half(NamedTuple):
-    """A half as somebody is writing it; nothing about it need be complete.
-
-    Attributes:
-        sentence: perhaps without a blank yet.
-        options: perhaps empty.
-        answer: the 0-based index of the right option; None when it was not told yet.
+    >>> flagged_words("What an IDIOT, idiotically!", ["idiot", "dunce*"])
+    ['idiot']
     """
+    listed = tuple(listed)
+    shown = seen(text) if listed else ""
+    return [word for word in listed if word.strip(" *") and _pattern(word).search(shown)]
 
-    sentence: str
-    options: tuple[str, ...] = ()
-    answer: int | None = None
+
+def contact_data(text: str) -> list[str]:
+    """Return e-mail and web addresses, telephone numbers and names in social media.
+
+    >>> contact_data("Write to ann@example.org or call 555-0134 from 1990-2000.")
+    ['ann@example.org', '555-0134']
+    """
+    return [found[0].rstrip(".,;") for found in _CONTACTS.finditer(text)]
+
+
+def full_names(text: str, options: Sequence[str] = ()) -> list[str]:
+    """Return what may be the full names of real persons: two capitalised words in a row.
+
+    First names alone are what Winograd sentences are made of. A word that is an option of its own,
+    a title, a place or a day is no part of a name here, nor is a small word that begins a sentence.
+
+    >>> full_names("Ann read that Ada Lovelace met Bob in New York.", ["Ann", "Bob"])
+    ['Ada Lovelace']
+    """
+    own = {option.strip() for option in options}
+    found: list[str] = []
+    for first, second in _pairs(text):
+        if {first, second} & own or {first.lower(), second.lower()} & _NO_NAMES:
+            continue
+        found.append(f"{first} {second}")
+    return list(dict.fromkeys(found))
+
+
+def shouting(text: str) -> list[str]:
+    """Return words in capitals, where there are more than abbreviations, and repeated marks.
+
+    >>> shouting("NASA called. THIS IS NOT FUNNY AT ALL!!!")
+    ['NASA', 'THIS', 'FUNNY', '!!!']
+    """
+    loud = [w for w in re.findall(r"\b[^\W\d_]{4,}\b", text) if w.isupper()]
+    marks = re.findall(r"[!?]{2,}", text)
+    return [*(loud if len(loud) > MOST_SHOUTED else ()), *marks]
+
+
+def _pattern(listed: str) -> re.Pattern[str]:
+    word = seen(listed.strip())
+    begins = word.endswith("*")
+    inside = r"\s+".join(map(re.escape, word.rstrip("*").split()))
+    return re.compile(rf"(?<!\w){inside}" + ("" if begins else r"(?!\w)"))
+
+
+def _pairs(text: str) -> Iterable[tuple[str, str]]:
+    """Yield the capitalised words that follow each other, cut of marks and possessives."""
+    starts, before = True, ""
+    for word in words(text):
+        initial = bool(_INITIAL.fullmatch(word))
+        bare = word if initial else re.sub(r"['’]s?$", "", word.strip("\"'“”‘’().,;:?!"))
+        name = bare if _CAPITALISED.fullmatch(bare) else ""
+        if starts and name.lower() in FUNCTION_WORDS | _OPENERS:
+            name = ""
+        if before and name:
+            yield before, name
+        starts = bool(_ENDS_SENTENCE.search(word)) and not initial
+        before = "" if starts or word.endswith(",") else name
+
+
+def invisible(text: str) -> list[str]:
+    """Return the names of the characters that can't be seen: zero-width, of direction, controls.
+
+    >>> invisible("so\u200bft")
+    ['ZERO WIDTH SPACE']
+    """
+    if text.isascii() and text.isprintable():
+        return []
+    found = (letter for letter in text if unicodedata.category(letter) in ("Cf", "Cc", "Co", "Cn"))
+    return sorted({_name(letter) for letter in found if letter not in "\n\r\t"})
+
+
+def foreign_lookalikes(text: str) -> list[str]:
+    """Return the names of characters that look like Latin letters, in a text that is Latin.
+
+    >>> foreign_lookalikes("a sаfe word")  # the second "а" is Cyrillic
+    ['CYRILLIC SMALL LETTER A']
+    """
+    if text.isascii():
+        return []
+    letters = [letter for letter in text if letter.isalpha()]
+    if sum(letter.isascii() for letter in letters) * 2 <= len(letters):
+        return []  # written in another script, where they are at home
+    return sorted({_name(letter) for letter in letters if _looks_latin(letter)})
+
+
+def seen(text: str) -> str:
+    """Return a text as a reader sees it: without what is invisible, in Latin letters, folded.
+
+    >>> seen("ІDI\u00adOT")  # with a Cyrillic first letter and a soft hyphen
+    'idiot'
+    """
+    plain = unicodedata.normalize("NFKC", text)
+    shown = "".join(letter for letter in plain if unicodedata.category(letter) != "Cf")
+    return "".join(map(latin, shown)).casefold()
+
+
+def _looks_latin(letter: str) -> bool:
+    at_home = _name(letter).startswith("LATIN ")  # the dotless i of Turkish names, say
+    return not letter.isascii() and not at_home and latin(letter) != letter
+
+
+def _name(letter: str) -> str:
+    return unicodedata.name(letter, f"U+{ord(letter):04X}")
 
 
 LONGEST_SENTENCE, LONGEST_OPTION = 1000, 100
@@ -117,3 +262,118 @@ class Refused(InputError):  # noqa: N818
     def __init__(self, faults: dict[str, list[str]]):
         self.faults = faults
         super().__init__(" ".join(text for texts in faults.values() for text in texts))
+
+
+MOST_NAMED = 3
+"""Findings of one kind that a hint names."""
+
+
+def hints(
+    halves: Sequence[AnyHalf],
+    contributor: Person | None = None,
+    *,
+    without: int | None = None,
+    family: Problem | None = None,
+) -> list[str]:
+    """Return what a moderator should know of a twin, in the site's language; for `Problem.hints`.
+
+    No hint holds a text or an id that the contributor may not see, but that a problem under
+    embargo is alike is a hint here: show these to moderators alone.
+
+    Args:
+        halves: one or two.
+        contributor: who wrote them.
+        without: the key of a twin that these revise.
+        family: the root of the family that these belong to; nothing of it is worth a hint.
+    """
+    with translation.override(settings.LANGUAGE_CODE):
+        near = _near(halves, contributor, without, family, everything=True)
+        return [*text_hints(halves, settings.RULES.words_to_flag), *lookalike_hints(near)]
+
+
+def live_hints(
+    halves: Sequence[AnyHalf],
+    contributor: Person | None = None,
+    *,
+    without: int | None = None,
+    family: Problem | None = None,
+) -> list[str]:
+    """Return what the contributor may know while writing, in the language of the page."""
+    near = _near(halves, contributor, without, family, everything=False)
+    return [*text_hints(halves, settings.RULES.words_to_flag), *lookalike_hints(near)]
+
+
+def text_hints(halves: Sequence[AnyHalf], words_to_flag: Sequence[str] = ()) -> list[str]:
+    """Return what the texts themselves show; each finding once, though both halves have it."""
+    found = [_found(half.sentence, tuple(half.options), tuple(words_to_flag)) for half in halves]
+    kinds = (
+        _("words on this site's list"),
+        _("what may be contact data"),
+        _("what may be a real person's full name"),
+        _("shouting"),
+        _("characters that can't be seen"),
+        _("characters that only look like Latin letters"),
+    )
+    return [
+        f"{kind}: {_listed([one for each in of_halves for one in each])}"
+        for kind, *of_halves in zip(kinds, *found, strict=True)
+        if any(of_halves)
+    ]
+
+
+@lru_cache(500)
+def _found(
+    sentence: str, options: tuple[str, ...], words_to_flag: tuple[str, ...]
+) -> tuple[tuple[str, ...], ...]:
+    """Return what a half shows, by its kind; kept, for while one half is typed the other rests."""
+    texts = (sentence, *options)
+    names = [full_names(sentence, options), *map(full_names, options)]
+    return (
+        tuple(w for t in texts for w in flagged_words(t, words_to_flag)),
+        tuple(found for t in texts for found in contact_data(t)),
+        tuple(name for each in names for name in each),
+        tuple(found for t in texts for found in shouting(t)),
+        tuple(name for t in texts for name in invisible(t)),
+        tuple(name for t in texts for name in foreign_lookalikes(t)),
+    )
+
+
+def lookalike_hints(near: Sequence[Lookalike]) -> list[str]:
+    """Return a text for each near-duplicate, as much as its reader may know."""
+    return list(dict.fromkeys(map(_lookalike_hint, near)))
+
+
+def _near(
+    halves: Sequence[AnyHalf],
+    reader: Person | None,
+    without: int | None,
+    family: Problem | None,
+    *,
+    everything: bool,
+) -> list[Lookalike]:
+    """Return the near-duplicates of all halves, each once, the nearest first."""
+    return lookalikes_of(
+        halves,
+        without=without,
+        family=family,
+        reader=reader,
+        hidden_too=everything,
+        most=MOST_NAMED,
+    )
+
+
+def _lookalike_hint(one: Lookalike) -> str:
+    share = f"{one.share:.0%}".replace("%", " %")
+    if one.where:
+        return _("shares {share} of its words with {ref} of {source}").format(
+            share=share, ref=one.ref, source=one.where
+        )
+    if one.sentence is None:
+        return _("shares most of its words with a problem of this site that is not public")
+    return _("shares {share} of its words with {ref} of this site").format(share=share, ref=one.ref)
+
+
+def _listed(found: Sequence[str]) -> str:
+    distinct = list(dict.fromkeys(found))
+    more = "…" if len(distinct) > MOST_NAMED else ""
+    return ", ".join((*distinct[:MOST_NAMED], *([more] if more else [])))

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from heapq import nlargest
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 from django.db import connection
 from django.db.models import Q
@@ -23,12 +23,10 @@ from winosmith.dataset import Dataset
 from winosmith.errors import InputError
 from winosmith.problem import BLANK
 from winosmith.text import FUNCTION_WORDS, overlap, tokens
-from winosmith.web._chunked import chunked
-from winosmith.web._lock import writing
+from winosmith.web._lock import chunked, writing
 from winosmith.web.people.models import Person
-from winosmith.web.problems.checks import AnyHalf, Half
 from winosmith.web.problems.models import Problem, Remembered, Shingle, State, Twin
-from winosmith.web.problems.public import visible_to
+from winosmith.web.problems.states import visible_to
 
 LEAST = 0.7
 """The share of words from which a sentence counts as near: that of the halves of a twin."""
@@ -61,6 +59,33 @@ LEAST_CONTENT = 0.5
 """The share of content words below which sentences have no more than their frame in common."""
 
 _ARTICLES = frozenset("a an the his her their its my your our".split())
+
+
+class AnyHalf(Protocol):
+    """A sentence with its options and answer: `Half`, `winosmith.Problem`, the model `Problem`."""
+
+    @property
+    def sentence(self) -> str: ...  # noqa: D102
+
+    @property
+    def options(self) -> Sequence[str]: ...  # noqa: D102
+
+    @property
+    def answer(self) -> int | None: ...  # noqa: D102
+
+
+class Half(NamedTuple):
+    """A half as somebody is writing it; nothing about it need be complete.
+
+    Attributes:
+        sentence: perhaps without a blank yet.
+        options: perhaps empty.
+        answer: the 0-based index of the right option; None when it was not told yet.
+    """
+
+    sentence: str
+    options: tuple[str, ...] = ()
+    answer: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

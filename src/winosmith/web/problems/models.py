@@ -57,7 +57,7 @@ class Problem(models.Model):
         reasons: why judges did not find it valid.
         gold: a question with a known answer that checks attention; never part of the data.
         waits: what became of it is told to nobody but its contributor and moderators, because
-            another half of its twin is not decided; see `winosmith.web.problems.public.settle`.
+            another half of its twin is not decided; see `winosmith.web.problems.states.settle`.
         public: whether everyone may see it: the one place that says so. The database works it out,
             so that queries, SQL, indexes and rows can't differ.
         record: what `winosmith.records` keeps and no column holds (pronoun, lineage, extra).
@@ -183,7 +183,7 @@ class Version(models.Model):
             known (see `winosmith.lineage`).
         edit: the token edit distance to the root.
         covered: it is under embargo only because what stands above it is; see
-            `winosmith.web.problems.embargoes`.
+            `winosmith.web.problems.family`.
         digest: of the sentence and the options, so that a family holds no version twice.
         against: the model that the contributor wanted to fool; None where they chose none.
     """

@@ -33,8 +33,8 @@ from winosmith.records import canonical, problem_record
 from winosmith.validate import write_votes
 from winosmith.web.judge.votes import responses
 from winosmith.web.problems.models import Problem
-from winosmith.web.problems.public import public_problems
 from winosmith.web.problems.records import as_public, lean, numbers, rows, with_distances
+from winosmith.web.problems.states import public_problems
 
 
 class Closed(Protocol):

@@ -21,7 +21,7 @@ from winosmith.web._site import SiteRules
 from winosmith.web.people.consent import current_documents
 from winosmith.web.people.models import Document
 from winosmith.web.problems.models import Problem, State
-from winosmith.web.problems.public import public_problems
+from winosmith.web.problems.states import public_problems
 
 
 @dataclass(frozen=True, slots=True)

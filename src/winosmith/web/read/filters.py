@@ -13,9 +13,9 @@ from django.utils.translation import gettext_lazy as _
 
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.problems.models import Problem, Version
-from winosmith.web.problems.public import public_problems
 from winosmith.web.problems.records import of_family, of_kind
 from winosmith.web.problems.search import matching, parse
+from winosmith.web.problems.states import public_problems
 from winosmith.web.read.figures import AGREEMENTS, agreeing
 
 DOMAINS = ("social", "physical")

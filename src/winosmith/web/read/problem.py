@@ -11,7 +11,7 @@ from winosmith.web.judge.votes import votes_of
 from winosmith.web.people.models import Person
 from winosmith.web.problems.family import folded, path_to, steps
 from winosmith.web.problems.models import Problem, State, Version
-from winosmith.web.problems.public import visible_to
+from winosmith.web.problems.states import visible_to
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ from winosmith.web.people.gates import existing_writer
 from winosmith.web.people.models import pseudonym
 from winosmith.web.problems.family import may_perturb
 from winosmith.web.problems.models import Problem, Twin, Version
-from winosmith.web.problems.public import public_problems, visible_to, waits_until
 from winosmith.web.problems.search import parse
+from winosmith.web.problems.states import public_problems, visible_to, waits_until
 from winosmith.web.read.figures import card_markdown, card_of, figures
 from winosmith.web.read.filters import Filters, capped_count
 from winosmith.web.read.pages import page

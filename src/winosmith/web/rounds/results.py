@@ -21,8 +21,8 @@ from winosmith.records import canonical
 from winosmith.report import shown
 from winosmith.rounds import Change, NextRound, round_page
 from winosmith.web.problems.models import Problem
-from winosmith.web.problems.public import public_problems
 from winosmith.web.problems.records import as_public, lean, numbers, rows
+from winosmith.web.problems.states import public_problems
 from winosmith.web.rounds.models import Place, Round
 
 

@@ -21,7 +21,7 @@ from winosmith.rounds import RoundRecipe, round_of
 from winosmith.web._lock import writing
 from winosmith.web._site import RECIPE_NAME, RECIPES
 from winosmith.web.judge.votes import vote_rules
-from winosmith.web.problems.public import public_problems
+from winosmith.web.problems.states import public_problems
 from winosmith.web.rounds.models import Round
 
 PROBLEMS, VOTES = "problems.jsonl", "votes.jsonl"

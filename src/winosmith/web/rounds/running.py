@@ -18,13 +18,12 @@ from winosmith.rounds import Change, changes, run_round
 from winosmith.rounds import Round as Found
 from winosmith.study import made_solver, trained_on
 from winosmith.validate import write_votes
-from winosmith.web._chunked import chunked
 from winosmith.web._export import chunks, one_moment
-from winosmith.web._lock import writing
+from winosmith.web._lock import chunked, writing
 from winosmith.web.judge.votes import responses
 from winosmith.web.problems.models import Problem
-from winosmith.web.problems.public import public_problems
 from winosmith.web.problems.records import as_public
+from winosmith.web.problems.states import public_problems
 from winosmith.web.rounds.models import Place, Round
 from winosmith.web.rounds.progress import POOL, STORING, Cancelled, Doing, Teller, lock_file
 from winosmith.web.rounds.rules import PROBLEMS, VOTES, checked_recipe, recipe_for

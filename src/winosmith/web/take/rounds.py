@@ -19,7 +19,7 @@ from winosmith import Dataset, humans
 from winosmith.errors import InputError
 from winosmith.web._import import import_problems
 from winosmith.web._lock import writing
-from winosmith.web.problems.embargoes import lift, put_under
+from winosmith.web.problems.family import lift, put_under
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.records import as_problem
 from winosmith.web.problems.states import stay

@@ -21,11 +21,11 @@ from winosmith.web.problems.checks import (
     LONGEST_OPTION,
     LONGEST_SENTENCE,
     Check,
-    Half,
     Verdict,
     tidy,
     told_apart,
 )
+from winosmith.web.problems.lookalikes import Half
 
 DOMAINS = ("social", "physical")
 """WinoGrande's two (section 2): two people of one gender, or two objects."""

@@ -25,10 +25,10 @@ from winosmith.web.judge.votes import Vote, votes_of
 from winosmith.web.moderate import appeals
 from winosmith.web.people.gates import existing_writer, new_key, once
 from winosmith.web.people.models import Person
+from winosmith.web.problems.checks import live_hints
 from winosmith.web.problems.family import root_of
-from winosmith.web.problems.hints import live_hints
 from winosmith.web.problems.models import Problem, State, Twin, Version
-from winosmith.web.problems.public import public_problems, visible_to, waits_until
+from winosmith.web.problems.states import public_problems, visible_to, waits_until
 from winosmith.web.write import rules
 from winosmith.web.write.page import preview
 

@@ -12,8 +12,7 @@ from django.utils.translation import gettext as _
 from winosmith.lineage import Change, differing
 from winosmith.problem import BLANK
 from winosmith.web.problems.association import association
-from winosmith.web.problems.checks import LONGEST_OPTION, LONGEST_SENTENCE, Check
-from winosmith.web.problems.hints import text_hints
+from winosmith.web.problems.checks import LONGEST_OPTION, LONGEST_SENTENCE, Check, text_hints
 from winosmith.web.problems.lookalikes import lookalikes_of
 from winosmith.web.write.checking import DOMAINS, Typed, examine
 

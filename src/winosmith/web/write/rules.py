@@ -14,8 +14,7 @@ from winosmith.web.judge.entering import enter, may_revise, replace
 from winosmith.web.people.consent import has_agreed
 from winosmith.web.people.gates import once
 from winosmith.web.people.models import Done
-from winosmith.web.problems.checks import Refused, by_field
-from winosmith.web.problems.hints import hints
+from winosmith.web.problems.checks import Refused, by_field, hints
 from winosmith.web.problems.models import Twin, new_ref
 from winosmith.web.write.checking import Typed, anchor_of, examine
 from winosmith.web.write.drafts import revision

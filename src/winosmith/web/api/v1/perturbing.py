@@ -27,7 +27,7 @@ from winosmith.web.problems.family import may_perturb, path_to
 from winosmith.web.problems.models import Problem as ProblemRow
 from winosmith.web.problems.models import State
 from winosmith.web.problems.models import Version as Row
-from winosmith.web.problems.public import visible_to
+from winosmith.web.problems.states import visible_to
 
 Text = Annotated[str, Field(max_length=10_000)]
 

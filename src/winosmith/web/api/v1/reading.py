@@ -21,7 +21,7 @@ from winosmith.web.api.v1.shapes import Asked, Problem, Ref, Shape, problems
 from winosmith.web.judge.seen import note_read
 from winosmith.web.problems.family import may_perturb
 from winosmith.web.problems.models import Problem as Row
-from winosmith.web.problems.public import visible_to, waits_until
+from winosmith.web.problems.states import visible_to, waits_until
 from winosmith.web.read.exports import FILES, VOTES
 from winosmith.web.read.figures import agreement, figures
 from winosmith.web.read.filters import Filters, capped_count

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db import migrations, models
 
-from winosmith.web.suspicions import look
+from winosmith.web.people.models import look
 
 
 def fill(apps: Any, schema_editor: Any) -> None:
