@@ -10,14 +10,8 @@ from typing import Any
 import pytest
 
 from winosmith import formats, practice
-from winosmith.web.problems.checks import (
-    contact_data,
-    flagged_words,
-    foreign_lookalikes,
-    full_names,
-    invisible,
-    shouting,
-)
+
+pytestmark = pytest.mark.usefixtures("site")
 
 
 @pytest.mark.parametrize(
@@ -35,17 +29,23 @@ from winosmith.web.problems.checks import (
 )
 def test_a_listed_word_is_found_however_it_is_spelt(text: str) -> None:
     """Capitals, foreign letters, invisible and mathematical characters hide no listed word."""
+    from winosmith.web.problems.checks import flagged_words
+
     assert flagged_words(text, ["idiot"]) == ["idiot"]
 
 
 @pytest.mark.parametrize("text", ["idiotic", "It was idiosyncratic.", "", "an id iot"])
 def test_a_listed_word_is_no_part_of_another(text: str) -> None:
     """A word of the list does not stand for words that hold it."""
+    from winosmith.web.problems.checks import flagged_words
+
     assert flagged_words(text, ["idiot"]) == []
 
 
 def test_phrases_and_beginnings_can_be_listed() -> None:
     """A listed phrase is met over any space, a word with a star by all that begin with it."""
+    from winosmith.web.problems.checks import flagged_words
+
     text = "The old  geezer babbled (a*b)."
     assert flagged_words(text, ["Old Geezer", "babb*", "a*b", "*", " "]) == [
         "Old Geezer",
@@ -68,6 +68,8 @@ def test_phrases_and_beginnings_can_be_listed() -> None:
 )
 def test_contact_data_is_named(text: str, found: list[str]) -> None:
     """E-mail and web addresses, telephone numbers and names in social media are found."""
+    from winosmith.web.problems.checks import contact_data
+
     assert contact_data(text) == found
 
 
@@ -82,6 +84,8 @@ def test_contact_data_is_named(text: str, found: list[str]) -> None:
 )
 def test_numbers_of_other_things_are_no_contact_data(text: str) -> None:
     """Years, dates, prices, hours and scores are left alone."""
+    from winosmith.web.problems.checks import contact_data
+
     assert contact_data(text) == []
 
 
@@ -96,6 +100,8 @@ def test_numbers_of_other_things_are_no_contact_data(text: str) -> None:
 )
 def test_full_names_are_named(text: str, options: list[str], found: list[str]) -> None:
     """Two capitalised words in a row that are no option are told as what may be a person's name."""
+    from winosmith.web.problems.checks import full_names
+
     assert full_names(text, options) == found
 
 
@@ -112,6 +118,8 @@ def test_full_names_are_named(text: str, options: list[str], found: list[str]) -
 )
 def test_first_names_titles_and_places_are_left_alone(text: str, options: list[str]) -> None:
     """What Winograd sentences are made of gives no hint."""
+    from winosmith.web.problems.checks import full_names
+
     assert full_names(text, options) == []
 
 
@@ -126,11 +134,15 @@ def test_first_names_titles_and_places_are_left_alone(text: str, options: list[s
 )
 def test_shouting_is_named(text: str, found: list[str]) -> None:
     """Several words in capitals and repeated marks are shouting; abbreviations are not."""
+    from winosmith.web.problems.checks import shouting
+
     assert shouting(text) == found
 
 
 def test_characters_are_named() -> None:
     """Invisible and foreign characters are told by their names; other scripts are at home."""
+    from winosmith.web.problems.checks import foreign_lookalikes, invisible
+
     assert invisible("a\u200b\u202eb\x07\ufeff") == [
         "RIGHT-TO-LEFT OVERRIDE",
         "U+0007",
