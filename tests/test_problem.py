@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -26,8 +27,13 @@ REFUSED = {
     "the sentence must be text, not None": {"sentence": None},
     "the sentence has no blank": {"sentence": "The trophy fits."},
     "the sentence has 2 blanks ('_'); 1 is needed": {"sentence": "The _ fits the _."},
-    "there are 1 options; 2 to 5 are needed": {"options": ("trophy",)},
-    "there are 6 options; 2 to 5 are needed": {"options": tuple("abcdef")},
+    "there are 1 options; 2 to 26 are needed": {"options": ("trophy",)},
+    "there are 27 options; 2 to 26 are needed": {"options": tuple("abcdefghijklmnopqrstuvwxyz0")},
+    "the blank must be an offset in the sentence or None, not '4'": {"blank": "4"},
+    "the sentence has no blank ('_') at the offset 3": {"sentence": "A _ b _ c.", "blank": 3},
+    "the sentence has no blank ('_') at the offset -9": {"sentence": "A _ b _ c.", "blank": -9},
+    "the question is empty": {"sentence": " ", "blank": None},
+    "a question has no blank": {"blank": None, "pronoun": "it"},
     "the options must be a tuple of texts, not ['a', 'b']": {"options": ["a", "b"]},
     "an option must be text, not 2": {"options": ("a", 2)},
     "an option is empty": {"options": ("a", " ")},
@@ -52,10 +58,10 @@ def test_what_is_not_a_problem_is_refused_with_the_reason(reason: str) -> None:
     assert str(told.value).startswith(reason)
 
 
-def test_two_to_five_options_are_taken() -> None:
-    """A problem has 2 options, as in WinoGrande, up to 5, as among the PDPs."""
-    for number in range(2, 6):
-        options = tuple("abcde"[:number])
+def test_two_to_26_options_are_taken() -> None:
+    """A problem has 2 options, as in WinoGrande, up to 26, a letter each."""
+    for number in range(2, 27):
+        options = tuple("abcdefghijklmnopqrstuvwxyz"[:number])
         assert a_problem(options=options, answer=number - 1).options == options
 
 
@@ -137,3 +143,32 @@ def test_the_parts_of_a_problem_are_checked(made: object) -> None:
     """An origin, edit, lineage or claim that makes no sense is refused as a ProblemError."""
     with pytest.raises(ProblemError):
         made()  # type: ignore[operator]
+
+
+def test_a_blank_is_a_place_in_the_text() -> None:
+    """Where a sentence holds several `_`, the offset tells which is filled; the others stay."""
+    found = Problem("p", "Call __init__ on _ now.", ("a_b", "c"), 0, blank=17)
+    assert (found.before, found.after) == ("Call __init__ on ", " now.")
+    assert found.filled() == ("Call __init__ on a_b now.", "Call __init__ on c now.")
+    assert replace(found, options=("x", "y")).blank == 17
+
+
+def test_another_sentence_has_its_blank_found_anew() -> None:
+    """A problem made from another by its sentence alone has the blank of its own sentence."""
+    assert replace(a_problem(), sentence="_ fits.").blank == 0
+
+
+@given(
+    st.text(min_size=1).filter(str.strip),
+    st.lists(
+        st.text("ab_ ", min_size=1).filter(str.strip), min_size=2, max_size=26, unique_by=str.strip
+    ),
+)
+def test_a_question_stands_before_its_options(text: str, options: list[str]) -> None:
+    """A question's text may hold anything, as may its options, which come after it."""
+    question = Problem("q", text, tuple(options), blank=None)
+    assert all(
+        filled.startswith(text) and filled.endswith(option) and filled[-len(option) - 1].isspace()
+        for filled, option in zip(question.filled(), options, strict=True)
+    )
+    assert (question.blank, question.after, question.blind()) == (None, "", question)

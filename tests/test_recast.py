@@ -52,6 +52,7 @@ def test_each_claim_is_in_a_problem_or_left_over(claims: list[Claim]) -> None:
     assert all(left.reason and claims[left.row] == left.claim for left in recast.leftovers)
 
 
+LETTERS = "abcdefghijklmnopqrstuvwxyz0"
 CLAIM = Claim("p", "A _ b.", "x", holds=True)
 
 
@@ -77,8 +78,11 @@ CLAIM = Claim("p", "A _ b.", "x", holds=True)
             "two options are equal: 'x', 'x'",
         ),
         (
-            [replace(CLAIM, candidate=name, holds=name == "a") for name in "abcdef"],
-            "its problem has 6 claims; a problem has at most 5",
+            [
+                replace(CLAIM, candidate=name, holds=name == "a")
+                for name in "abcdefghijklmnopqrstuvwxyz0"
+            ],
+            "its problem has 27 claims; a problem has at most 26",
         ),
     ],
 )

@@ -156,3 +156,29 @@ def test_every_function_without_an_underscore_is_public() -> None:
         if isfunction(thing) and thing.__module__ == records.__name__ and name[0] != "_"
     }
     assert own <= set(records.__all__)
+
+
+@pytest.mark.parametrize(
+    ("problem", "written"),
+    [
+        (Problem("a", "A _ b.", ("x", "y")), {}),
+        (Problem("a", "A _ b.", ("x", "y"), blank=2), {}),
+        (Problem("a", "A _ b _.", ("x", "y"), blank=6), {"blank": 6}),
+        (Problem("a", "A _ b.", ("x_", "y"), blank=2), {"blank": 2}),
+        (Problem("a", "A _ b?", ("x", "y"), blank=None), {"blank": None}),
+    ],
+)
+def test_a_blank_is_written_where_the_texts_alone_do_not_tell_it(
+    problem: Problem, written: dict[str, object]
+) -> None:
+    """The key `blank` is there for a question and for a blank beside other `_`, and comes back."""
+    record = problem_record(problem)
+    assert {key: value for key, value in record.items() if key == "blank"} == written
+    assert problem_of(record) == problem
+
+
+def test_a_wrong_place_in_a_record_is_refused() -> None:
+    """A record whose place is not that of its only `_` is no problem."""
+    record = {"id": "a", "sentence": "A _ b.", "options": ["x", "y"], "blank": 3}
+    with pytest.raises(ProblemError, match="is at the offset 2, not at 3"):
+        problem_of(record)

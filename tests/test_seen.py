@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 
 from winosmith import Problem, formats
 from winosmith.errors import DataError, InputError
-from winosmith.seen import check_pronouns, check_sees, differ_in_pronoun, inputs, with_pronoun
+from winosmith.seen import (
+    check_blanks,
+    check_pronouns,
+    check_sees,
+    differ_in_pronoun,
+    inputs,
+    local_only,
+    with_pronoun,
+)
 from winosmith.testing import made_twins
 
 NURSE = Problem("n", "The nurse told  the cook that _ left.", ("nurse", "cook"), 0, pronoun="she")
@@ -77,3 +85,21 @@ def test_of_the_published_sets_winogender_alone_is_about_pronouns(data_dir: Path
     }
     for name, expected in files.items():
         assert differ_in_pronoun(formats.read(data_dir / name)) is expected
+
+
+def test_the_local_context_keeps_the_place_of_the_blank() -> None:
+    """Where a sentence holds several `_`, its local context is that of the blank."""
+    whole = Problem("a", "Call __init__ on the\n_, it  is _x_ here.", ("x", "y"), blank=21)
+    local = local_only(whole, 2)
+    assert (local.before, local.after) == ("on the ", ", it is _x_ here.")
+
+
+def test_questions_are_refused_by_name_where_a_blank_is_needed() -> None:
+    """What needs a blank names the questions that it was given."""
+    some = [Problem(name, "Why?", ("x", "y"), blank=None) for name in "abcd"]
+    with pytest.raises(DataError, match=r"4 problems are questions without one \('a', 'b', 'c', …"):
+        check_blanks(some, "a test sheet")
+    with pytest.raises(DataError, match="the local context needs sentences with a blank"):
+        inputs(some, "blank", local=2)
+    with pytest.raises(DataError, match="a further '_'"):
+        check_blanks([Problem("a", "A _ b _.", ("x", "y"), blank=2)], "a claim", plain=True)

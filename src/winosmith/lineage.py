@@ -23,6 +23,7 @@ from rapidfuzz.distance import Levenshtein
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, ProblemError
 from winosmith.problem import Edit, Extra, Lineage, Origin, Problem, Scalar
+from winosmith.seen import check_blanks
 from winosmith.text import edit_distance, tokens
 
 __all__ = [
@@ -75,6 +76,7 @@ def perturbed(
         extra: what else is to be kept; `UNVALIDATED` is added.
 
     Raises:
+        DataError: the parent is a question.
         ProblemError: nothing has changed, or the child is not a problem.
 
     >>> root = Problem("r", "The cup hit the _ .", ("vase", "tray"), 0)
@@ -82,6 +84,7 @@ def perturbed(
     >>> child.id, child.lineage.parent, child.lineage.edits[0].new, dict(child.extra)
     ('r.76e67fa1c4', 'r', 'mug', {'evolve.unvalidated': True})
     """
+    check_blanks([parent], "a perturbation", plain=True)
     if (sentence, options) == (parent.sentence, parent.options):
         raise ProblemError(
             f"the perturbation changes neither sentence nor options of {parent.id!r}"

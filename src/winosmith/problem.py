@@ -15,7 +15,18 @@ from typing import Literal
 
 from winosmith.errors import ProblemError
 
-__all__ = ["BLANK", "Claim", "Edit", "Extra", "Lineage", "Origin", "Problem", "Scalar"]
+__all__ = [
+    "BLANK",
+    "MAX_OPTIONS",
+    "MIN_OPTIONS",
+    "Claim",
+    "Edit",
+    "Extra",
+    "Lineage",
+    "Origin",
+    "Problem",
+    "Scalar",
+]
 
 BLANK = "_"
 """What stands for the blank in a sentence (WinoGrande, section 3.1)."""
@@ -23,8 +34,12 @@ BLANK = "_"
 _OTHER_BLANK = re.compile(r"_{2,}|[\uff3f\u2581]+|[\[<(]\s*(?:mask|blank)\s*[\])>]", re.IGNORECASE)
 """What others write for a blank: "____", "＿", "[MASK]", "<mask>", "[BLANK]"."""
 
-MIN_OPTIONS, MAX_OPTIONS = 2, 5
-"""WinoGrande has 2 options; the Pronoun Disambiguation Problems have up to 5 (Davis 2016)."""
+MIN_OPTIONS, MAX_OPTIONS = 2, 26
+"""WinoGrande has 2 options, the Pronoun Disambiguation Problems up to 5 (Davis 2016), MMLU-Pro 10;
+26 have a letter each."""
+
+ONLY = -1
+"""For `Problem.blank`, where none is given: the one `_` that the sentence has."""
 
 Scalar = str | int | float | bool | None
 
@@ -201,19 +216,24 @@ class Lineage:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One sentence with one blank, its options and its answer.
+    """One sentence with one blank, or one question; its options and its answer.
 
     Attributes:
         id: unique in its data set. Published ids may give the answer away (WinoGrande's qID
             does); ids that winosmith makes never do.
-        sentence: holds the blank `_` exactly once.
-        options: 2 to 5 distinct, non-empty strings.
+        sentence: holds the blank `_`; exactly once, unless `blank` tells which one it is. Of a
+            question, its text, which is not empty.
+        options: 2 to 26 distinct, non-empty strings. They may hold `_` where `blank` was given.
         answer: the 0-based index of the right option; None when it is withheld.
         twin_id: shared by the two halves of a twin; stays when one half is gone.
         pronoun: what the blank replaced, so that pronoun files and test sheets round-trip.
         origin, lineage: where it comes from; None when nothing is known.
         embargo: True keeps it out of everything that is published.
         extra: what only one file format knows; see `Extra`.
+        blank: the offset of the blank in the sentence, in characters from 0; None for a question,
+            which has no blank: its options come after it. Left out, it is the only `_`. One `_`
+            alone is the blank whatever offset is given, so that `dataclasses.replace` with another
+            sentence finds it anew.
 
     Raises:
         ProblemError: it is not a problem; the message says why.
@@ -226,6 +246,8 @@ class Problem:
     ... )
     >>> trophy.fill(1)
     "The trophy doesn't fit into the suitcase because the suitcase is too large."
+    >>> Problem("q", "What does __init__ make?", ("an object", "a class"), 0, blank=None).fill(0)
+    'What does __init__ make? an object'
     """
 
     id: str
@@ -238,6 +260,7 @@ class Problem:
     lineage: Lineage | None = None
     embargo: bool = False
     extra: Extra = field(default=_NOTHING)
+    blank: int | None = field(default=ONLY, kw_only=True)
 
     def __post_init__(self) -> None:
         _check_text("the id", self.id)
@@ -247,15 +270,45 @@ class Problem:
         reason = _what_is_wrong(self)
         if reason:
             raise ProblemError(reason)
+        if self.blank is not None and self.sentence.count(BLANK) == 1:
+            object.__setattr__(self, "blank", self.sentence.index(BLANK))
 
     @property
     def root(self) -> str:
         """The id of the family's root; a problem without lineage is one itself."""
         return self.lineage.root if self.lineage else self.id
 
+    @property
+    def before(self) -> str:
+        """The text before the blank; of a question all of it, and the space after it."""
+        if self.blank is not None:
+            return self.sentence[: self.blank]
+        return self.sentence if self.sentence[-1].isspace() else f"{self.sentence} "
+
+    @property
+    def after(self) -> str:
+        """The text after the blank; of a question none."""
+        return "" if self.blank is None else self.sentence[self.blank + 1 :]
+
+    @property
+    def blank_is_plain(self) -> bool:
+        """Whether the texts alone tell where the blank is: by the only `_` of them all."""
+        return (
+            self.blank is not None
+            and self.sentence.count(BLANK) == 1
+            and not any(BLANK in option for option in self.options)
+        )
+
+    def put(self, text: str) -> str:
+        """Return the sentence with a text in the blank's place, or after a question."""
+        return f"{self.before}{text}{self.after}"
+
     def fill(self, option: int) -> str:
-        """Return the sentence with the blank replaced by the option of that index, verbatim."""
-        return self.sentence.replace(BLANK, self.options[option], 1)
+        """Return the sentence with the option of that index in the blank's place, verbatim.
+
+        Of a question: the question, a space, and the option.
+        """
+        return self.put(self.options[option])
 
     def filled(self) -> tuple[str, ...]:
         """Return the sentence filled with each option in turn."""
@@ -272,12 +325,26 @@ def _what_is_wrong(problem: Problem) -> str | None:
         return "the id is empty"
     if problem.twin_id is not None and not problem.twin_id.strip():
         return "the twin id is empty; leave it out for a problem without a twin"
-    blanks = _what_is_wrong_with_blanks(problem.sentence)
-    if blanks:
-        return blanks
-    return _what_is_wrong_with_options(problem.options) or _what_is_wrong_with_answer(
-        problem.answer, len(problem.options)
-    )
+    place = _what_is_wrong_with_place(problem.sentence, problem.blank)
+    if place:
+        return place
+    if problem.blank is None and problem.pronoun is not None:
+        return "a question has no blank, so no pronoun can have stood there"
+    return _what_is_wrong_with_options(
+        problem.options, given=problem.blank != ONLY
+    ) or _what_is_wrong_with_answer(problem.answer, len(problem.options))
+
+
+def _what_is_wrong_with_place(sentence: str, blank: int | None) -> str | None:
+    if blank is None:
+        return None if sentence.strip() else "the question is empty"
+    if not isinstance(blank, int) or isinstance(blank, bool):
+        return f"the blank must be an offset in the sentence or None, not {blank!r}"
+    if blank == ONLY or sentence.count(BLANK) < 2:
+        return _what_is_wrong_with_blanks(sentence)
+    if not 0 <= blank < len(sentence) or sentence[blank] != BLANK:
+        return f"the sentence has no blank ('_') at the offset {blank}"
+    return None
 
 
 def _what_is_wrong_with_blanks(sentence: str) -> str | None:
@@ -289,7 +356,7 @@ def _what_is_wrong_with_blanks(sentence: str) -> str | None:
     return f"{reason}: write one '_' in place of {other[0]!r}" if other else reason
 
 
-def _what_is_wrong_with_options(options: tuple[str, ...]) -> str | None:
+def _what_is_wrong_with_options(options: tuple[str, ...], *, given: bool) -> str | None:
     if not isinstance(options, tuple):
         return f"the options must be a tuple of texts, not {options!r}"
     for option in options:
@@ -298,7 +365,7 @@ def _what_is_wrong_with_options(options: tuple[str, ...]) -> str | None:
         return f"there are {len(options)} options; {MIN_OPTIONS} to {MAX_OPTIONS} are needed"
     if not all(option.strip() for option in options):
         return "an option is empty"
-    if any(BLANK in option for option in options):
+    if not given and any(BLANK in option for option in options):
         return "an option holds the blank ('_')"
     if len({option.strip() for option in options}) < len(options):
         return f"two options are equal: {', '.join(map(repr, options))}"

@@ -176,7 +176,10 @@ def traces(item: Problem | Claim) -> tuple[frozenset[int], frozenset[int]]:
     >>> [bool(a & b) for a, b in zip(traces(one), traces(two))]
     [False, True]
     """
-    before, _, after = item.sentence.partition(BLANK)
+    if isinstance(item, Problem):
+        before, after = item.before, item.after
+    else:
+        before, _, after = item.sentence.partition(BLANK)
     whole = {_digest(item.sentence)}
     if item.pronoun is not None:
         whole.add(_digest(f"{before} {item.pronoun} {after}"))

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from winosmith.dataset import Dataset
 from winosmith.errors import ProblemError
 from winosmith.problem import MAX_OPTIONS, Claim, Extra, Problem
+from winosmith.seen import check_blanks
 
 __all__ = ["Leftover", "Recast", "to_claims", "to_pairs", "to_problems"]
 
@@ -50,10 +51,15 @@ def to_claims(problems: Iterable[Problem]) -> tuple[Claim, ...]:
 
     A claim has no place for the twin, the origin, the lineage and the embargo of its problem.
 
+    Raises:
+        DataError: a problem is a question, or holds another `_` than its blank.
+
     >>> problem = Problem("p", "The cup hit the jug and _ broke.", ("the cup", "the jug"), 1)
     >>> [(claim.candidate, claim.holds) for claim in to_claims([problem])]
     [('the cup', False), ('the jug', True)]
     """
+    problems = tuple(problems)
+    check_blanks(problems, "a claim", plain=True)
     return tuple(
         Claim(
             problem_id=problem.id,

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from winosmith.errors import FormatError, ProblemError, RecipeError
-from winosmith.problem import Claim, Edit, Extra, Lineage, Origin, Problem
+from winosmith.problem import ONLY, Claim, Edit, Extra, Lineage, Origin, Problem
 
 __all__ = [
     "DECODER",
@@ -134,6 +134,7 @@ def problem_record(problem: Problem) -> Record:
     record: Record = {
         "id": problem.id,
         "sentence": problem.sentence,
+        "blank": problem.blank,
         "options": list(problem.options),
         "answer": problem.answer,
         "twin_id": problem.twin_id,
@@ -143,7 +144,9 @@ def problem_record(problem: Problem) -> Record:
         "embargo": problem.embargo or None,
         "extra": dict(problem.extra) or None,
     }
-    return {key: value for key, value in record.items() if value is not None}
+    if problem.blank_is_plain:
+        del record["blank"]
+    return {k: value for k, value in record.items() if value is not None or k == "blank"}
 
 
 def problem_of(record: Mapping[str, Any]) -> Problem:
@@ -159,7 +162,7 @@ def problem_of(record: Mapping[str, Any]) -> Problem:
     _check_keys(record, _PROBLEM_KEYS, needed=("id", "sentence", "options"))
     if not isinstance(record["options"], list):
         raise ProblemError(f"the options must be a list, not {record['options']!r}")
-    return Problem(
+    problem = Problem(
         id=record["id"],
         sentence=record["sentence"],
         options=tuple(record["options"]),
@@ -170,7 +173,13 @@ def problem_of(record: Mapping[str, Any]) -> Problem:
         lineage=_lineage_of(record.get("lineage")),
         embargo=_flag("embargo", record.get("embargo", False)),
         extra=Extra(record.get("extra")),
+        blank=record.get("blank", ONLY),
     )
+    if record.get("blank", problem.blank) != problem.blank:
+        raise ProblemError(
+            f"the blank ('_') is at the offset {problem.blank}, not at {record['blank']}"
+        )
+    return problem
 
 
 def dropped_problem(record: Mapping[str, Any]) -> Problem:

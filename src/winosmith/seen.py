@@ -8,20 +8,24 @@ pronoun, the sentence stays as it was written, and what is asked is whom the pro
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Literal, get_args
 
 from winosmith.errors import DataError, InputError
 from winosmith.problem import BLANK, Problem
-from winosmith.text import local_context
+from winosmith.text import local_context, tokens
 
 __all__ = [
     "Input",
     "Sees",
+    "check_blanks",
     "check_pronouns",
     "check_sees",
     "differ_in_pronoun",
     "inputs",
+    "local_only",
+    "tokens_and_blank",
     "with_pronoun",
 ]
 
@@ -30,6 +34,9 @@ Sees = Literal["blank", "pronoun"]
 
 Input = tuple[str, frozenset[str]]
 """All of a problem that can bear on its answer: the sentence as it is seen, and the options."""
+
+_MARK = "\ue000"
+"""Stands for the blank where a text holds other `_`; Unicode gives it no meaning."""
 
 MOST_COPIES = 0.5
 """From this share of problems with a version that differs in nothing but the pronoun, the pronoun
@@ -42,8 +49,75 @@ def check_sees(sees: str) -> None:
         raise InputError(f"a solver sees one of {', '.join(get_args(Sees))}; not {sees!r}")
 
 
+def check_blanks(
+    problems: Iterable[Problem], what: str, instead: str = "", *, plain: bool = False
+) -> None:
+    """Refuse questions, which have no blank, where a thing needs one.
+
+    Args:
+        problems: what is given.
+        what: needs the blank, as the beginning of a sentence ("a test sheet").
+        instead: what to do with questions, if anything ("use --solver random").
+        plain: refuse those too that hold another `_` than their blank.
+
+    Raises:
+        DataError: there are such problems; the message names the first three.
+
+    >>> check_blanks([Problem("q", "Why?", ("a", "b"), blank=None)], "a test sheet")
+    Traceback (most recent call last):
+    winosmith.errors.DataError: a test sheet needs sentences with a blank ('_'); 1 problem is a question without one ('q')
+    """  # noqa: E501
+    unfit = [p for p in problems if p.blank is None or (plain and not p.blank_is_plain)]
+    if not unfit:
+        return
+    without = [problem.id for problem in unfit if problem.blank is None]
+    ids = without or [problem.id for problem in unfit]
+    named = ", ".join(map(repr, ids[:3])) + (", …" if len(ids) > 3 else "")
+    one = len(ids) == 1
+    if without:
+        wrong = "problem is a question" if one else "problems are questions"
+        wrong = f"{len(ids):,} {wrong} without one"
+    else:
+        wrong = f"{len(ids):,} problem{'' if one else 's'} hold{'s' if one else ''} a further '_'"
+    raise DataError(
+        f"{what} needs sentences with a blank ('_'); {wrong} ({named}){instead and f'; {instead}'}"
+    )
+
+
+def local_only(problem: Problem, before: int, *, whole: bool = True) -> Problem:
+    """Return the problem with its local context for a sentence; see `text.local_context`.
+
+    Raises:
+        DataError: it is a question.
+        ProblemError: no word can be told from the next.
+
+    >>> local_only(Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug")), 2).sentence
+    'and the _ broke.'
+    """
+    check_blanks([problem], "the local context")
+    cut = local_context(problem.sentence, before, whole=whole, blank=problem.blank)
+    at = len(cut) - len(" ".join(f"{BLANK}{problem.after}".split()))
+    return replace(problem, sentence=cut, blank=at)
+
+
+def tokens_and_blank(problem: Problem) -> tuple[list[str], int | None]:
+    """Return the tokens of a problem's text and which of them is its blank; None for a question.
+
+    >>> tokens_and_blank(Problem("a", "Run _x_, _ said.", ("Ann", "Eva"), blank=9))
+    (['Run', '_x_', ',', '_', 'said', '.'], 3)
+    """
+    if problem.blank is None or problem.blank_is_plain:
+        cut = tokens(problem.sentence)
+        at = None if problem.blank is None else next(n for n, t in enumerate(cut) if BLANK in t)
+        return cut, at
+    cut = tokens(problem.put(_MARK))
+    at = next(n for n, token in enumerate(cut) if _MARK in token)
+    return [token.replace(_MARK, BLANK) for token in cut], at
+
+
 def check_pronouns(problems: Sequence[Problem]) -> None:
     """Refuse problems whose pronoun is not known, with a DataError that names the first three."""
+    check_blanks(problems, "a solver that sees the pronoun", "show the question (--sees blank)")
     without = [problem.id for problem in problems if not (problem.pronoun or "").strip()]
     if without:
         named = ", ".join(map(repr, without[:3])) + (", …" if len(without) > 3 else "")
@@ -65,7 +139,7 @@ def with_pronoun(problem: Problem, mark: str = "") -> str:
     """
     check_pronouns([problem])
     pronoun = (problem.pronoun or "").strip()
-    return problem.sentence.replace(BLANK, f"{mark}{pronoun}{mark}", 1)
+    return problem.put(f"{mark}{pronoun}{mark}")
 
 
 def inputs(problems: Sequence[Problem], sees: Sees, local: int | None = None) -> list[Input]:
@@ -85,9 +159,10 @@ def inputs(problems: Sequence[Problem], sees: Sees, local: int | None = None) ->
     """
     found = []
     for problem in problems:
-        text = problem.sentence if local is None else local_context(problem.sentence, local)
-        if sees == "pronoun":
-            text = text.replace(BLANK, (problem.pronoun or BLANK).strip().lower(), 1)
+        shown = problem if local is None else local_only(problem, local)
+        text = shown.sentence if shown.blank is None or shown.blank_is_plain else shown.put("\0_")
+        if sees == "pronoun" and shown.blank is not None:
+            text = shown.put((problem.pronoun or BLANK).strip().lower())
         options = frozenset(" ".join(option.split()) for option in problem.options)
         found.append((" ".join(text.split()), options))
     return found

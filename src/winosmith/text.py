@@ -254,7 +254,9 @@ def trigger(first: Sequence[str], second: Sequence[str]) -> tuple[list[str], lis
     return mine, theirs
 
 
-def local_context(sentence: str, before: int = 2, *, whole: bool = True) -> str:
+def local_context(
+    sentence: str, before: int = 2, *, whole: bool = True, blank: int | None = None
+) -> str:
     """Return the words from `before` words ahead of the blank to the end: w[t-2:] and on.
 
     This is what WinoGrande's local-context baseline sees (section 4.1, w_{t-2:EOS}).
@@ -264,6 +266,7 @@ def local_context(sentence: str, before: int = 2, *, whole: bool = True) -> str:
         before: how many words ahead of it stay.
         whole: return a text without spaces between words as it is; False refuses it, since a
             baseline that saw all of it would be none.
+        blank: the offset of the blank; of the first `_` when None.
 
     Raises:
         ProblemError: there is no blank, or no word can be told from the next.
@@ -275,8 +278,8 @@ def local_context(sentence: str, before: int = 2, *, whole: bool = True) -> str:
         raise ProblemError(
             f"there are no spaces between the words of {sentence!r}, so it has no local context"
         )
-    parts = words(sentence)
-    at = next((i for i, word in enumerate(parts) if BLANK in word), None)
-    if at is None:
+    at = sentence.find(BLANK) if blank is None else blank
+    if at < 0:
         raise ProblemError(f"there is no blank ('_') in {sentence!r}")
-    return " ".join(parts[max(0, at - before) :])
+    first = len(words(sentence[: at + 1])) - 1
+    return " ".join(words(sentence)[max(0, first - before) :])

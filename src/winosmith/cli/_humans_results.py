@@ -440,7 +440,7 @@ def _badly_built(dataset: Dataset, test: TestResult) -> Iterator[report.Block]:
 def _passage(dataset: Dataset, item: ItemRow) -> report.Passage:
     problem = dataset[item.row]
     return report.Passage(
-        [report.Part(problem.sentence.replace("_", f"[{problem.pronoun or '_'}]", 1))],
+        [report.Part(problem.put(f"[{problem.pronoun or '_'}]"))],
         problem.options,
         problem.answer,
         f"{item.right} of {item.asked} gave the intended answer",

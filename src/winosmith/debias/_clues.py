@@ -36,6 +36,7 @@ from winosmith.debias._rows import numbered
 from winosmith.errors import DataError
 from winosmith.metrics import first_of_twins
 from winosmith.problem import BLANK, Problem
+from winosmith.seen import local_only
 
 Kind = Literal["beside", "option", "order"]
 
@@ -370,7 +371,8 @@ def read_problem(problem: Problem, other: str | None = None) -> Reading:
     options = [[token.lower() for token in text.tokens(option)] for option in problem.options]
     heads = tuple(_last_word(option) for option in options)
     tokens = [token.lower() for token in text.tokens(problem.sentence)]
-    cues = text.content_words(text.local_context(problem.sentence))
+    asked = problem if problem.blank is None else local_only(problem, 2)
+    cues = text.content_words(asked.sentence)
     if other is not None:
         theirs = [token.lower() for token in text.tokens(other)]
         cues = [t for t in text.trigger(tokens, theirs)[0] if _is_word(t)] + cues

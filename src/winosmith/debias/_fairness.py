@@ -521,7 +521,7 @@ def _topics(pool: Dataset, seed: int) -> NDArray[np.intp]:
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.preprocessing import normalize
 
-    texts = [content_words(problem.sentence.replace(BLANK, " ")) for problem in pool]
+    texts = [content_words(problem.put(" ")) for problem in pool]
     if not any(texts):
         return np.zeros(len(pool), np.intp)
     with one_thread():
@@ -639,7 +639,7 @@ def rarefied(counts: NDArray[np.int64], size: int) -> float:
 def _distance(pool: Dataset) -> Any:
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    texts = [content_words(problem.sentence.replace(BLANK, " ")) for problem in pool]
+    texts = [content_words(problem.put(" ")) for problem in pool]
     if not any(texts):
         return lambda mask: float("nan")
     unit = TfidfVectorizer(analyzer=lambda words: words).fit_transform(texts)

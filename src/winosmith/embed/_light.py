@@ -16,6 +16,7 @@ from winosmith.embed._embedder import Combine, Vectors, check_combine, check_two
 from winosmith.embed._space import Space, learn_space
 from winosmith.errors import DataError, InputError
 from winosmith.problem import BLANK, Problem
+from winosmith.seen import tokens_and_blank
 from winosmith.text import FUNCTION_WORDS, tokens
 from winosmith.threads import one_thread
 
@@ -196,7 +197,7 @@ class Sides:
 
     Attributes:
         sentence: all the words, to be compared with those of the other half.
-        cues: the words after the blank, without repetition.
+        cues: the words after the blank, or of the question, without repetition.
         attributes: those of each option, without repetition.
     """
 
@@ -216,8 +217,8 @@ def sides(problem: Problem) -> Sides:
     >>> read.cues
     ('late', 'was')
     """
-    words = [token.lower() for token in tokens(problem.sentence)]
-    blank = next(at for at, word in enumerate(words) if BLANK in word)
+    cut, blank = tokens_and_blank(problem)
+    words = [token.lower() for token in cut]
     options = [[token.lower() for token in tokens(option)] for option in problem.options]
     mentions = [_mention(words, option, blank) for option in options]
     own = {word for option in options for word in option}
@@ -235,12 +236,13 @@ def sides(problem: Problem) -> Sides:
     lengths = [len(option.strip()) for option in problem.options]
     if lengths[0] != lengths[1]:
         attributes[lengths[1] > lengths[0]].add(LONGER)
-    after = {w for w in words[blank + 1 : blank + 1 + REACH] if w not in own and _is_word(w)}
+    asked = words if blank is None else words[blank + 1 : blank + 1 + REACH]
+    after = {w for w in asked if w not in own and _is_word(w)}
     first, second = (tuple(sorted(found)) for found in attributes)
     return Sides(tuple(words), tuple(sorted(after)), (first, second))
 
 
-def _mention(words: Sequence[str], option: Sequence[str], blank: int) -> tuple[int, int]:
+def _mention(words: Sequence[str], option: Sequence[str], blank: int | None) -> tuple[int, int]:
     """Return the span of an option's first mention, by its last word if need be.
 
     An option that is not mentioned has an empty span at the end.
@@ -248,7 +250,7 @@ def _mention(words: Sequence[str], option: Sequence[str], blank: int) -> tuple[i
     for sought in (list(option), [option[-1]]):
         for at in range(len(words) - len(sought) + 1):
             end = at + len(sought)
-            if list(words[at:end]) == sought and not at <= blank < end:
+            if list(words[at:end]) == sought and (blank is None or not at <= blank < end):
                 return at, end
     return len(words), len(words)
 

@@ -18,6 +18,7 @@ from winosmith.outputs import write_aside
 from winosmith.parallel import ordered_map
 from winosmith.problem import Problem
 from winosmith.records import canonical, problem_of, problem_record
+from winosmith.seen import check_blanks
 from winosmith.text import tokens
 
 
@@ -105,7 +106,12 @@ def evolve(
 def children(
     problems: Sequence[Problem], perturber: Perturber, seed: int, executor: Executor | None = None
 ) -> Iterator[list[list[Problem]]]:
-    """Yield the children of each problem, chunk by chunk, in order."""
+    """Yield the children of each problem, chunk by chunk, in order.
+
+    Raises:
+        DataError: a problem is a question, or holds another `_` than its blank.
+    """
+    check_blanks(problems, "a perturbation", plain=True)
     chunks = [problems[at : at + _CHUNK] for at in range(0, len(problems), _CHUNK)]
     yield from ordered_map(
         partial(_of_chunk, perturber, seed),

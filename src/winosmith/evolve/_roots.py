@@ -168,6 +168,8 @@ def _drawn(
 def _unfit(problem: Problem, wrong: frozenset[str], options: int | None) -> str | None:
     if problem.embargo:
         return "it is under embargo"
+    if not problem.blank_is_plain:
+        return "it is a question" if problem.blank is None else "it holds '_' beside its blank"
     if problem.answer is None:
         return "its answer is withheld"
     if options is not None and len(problem.options) != options:

@@ -128,15 +128,19 @@ def named(item: Item) -> str:
     return item.problem_id if isinstance(item, Claim) else item.id
 
 
-def problems_of(items: Iterable[Item], options: int | None = None) -> Iterator[Problem]:
+def problems_of(
+    items: Iterable[Item], options: int | None = None, *, places: bool = False
+) -> Iterator[Problem]:
     """Yield the items as problems.
 
     Args:
         items: what is to be written.
         options: how many options the format has a place for; None for any number.
+        places: whether the format can tell where the blank is, and that there is none.
 
     Raises:
-        FormatError: one is a claim, or has another number of options.
+        FormatError: one is a claim, has another number of options, or is a question or holds
+            another `_` than its blank where the format has no place for that.
     """
     for item in items:
         if isinstance(item, Claim):
@@ -145,7 +149,16 @@ def problems_of(items: Iterable[Item], options: int | None = None) -> Iterator[P
             raise cannot_write(
                 item, f"the format has {options} options a problem, not {len(item.options)}"
             )
+        if item.blank is None and not places:
+            raise cannot_write(item, f"the format has a blank in each text; {_KEEPS_ALL}")
+        if not item.blank_is_plain and not places:
+            raise cannot_write(
+                item, f"the format can't tell its blank from other '_'; {_KEEPS_ALL}"
+            )
         yield item
+
+
+_KEEPS_ALL = "winosmith's own JSON Lines hold it (--to winosmith)"
 
 
 def tidy(text: str) -> str:
@@ -173,8 +186,7 @@ def blanked(before: str, pronoun: str, after: str) -> tuple[str, str | None]:
 
 def halves(problem: Problem) -> tuple[str, str]:
     """Return the text before the blank and the text after it."""
-    before, after = problem.sentence.split(BLANK)
-    return before, after
+    return problem.before, problem.after
 
 
 def restored(problem: Problem) -> str:

@@ -49,6 +49,7 @@ _FIELDS = {
     "depth": ("lineage", "declared"),
     "edits": ("lineage", "edits"),
     "embargo": ("embargo",),
+    "blank": ("blank",),
 }
 """The columns beside id, sentence, options and answer, and where a record holds each."""
 
@@ -74,12 +75,17 @@ def _problem(cells: Row, position: int) -> Problem:
 
 
 def _value(name: str, cell: str) -> Any:
-    if name not in ("depth", "edits", "embargo"):
+    if name not in ("depth", "edits", "embargo", "blank"):
         return cell
     try:
         return parsed(cell.lower() if name == "embargo" else cell)
     except ValueError:
-        wanted = {"depth": "a whole number", "edits": "a JSON list", "embargo": "true or false"}
+        wanted = {
+            "depth": "a whole number",
+            "edits": "a JSON list",
+            "embargo": "true or false",
+            "blank": "an offset, or null for a question",
+        }
         raise ProblemError(f"{name!r} must be {wanted[name]}, not {cell!r}") from None
 
 
@@ -105,7 +111,7 @@ def _scalar(cell: str) -> Scalar:
 
 
 def _write(items: Sequence[Item], file: IO[str]) -> None:
-    problems = list(problems_of(items))
+    problems = list(problems_of(items, places=True))
     found = [_cells(problem) for problem in problems]
     used = {name for cells in found for name in cells}
     if not used & {"twin_id", "root"} and would_be_paired(problems):  # the empty column says no
@@ -127,6 +133,8 @@ def _cells(problem: Problem) -> dict[str, str]:
             value = (value or {}).get(key)
         if value is not None:
             cells[name] = value if isinstance(value, str) else canonical(value)
+    if problem.blank is None:
+        cells["blank"] = "null"
     for key, value in problem.extra.items():
         cells[_column(key)] = _text(value)
     if any(not cell and name not in ("answer",) for name, cell in cells.items()):
@@ -168,7 +176,7 @@ CSV = Format(
     write=_write,
     suffix=".csv",
     keeps=frozenset(
-        "id sentence options answer twin_id pronoun origin lineage embargo extra".split()
+        "id sentence options answer twin_id pronoun origin lineage embargo extra blank".split()
     ),
     silent_on_twins=_is_silent,
 )

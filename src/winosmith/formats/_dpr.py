@@ -107,7 +107,7 @@ def _write(items: Sequence[Item], file: IO[str]) -> None:
 
 def _lines(problem: Problem, pronoun: str) -> list[str]:
     answer = problem.options[problem.answer or 0]
-    sentence = problem.sentence.replace(BLANK, pronoun)
+    sentence = problem.put(pronoun)
     return [sentence, pronoun, ",".join(problem.options), answer]
 
 

@@ -91,7 +91,7 @@ def _write(items: Sequence[Item], file: IO[str]) -> None:
 
 def _record(problem: Problem) -> dict[str, Any]:
     record: dict[str, Any] = {
-        "sentence_with_pronoun": problem.sentence.replace(BLANK, f"[{restored(problem)}]"),
+        "sentence_with_pronoun": problem.put(f"[{restored(problem)}]"),
         "candidate0": [problem.options[0]],
         "candidate1": [problem.options[1]],
     }

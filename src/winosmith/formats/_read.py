@@ -237,7 +237,7 @@ def with_blanks_apart(entries: Iterable[Entry]) -> tuple[list[Entry], list[str]]
     mended = 0
     example = ""
     for row, one in enumerate(found):
-        if one.item is None:
+        if one.item is None or (isinstance(one.item, Problem) and one.item.blank is None):
             continue
         sentence = with_blank_apart(one.item.sentence)
         if sentence == one.item.sentence:

@@ -78,7 +78,7 @@ def _from_row(row: Row, position: int) -> Problem:
 def _write(items: Sequence[Item], file: IO[str]) -> None:
     cells = []
     for problem in problems_of(items):
-        sentence = problem.sentence.replace(BLANK, restored(problem))
+        sentence = problem.put(restored(problem))
         try:
             back: Problem | None = _problem(problem.id, sentence)
         except ProblemError:

@@ -114,6 +114,7 @@ def _groups(sheets: Iterable[Sheet]) -> dict[_Key, int]:
                 item.options,
                 twin_id=f"{sheet.data}/{item.schema}",
                 pronoun=pronoun,
+                blank=len(item.text[0]),
             )
     keys = list(problems)
     together = schemas(Dataset(problems.values()))

@@ -180,7 +180,7 @@ def text_of(problem: Problem) -> str:
     >>> text_of(Problem("1", "The cup hit the jug and _  broke.", ("cup", "jug"), 0, pronoun="it"))
     'The cup hit the jug and it broke.'
     """
-    return " ".join(problem.sentence.replace(BLANK, problem.pronoun or BLANK, 1).split())
+    return " ".join(problem.put(problem.pronoun or BLANK).split())
 
 
 _MOST_AFTER, _LEAST = 6, 3
@@ -202,7 +202,7 @@ def pieces(problem: Problem) -> Pieces:
     >>> pieces(Problem("1", "The cup hit  the jug and _ broke.", ("cup", "jug"), pronoun="it"))
     ('The cup hit the jug and ', 'it', ' broke.')
     """
-    before, after = " ".join(problem.sentence.split()).split(BLANK)
+    before, after = " ".join(problem.put("\0").split()).split("\0")
     return before, problem.pronoun or BLANK, after
 
 

@@ -11,6 +11,7 @@ from winosmith.dataset import Dataset, Dropped
 from winosmith.errors import DataError
 from winosmith.humans._sheet import (
     COMMON,
+    LETTERS,
     Item,
     Label,
     Sheet,
@@ -20,7 +21,8 @@ from winosmith.humans._sheet import (
     snippet,
     text_key,
 )
-from winosmith.problem import BLANK, Problem
+from winosmith.problem import Problem
+from winosmith.seen import check_blanks
 from winosmith.text import overlap
 
 TITLE = "Who or what is meant?"
@@ -65,7 +67,8 @@ def make_sheets(
         alike: the share of words, 0–1, from which a text after another is labelled different.
 
     Raises:
-        DataError: there are no problems, or names or numbers that can't be used.
+        DataError: there are no problems, one is a question or has more than 5 options, or
+            names or numbers that can't be used.
 
     >>> made = make_sheets(Dataset([
     ...     Problem("1", "The cup hit the jug and _ broke.", ("jug", "cup"), 0, "t", "it"),
@@ -100,6 +103,13 @@ def make_sheets(
 def _check(dataset: Dataset, versions: Sequence[str], orders: int) -> None:
     if not len(dataset):
         raise DataError("there are no problems to make sheets of")
+    check_blanks(dataset, "a test sheet")
+    many = next((problem for problem in dataset if len(problem.options) > len(LETTERS)), None)
+    if many is not None:
+        raise DataError(
+            f"{many.id!r} has {len(many.options)} options; a test sheet has places for "
+            f"{len(LETTERS)}"
+        )
     if len(versions) < 2 or len(set(versions)) < len(versions) or COMMON in versions:
         raise DataError(
             f"the versions {', '.join(versions)!r} can't be used; at least two different names "
@@ -325,9 +335,9 @@ def ordered(
         row
         for part in turned
         for text in sorted(part, key=lambda text: place(seed, "order", test, order, text))
-        for row in sorted(texts[text], key=lambda row: _pronoun_at(dataset[row].sentence))
+        for row in sorted(texts[text], key=lambda row: _pronoun_at(dataset[row]))
     ]
 
 
-def _pronoun_at(sentence: str) -> int:
-    return " ".join(sentence.split()).index(BLANK)
+def _pronoun_at(problem: Problem) -> int:
+    return len(pieces(problem)[0])

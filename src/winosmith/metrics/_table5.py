@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from winosmith import published, text
 from winosmith.dataset import Dataset
-from winosmith.problem import BLANK, Claim, Problem
+from winosmith.problem import Claim, Problem
 
 
 class Figures(NamedTuple):
@@ -222,7 +222,7 @@ def _read(problem: Problem, name: str | None) -> _Read:
         return _Read(filled if problem.answer is None else (filled[problem.answer],), filled)
     shown = problem.sentence
     if name == "Winogender" and problem.pronoun:
-        shown = shown.replace(BLANK, problem.pronoun)
+        shown = problem.put(problem.pronoun)
     return _Read((shown,), (shown,))
 
 

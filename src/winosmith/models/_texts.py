@@ -8,8 +8,8 @@ from typing import Literal, get_args
 
 from winosmith.errors import DataError, InputError
 from winosmith.problem import BLANK, Problem
-from winosmith.seen import Sees, check_pronouns, with_pronoun
-from winosmith.text import FUNCTION_WORDS, local_context
+from winosmith.seen import Sees, check_pronouns, local_only, with_pronoun
+from winosmith.text import FUNCTION_WORDS
 
 SplitPoint = Literal["before_option", "after_option"]
 """Where the filled-in sentence is cut into the two segments of `[CLS] … [SEP] … [SEP]`.
@@ -40,13 +40,15 @@ def filled_text(
     Args:
         problem: what to read.
         option: the index of the option to fill in.
-        split_point: where to cut; None leaves the sentence whole.
+        split_point: where to cut; None leaves the sentence whole. A question is cut before the
+            option wherever else a sentence is.
         local: the words ahead of the blank that stay (2 in WinoGrande's local-context baseline,
             section 4.1); None for all.
         sees: the blank, or the pronoun.
 
     Raises:
-        DataError: the pronoun is to be seen, and is not known.
+        DataError: the pronoun is to be seen, and is not known; or words ahead of the blank are
+            asked for of a question.
 
     >>> cup = Problem("1", "The cup fell because the _ was loose.", ("cup", "shelf"))
     >>> filled_text(cup, 1)
@@ -60,11 +62,13 @@ def filled_text(
     ('The nurse said that *she* left.', 'the cook')
     """
     if local is not None:
-        problem = replace(problem, sentence=local_context(problem.sentence, local, whole=False))
+        problem = local_only(problem, local, whole=False)
     if sees == "pronoun":
         return with_pronoun(problem, "*").strip(), problem.options[option].strip()
     before, options, after = sentence_parts(problem)
     filler = options[option]
+    if problem.blank is None and split_point is not None:
+        return before.strip(), filler.strip()
     if split_point is None:
         return before + filler + after
     if split_point == "before_option":
@@ -88,8 +92,7 @@ def sentence_parts(problem: Problem) -> tuple[str, tuple[str, ...], str]:
     >>> sentence_parts(Problem("1", "He saw it, so the _ was large. ", ("cup", "jug")))
     ('He saw it, so the ', ('cup', 'jug'), ' was large.')
     """
-    before, after = problem.sentence.split(BLANK)
-    return before.lstrip(), worded(problem).options, after.rstrip()
+    return problem.before.lstrip(), worded(problem).options, problem.after.rstrip()
 
 
 _POSSESSIVE = frozenset("my mine your yours his its our ours their theirs hers".split())
@@ -120,7 +123,7 @@ def worded(problem: Problem) -> Problem:
     pronoun = (problem.pronoun or "").strip()
     if not pronoun:
         return problem
-    possessive = _is_possessive(pronoun.lower(), problem.sentence.split(BLANK)[1])
+    possessive = _is_possessive(pronoun.lower(), problem.after)
     options = tuple(
         _cased(_owned(option.strip(), pronoun.lower()) if possessive else option.strip(), pronoun)
         for option in problem.options
@@ -179,7 +182,7 @@ def referring(problem: Problem, end: str = "") -> Problem:
     mark = "*" if again else ""
     asked = f"'{mark}{pronoun[0].upper()}{pronoun[1:]}{mark}' refers to {BLANK}{end}"
     sentence = f"{with_pronoun(problem, mark).strip()} {asked}"
-    return replace(problem, sentence=sentence, pronoun=None)
+    return replace(problem, sentence=sentence, pronoun=None, blank=sentence.rindex(BLANK))
 
 
 def solved_text(problem: Problem, sees: Sees = "blank") -> str:

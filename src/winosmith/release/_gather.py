@@ -296,7 +296,9 @@ def _answered(parts: Mapping[str, Dataset]) -> Dataset | None:
 
 def _seen(parts: Mapping[str, Dataset]) -> Dataset:
     """Return what a solver sees of all problems, for a canary that depends on no answer."""
-    seen = {p.id: Problem(p.id, p.sentence, p.options) for d in parts.values() for p in d}
+    seen = {
+        p.id: Problem(p.id, p.sentence, p.options, blank=p.blank) for d in parts.values() for p in d
+    }
     return Dataset(seen.values())
 
 

@@ -159,10 +159,7 @@ def _shown(problems: Sequence[Problem], sees: Sees) -> Sequence[Problem]:
     if sees == "blank":
         return problems
     check_pronouns(problems)
-    return [
-        replace(p, sentence=p.sentence.replace(BLANK, f"{BLANK} {(p.pronoun or '').strip()} "))
-        for p in problems
-    ]
+    return [replace(p, sentence=p.put(f"{BLANK} {(p.pronoun or '').strip()} ")) for p in problems]
 
 
 def _words(text: str) -> list[str]:

@@ -6,13 +6,13 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
+from winosmith import seen
 from winosmith.dataset import Dataset
-from winosmith.problem import MAX_OPTIONS, Problem
+from winosmith.problem import Problem
 from winosmith.solve._solver import Scores, Solver, known_answers
-from winosmith.text import local_context
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,8 @@ class Majority:
 
     def score(self, problems: Sequence[Problem]) -> Scores:
         """Return the shares of the places that a problem has."""
-        shares = self.shares + (0.0,) * (MAX_OPTIONS - len(self.shares))
+        most = max((len(problem.options) for problem in problems), default=0)
+        shares = self.shares + (0.0,) * (most - len(self.shares))
         return [shares[: len(problem.options)] for problem in problems]
 
 
@@ -92,15 +93,15 @@ def local_only(problems: Sequence[Problem], before: int = BEFORE) -> tuple[Probl
     Train a solver on these too for the baseline of WinoGrande's table 3.
 
     Raises:
+        DataError: a problem is a question.
         ProblemError: a sentence has no spaces between words, and so no local context.
 
     >>> whole = Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug"))
     >>> local_only([whole])[0].sentence
     'and the _ broke.'
     """
-    return tuple(
-        replace(p, sentence=local_context(p.sentence, before, whole=False)) for p in problems
-    )
+    seen.check_blanks(problems, "the local context")
+    return tuple(seen.local_only(problem, before, whole=False) for problem in problems)
 
 
 @dataclass(frozen=True, slots=True)

@@ -193,7 +193,9 @@ class ChatSolver:
             place = None if len(set(shown)) == 1 else shown.index(max(shown))
         else:
             options = [problem.options[option] for option in order]
-            place = parse_answer(reply.text, options, problem.sentence)
+            place = parse_answer(
+                reply.text, options, problem.sentence if problem.blank_is_plain else ""
+            )
             shown = [
                 1 / len(order) if place is None else float(n == place) for n in range(len(order))
             ]

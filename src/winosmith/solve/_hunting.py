@@ -16,7 +16,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol
 
-from winosmith.problem import BLANK, Problem
+from winosmith.problem import Problem
+from winosmith.seen import check_blanks, tokens_and_blank
 from winosmith.solve._solver import Scores
 from winosmith.text import FUNCTION_WORDS, tokens
 
@@ -228,9 +229,10 @@ def asked(problem: Problem, tagger: Tagger | None = None) -> Asked:
     >>> found.agent, found.blank
     (0, 'subject')
     """
-    cut = tokens(problem.sentence)
+    check_blanks([problem], "knowledge hunting")
+    cut, blank = tokens_and_blank(problem)
     kept = _kept(problem, cut, tagger)
-    low, high, side = _clause(cut, kept)
+    low, high, side = _clause(cut, kept, blank or 0)
     agent, patient, start, end = _parts(problem, cut)
     if _is_passive_between([token.lower() for token in cut[start:end]]):
         agent, patient = patient, agent
@@ -255,9 +257,10 @@ def _kept(problem: Problem, cut: list[str], tagger: Tagger | None) -> list[bool]
     return [c and tag.startswith(("V", "J")) for c, tag in zip(content, tags, strict=True)]
 
 
-def _clause(cut: list[str], kept: list[bool]) -> tuple[int, int, Literal["subject", "object"]]:
+def _clause(
+    cut: list[str], kept: list[bool], at: int
+) -> tuple[int, int, Literal["subject", "object"]]:
     """Return where the blank's predicate starts and ends, and on which side the blank is."""
-    at = next(i for i, token in enumerate(cut) if BLANK in token)
     end = next((i for i in range(at + 1, len(cut)) if _ends(cut[i])), len(cut))
     if any(kept[at + 1 : end]):
         return at + 1, end, "subject"

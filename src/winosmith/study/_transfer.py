@@ -11,7 +11,7 @@ from winosmith import formats
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError, InputError, SameInputError
 from winosmith.metrics import GenderGap, Proportion, gender_gap, grade, proportion, score
-from winosmith.problem import MAX_OPTIONS, Claim, Problem
+from winosmith.problem import Claim, Problem
 from winosmith.report import Signature
 from winosmith.solve import EncoderSolver, Solver, predict, predict_to_file
 
@@ -325,6 +325,10 @@ def _blanks(claims: Sequence[Claim]) -> list[tuple[list[int], list[str]]]:
     ]
 
 
+AT_ONCE = 5
+"""Candidates that are compared with each other at most: as many options as the PDPs have."""
+
+
 @dataclass(frozen=True)
 class _Contest:
     """The candidates that are left for the blank of a claim."""
@@ -338,7 +342,7 @@ class _Contest:
         Who meets whom follows from the candidates alone, not from the order of the claims.
         """
         ordered = sorted(self.left)
-        parts = -(-len(ordered) // MAX_OPTIONS)
+        parts = -(-len(ordered) // AT_ONCE)
         return [
             Problem(f"{part}", self.claim.sentence, options, pronoun=self.claim.pronoun)
             for part in range(parts)

@@ -182,7 +182,7 @@ def _local(problem: Problem, local: Sequence[Response], rules: VoteRules) -> str
     right = sum(vote.choice == problem.answer for vote in local)
     if not _agree(right, len(local), rules.local):
         return ""
-    context = text.local_context(problem.sentence, rules.local_before)
+    context = text.local_context(problem.sentence, rules.local_before, blank=problem.blank)
     return f"{right} of {len(local)} judges found the right option from {context!r}"
 
 

@@ -31,6 +31,9 @@ EXPLANATION, ATTENTION = "gold.explanation", "gold.attention"
 ROWS = 500
 """Rows of families that are asked for, or written, at once."""
 
+MOST_OPTIONS = 5
+"""Options that a site's pages have places for."""
+
 LONGEST = 80
 """Characters of an id, which is part of a page's address."""
 
@@ -141,6 +144,12 @@ def _check(datum: Datum, as_: As) -> None:
                 f"the id {name[:100]!r} can't be part of a page's address (up to {LONGEST} "
                 "characters, no /); import with --new-ids"
             )
+    if not datum.blank_is_plain or len(datum.options) > MOST_OPTIONS:
+        raise InputError(
+            f"the problem {datum.id!r} is a question, holds '_' beside its blank, or has more than "
+            f"{MOST_OPTIONS} options; a site holds sentences with one blank and 2 to "
+            f"{MOST_OPTIONS} options"
+        )
     if datum.answer is None and as_ != "valid":
         raise InputError(
             f"the problem {datum.id!r} has no answer; problems "
