@@ -35,8 +35,8 @@ Sees = Literal["blank", "pronoun"]
 Input = tuple[str, frozenset[str]]
 """All of a problem that can bear on its answer: the sentence as it is seen, and the options."""
 
-_MARK = "\ue000"
-"""Stands for the blank where a text holds other `_`; Unicode gives it no meaning."""
+_MARKS = tuple(map(chr, range(0xE000, 0xF900)))
+"""One of them stands for the blank where a text holds other `_`; Unicode gives them no meaning."""
 
 MOST_COPIES = 0.5
 """From this share of problems with a version that differs in nothing but the pronoun, the pronoun
@@ -110,9 +110,10 @@ def tokens_and_blank(problem: Problem) -> tuple[list[str], int | None]:
         cut = tokens(problem.sentence)
         at = None if problem.blank is None else next(n for n, t in enumerate(cut) if BLANK in t)
         return cut, at
-    cut = tokens(problem.put(_MARK))
-    at = next(n for n, token in enumerate(cut) if _MARK in token)
-    return [token.replace(_MARK, BLANK) for token in cut], at
+    mark = next(sign for sign in _MARKS if sign not in problem.sentence)
+    cut = tokens(problem.put(mark))
+    at = next(n for n, token in enumerate(cut) if mark in token)
+    return [token.replace(mark, BLANK) for token in cut], at
 
 
 def check_pronouns(problems: Sequence[Problem]) -> None:

@@ -202,8 +202,9 @@ def pieces(problem: Problem) -> Pieces:
     >>> pieces(Problem("1", "The cup hit  the jug and _ broke.", ("cup", "jug"), pronoun="it"))
     ('The cup hit the jug and ', 'it', ' broke.')
     """
-    before, after = " ".join(problem.put("\0").split()).split("\0")
-    return before, problem.pronoun or BLANK, after
+    text = " ".join(problem.put(BLANK).split())
+    after = " ".join(f"{BLANK}{problem.after}".split())[1:]
+    return text[: len(text) - len(after) - 1], problem.pronoun or BLANK, after
 
 
 def snippet(problem: Problem) -> Pieces:
