@@ -484,7 +484,7 @@ def test_exports_of_all_formats_hold_the_texts(world: Any) -> None:
 
     from winosmith.web.problems.models import Problem
     from winosmith.web.problems.states import public_problems
-    from winosmith.web.read.exports import FILES, survey
+    from winosmith.web.read.downloads import FILES, survey
     from winosmith.web.read.filters import Filters
 
     _spread(world)

@@ -90,7 +90,7 @@ def show(folder: str, name: str, database: str | None, as_json: bool) -> None:
 
 
 def _how_far(folder: str, found: Round) -> None:
-    from winosmith.web.rounds.progress import standing
+    from winosmith.web.rounds.running import standing
 
     stands = standing(found)
     if stands is None or not stands.at_work:

@@ -74,6 +74,8 @@ TEMPLATES = [
                 "families": "winosmith.web.families.tags",
                 "market": "winosmith.web.market.workers",
                 "reasons": "winosmith.web.moderate.actions",
+                "rounds": "winosmith.web.rounds.results",
+                "sentences": "winosmith.web.read.problem",
             },
         },
     }

@@ -54,7 +54,7 @@ def test_files_are_the_same_in_every_language(
     """What is downloaded tells nothing of the language of who downloads it: the bytes are equal."""
     from django.test import Client
 
-    from winosmith.web.read.exports import FILES
+    from winosmith.web.read.downloads import FILES
 
     client = Client()
     client.cookies["session"] = refs["session of moderator"]

@@ -238,7 +238,7 @@ def _of(rows: Iterable[Any]) -> set[str]:
 def _lists(client: Any, reader: Any, world: World, folder: Path) -> Iterator[tuple[str, set[str]]]:
     """Yield each surface that shows problems of any kind, with the words that it shows."""
     from winosmith.web import hosting
-    from winosmith.web.read.exports import FILES
+    from winosmith.web.read.downloads import FILES
     from winosmith.web.rounds.models import Round
     from winosmith.web.rounds.running import handed_over
 

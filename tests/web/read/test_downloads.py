@@ -52,7 +52,7 @@ def test_each_format_is_what_the_library_writes(
     handmade: Any, visit: Callable[..., Any], tmp_path: Path, name: str
 ) -> None:
     """A file has the bytes of `winosmith.formats.write`; what does not fit is told, or left out."""
-    from winosmith.web.read.exports import FILES
+    from winosmith.web.read.downloads import FILES
 
     files = [file for file, known in FILES.items() if known.name == name]
     if name == "superglue-wsc":
@@ -71,7 +71,7 @@ def test_each_format_is_what_the_library_writes(
 
 def test_a_format_that_refuses_all_is_no_link(handmade: Any, visit: Callable[..., Any]) -> None:
     """What the page of downloads links has a file for some of the problems; the rest says why."""
-    from winosmith.web.read.exports import FILES
+    from winosmith.web.read.downloads import FILES
 
     page = visit().get("/download/").content.decode()
     refused = [name for name in FILES if f'href="/download/{name}"' not in page]
@@ -294,7 +294,7 @@ def test_what_is_not_sent_is_let_go(handmade: Any, visit: Callable[..., Any]) ->
 
 def test_a_reader_who_leaves_keeps_nothing_open() -> None:
     """A response that ends before its first byte lets go of the file that it would have sent."""
-    from winosmith.web.read.exports import Aside, Sent, gzipped
+    from winosmith.web.read.downloads import Aside, Sent, gzipped
 
     with tempfile.TemporaryFile() as file:
         source = Aside(b"first", file)

@@ -40,7 +40,7 @@ def _queries(author: str) -> list[str]:
 
 def _answers(client: Any, author: str) -> dict[str, tuple[Any, ...]]:
     """Return all that a visitor can get: status, body and what the headers tell of the data."""
-    from winosmith.web.read.exports import FILES, VOTES
+    from winosmith.web.read.downloads import FILES, VOTES
 
     files = [f"/download/{name}?fitting=1" for name in (*FILES, *VOTES)]
     narrowed = [

@@ -41,7 +41,7 @@ def test_no_page_or_file_tells_a_word_of_a_hidden_parent(
     visit: Callable[..., Any], person: Callable[..., Any], state: str
 ) -> None:
     """Pages, lists and every file hold the version, and no word that its parent alone has."""
-    from winosmith.web.read.exports import FILES
+    from winosmith.web.read.downloads import FILES
 
     ann, eve = person("ann"), person("eve")
     top = root(ann)

@@ -31,16 +31,16 @@ class BreakError(BaseException):
 
 def _break_off(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Let the round break off when its step begins."""
-    from winosmith.web.rounds import progress
+    from winosmith.web.rounds import running
 
-    place = progress.Teller._place
+    place = running.Teller._place
 
     def broken(self: Any, title: str) -> int:
         if title == name:
             raise BreakError
         return place(self, title)
 
-    monkeypatch.setattr(progress.Teller, "_place", broken)
+    monkeypatch.setattr(running.Teller, "_place", broken)
 
 
 def test_a_round_goes_on_after_a_break_and_accounts_for_its_pool(
@@ -208,20 +208,20 @@ def test_why_a_round_failed_is_told_and_it_can_go_on(
 
 def test_a_cancelled_round_stores_nothing(db: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Cancelled while a step is at work, a round goes no further, and says nothing of an error."""
-    from winosmith.web.rounds import progress, rules
+    from winosmith.web.rounds import rules, running
     from winosmith.web.rounds.models import Place
     from winosmith.web.rounds.running import carried_out
 
     fill(TWINS, votes=False)
     made = rules.start("one", {**SMALL, "solvers": [WORDS]})
-    noted = progress.Teller._noted
+    noted = running.Teller._noted
 
     def cancelled(self: Any, **changes: object) -> None:
         if changes.get("step") == "embedding":
             rules.cancel(made)
         noted(self, **changes)
 
-    monkeypatch.setattr(progress.Teller, "_noted", cancelled)
+    monkeypatch.setattr(running.Teller, "_noted", cancelled)
     carried_out(db.folder, made)
     made.refresh_from_db()
     assert (made.state, made.error, made.record) == ("cancelled", "", None)

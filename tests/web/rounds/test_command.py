@@ -94,7 +94,7 @@ def test_a_recipe_of_the_sites_folder_is_named(db: Any, carry_out: Callable[...,
     """A file in recipes/ goes by its name, and its paths are seen from there."""
     from winosmith.locks import FileLock
     from winosmith.web.rounds.models import Round
-    from winosmith.web.rounds.progress import lock_file
+    from winosmith.web.rounds.running import lock_file
 
     fill(10, votes=False)
     folder = db.folder / "recipes"

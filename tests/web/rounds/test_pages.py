@@ -234,8 +234,8 @@ def test_an_erased_person_leaves_the_files_of_rounds(
 
     from winosmith.web.people.erasure import erase
     from winosmith.web.problems.models import Problem
-    from winosmith.web.rounds.leaving import forget_what_is_left
     from winosmith.web.rounds.models import Place, Round
+    from winosmith.web.rounds.results import forget_what_is_left
 
     made = stored()
     source = made.folder
@@ -268,8 +268,8 @@ def test_an_erased_person_leaves_the_pool_of_a_round_that_came_to_nothing(
     from tests.web.rounds.making import fill  # type: ignore[import-not-found]
     from winosmith.web.people.erasure import erase
     from winosmith.web.problems.models import Problem
-    from winosmith.web.rounds.leaving import forget_what_is_left
     from winosmith.web.rounds.models import Round
+    from winosmith.web.rounds.results import forget_what_is_left
 
     fill(2, votes=False)
     folder = Round.objects.create(name=state, state=state, busy=False, recipe={}).folder

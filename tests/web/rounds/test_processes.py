@@ -41,7 +41,7 @@ def test_an_admin_watches_a_round_and_publishes_it(
     site: Any, served: Callable[..., Any], browser: Any, axe_source: str, tmp_path: Path
 ) -> None:
     """On a phone the page tells of the step at work; killed -9, the round goes on by a command."""
-    from winosmith.web.rounds.progress import look
+    from winosmith.web.rounds.running import look
 
     free = threading.Event()
 

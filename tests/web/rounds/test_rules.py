@@ -35,9 +35,8 @@ def test_each_filter_of_a_recipe_has_words_on_the_site(db: Any) -> None:
     """Authors read why theirs was left out, and the funnel what did it, by every filter."""
     from winosmith.build import FilterRecipe
     from winosmith.web.problems.models import Problem
-    from winosmith.web.rounds.flags import told
     from winosmith.web.rounds.models import Place
-    from winosmith.web.rounds.results import stage
+    from winosmith.web.rounds.results import stage, told
 
     for method in {*get_args(get_type_hints(FilterRecipe)["method"])} - {"none"}:
         assert stage(method) != method

@@ -34,7 +34,7 @@ from winosmith.web.predict.models import Prediction as Row
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.records import as_public, lean, numbers, rows
 from winosmith.web.problems.states import public_problems
-from winosmith.web.read.exports import Aside
+from winosmith.web.read.downloads import Aside
 
 
 def in_families() -> QuerySet[Problem]:

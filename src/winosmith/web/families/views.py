@@ -53,8 +53,7 @@ from winosmith.web.predict.models import Model
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.search import parse
 from winosmith.web.problems.states import visible_to
-from winosmith.web.read.downloads import MOST, TYPES
-from winosmith.web.read.exports import FILES, Aside, survey, text
+from winosmith.web.read.downloads import FILES, MOST, TYPES, Aside, survey, text
 
 MOST_WORDS = 200
 """Characters of a search."""

@@ -30,7 +30,7 @@ from winosmith.web.problems.models import Problem, State, Version
 from winosmith.web.problems.search import parse
 from winosmith.web.problems.states import visible_to
 from winosmith.web.read.filters import capped_count
-from winosmith.web.read.pages import page as page_of
+from winosmith.web.read.filters import page as page_of
 
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]

@@ -1,33 +1,368 @@
-"""The pages and files of downloads."""
+"""Downloads: the problems in any format that can be written, in constant memory, and the votes.
+
+A download is two walks over the same rows. The first makes the digest, the one that
+`winosmith.Dataset.digest` has of the data, and finds what does not fit into the format; the second
+writes. Formats whose records stand one after another are written while the browser reads, tables
+in parts that all have the columns of the whole file; the others are written aside first. A row
+that is withdrawn between the walks ends the download with an error: a file is never other than its
+digest says. The judges' answers are a file of their own, in the form that `winosmith validate`
+reads.
+"""
 
 from __future__ import annotations
 
+import csv
 import hashlib
-from collections.abc import Generator, Iterable, Iterator
+import shutil
+import tempfile
+import zlib
+from array import array
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from io import StringIO, TextIOWrapper
+from pathlib import Path
+from typing import IO, Protocol, overload
 
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import render
 from django.utils.cache import patch_cache_control
 from django.utils.http import parse_etags, quote_etag
 from django.views.decorators.http import require_safe
 
-from winosmith import __version__
+from winosmith import Claim, __version__, formats
+from winosmith import Problem as Datum
+from winosmith.errors import InputError
+from winosmith.formats import FORMATS, Format
+from winosmith.records import canonical, problem_record
+from winosmith.validate import write_votes
+from winosmith.web.judge.votes import responses
 from winosmith.web.people.gates import rate_limit_reading, wants_page
-from winosmith.web.read.exports import (
-    FILES,
-    LOOKED,
-    MOST_TOLD,
-    VOTES,
-    Aside,
-    Sent,
-    Survey,
-    gzipped,
-    refusing,
-    survey,
-    text,
-    votes,
-)
+from winosmith.web.problems.models import Problem
+from winosmith.web.problems.records import as_public, lean, numbers, rows, with_distances
+from winosmith.web.problems.states import public_problems
 from winosmith.web.read.filters import Filters, capped_count
+
+
+class Closed(Protocol):
+    """What holds something open until it is closed: a file, or a generator that reads one."""
+
+    def close(self) -> None:
+        """Let go of it."""
+
+
+class Aside:
+    """The bytes of a file: its first line, and the rest from where it was written aside.
+
+    Args:
+        first: what comes first; perhaps nothing.
+        rest: open; it is closed once it has been read, or by `close`.
+    """
+
+    def __init__(self, first: bytes, rest: IO[bytes]):
+        self._first, self._rest = first, rest
+
+    def __iter__(self) -> Iterator[bytes]:
+        with self._rest:
+            if self._first:
+                yield self._first
+            self._rest.seek(0)
+            while part := self._rest.read(1 << 16):
+                yield part
+
+    def close(self) -> None:
+        """Forget what was written aside; who does not read it must call this."""
+        self._rest.close()
+
+
+class Sent:
+    """Parts of a response, which Django closes at its end, with what they are made from.
+
+    Args:
+        parts: what is sent.
+        source: what is closed at the end, however many of the parts were read.
+    """
+
+    def __init__(self, parts: Iterable[bytes], source: Closed):
+        self._parts, self._source = parts, source
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield from self._parts
+
+    def close(self) -> None:
+        """Let go of the source."""
+        self._source.close()
+
+
+def header_of(table: str) -> list[str]:
+    """Return the names of the columns; they never hold a line end."""
+    first = table.partition("\n")[0].removesuffix("\r")
+    return next(csv.reader([first], delimiter=_separator(first)), [])
+
+
+def _separator(line: str) -> str:
+    return "\t" if "\t" in line else ","
+
+
+def union(one: Sequence[str], other: Sequence[str]) -> list[str]:
+    """Return the columns of both, those of either in its order.
+
+    >>> union(["id", "sentence", "answer"], ["id", "sentence", "option3", "answer", "anchor"])
+    ['id', 'sentence', 'option3', 'answer', 'anchor']
+    """
+    merged, rest = list[str](), list(other)
+    for name in one:
+        if name in rest:
+            at = rest.index(name)
+            merged += [new for new in rest[:at] if new not in one]
+            rest = rest[at + 1 :]
+        merged.append(name)
+    return list(dict.fromkeys([*merged, *rest]))
+
+
+def aligned(table: str, header: Sequence[str], *, with_header: bool) -> str:
+    r"""Return a part with the columns of the whole file.
+
+    >>> aligned("a,c\r\n1,2\r\n", ["a", "b", "c"], with_header=True)
+    'a,b,c\r\n1,,2\r\n'
+    """
+    own = header_of(table)
+    if own == list(header):
+        return table if with_header else table.partition("\n")[2]
+    lines = table.partition("\n")
+    ends = "\r\n" if lines[0].endswith("\r") else "\n"
+    separator = _separator(lines[0])
+    file = StringIO(newline="")
+    writer = csv.DictWriter(file, header, restval="", delimiter=separator, lineterminator=ends)
+    if with_header:
+        writer.writeheader()
+    reader = csv.DictReader(StringIO(table, newline=""), delimiter=separator)
+    writer.writerows(reader)
+    return file.getvalue()
+
+
+FILES: dict[str, Format] = {
+    f"problems{known.suffix}"
+    if known.name in ("winosmith", "csv")
+    else f"problems.{known.name}{known.suffix}": known
+    for known in FORMATS
+    if known.write is not None and known.holds is not Claim
+}
+"""File name → its format: the names are ours, whatever is asked for."""
+
+LINES = frozenset({"winosmith", "winogrande", "wsc273-jsonl", "dpr"})
+"""Formats in which the file of two lists is the file of the one and then that of the other."""
+
+TABLES = frozenset({"csv", "dpr-tsv"})
+"""The same under one line of column names."""
+
+LOOKED = 100
+"""Problems by which the page of downloads knows which formats have no place for them."""
+
+MOST_TOLD = 5
+"""Problems that do not fit into a format and are told with their reasons."""
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What a download will hold.
+
+    Attributes:
+        known: the format.
+        rows: the numbers of the rows, from the oldest on.
+        digest: `winosmith.Dataset.digest` of the problems.
+        header: the columns of a table; empty for other formats.
+        unfit: the ids of problems that the format has no place for, with the reasons.
+        silent: whether none of the problems has a twin or a lineage. Then each says so, where the
+            format can: whether some look like twins is only told from all of them at once.
+    """
+
+    known: Format
+    rows: array[int]
+    digest: str
+    header: tuple[str, ...]
+    unfit: dict[str, str]
+    silent: bool
+
+
+def survey(query: QuerySet[Problem], known: Format, *, leave_out: bool = False) -> Survey:
+    """Walk over public problems once, and return what their file will hold.
+
+    Args:
+        query: out of `public_problems`; anything else in it is left out.
+        known: one of `FILES`.
+        leave_out: leave out what does not fit; else it is in `rows`, and `unfit` is to be shown.
+    """
+    state, header, kept = hashlib.sha256(), list[str](), array("q")
+    unfit: dict[str, str] = {}
+    silent = True
+    for chunk in rows(numbers(query.order_by("place")), lean(public_problems())):
+        data = as_public(chunk)
+        bad, columns = _tried(_fitted(chunk, data, known), known)
+        unfit |= bad
+        header = union(header, columns)
+        for row, datum in zip(chunk, data, strict=True):
+            if not (leave_out and datum.id in bad):
+                kept.append(row.pk)
+                state.update(_line(datum))
+                silent &= not (datum.twin_id or datum.lineage)
+    if silent and known.name == "csv" and kept:
+        header = union(["answer", "twin_id"], header)
+    return Survey(known, kept, state.hexdigest(), tuple(header), unfit, silent)
+
+
+def refusing(query: QuerySet[Problem]) -> dict[str, str]:
+    """Return the files into which none of the newest problems fits, each with the first reason.
+
+    Args:
+        query: as for `survey`; of it the newest `LOOKED` are looked at.
+    """
+    newest = query.order_by("-place").values_list("id", flat=True)[:LOOKED]
+    chunk = next(rows(list(newest), lean(public_problems())), [])
+    data, found = as_public(chunk), {}
+    for name, known in FILES.items() if data else ():
+        bad, _columns = _tried(_fitted(chunk, data, known), known)
+        if len(bad) == len(data):
+            found[name] = next(iter(bad.values()))
+    return found
+
+
+def _fitted(chunk: Sequence[Problem], data: list[Datum], known: Format) -> list[Datum]:
+    """Return problems with what their format needs and the data need not say."""
+    return with_distances(chunk, data) if known.name == "evograd" else data
+
+
+def _line(datum: Datum) -> bytes:
+    return (canonical(problem_record(datum)) + "\n").encode("utf-8", "surrogatepass")
+
+
+def _tried(data: list[Datum], known: Format) -> tuple[dict[str, str], list[str]]:
+    """Return what does not fit, with reasons, and the columns of a table."""
+    if known.name == "winosmith":
+        return {}, []
+    try:
+        written = _written(data, known)
+    except InputError:
+        reasons = formats.unfit(data, known.name)
+        bad = {data[at].id: reason for at, reason in reasons.items()}
+        written = _written([datum for datum in data if datum.id not in bad], known)
+        return bad, header_of(written) if known.name in TABLES else []
+    return {}, header_of(written) if known.name in TABLES else []
+
+
+def _written(data: Sequence[Datum], known: Format, *, silent: bool = False) -> str:
+    if known.name == "winosmith":
+        return "".join(formats.lines(data, marked=silent))
+    file = StringIO(newline="")
+    _write(known, data, file)
+    return file.getvalue()
+
+
+def _write(known: Format, data: Sequence[Datum], file: IO[str]) -> None:
+    if known.write is None:
+        raise InputError(f"the format {known.name!r} can be read, not written")
+    known.write(data, file)
+
+
+def text(found: Survey) -> Generator[bytes, None, None]:
+    """Yield the file, as UTF-8.
+
+    Raises:
+        InputError: a problem was withdrawn after the survey; ask for the file again.
+    """
+    if found.known.name in LINES | TABLES:
+        yield from _chunks(found)
+        return
+    with tempfile.TemporaryFile() as raw:
+        file = TextIOWrapper(raw, encoding="utf-8", newline="", write_through=True)
+        _write(found.known, _Rows(found), file)
+        file.flush()
+        raw.seek(0)
+        while part := raw.read(1 << 16):
+            yield part
+        file.detach()
+
+
+def _chunks(found: Survey) -> Iterator[bytes]:
+    first = True
+    for data in _data(found):
+        written = _written(data, found.known, silent=found.silent)
+        if found.known.name in TABLES:
+            written = aligned(written, found.header, with_header=first)
+        first = False
+        yield written.encode()
+
+
+def _data(found: Survey) -> Iterator[list[Datum]]:
+    """Yield the problems of a survey, each as it was when it was taken."""
+    state, count = hashlib.sha256(), 0
+    for chunk in rows(found.rows, lean(public_problems())):
+        data = as_public(chunk)
+        for datum in data:
+            state.update(_line(datum))
+        count += len(data)
+        yield _fitted(chunk, data, found.known)
+    if (count, state.hexdigest()) != (len(found.rows), found.digest):
+        raise InputError("a problem was withdrawn during the download; start it again")
+
+
+class _Rows(Sequence[Datum]):
+    """The problems of a survey as a sequence that is read anew each time, never held at once."""
+
+    def __init__(self, found: Survey):
+        self._found = found
+
+    def __len__(self) -> int:
+        return len(self._found.rows)
+
+    def __iter__(self) -> Iterator[Datum]:
+        for data in _data(self._found):
+            yield from data
+
+    @overload
+    def __getitem__(self, index: int) -> Datum: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Datum]: ...
+    def __getitem__(self, index: int | slice) -> Datum | Sequence[Datum]:
+        all_rows = list(self._found.rows)
+        of = [all_rows[index]] if isinstance(index, int) else all_rows[index]
+        data = [one for chunk in rows(of, lean(public_problems())) for one in as_public(chunk)]
+        return data[0] if isinstance(index, int) else data
+
+
+def gzipped(parts: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the parts as one gzip file, without name and time: the same bytes for the same data."""
+    packer = zlib.compressobj(6, wbits=31)
+    for part in parts:
+        if packed := packer.compress(part):
+            yield packed
+    yield packer.flush()
+
+
+VOTES = {
+    "votes.csv": "a plain table: problem_id, participant, choice …",
+    "votes.jsonl": "JSON Lines, one answer a line",
+}
+"""File name → what it is."""
+
+
+def votes(query: QuerySet[Problem], name: str) -> tuple[str, Aside]:
+    """Return a digest of the file, and its bytes, to be closed; judges are pseudonyms.
+
+    Args:
+        query: public problems, with the alias `place`.
+        name: one of `VOTES`.
+    """
+    found = rows(numbers(query.order_by("place")), public_problems())
+    folder = Path(tempfile.mkdtemp(prefix="votes-"))
+    try:
+        path = folder / name
+        write_votes((vote for chunk in found for vote in responses(chunk)), path)
+        file = path.open("rb")  # open, it lives on without its name until it is sent
+    finally:
+        shutil.rmtree(folder)
+    return hashlib.file_digest(file, "sha256").hexdigest(), Aside(b"", file)
+
 
 MOST = 240
 """Downloads an hour from one network or account: each walks over all that is asked for."""

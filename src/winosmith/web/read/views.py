@@ -22,8 +22,7 @@ from winosmith.web.problems.models import Problem, Twin, Version
 from winosmith.web.problems.search import parse
 from winosmith.web.problems.states import public_problems, visible_to, waits_until
 from winosmith.web.read.figures import card_markdown, card_of, figures
-from winosmith.web.read.filters import Filters, capped_count
-from winosmith.web.read.pages import page
+from winosmith.web.read.filters import Filters, capped_count, page
 from winosmith.web.read.problem import family_of, judged
 
 

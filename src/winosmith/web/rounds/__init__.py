@@ -13,7 +13,7 @@ class Config(AppConfig):
     def ready(self) -> None:
         """Connect what the site does with texts of people who were erased."""
         from winosmith.web.people.erasure import erasing, tidying
-        from winosmith.web.rounds.leaving import forget_texts, forget_what_is_left
+        from winosmith.web.rounds.results import forget_texts, forget_what_is_left
 
         erasing.append(forget_texts)
         tidying["rounds"] = lambda _now, _before: forget_what_is_left()

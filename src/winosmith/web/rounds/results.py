@@ -1,28 +1,37 @@
-"""What came of a round: its page, its report, its files.
+"""What came of a round: its page, its report and files; flags; what erased people leave of it.
 
 The report and the files are made of what is public at the moment somebody asks. What was withdrawn,
 or put under embargo, since the round is in none of them.
+
+A flag tells a contributor what the filter left out of theirs, with its score and reason. It changes
+nothing, is shown with a problem that its reader may see anyway, and tells of that problem alone.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from django import template
+from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from winosmith import Dataset, formats
+from winosmith.outputs import write_aside
 from winosmith.records import canonical
 from winosmith.report import shown
 from winosmith.rounds import Change, NextRound, round_page
-from winosmith.web.problems.models import Problem
+from winosmith.web.judge.seen import note_read
+from winosmith.web.people.gates import existing_writer
+from winosmith.web.people.models import Person
+from winosmith.web.problems.models import ERASED_SENTENCE, Problem, State
 from winosmith.web.problems.records import as_public, lean, numbers, rows
-from winosmith.web.problems.states import public_problems
+from winosmith.web.problems.states import GONE, public_problems
 from winosmith.web.rounds.models import Place, Round
 
 
@@ -284,3 +293,248 @@ def _why(place: Place) -> dict[str, object]:
         for name in ("score", "guessed", "asked", "phase"):
             why[name] = getattr(place, name)
     return why
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """Why a round left a problem out.
+
+    Attributes:
+        place: as it was stored.
+        problem: which.
+        reason: in plain words.
+        advice: what its contributor might change; "" where there is nothing to change.
+    """
+
+    place: Place
+    problem: Problem
+    reason: str
+    advice: str
+
+    @property
+    def common(self) -> bool:
+        """Whether the reason is the same for all that the stage left out."""
+        return bool(_WORDS.get(self.place.stage, ("", ""))[0])
+
+    @property
+    def stage(self) -> str:
+        """The stage that left it out, in words."""
+        return stage(self.place.stage)
+
+    @property
+    def score(self) -> str:
+        """The score with two digits, as "0.87"; "" without one."""
+        return "" if self.place.score is None else f"{self.place.score:.2f}"
+
+    @property
+    def percent(self) -> int:
+        """The score in per cent, for a bar."""
+        return round(100 * (self.place.score or 0))
+
+
+def newest() -> Round | None:
+    """Return the round that was published last."""
+    return Round.objects.exclude(published=None).order_by("-published").first()
+
+
+def _flag(problem: Problem, round_: Round) -> Flag | None:
+    if problem.state != State.VALID:  # it is out of the data, or was replaced since
+        return None
+    place = Place.objects.filter(round=round_, problem=problem).exclude(stage="").first()
+    return None if place is None else told(place, problem)
+
+
+def flagged(person: Person, round_: Round) -> QuerySet[Place]:
+    """Return where a round left out problems of somebody, by stage, what is guessed best first."""
+    rows = Place.objects.filter(
+        round=round_,
+        problem__twin__contributor=person,
+        problem__state=State.VALID,
+        problem__gold=False,
+    ).exclude(stage="")
+    return rows.select_related("problem__twin").order_by("stage", "-score", "problem")
+
+
+def told(place: Place, problem: Problem) -> Flag:
+    """Return a flag in words."""
+    reason, advice = _WORDS.get(place.stage, ("", ""))
+    return Flag(place, problem, str(reason) or place.reason, str(advice))
+
+
+_GUESSED = (
+    gettext_lazy(
+        "Simple linear models guessed its answer. They see nothing but numbers that stand for "
+        "its words, and had not been taught this sentence, so something in the words gives the "
+        "answer away."
+    ),
+    gettext_lazy(
+        "Look for words that go with one answer by themselves: a praising or a blaming word, "
+        "an option that is long, odd, or usually right. Use the same words in both halves but "
+        "for the trigger, and choose options of which either could be the answer."
+    ),
+)
+
+_WORDS = {
+    "aflite": _GUESSED,
+    "mirror": _GUESSED,
+    "pmi": (
+        gettext_lazy("Over all the pool, its words go with its answer more than by chance."),
+        gettext_lazy(
+            "Look for words that go with one answer by themselves, and use the same words in both "
+            "halves but for the trigger."
+        ),
+    ),
+    "random": (
+        gettext_lazy("It was drawn by lot, to make the set smaller. That says nothing about it."),
+        "",
+    ),
+    "copies": (
+        gettext_lazy(
+            "It, or its other half, is in the data more than once. A set holds one of each, in "
+            "whole twins, and none of which two copies have different answers."
+        ),
+        "",
+    ),
+    "embed split": (
+        gettext_lazy(
+            "It was drawn by lot to teach the model that turns sentences into numbers, and what "
+            "taught it can’t be filtered by it. That says nothing about it."
+        ),
+        "",
+    ),
+    "structure": (
+        "",
+        gettext_lazy("The guidelines say how long a sentence is, and how near two halves are."),
+    ),
+    "votes": (
+        "",
+        gettext_lazy("The round asked for more agreement among judges than the site does."),
+    ),
+}
+"""By the stage that left it out: the reason, where it is the same for all, and what its contributor
+might change."""
+
+
+register = template.Library()
+"""Tags for pages of other areas: flags beside problems, and the roots that wait to be perturbed."""
+
+WANTED = 6
+"""Roots that the page of perturbing shows; the page of the round has all."""
+
+
+@register.simple_tag(takes_context=True)
+def flag_of(context: Any, problem: Problem) -> Flag | None:
+    """Return the flag on one's own problem; None where there is none, or the reader is another."""
+    request = context["request"]
+    person, round_ = existing_writer(request), _published(request)
+    if person is None or round_ is None or round_.published is None:
+        return None
+    if problem.twin.contributor_id != person.pk or problem.gold:
+        return None
+    return _flag(problem, round_)
+
+
+@register.simple_tag(takes_context=True)
+def flag_for_moderators(context: Any, problem: Problem) -> Flag | None:
+    """Return the flag that the newest round that is done set; None for whoever moderates not."""
+    request = context["request"]
+    if not (request.user.is_authenticated and request.user.moderates):
+        return None
+    if not hasattr(request, "round_done"):
+        done = Round.objects.filter(state=Round.State.DONE)
+        request.round_done = done.order_by("-ended").first()
+    return _flag(problem, request.round_done) if request.round_done else None
+
+
+@register.simple_tag(takes_context=True)
+def flagged_count(context: Any) -> int:
+    """Return how many of one's own problems the round that was published last left out."""
+    request = context["request"]
+    person, round_ = existing_writer(request), _published(request)
+    return flagged(person, round_).count() if person and round_ else 0
+
+
+@register.simple_tag(takes_context=True)
+def wanted_roots(context: Any) -> dict[str, Any]:
+    """Return the round that was published last, and the first of its roots: what is wanted."""
+    request = context["request"]
+    round_ = _published(request)
+    if round_ is None:
+        return {"round": None, "roots": ()}
+    roots = roots_of(round_)
+    note_read(existing_writer(request), roots[:WANTED])
+    return {"round": round_, "roots": roots[:WANTED], "more": len(roots) > WANTED}
+
+
+def _published(request: Any) -> Round | None:
+    """Return the round that was published last, looked for once for a page."""
+    if not hasattr(request, "round_published"):
+        request.round_published = newest()
+    found: Round | None = request.round_published
+    return found
+
+
+def forget_texts(person: Person, texts: bool) -> None:
+    """Let reasons that may quote what an erased person wrote go, and once that is sure, the files.
+
+    Figures stay. Released texts stay, too.
+    """
+    if not texts:
+        return
+    places = Place.objects.filter(
+        problem__twin__contributor=person, problem__released=False
+    ).exclude(reason="")
+    places.update(reason="")
+    transaction.on_commit(forget_what_is_left)
+
+
+def forget_what_is_left() -> int:
+    """Take lines of erased texts out of all files of rounds; return how many files changed.
+
+    Reports, which may quote them, go with them; the site makes its own anew. It is done at once
+    after an erasure, and by tidying once more: for one that was cut off, and for rounds that were
+    at work. A round also keeps on which sides the problems of earlier ones were, and one that
+    failed has no places, so all rounds forget whatever was erased.
+    """
+    erased = Problem.objects.filter(state__in=GONE, sentence=ERASED_SENTENCE)
+    gone = set(erased.values_list("ref", flat=True))
+    if not gone:
+        return 0
+    ended = Round.objects.exclude(state__in=[Round.State.WAITING, Round.State.RUNNING])
+    return sum(_forget(round_.folder, gone) for round_ in ended)
+
+
+def _forget(folder: Path, gone: Collection[str]) -> int:
+    """Drop the lines of some problems, by their ids on the site, from the files of a round."""
+    ids = folder / "results" / "build" / "private" / "ids.jsonl"
+    known = {line["id"] for line in lines_of(ids) if line["old_id"] in gone} | {*gone}
+    files = [path for path in sorted(folder.rglob("*.jsonl")) if _drop(path, known)]
+    if files:
+        for page in folder.rglob("report.html"):
+            page.unlink()
+    return len(files)
+
+
+def _drop(path: Path, gone: Collection[str]) -> bool:
+    """Rewrite a file without what holds a sentence of these problems; tell whether any did."""
+    lines = path.read_text("utf-8").splitlines(keepends=True)
+    left = [line for line in lines if not _holds(line, gone)]
+    if len(left) == len(lines):
+        return False
+    with write_aside(path) as file:
+        file.writelines(left)
+    return True
+
+
+def _holds(line: str, gone: Collection[str]) -> bool:
+    if '"sentence"' not in line:  # answers, say, whose last line an interrupt may have cut
+        return False
+    record = json.loads(line)
+    return "sentence" in record and record.get("id") in gone
+
+
+def lines_of(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the records of a file of a round; none where it is not there."""
+    if path.exists():
+        with path.open(encoding="utf-8") as file:
+            yield from map(json.loads, file)

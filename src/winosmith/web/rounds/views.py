@@ -31,19 +31,21 @@ from winosmith.web.people.gates import (
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem
 from winosmith.web.rounds import rules
-from winosmith.web.rounds.flags import flagged, newest, told
 from winosmith.web.rounds.models import Round
-from winosmith.web.rounds.progress import standing
 from winosmith.web.rounds.results import (
     FILES,
     POLICY,
     build_report,
+    flagged,
     lines,
+    newest,
     report,
     results,
     roots_of,
     sizes,
+    told,
 )
+from winosmith.web.rounds.running import standing
 
 
 @require_safe

@@ -22,10 +22,9 @@ from winosmith.web.judge.seen import note_read
 from winosmith.web.problems.family import may_perturb
 from winosmith.web.problems.models import Problem as Row
 from winosmith.web.problems.states import visible_to, waits_until
-from winosmith.web.read.exports import FILES, VOTES
+from winosmith.web.read.downloads import FILES, VOTES
 from winosmith.web.read.figures import agreement, figures
-from winosmith.web.read.filters import Filters, capped_count
-from winosmith.web.read.pages import Page, page
+from winosmith.web.read.filters import Filters, Page, capped_count, page
 from winosmith.web.read.problem import family_of, judged
 
 

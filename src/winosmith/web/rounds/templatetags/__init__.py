@@ -1,1 +1,0 @@
-"""Tags of rounds, for the pages of others, too."""
