@@ -1,4 +1,4 @@
-"""What a reader narrows the public problems down to, for pages and downloads; a page of what is left.
+"""What a reader narrows the public problems down to, for pages and files; a page of what is left.
 
 A page is found by where the last one ended, which stays quick on every page of a long list.
 """
