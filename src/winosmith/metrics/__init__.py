@@ -8,13 +8,6 @@
 
 from __future__ import annotations
 
-from winosmith.metrics._calibration import (
-    Calibration,
-    Margins,
-    ReliabilityBin,
-    calibration,
-    margins,
-)
 from winosmith.metrics._compare import (
     AgainstRoot,
     Agreement,
@@ -38,27 +31,20 @@ from winosmith.metrics._curve import (
     learning_curve,
 )
 from winosmith.metrics._error_depth import DepthKind, DepthNull, ErrorDepth, Family, error_depth
-from winosmith.metrics._gender import Gap, GenderGap, Reading, gender_gap
-from winosmith.metrics._graded import Graded, clusters, grade
-from winosmith.metrics._groups import Carried, carried, columns
-from winosmith.metrics._intervals import (
-    Proportion,
-    bootstrap_interval,
-    counted,
-    crossed_proportion,
-    proportion,
-    wilson_interval,
-)
+from winosmith.metrics._graded import Carried, Graded, carried, clusters, columns, grade
 from winosmith.metrics._kinds import EditKind, EditKinds, edit_kinds
-from winosmith.metrics._leaks import Leak, leaks
-from winosmith.metrics._overlap import Overlap, overlap, told_overlap
+from winosmith.metrics._leaks import Leak, Overlap, leaks, overlap, told_overlap
 from winosmith.metrics._people import (
     Annotator,
     Annotators,
     HumanAccuracy,
     PersonAccuracy,
+    Reliability,
     annotators,
+    answer_table,
+    fleiss_kappa,
     human_accuracy,
+    krippendorff_alpha,
     person_accuracy,
 )
 from winosmith.metrics._pmi import (
@@ -70,18 +56,26 @@ from winosmith.metrics._pmi import (
     pmi_with_answers,
     word_counts,
 )
-from winosmith.metrics._possible import possible_counts, possible_sums
-from winosmith.metrics._reliability import (
-    Reliability,
-    answer_table,
-    fleiss_kappa,
-    krippendorff_alpha,
+from winosmith.metrics._proportion import (
+    Proportion,
+    bootstrap_interval,
+    counted,
+    crossed_proportion,
+    possible_counts,
+    possible_sums,
+    proportion,
+    wilson_interval,
 )
 from winosmith.metrics._score import (
+    Calibration,
+    Margins,
+    ReliabilityBin,
     Score,
+    calibration,
     comparisons_score,
     guessing_level,
     guessing_p_value,
+    margins,
     score,
     twin_score,
 )
@@ -105,9 +99,13 @@ from winosmith.metrics._statistics import (
     lineage_statistics,
     statistics,
 )
-from winosmith.metrics._switched import (
+from winosmith.metrics._swapped import (
     Consistency,
+    Gap,
+    GenderGap,
+    Reading,
     consistency,
+    gender_gap,
     marked,
     switched,
     switched_sentences,

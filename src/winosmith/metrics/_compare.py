@@ -13,9 +13,8 @@ import numpy.typing as npt
 
 from winosmith.answers import Prediction
 from winosmith.errors import DataError, SameInputError
-from winosmith.metrics._graded import Graded
-from winosmith.metrics._groups import columns_with, seen_by
-from winosmith.metrics._intervals import (
+from winosmith.metrics._graded import Graded, columns_with, seen_by
+from winosmith.metrics._proportion import (
     DRAWS,
     Proportion,
     cluster_totals,

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from winosmith.errors import DataError
 from winosmith.lineage import Depths, depths
 from winosmith.metrics._graded import Graded
-from winosmith.metrics._intervals import cluster_totals, counted, percentiles, resampled
+from winosmith.metrics._proportion import cluster_totals, counted, percentiles, resampled
 from winosmith.problem import Problem
 
 DepthKind = Literal["declared", "lineage", "edit"]

@@ -1,11 +1,13 @@
-"""Predictions beside the answers, and which problems can't count as independent."""
+"""Predictions beside the answers, clusters and groups of problems, and what can be compared."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -15,8 +17,10 @@ from winosmith.answers import Prediction
 from winosmith.blocks import blocks
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
-from winosmith.metrics._intervals import Proportion, proportion
+from winosmith.metrics._proportion import Proportion, proportion
+from winosmith.problem import Origin, Problem, Scalar
 from winosmith.records import canonical
+from winosmith.seen import Input, Sees, inputs
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -180,3 +184,195 @@ def grade(
 
 def _first(ids: Sequence[str]) -> str:
     return ", ".join(map(repr, ids[:3])) + (", …" if len(ids) > 3 else "")
+
+
+def columns(dataset: Dataset) -> Iterator[tuple[str, list[Scalar]]]:
+    """Yield the name and the values of each field, None where a problem lacks it.
+
+    Yielded are the row number, the ids, the pronoun, what is known of origin and lineage, and
+    every key of `extra`; left out are fields that are the same everywhere.
+    """
+    yield "row number", list(range(1, len(dataset) + 1))
+    for name, get in _FIELDS.items():
+        column = [get(problem) for problem in dataset]
+        if len(set(column)) > 1:
+            yield name, column
+    for key in sorted({key for problem in dataset for key in problem.extra}):
+        column = [problem.extra.get(key) for problem in dataset]
+        if len(set(column)) > 1:
+            yield key, column
+
+
+def columns_with(dataset: Dataset, wanted: Iterable[str]) -> dict[str, list[Scalar]]:
+    """Return the values of each field by its name; raises DataError where a wanted one is none."""
+    known = dict(columns(dataset))
+    unknown = next((name for name in wanted if name not in known), None)
+    if unknown is not None:
+        raise DataError(
+            f"there is no field {unknown!r} that differs between problems; the data set has "
+            f"{', '.join(known)}"
+        )
+    return known
+
+
+def _of_origin(name: str) -> Callable[[Problem], Scalar]:
+    return lambda problem: getattr(problem.origin, name) if problem.origin else None
+
+
+def _of_lineage(name: str) -> Callable[[Problem], Scalar]:
+    return lambda problem: getattr(problem.lineage, name) if problem.lineage else None
+
+
+_FIELDS: dict[str, Callable[[Problem], Scalar]] = {
+    "id": lambda problem: problem.id,
+    "twin_id": lambda problem: problem.twin_id,
+    "pronoun": lambda problem: problem.pronoun,
+    **{f"origin.{field.name}": _of_origin(field.name) for field in fields(Origin)},
+    **{f"lineage.{name}": _of_lineage(name) for name in ("root", "parent", "declared")},
+    "embargo": lambda problem: problem.embargo,
+}
+
+
+CLOSE = 1e-4
+"""Scores that differ by less are the same: so far apart may batches put those of one input."""
+
+MENTIONED = 0.5
+"""The share of two groups from which it is said how many of their inputs are the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """Whether a comparison of groups is about the solver.
+
+    Attributes:
+        refused: why there is none to be told: two groups are the same input, so that what differs
+            between them is no property of the solver; None where there is.
+        note: what a reader must know of it; None for nothing.
+    """
+
+    refused: str | None = None
+    note: str | None = None
+
+
+def carried(graded: Graded, field: str, column: Sequence[Scalar]) -> Carried:
+    """Tell whether the values of a field can be compared for a solver.
+
+    Two groups are the same input when the solver was given the same sentences and options in both:
+    so it is with the female and male sentences of Winogender for a solver that sees the blank in
+    the pronoun's place. Where a file does not say what its solver saw, equal predictions for all
+    versions that differ in nothing but the pronoun are refused likewise; with others it is said
+    that this is not known.
+
+    Args:
+        graded: from `grade`; its parameters may tell what the solver `sees`.
+        field: the name of the field, for messages.
+        column: its value for each problem; None for a problem of no group.
+    """
+    sees, local = seen_by(graded)
+    for one, other, shared, size in _overlaps(inputs(graded.dataset, "pronoun", local), column):
+        if shared == size:
+            return Carried(_refusal(field, (one, other), size, _COPIES))
+    if sees == "pronoun":
+        return Carried()
+    blank = inputs(graded.dataset, "blank", local)
+    notes: list[str] = []
+    for one, other, shared, size in _overlaps(blank, column):
+        if shared < MENTIONED * size:
+            continue
+        same = f"{shared:,} of {size:,} inputs of {str(one)!r} and {str(other)!r} are the same"
+        if sees == "blank":
+            if shared == size:
+                return Carried(_refusal(field, (one, other), size, _UNSEEN))
+            notes.append(f"{same}, as the solver saw the blank in the pronoun's place")
+            continue
+        equal, of = _equal_answers(graded, blank, [value in (one, other) for value in column])
+        if shared == size and equal == of:
+            return Carried(_refusal(field, (one, other), size, _UNMOVED))
+        notes.append(
+            f"{same} if the solver did not see the pronoun, which its file does not tell "
+            f"({equal:,} of {of:,} got the same answer whatever their pronoun)"
+        )
+    return Carried(note="; ".join(notes) or None)
+
+
+def seen_by(graded: Graded) -> tuple[Sees | None, int | None]:
+    """Return what a solver saw, None where that is not told, and the words ahead of the blank."""
+    told = graded.parameters
+    sees, local = told.get("sees"), told.get("local_context", told.get("local"))
+    return sees if sees in ("blank", "pronoun") else None, local if type(local) is int else None
+
+
+_INSTEAD = (
+    "let it see the pronoun: winosmith solve … --sees pronoun; an encoder is trained to, by "
+    "winosmith train … --sees pronoun"
+)
+_COPIES = "they are the same problems", "compare groups whose problems differ"
+_UNSEEN = "the solver saw the blank in the pronoun's place", _INSTEAD
+_UNMOVED = (
+    "they differ in nothing but the pronoun, and that made no difference to any answer",
+    _INSTEAD,
+)
+"""Why two groups are the same input, and what to do."""
+
+
+def _refusal(field: str, groups: tuple[Scalar, Scalar], size: int, reason: tuple[str, str]) -> str:
+    one, other = map(str, groups)
+    why, instead = reason
+    return (
+        f"{field} can't be compared: the {size:,} inputs of {one!r} and {other!r} are the same, as "
+        f"{why}; so no difference between their figures is the solver's ({instead})"
+    )
+
+
+def _overlaps(
+    seen: Sequence[Input], column: Sequence[Scalar]
+) -> Iterator[tuple[Scalar, Scalar, int, int]]:
+    """Yield the pairs of groups with inputs in common: how many, and of how many in the larger."""
+    sizes: Counter[Scalar] = Counter(value for value in column if value is not None)
+    groups: dict[Input, Counter[Scalar]] = defaultdict(Counter)
+    for own, value in zip(seen, column, strict=True):
+        if value is not None:
+            groups[own][value] += 1
+    shared: Counter[tuple[Scalar, Scalar]] = Counter()
+    for of in groups.values():
+        for one, other in combinations(sorted(of, key=str), 2):
+            shared[one, other] += min(of[one], of[other])
+    for (one, other), count in sorted(shared.items(), key=str):
+        yield one, other, count, max(sizes[one], sizes[other])
+
+
+def _equal_answers(
+    graded: Graded, seen: Sequence[Input], inside: Sequence[bool]
+) -> tuple[int, int]:
+    """Return how many inputs that occur more than once got the same answers each time, of all."""
+    rows: dict[Hashable, list[int]] = defaultdict(list)
+    for row, own in enumerate(seen):
+        if inside[row]:
+            rows[own].append(row)
+    several = [own for own in rows.values() if len(own) > 1]
+    return sum(_same(graded, own) for own in several), len(several)
+
+
+def _same(graded: Graded, rows: Sequence[int]) -> bool:
+    """Tell whether the same was chosen in problems with the same options, with the same scores."""
+    given = [_by_option(graded, row) for row in rows]
+    return all(
+        options.keys() == given[0].keys()
+        and all(
+            abs(a - b) <= CLOSE
+            for option in options
+            for a, b in zip(options[option], given[0][option], strict=False)
+        )
+        for options in given[1:]
+    )
+
+
+def _by_option(graded: Graded, row: int) -> dict[str, tuple[float, ...]]:
+    """Return each option's score, if there is one, after whether it was chosen (1 or 0)."""
+    prediction = graded.predictions[row]
+    scores: Sequence[tuple[float, ...]] = [(score,) for score in prediction.scores]
+    options = [" ".join(option.split()) for option in graded.dataset[row].options]
+    return {
+        option: (float(at in prediction.chosen), *(scores[at] if scores else ()))
+        for at, option in enumerate(options)
+    }

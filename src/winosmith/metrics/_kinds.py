@@ -15,7 +15,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.metrics._error_depth import LEAST_CLUSTERS
 from winosmith.metrics._graded import Graded
-from winosmith.metrics._intervals import (
+from winosmith.metrics._proportion import (
     Proportion,
     cluster_totals,
     counted,

@@ -17,8 +17,8 @@ from winosmith.errors import DataError
 from winosmith.extras import require
 from winosmith.metrics._error_depth import DepthKind, ErrorDepth, Family, error_depths, families_of
 from winosmith.metrics._graded import Graded
-from winosmith.metrics._intervals import DRAWS, Proportion, cluster_totals, counted, proportion
-from winosmith.metrics._overlap import Overlap
+from winosmith.metrics._leaks import Overlap
+from winosmith.metrics._proportion import DRAWS, Proportion, cluster_totals, counted, proportion
 from winosmith.report import Signature, sign
 
 Floats = npt.NDArray[np.float64]
